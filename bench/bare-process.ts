@@ -2,12 +2,12 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A bare server in a process of its own. */
+/** A bare server in a separate process. */
 export class BareProcess {
   readonly port: number;
   readonly #child: ChildProcess;
 
-  /** `files`, a certificate and its key, make it speak https. */
+  /** With `files`, a certificate and its key, it serves https. */
   static async start(kind: 'express' | 'http', files: readonly string[] = []): Promise<BareProcess> {
     const child = fork(fileURLToPath(new URL('bare-server.mjs', import.meta.url)), [kind, ...files], {
       execArgv: [],
@@ -26,7 +26,7 @@ export class BareProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** From now on these bodies are what GET of these paths (with their queries) answers. */
+  /** From now on GET of these paths (with their queries) returns these bodies. */
   async answer(bodies: ReadonlyMap<string, string>): Promise<void> {
     const ready = once(this.#child, 'message');
     this.#child.send([...bodies]);

@@ -1,7 +1,7 @@
 /**
- * What the API server is compared with: the same bytes from the least of servers, without validation, permission or
- * storage. Plain JavaScript, so that it runs as it is written. First argument: `express` or `http`; then, for https,
- * the files of a certificate and its key. The parent sends the answers, path by path.
+ * The baseline of the API server: sends the same bytes from a minimal server, without validation, permissions or
+ * storage. Plain JavaScript, so that it runs without a loader. First argument: `express` or `http`; then, for https,
+ * the files of a certificate and its key. The parent sends the responses, path by path.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -19,19 +19,19 @@ export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface BenchOptions {
   only: ScenarioName[];
-  /** Of one window of measurement, and of what goes before it and does not count. */
+  /** Length of a measurement window, and of the warm-up before it. */
   seconds: number;
   warmUpSeconds: number;
-  /** Windows of each contender; the median of their ratios is shown. */
+  /** Windows of each contender; the report shows the median of their ratios. */
   rounds: number;
   /** Numbers of connections. */
   connections: number[];
-  /** Objects in each of the models that lists are asked of, ascending. */
+  /** Objects in each model that lists read, ascending. */
   sizes: number[];
-  /** How many models are defined to see what many cost. */
+  /** How many models are defined to measure the cost of many. */
   models: number;
   dataParent: string;
-  /** Shows that the bench works; its figures are worth little. */
+  /** Only shows that the bench works; the figures mean little. */
   isQuick: boolean;
   jsonFile?: string;
   profileFolder?: string;
@@ -54,7 +54,7 @@ const quick = { seconds: '0.3', rounds: '1', large: '3000', models: '20' };
 const full = { seconds: '2', rounds: '3', large: '100000', models: '1000' };
 const smallest = 1000;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseBenchOptions(args: string[]): BenchOptions {
   const options = {
     only: text,

@@ -10,7 +10,7 @@ import type { Sample } from './sample.ts';
 import { groupSize, pathOf, postText, type SampleModel } from './sample-post.ts';
 import type { WorkerProcess } from '../test/system/harness/worker-process.ts';
 
-/** Everything a scenario works with; the processes are their owner's to stop. */
+/** The dependencies of a scenario; the owner stops the processes. */
 export interface BenchRun {
   options: BenchOptions;
   report: Report;
@@ -21,7 +21,7 @@ export interface BenchRun {
   loader: WorkerProcess<LoadJob, Sample>;
 }
 
-/** `svc` under a plan, for as long as a window lasts; `api` where it is another server than the run's. */
+/** `svc` under a plan, for the length of a window; `api` replaces the run's server. */
 export function apiContender(
   run: BenchRun,
   name: string,
@@ -30,7 +30,7 @@ export function apiContender(
   return { name, run: () => loadWindow(run, { ...load, ...targetOf(run, api) }) };
 }
 
-/** Where requests to a server go, and whose processor time they take. */
+/** The target of requests, and the processes whose processor time counts. */
 export function targetOf(
   { database }: Pick<BenchRun, 'database'>,
   api: ApiServer,
@@ -42,7 +42,7 @@ export function targetOf(
   };
 }
 
-/** Requests to any server; `authorization` of the target is one header line, or several with CRLF between. */
+/** Requests to any server; the target's `authorization` is one header line, or several separated by CRLF. */
 export function targetContender(run: BenchRun, name: string, target: () => WindowTarget): Contender {
   return { name, run: () => loadWindow(run, target()) };
 }
@@ -70,7 +70,7 @@ function loadWindow({ loader, options }: BenchRun, { plan, ...target }: WindowTa
   return loader.run({ ...target, plan: plan(), warmUpSeconds: options.warmUpSeconds, seconds: options.seconds });
 }
 
-/** Lets each contender run once unmeasured, for its just-in-time compiler; then compares them and reports. */
+/** Runs each contender once unmeasured, for its just-in-time compiler; then compares them and reports. */
 export async function runComparison(
   { options, report }: BenchRun,
   scenario: string,
@@ -84,15 +84,15 @@ export async function runComparison(
 
 let series = 0;
 
-/** A beginning of names that no window had before. */
+/** A name prefix that no window has used. */
 export function newNames(): string {
   series += 1;
   return `s${series}`;
 }
 
 /**
- * Fills a model through the API, many connections at once. Throws where not every object was taken: nothing that
- * follows would be true.
+ * Fills a model through the API over many connections. Throws unless every object is accepted, because the results
+ * would be wrong.
  */
 export async function fill(run: BenchRun, model: SampleModel, count: number): Promise<Sample> {
   const plan: RequestPlan = { type: 'create', model, names: 'post' };
@@ -109,7 +109,7 @@ export async function fill(run: BenchRun, model: SampleModel, count: number): Pr
   return sample;
 }
 
-/** Objects named one by one, for updates. */
+/** Creates the named objects, for updates. */
 export async function createObjects(api: ApiServer, model: SampleModel, names: readonly string[]): Promise<void> {
   await Promise.all(
     names.map((name, number) =>

@@ -4,16 +4,16 @@ import { definitionOf, pathOf, type SampleModel } from './sample-post.ts';
 
 export interface BenchServerOptions extends Pick<ApiServerOptions, 'command' | 'args' | 'preload'> {
   database: EmbeddedPostgresProcess;
-  /** Of several in one PostgreSQL; default: the first. */
+  /** A database of the same PostgreSQL; default: the first. */
   databaseName?: string;
-  /** Where the server writes its processor profile when it ends. */
+  /** Where the server writes its CPU profile at its end. */
   profileFolder?: string | undefined;
 }
 
-/** For servers, replicas, and as many plain clients as are compared with them. */
+/** For servers, replicas, and the plain clients of comparisons. */
 export const benchSettings = { max_connections: '300' };
 
-/** A server on a database of the bench, whose folder its own is in. */
+/** A server on a database of the bench; its data folder is inside the database's folder. */
 export function startServer({
   database,
   databaseName,

@@ -1,11 +1,11 @@
-/** Takes the framing off a chunked HTTP/1.1 body, however its bytes are cut. */
+/** Removes the framing of a chunked HTTP/1.1 body, for any split of its bytes. */
 export class ChunkedDecoder {
   #left = 0;
   #line = '';
   #inTrailer = false;
   #done = false;
 
-  /** Hands on what is body; answers whether the body is whole. */
+  /** Passes body bytes on; returns whether the body is complete. */
   decode(bytes: Buffer, onData: (piece: Buffer) => void): boolean {
     let at = 0;
     while (at < bytes.length && !this.#done) {
@@ -32,7 +32,7 @@ export class ChunkedDecoder {
     if (this.#inTrailer) {
       this.#done = line === '';
     } else if (line !== '') {
-      // An empty line here is the one that ends the chunk before.
+      // An empty line here ends the previous chunk.
       this.#left = Number.parseInt(line, 16);
       this.#inTrailer = this.#left === 0;
     }

@@ -1,6 +1,6 @@
 import { quantile, type Sample } from './sample.ts';
 
-/** One that is measured; the first of a comparison is what the others are compared with. */
+/** A measured server; the first of a comparison is the baseline. */
 export interface Contender {
   name: string;
   run(): Promise<Sample>;
@@ -8,9 +8,11 @@ export interface Contender {
 
 export interface ComparedContender {
   name: string;
-  /** The median of the windows, number by number. */
+  /** The median of the windows, for each figure. */
   sample: Sample;
-  /** Requests/s of the first contender by those of this one, of windows side by side; absent for the first itself. */
+  /**
+   * Requests/s of the first contender divided by those of this one, for windows of the same turn; absent for the first.
+   */
   ratio?: Spread;
 }
 
@@ -20,10 +22,7 @@ export interface Spread {
   max: number;
 }
 
-/**
- * Lets the contenders take turns, so that whatever disturbs the machine disturbs them all, and compares only windows of
- * the same turn.
- */
+/** Runs the contenders alternately, so that disturbances affect all, and compares only windows of the same turn. */
 export async function compare(contenders: readonly Contender[], rounds: number): Promise<ComparedContender[]> {
   const samples: Sample[][] = contenders.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
@@ -49,7 +48,7 @@ function spreadOf(values: number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }
 
-/** Errors are added up: one in any window is one too many. */
+/** Errors are summed, because a single one matters. */
 function medianSample(samples: Sample[]): Sample {
   const of = (read: (sample: Sample) => number): number => median(samples.map(read));
   const failure = samples.find((sample) => sample.failure !== undefined)?.failure;

@@ -1,5 +1,4 @@
-// Preloaded into a server: tells its parent how many event texts it wrote to watchers, and how many different ones it
-// made.
+// Preloaded into a server: reports how many event texts it wrote to watchers, and how many of them were different.
 import { ServerResponse } from 'node:http';
 
 const write = Reflect.get(ServerResponse.prototype, 'write');
@@ -7,7 +6,7 @@ let writes = 0;
 let made = 0;
 let seen = new WeakSet();
 
-/** Buffers are what events are written as; the same object again is the same bytes, encoded once. */
+/** Events are written as buffers; the same buffer means that the event was encoded once. */
 ServerResponse.prototype.write = function countedWrite(chunk, ...rest) {
   if (Buffer.isBuffer(chunk)) {
     writes += 1;

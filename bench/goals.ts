@@ -2,7 +2,7 @@ import type { ComparedContender } from './comparison.ts';
 import type { Report } from './report.ts';
 import { number } from './table.ts';
 
-/** A comparison's median ratio to one of its contenders is to be at least, or at most, a number. */
+/** The goal that the median ratio to a contender is at least, or at most, a number. */
 export function ratioGoal(
   report: Report,
   goal: string,
@@ -23,7 +23,7 @@ export function ratioGoal(
   });
 }
 
-/** The worst of several is to stay under a bound. */
+/** The goal that the worst of several values stays below a bound. */
 export function worstGoal(
   report: Report,
   goal: string,
@@ -40,7 +40,7 @@ export function worstGoal(
   });
 }
 
-/** A value is to stay under a bound. */
+/** The goal that a value stays below a bound. */
 export function boundGoal(
   report: Report,
   goal: string,

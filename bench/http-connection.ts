@@ -10,8 +10,8 @@ export interface Answer {
 const nothing = Buffer.alloc(0);
 
 /**
- * One keep-alive connection with one request at a time under way: as little client as HTTP/1.1 allows, so that what is
- * measured is the server. Knows Content-Length and chunked bodies; no HEAD, no 204, no 304.
+ * A keep-alive connection with one request at a time: a minimal HTTP/1.1 client, so that the server dominates the
+ * measurement. Supports Content-Length and chunked bodies; no HEAD, 204 or 304.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -32,8 +32,8 @@ export class HttpConnection {
   }
 
   /**
-   * Over TLS where `trusted` is given, which knows the server's authority. Each makes a whole handshake, none goes on
-   * with an earlier session.
+   * Uses TLS with `trusted`, the context of the server's authority. Each connection makes a full handshake, without
+   * session resumption.
    */
   static open(port: number, trusted?: SecureContext): Promise<HttpConnection> {
     return new Promise((resolve, reject) => {
@@ -50,7 +50,7 @@ export class HttpConnection {
     });
   }
 
-  /** Sends a whole request, head and body. Callbacks, as a promise each would cost the loader more than its parsing. */
+  /** Sends a complete request. Uses callbacks, because promises would cost the loader more than the parsing. */
   send(request: string, onAnswer: (answer: Answer) => void, onFailure: (error: Error) => void): void {
     this.#onAnswer = onAnswer;
     this.#onFailure = onFailure;

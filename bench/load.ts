@@ -6,19 +6,19 @@ import { requestSource, type RequestPlan, type RequestSource } from './request-p
 import { SampleRecorder, type Sample } from './sample.ts';
 import { serveJobs } from '../test/system/harness/worker-process.ts';
 
-/** A closed loop: each connection sends its next request when it has the answer to the last. */
+/** A closed loop: each connection sends its next request after the previous response. */
 export interface LoadJob {
   port: number;
-  /** Over TLS, with a certificate of this one's (PEM). */
+  /** Uses TLS with this authority (PEM). */
   authority?: string;
-  /** Each request on a connection of its own, whose opening counts. */
+  /** Opens a connection for each request; opening it counts. */
   anew?: true;
   authorization: string;
   connections: number;
   plan: RequestPlan;
   warmUpSeconds: number;
   seconds: number;
-  /** Ends after so many requests instead of after a time; then all of them are counted. */
+  /** Ends after this many requests instead of a time; then all of them count. */
   requests?: number;
   processes: MeasuredProcesses;
 }

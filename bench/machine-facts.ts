@@ -9,7 +9,7 @@ import { quantile } from './sample.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What a reader must know of the machine and of the run before the figures mean anything. */
+/** Facts about the machine and the run, needed to interpret the figures. */
 export async function reportMachine(report: Report, database: EmbeddedPostgresProcess): Promise<void> {
   const [settings] = await database.query(
     "SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commits, current_setting('full_page_writes') AS pages, current_setting('shared_buffers') AS buffers",

@@ -57,7 +57,7 @@ async function bench(options: BenchOptions): Promise<Report> {
 
 async function runScenarios(run: BenchRun): Promise<void> {
   const { only, sizes } = run.options;
-  /** One that breaks off leaves the others their turn. */
+  /** A failing scenario does not stop the others. */
   const scenario = async (names: readonly ScenarioName[], measure: (run: BenchRun) => Promise<void>): Promise<void> => {
     if (!names.some((name) => only.includes(name))) return;
     await measure(run).catch((error: unknown) =>
@@ -90,7 +90,7 @@ async function fillAll(run: BenchRun): Promise<void> {
     if (only.includes('list')) await benchFreshList(run, objects);
     if (only.includes('memory')) await reportMemory(run, `${objects} objects loaded`);
   }
-  // As autovacuum does within minutes; without it, it would do so in the middle of a comparison.
+  // Otherwise autovacuum would do this within minutes, in the middle of a comparison.
   await run.database.query('VACUUM (ANALYZE)');
 }
 

@@ -5,43 +5,42 @@ import { quantile } from './sample.ts';
 import { serveJobs } from '../test/system/harness/worker-process.ts';
 
 /**
- * Requests that come when they come, whatever became of those before (`ratePerSecond`, Poisson); or, without a rate, as
- * fast as answers allow. Every arrival is a client of its own: it takes a connection that is free, and gives up at once
- * where none is.
+ * Requests that arrive independently of earlier ones (`ratePerSecond`, Poisson), or without a rate as fast as responses
+ * allow. Every arrival is a separate client: it takes a free connection, or fails immediately if there is none.
  */
 export interface OpenLoadJob {
   port: number;
   authorization: string;
-  /** Open before the first request. */
+  /** Connections opened before the first request. */
   connections: number;
-  /** Taken in turns. */
+  /** Used in turn. */
   plans: RequestPlan[];
   ratePerSecond?: number;
   warmUpSeconds: number;
   seconds: number;
 }
 
-/** Counts a second. Times count from when a request was to be sent; those of the warm-up do not count. */
+/** Counts per second. Times start when a request was due; those of the warm-up do not count. */
 export interface OpenLoadResult {
   offered: number;
-  /** Answered with success within `patienceMs`. */
+  /** Successful responses within `patienceMs`. */
   good: number;
   late: number;
-  /** 429. */
+  /** Responses with 429. */
   refused: number;
-  /** Found no connection free. */
+  /** Arrivals without a free connection. */
   unsent: number;
   failed: number;
-  /** The first failure's words. */
+  /** The message of the first failure. */
   failure?: string;
-  /** Of the good, in milliseconds. */
+  /** Latency of good responses. Milliseconds. */
   p50: number;
   p99: number;
 }
 
-/** A client that has waited so long has gone elsewhere. */
+/** A real client would have given up after this long. Milliseconds. */
 export const patienceMs = 1000;
-/** For answers still under way at the end. */
+/** How long to wait for the last responses. Milliseconds. */
 const settleMs = 3000;
 
 class OpenLoad {
@@ -81,7 +80,7 @@ class OpenLoad {
   }
 
   async #connect(): Promise<void> {
-    // A few at a time: the system holds only so many that are not yet accepted.
+    // A few at a time, because the backlog of connections is limited.
     while (this.#all.length < this.#job.connections) {
       const some = Math.min(100, this.#job.connections - this.#all.length);
       this.#all.push(...(await Promise.all(Array.from({ length: some }, () => HttpConnection.open(this.#job.port)))));

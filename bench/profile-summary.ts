@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** As V8 writes it; times in microseconds. */
+/** In V8's format; times in microseconds. */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
   samples: number[];
@@ -12,10 +12,7 @@ interface CpuProfile {
 const shown = 40;
 const root = new URL('../', import.meta.url).href;
 
-/**
- * Where the time of the newest profile in a folder went: functions by the time spent in themselves, in percent of the
- * time not idle.
- */
+/** The newest profile in a folder: functions by self time, in percent of the non-idle time. */
 export async function summarizeProfile(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.cpuprofile')).toSorted();
   const newest = names.at(-1);

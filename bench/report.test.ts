@@ -5,7 +5,7 @@ import { Report } from './report.ts';
 import type { Sample } from './sample.ts';
 import { number } from './table.ts';
 
-/** One whose windows answer so many requests a second, one after the other. */
+/** A contender whose windows have these rates, one after the other. */
 function contender(name: string, rates: number[], errors = 0): Contender {
   const windows = rates.values();
   const sample = (requests: number): Sample => ({

@@ -3,24 +3,24 @@ import { rateOf, type ComparedContender, type Spread } from './comparison.ts';
 import type { CpuTime } from '../test/system/harness/process-usage.ts';
 import { number, table } from './table.ts';
 
-/** One line of the table; what was not measured is absent. */
+/** One line of the table; figures that were not measured are absent. */
 export interface Figure {
   scenario: string;
   who: string;
-  /** Answers; `unit` says of what else. */
+  /** Responses per second, unless `unit` says otherwise. */
   perSecond?: number;
   unit?: string;
-  /** Of the scenario's first line to this one. */
+  /** The ratio of the scenario's first line to this one. */
   ratio?: Spread;
   /** Milliseconds. */
   p50?: number;
   p99?: number;
-  /** Processor milliseconds a request. */
+  /** Processor milliseconds per request. */
   cpu?: CpuTime & { loader: number };
   note?: string;
 }
 
-/** What was promised, and what came of it. It informs: no run fails for being slow. */
+/** A goal and its result. Informational: no run fails for being slow. */
 export interface Goal {
   goal: string;
   wanted: string;
@@ -37,7 +37,7 @@ const header = [
   'CPU µs each: server, PostgreSQL, loader; and what else there is to say',
 ];
 
-/** Collects what the scenarios found, and tells whether anything was answered wrongly. */
+/** Collects the results of the scenarios, and whether any response was wrong. */
 export class Report {
   readonly #facts: [string, string][] = [];
   readonly #figures: Figure[] = [];
@@ -45,7 +45,7 @@ export class Report {
   readonly #failures: string[] = [];
   readonly #tell: (line: string) => void;
 
-  /** `tell` hears of each line as it comes. */
+  /** `tell` gets each line immediately. */
   constructor(tell: (line: string) => void = () => undefined) {
     this.#tell = tell;
   }
@@ -93,7 +93,7 @@ export class Report {
     this.#tell(`FAILED ${failure}`);
   }
 
-  /** Everything, as numbers: times in milliseconds. */
+  /** All results as numbers; times in milliseconds. */
   writeJson(file: string): void {
     writeFileSync(
       file,

@@ -1,27 +1,30 @@
 import type { Answer } from './http-connection.ts';
 import { pathOf, postText, type SampleModel } from './sample-post.ts';
 
-/** What a loader sends; data, so that it travels to the loader's process. */
+/** What a loader sends; plain data, because it is sent to the loader's process. */
 export type RequestPlan =
   | { type: 'get'; paths: string[] }
-  /** These bodies in turns. */
+  /** Sends these bodies in turn. */
   | { type: 'post'; path: string; bodies: string[] }
-  /** `names` begins every name; from 0 on, or from `first` on. `keyed`: each carries an Idempotency-Key of its own. */
+  /** `names` is the prefix of every name; numbered from 0 or `first`. `keyed`: each has its own Idempotency-Key. */
   | { type: 'create'; model: SampleModel; names: string; first?: number; keyed?: true }
-  /** One object a connection, updated by whoever read it last: each names the resourceVersion of the answer before. */
+  /**
+   * One object for each connection, updated by its last reader: each update names the resourceVersion of the previous
+   * response.
+   */
   | { type: 'update'; model: SampleModel; objects: string[]; attachment?: number };
 
-/** The requests of one plan, one after the other on each connection. */
+/** The requests of one plan, in sequence for each connection. */
 export interface RequestSource {
   readonly expectedStatus: number;
-  /** Sent once, before anything is measured. */
+  /** Sent once before the measurement. */
   prepare?(connection: number): string;
   next(connection: number): string;
-  /** Sees every good answer, that of `prepare` too. */
+  /** Gets every successful response, including that of `prepare`. */
   answered?(connection: number, answer: Answer): void;
 }
 
-/** Puts a plan into HTTP/1.1; `authorization` is a whole header line, or empty. */
+/** Formats a plan as HTTP/1.1; `authorization` is a complete header line, or empty. */
 export function requestSource(plan: RequestPlan, authorization: string): RequestSource {
   const common = `Host: 127.0.0.1\r\n${authorization === '' ? '' : `${authorization}\r\n`}`;
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${common}\r\n`;
@@ -88,7 +91,7 @@ function updateSource(
 
 const revisionStart = '"resourceVersion":"';
 
-/** The first resourceVersion in a text, without parsing it; '' where there is none. */
+/** The first resourceVersion in a text, without parsing; '' if there is none. */
 export function resourceVersionIn(body: Buffer): string {
   const at = body.indexOf(revisionStart);
   if (at === -1) return '';

@@ -1,26 +1,26 @@
 /**
- * What the runs store: about 1 kB, three labels, five indexed fields, one of them unique and one with several values.
+ * The stored objects: about 1 kB, three labels, five indexed fields, one of them unique and one with several values.
  */
 
 export const group = 'bench.svc.example';
 
-/** Each model is one table: what one scenario writes does not change what another reads. */
+/** Each model has its own table, so that writes of one scenario do not affect reads of another. */
 export interface SampleModel {
   plural: string;
   kind: string;
 }
 
-/** The one of a size that is read and listed. */
+/** The model of a size for reads and lists. */
 export function modelOfSize(objects: number): SampleModel {
   return { plural: `posts-${objects}`, kind: `PostOf${objects}` };
 }
 
 export const writtenModel: SampleModel = { plural: 'writtenposts', kind: 'WrittenPost' };
 
-/** Three of ten objects each, and one. */
+/** Three of ten objects each, and one of ten for the last. */
 const tiers = ['gold', 'gold', 'gold', 'silver', 'silver', 'silver', 'iron', 'iron', 'iron', 'clay'];
 
-/** Objects that share a label value, and likewise a category. */
+/** The number of objects with the same label value or category. */
 export const groupSize = 20;
 
 export function pathOf({ plural }: SampleModel): string {
@@ -57,7 +57,7 @@ export function definitionOf({ plural, kind }: SampleModel): object {
                     publishedAt: { type: 'string', format: 'date-time' },
                     tags: { type: 'array', items: text },
                     excerpt: text,
-                    // Of no index and no limit: what makes an object as large as a scenario wants it.
+                    // Neither indexed nor limited, so that a scenario can make objects of any size.
                     attachment: { type: 'string' },
                   },
                 },
@@ -84,17 +84,17 @@ const excerpt =
 
 export interface SamplePost {
   name: string;
-  /** Decides label, category and priority. */
+  /** Determines label, category and priority. */
   number: number;
   title: string;
   resourceVersion?: string;
-  /** Bytes beside the usual ones. */
+  /** Additional bytes. */
   attachment?: number;
 }
 
 /**
- * Selectors that find every fiftieth object, or three of ten: by a label, and by a field of another kind of index; as
- * many different ones as there are.
+ * Selectors that match every fiftieth object, or three of ten: by a label, and by a field with another kind of index;
+ * all different ones.
  */
 export const selections: { share: number; by: string; selectors: string[] }[] = [
   { share: 0.02, by: 'label', selectors: numbers(50).map((i) => `labelSelector=lang%3Dl-${i}`) },
@@ -107,7 +107,7 @@ export const selections: { share: number; by: string; selectors: string[] }[] = 
   },
 ];
 
-/** Made by hand: JSON.stringify would be a third of the loader's time. Names and titles need no escaping. */
+/** Formatted by hand: JSON.stringify would take a third of the loader's time. Names and titles need no escaping. */
 export function postText(
   { kind }: SampleModel,
   { name, number, title, resourceVersion, attachment = 0 }: SamplePost,

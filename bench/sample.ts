@@ -1,6 +1,6 @@
 import { readCpuTime, type CpuTime, type MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 
-/** What one window of load showed. */
+/** The result of one window of load. */
 export interface Sample {
   requests: number;
   seconds: number;
@@ -8,13 +8,13 @@ export interface Sample {
   p50: number;
   p99: number;
   errors: number;
-  /** The first error's words. */
+  /** The message of the first error. */
   failure?: string;
-  /** Processor milliseconds a request, of every process that took part. */
+  /** Processor milliseconds per request, of each process. */
   cpu: CpuTime & { loader: number };
 }
 
-/** Counts what ends between `open` and `close`; before and after, nothing. */
+/** Counts what ends between `open` and `close`. */
 export class SampleRecorder {
   readonly #processes: MeasuredProcesses;
   #latencies: number[] = [];
@@ -38,7 +38,7 @@ export class SampleRecorder {
     if (this.#openedAt !== undefined) this.#latencies.push(latencyMs);
   }
 
-  /** Errors count during warm-up too: there is nothing to gain from hiding them. */
+  /** Errors count during the warm-up too. */
   fail(failure: string): void {
     this.#errors += 1;
     this.#failure ??= failure;
@@ -67,7 +67,7 @@ export class SampleRecorder {
   }
 }
 
-/** Of sorted values; 0 where there are none. */
+/** A quantile of sorted values; 0 if there are none. */
 export function quantile(sorted: ArrayLike<number>, q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
 }

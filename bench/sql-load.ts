@@ -5,16 +5,16 @@ import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts'
 import { SampleRecorder, type Sample } from './sample.ts';
 import { serveJobs } from '../test/system/harness/worker-process.ts';
 
-/** Inserts rows like the one that is there, on each connection one after the other, each committed by itself. */
+/** Inserts copies of an existing row, in sequence on each connection, one commit each. */
 export interface SqlLoadJob {
   connection: pg.ClientConfig;
   connections: number;
-  /** Holds one row, which is copied into `table` under new names. */
+  /** A table with the row to copy into `table` under new names. */
   source: string;
   table: string;
-  /** Where the same statement writes the row's change too, numbered by `sequence`. */
+  /** Also writes the row's change in the same statement, with a number from `sequence`. */
   log?: { table: string; sequence: string };
-  /** Begins every name. */
+  /** Prefix of every name. */
   names: string;
   warmUpSeconds: number;
   seconds: number;
@@ -53,7 +53,7 @@ async function insertAll(job: SqlLoadJob): Promise<Sample> {
   }
 }
 
-/** The statement of one row under a new name. */
+/** The statement that inserts the row under a new name. */
 function insertOf({ table, log }: SqlLoadJob, row: Row): (name: string) => pg.QueryConfig {
   const columns = Object.keys(row);
   const place = (column: string): string => `$${columns.indexOf(column) + 1}`;
@@ -66,7 +66,7 @@ function insertOf({ table, log }: SqlLoadJob, row: Row): (name: string) => pg.Qu
   return (name) => ({ name: 'insert', text: logged, values: renamed(row, columns, name) });
 }
 
-/** The row with a name and a uid of its own, wherever they stand in it. */
+/** The row with a new name and uid, wherever they occur. */
 function renamed(row: Row, columns: string[], name: string): unknown[] {
   const old = String(row['name']);
   return columns.map((column) => {

@@ -4,22 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { serveJobs } from '../test/system/harness/worker-process.ts';
 
 /**
- * Watchers that ask, and then never read: neither the events, nor that they were cut off, which only the kernel can
- * tell.
+ * Watchers that send a request and then never read: neither events nor the disconnect, which only the kernel's tables
+ * show.
  */
 export type StallJob =
   | { type: 'open'; port: number; authorization: string; path: string; watchers: number }
-  /**
-   * Answers when each was cut off, in seconds from now; those that are still connected after `seconds` are left out.
-   */
+  /** Returns when each was disconnected, in seconds from now; omits those still connected after `seconds`. */
   | { type: 'wait'; seconds: number };
 
-/** Reading the kernel's table takes it some milliseconds. */
+/** Reading the kernel's table takes some milliseconds. */
 const lookEveryMs = 250;
 /** Source: proc_net_tcp in the kernel's documentation. */
 const established = '01';
 let sockets: Socket[] = [];
-/** Ports of both ends, the server's first, as /proc/net/tcp writes them. */
+/** Ports of both ends, the server's first, in the format of /proc/net/tcp. */
 let ends: string[] = [];
 
 async function work(job: StallJob): Promise<number[]> {

@@ -1,4 +1,4 @@
-/** Rows under the first of them, in columns as wide as their widest cell. */
+/** Rows below their header, with padded columns. */
 export function table([header, ...rows]: readonly (readonly string[])[]): string {
   const all = [header ?? [], ...rows];
   const widths = (header ?? []).map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
@@ -10,7 +10,7 @@ export function table([header, ...rows]: readonly (readonly string[])[]): string
   return [line(all[0]!), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
 }
 
-/** Three digits are what a measured figure is worth. */
+/** A measured figure has three significant digits. */
 export function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(digits).replaceAll(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? ' ' : '');

@@ -3,13 +3,13 @@ import { ChunkedDecoder } from './chunked-decoder.ts';
 import { resourceVersionIn } from './request-plan.ts';
 
 const nothing = Buffer.alloc(0);
-/** Every event is longer, every sign of life shorter. */
+/** Every event is longer, every heartbeat shorter. */
 const shortestEvent = 20;
 
-/** One watcher: counts events, remembers the last, and tells of each where somebody listens. */
+/** One watcher: counts events, keeps the last revision, and passes each event to the listener, if any. */
 export class WatchConnection {
   events = 0;
-  /** By `performance.now()`; Infinity and 0 before the first. */
+  /** By `performance.now()`; Infinity and 0 before the first event. */
   firstEventAt = Infinity;
   lastEventAt = 0;
   isClosed = false;
@@ -21,7 +21,7 @@ export class WatchConnection {
   #lastLine: Buffer = nothing;
   #hasHead = false;
 
-  /** `path` says from which revision on. Resolves when the server has begun its answer. */
+  /** `path` has the start revision. Resolves when the response has started. */
   static open({
     port,
     path,
@@ -51,7 +51,7 @@ export class WatchConnection {
     });
   }
 
-  /** Of the last event; 0 before the first. */
+  /** The revision of the last event; 0 before the first. */
   get lastRevision(): number {
     return Number(resourceVersionIn(this.#lastLine));
   }

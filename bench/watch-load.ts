@@ -7,15 +7,15 @@ import { SampleRecorder, type Sample } from './sample.ts';
 import { WatchConnection } from './watch-connection.ts';
 import { serveJobs } from '../test/system/harness/worker-process.ts';
 
-/** Jobs on one set of watchers, in the order open, pace or count, close. */
+/** Jobs for one set of watchers, in the order open, pace or count, close. */
 export type WatchJob =
   | { type: 'open'; port: number; authorization: string; path: string; watchers: number }
   | PaceJob
-  /** Waits until every watcher has heard of a revision, and tells what was delivered since `open`. */
+  /** Waits until every watcher has reached a revision, and returns what was delivered since `open`. */
   | { type: 'count'; untilRevision: number; timeoutSeconds: number }
   | { type: 'close' };
 
-/** Updates one object at a steady rate, from this very process, whose clock then times both ends. */
+/** Updates one object at a steady rate from this process, so that one clock measures both ends. */
 export interface PaceJob {
   type: 'pace';
   port: number;
@@ -29,14 +29,16 @@ export interface PaceJob {
 }
 
 export interface WatchResult {
-  /** Of `pace`: each event, with the time from the acknowledgement of its write, negative where the event was first. */
+  /**
+   * Only for `pace`: the time of each event since the acknowledgement of its write, negative if the event was first.
+   */
   sample?: Sample;
-  /** What every watcher should have got, in sum; of `pace` only. */
+  /** Only for `pace`: the total number of events that watchers should get. */
   expected: number;
-  /** Of `count`: all watchers', from the first to the last. */
+  /** Only for `count`: the events of all watchers, from the first to the last. */
   events: number;
   seconds: number;
-  /** Watchers that heard everything: up to the last, and as much as any other. */
+  /** Watchers with all events: up to the last, and as many as any other. */
   complete: number;
 }
 
@@ -67,7 +69,7 @@ async function pace(job: PaceJob): Promise<WatchResult> {
   return { ...nothing, sample: recorder.close(), expected };
 }
 
-/** Answers how many writes there were. */
+/** Returns the number of writes. */
 async function write(
   { model, object, attachment, ...job }: PaceJob,
   onAcknowledged: (revision: string) => void,

@@ -4,17 +4,17 @@ import { HttpConnection } from './http-connection.ts';
 import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { SampleRecorder, type Sample } from './sample.ts';
 
-/** A list of everything, read to its end. */
+/** A complete list of all objects. */
 export interface WholeList {
   objects: number;
   bytes: number;
-  /** A request is a chunk here. */
+  /** Each request is a chunk. */
   chunks: Sample;
 }
 
 const objectStart = Buffer.from('{"apiVersion"');
 
-/** By `limit` and `continue`, one chunk after the other. */
+/** With `limit` and `continue`, chunk by chunk. */
 export async function readInChunks(
   api: ApiServer,
   path: string,
@@ -33,7 +33,7 @@ export async function readInChunks(
       );
       if (status !== 200) throw new Error(`${status} ${body.toString('utf8', 0, 300)}`);
       recorder.add(performance.now() - sentAt);
-      // The list itself begins like one of its objects.
+      // The list itself starts like one of its objects.
       objects += count(body, objectStart) - 1;
       bytes += body.length;
       token = continueIn(body);
@@ -44,7 +44,7 @@ export async function readInChunks(
   return { objects, bytes, chunks: recorder.close() };
 }
 
-/** As one answer, which is not kept. */
+/** As one response, which is not kept in memory. */
 export async function readAsStream(
   api: ApiServer,
   path: string,
@@ -58,7 +58,7 @@ export async function readAsStream(
   return { objects: Number(/"total": ?(\d+)/.exec(end)?.[1] ?? 0), bytes, chunks: recorder.close() };
 }
 
-/** How long an answer is, and its last words. */
+/** The length of a response, and its last bytes. */
 function drain(api: ApiServer, path: string): Promise<{ bytes: number; end: string }> {
   return new Promise((resolve, reject) => {
     const headers = { Authorization: api.authorization.slice('Authorization: '.length) };

@@ -1,8 +1,8 @@
 /**
- * Is the lock file good for every machine? `node hack/check-lock.mjs [package-lock.json]` npm writes an incomplete one
- * where the registry lacks a platform's package at that moment, and then `npm ci` fails on the next machine only; and a
- * host in `resolved` would tie every install to one registry. A package with an install script is one that package.json
- * allows or denies: npm warns of any other.
+ * Checks that the lock file works on every machine: `node hack/check-lock.mjs [package-lock.json]`. npm writes an
+ * incomplete one if the registry lacks a platform's package at that moment, and `npm ci` then fails only on another
+ * machine; a host in `resolved` would bind every install to one registry. package.json must allow or deny each package
+ * with an install script, because npm warns about others.
  */
 import { readFileSync } from 'node:fs';
 
@@ -30,7 +30,7 @@ process.stdout.write(
 );
 process.exitCode = problems.length === 0 ? 0 : 1;
 
-/** As Node looks for it: in the package's own node_modules, then in each one further out. */
+/** Resolves as Node does: in the package's own node_modules, then in each parent. */
 function isInstalled(path, name) {
   const folders = path.split(/(?:^|\/)node_modules\//);
   return folders.some(

@@ -1,13 +1,12 @@
 /**
- * Adds up what CI ran: `node hack/print-summary.mjs <report.json> ...`; says once more what failed, where whoever sees
- * only the end of the output finds it, then prints `N passed, N failed`, and exits 1 on any failure. A report is
- * jest's, or `{"passed": 6, "failed": 0, "failures": ["..."]}`. One that is missing or broken is one failure: whatever
- * was to write it did not come to its end.
+ * Summarizes a CI run: `node hack/print-summary.mjs <report.json> ...`; repeats the failures at the end of the output,
+ * then prints `N passed, N failed`, and exits 1 on any failure. A report is jest's, or `{"passed": 6, "failed": 0,
+ * "failures": ["..."]}`. A missing or broken report is one failure, because its writer did not finish.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** Of one failure, and of all. */
+/** Line limits for one failure and for all. */
 const shownLines = 12;
 const shownFailures = 30;
 
@@ -29,12 +28,12 @@ function read(file) {
     const { passed, failed, failures = failed > 0 ? [`${basename(file, '.json')}: ${failed}`] : [] } = part;
     if (Number.isSafeInteger(passed) && Number.isSafeInteger(failed)) return { passed, failed, failures };
   } catch {
-    // Told below.
+    // Reported below.
   }
   return { passed: 0, failed: 1, failures: [`${basename(file, '.json')}: it wrote no report`] };
 }
 
-/** A suite that cannot even be loaded has no tests in the count. */
+/** A suite that fails to load has no tests in the count. */
 function countTests({ numPassedTests, numFailedTests, numRuntimeErrorTestSuites, success, testResults = [] }) {
   const failed = numFailedTests + numRuntimeErrorTestSuites;
   const failures = testResults.flatMap(({ name, message = '', assertionResults = [] }) => {

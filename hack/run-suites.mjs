@@ -1,9 +1,9 @@
 /**
- * Runs what proves and measures the system, one suite after another, and prints a table and `N passed, N failed`; exits
- * 1 on any failure. Two suites at a time gain a tenth on two cores, and then times say nothing.
+ * Runs the system tests and benchmarks, suite by suite, and prints a table and `N passed, N failed`; exits 1 on any
+ * failure. Not in parallel: on two cores that would save only a tenth, and make measured times meaningless.
  *
- *   node hack/run-suites.mjs             each suite whole: `make everything`, for hours
- *   node hack/run-suites.mjs --sample    of each suite as much as CI waits for: `.ci/run`
+ *   node hack/run-suites.mjs             the complete suites: `make everything`, for hours
+ *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`
  *   --only=a,b                           only these suites
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -16,8 +16,8 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * In the order they run. A suite gets `arguments`, and `sample` or `whole` besides; it writes its counts where
- * `--summary` says, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as one.
+ * In this order. A suite gets `arguments`, and also `sample` or `whole`; it writes its counts to the file of
+ * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
  */
 const suites = [
   { name: 'verify', run: npmRun('verify') },
@@ -38,8 +38,7 @@ const suites = [
     arguments: ['pkg/storage/postgres/list/list-plans'],
     isWholeOnly: true,
   },
-  // With a seed CI tries the same each time: what chance finds on a long run of its own is not for the next commit to
-  // stumble over.
+  // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
   {
     name: 'faults',
     run: built('faults'),
@@ -54,7 +53,7 @@ const suites = [
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=20000'] },
   { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--seconds=8'], whole: ['--seconds=600'] },
-  // A machine of CI's is not ours alone: whether the user is refused counts, how long it takes is shown.
+  // CI machines are shared: refusing the user is a failure, the durations are only printed.
   { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'] },
   { name: 'matrix', run: built('matrix'), sample: ['--cells=2000', '--seed=ci'] },
   { name: 'tenants', run: built('tenants'), sample: ['--seconds=20', '--quiet=5', '--untimed'] },
@@ -71,7 +70,7 @@ const suites = [
   { name: 'capacity', run: built('capacity', 'bench/capacity'), report: 'exit status', isWholeOnly: true },
 ];
 
-/** One of each kind of whole program, and what has no other suite. */
+/** One whole test of each kind, and those that no other suite covers. */
 function sampleOfWholeTests() {
   return [
     'cmd/svc/(svc|.*/(full-disk|plugin-reload))',
@@ -92,12 +91,12 @@ function npmTest() {
   return ['npm', 'test', '--silent', '--', '--ci'];
 }
 
-/** Against what `npm run verify` or `make` has built. */
+/** Runs the suite against the build of `npm run verify` or `make`. */
 function built(suite, folder = `test/system/${suite}`) {
   return [process.execPath, '--import', 'tsx', `${folder}/main.ts`];
 }
 
-/** Against the sources. */
+/** Runs the suite against the sources. */
 function source(suite, file = 'main.ts') {
   return [process.execPath, '--conditions=source', '--import', 'tsx', `test/system/${suite}/${file}`];
 }
@@ -113,7 +112,7 @@ if (unknown.length > 0) {
 }
 
 const reports = mkdtempSync(join(tmpdir(), 'svc-suites-'));
-/** The suite that runs, in a process group of its own: what it leaves behind is in that group. */
+/** The running suite, in its own process group, so that its background processes can be killed. */
 let running;
 process.on('exit', () => {
   killRunning();
@@ -172,7 +171,7 @@ function killRunning() {
   try {
     if (running?.pid !== undefined) process.kill(-running.pid, 'SIGKILL');
   } catch {
-    // Nothing is left of it.
+    // The group has already ended.
   }
   running = undefined;
 }

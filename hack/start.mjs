@@ -1,6 +1,6 @@
 /**
- * `npm start`: builds what has changed, then runs `svc serve` in this process with the arguments given (`npm start --
- * --svc.server.port=9000`). Another command may come first: `npm start -- migrate`.
+ * `npm start`: builds if sources have changed, then runs `svc serve` in this process with the given arguments:
+ * `npm start -- --svc.server.port=9000`. Another command may come first: `npm start -- migrate`.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,8 @@ process.argv = [process.argv[0], main, ...(hasCommand ? [] : ['serve']), ...args
 await import(pathToFileURL(main).href);
 
 /**
- * A SIGTERM to npm ends npm and its shell, and does not reach this process: that its parent is gone is what it can see.
+ * A SIGTERM to npm ends npm and its shell, but does not reach this process: it can only notice that its parent has
+ * ended.
  */
 function stopWithParent() {
   const parent = process.ppid;
@@ -42,7 +43,7 @@ function stopWithParent() {
   timer.unref();
 }
 
-/** An installation without the compiler (`npm ci --omit=dev`) runs what was built, and is called what that was. */
+/** An installation without the compiler (`npm ci --omit=dev`) runs the existing build, with its version. */
 function needsBuild() {
   if (isInstalledBuild) return false;
   if (!existsSync(main) || !existsSync(stamp)) return true;
@@ -52,7 +53,7 @@ function needsBuild() {
   );
 }
 
-/** Folders count too: a file that was removed or renamed changes only them. */
+/** Checks folders too: removing or renaming a file changes only its folder. */
 function isNewer(path, time) {
   const entry = statSync(path);
   if (entry.mtimeMs >= time) return true;
@@ -69,6 +70,6 @@ function build() {
     process.exit(1);
   }
   writeFileSync(stamp, '');
-  // What is changed while it is being built must be built again.
+  // A file that changes during the build must be built again.
   utimesSync(stamp, began, began);
 }

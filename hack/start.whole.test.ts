@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What a checkout has after `npm ci --omit=dev`; the packages are links. */
+/** A checkout after `npm ci --omit=dev`; the packages are links. */
 async function installWithoutDevelopment(): Promise<void> {
   for (const file of ['package.json', 'hack/start.mjs', 'hack/builds/build-info.mjs']) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
@@ -77,7 +77,7 @@ test('without development dependencies it runs what was built, on a PostgreSQL o
   });
   await Promise.race([ready, closed]);
   expect(text).toContain('"msg":"ready"');
-  // npm does not pass it on; the program sees that its parent is gone, and stops with its PostgreSQL.
+  // npm does not forward it; the program notices that its parent has ended, and stops with its PostgreSQL.
   child.kill('SIGTERM');
   await closed;
   expect(text).toContain('"msg":"stopped"');

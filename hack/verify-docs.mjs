@@ -1,10 +1,9 @@
 /**
- * Executes the documentation: every ```sh block of README.md and docs/, file by file, each file against a server of its
- * own. `node hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run
- * build` before it. The ports of the server that a reader runs beside it are held. Where a page says
- * http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444), the test's server is asked; blocks see its address as
- * $BASE too. What must hold wherever controllers run is executed twice: in one process, and with API and controllers in
- * processes of their own. Two pages are executed at a time.
+ * Executes the documentation: every ```sh block of README.md and docs/, each file against its own server. `node
+ * hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build` first. It
+ * occupies the ports of the reader's own server. http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444) in a page
+ * means the test's server; blocks also get its address as $BASE. Pages that must work wherever controllers run are
+ * executed twice: in one process, and with API and controllers in separate processes. Two pages are executed at a time.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -22,10 +21,10 @@ const files =
     ? named
     : [join(root, 'README.md'), ...listMarkdown(join(root, 'docs'))].filter((file) => existsSync(file));
 
-/** Of `npm start`. */
+/** The ports of `npm start`. */
 const readersPorts = [8090, 8091, 8443, 8444];
 
-/** Pages that are executed in separate processes, too. */
+/** Pages that are also executed with separate processes. */
 const inBothWays = new Set(['docs/plugins.md']);
 
 const pages = files.flatMap((file) => {
@@ -42,10 +41,10 @@ await Promise.all([verifyPages(waiting), verifyPages(waiting)]);
 await release();
 process.exitCode = failures === 0 ? 0 : 1;
 
-/** Takes one page after another of those that nobody has taken yet. */
+/** Takes the next page that is not taken, until none is left. */
 async function verifyPages(untaken) {
   for (const { name, blocks, inParts } of untaken) {
-    // Not thrown: the other page's server would be left behind.
+    // Not thrown, because that would leave the other page's server running.
     const problem = await problemOf(blocks, inParts).catch((error) => ` ${error.stack}`);
     if (problem !== undefined) failures += 1;
     const how = inParts ? ' in separate processes' : '';
@@ -63,7 +62,7 @@ function listMarkdown(folder) {
   return paths.filter((path) => path.endsWith('.md')).toSorted();
 }
 
-/** Undefined where every block ran and printed what it should. */
+/** Undefined if every block ran and printed the expected output. */
 async function problemOf(blocks, inParts) {
   const server = await startServer(root, { inParts });
   try {

@@ -1,6 +1,6 @@
 /**
- * Holds who may import what (docs/contributing/layout.md): `node hack/verify-imports.mjs`. Prints each violation, exits
- * 1 on any.
+ * Checks the import rules (docs/contributing/layout.md): `node hack/verify-imports.mjs`. Prints each violation, exits 1
+ * on any.
  */
 import { fileURLToPath } from 'node:url';
 import { checkImports } from './imports/check-imports.mjs';

@@ -1,8 +1,8 @@
 /**
  * Checks the links of the documentation: `node hack/verify-links.mjs [root]`. It reads README.md, CONTRIBUTING.md,
- * CHANGELOG.md, pkg/README.md and docs/. Every relative link leads to a file, and its anchor to a heading. Every path of
- * a source in backticks exists; in docs/contributing every path does. Every page that another file names as
- * docs/<page>.md exists. Prints each violation, exits 1 on any.
+ * CHANGELOG.md, pkg/README.md and docs/. Every relative link must lead to a file, and its anchor to a heading. Every
+ * source path in backticks must exist; in docs/contributing every path. Every page that another file names as
+ * docs/<page>.md must exist. Prints each violation, exits 1 on any.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -11,7 +11,7 @@ import { findAnchors, findLinks, findPaths } from './docs/markdown-links.mjs';
 
 const root = resolve(process.argv[2] ?? join(dirname(fileURLToPath(import.meta.url)), '..'));
 const sources = ['bench', 'cmd', 'hack', 'pkg', 'test'];
-/** An installation has files in config, data and deploy that the repository has not. */
+/** An installation has files in config, data and deploy that the repository does not have. */
 const folders = [...sources, 'config', 'deploy', 'docs'];
 const pages = [
   ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'pkg/README.md'].filter((page) => existsSync(join(root, page))),

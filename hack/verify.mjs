@@ -1,6 +1,6 @@
 /**
- * Everything that can be checked without a test: `npm run verify`. Steps of one row run one after another, the rows side
- * by side; a row ends at its first step that fails. `--summary=<file>` writes how many steps passed and failed, for CI.
+ * Runs all checks that are not tests: `npm run verify`. The steps of one row run one by one, the rows in parallel; a
+ * row ends at its first failing step. `--summary=<file>` writes how many steps passed and failed, for CI.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ async function runRow(steps) {
   }
 }
 
-/** What a step prints comes in one piece, since another row prints meanwhile. */
+/** Prints a step's output at once, because another row prints meanwhile. */
 function run([program, ...args]) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -7,11 +7,11 @@ export type PartName = (typeof partNames)[number];
 
 export interface CapacityOptions {
   only: PartName[];
-  /** Objects of the model that `many` fills. */
+  /** Objects of the model in part `many`. */
   objects: number;
-  /** Objects of each model whose bytes are counted. */
+  /** Objects of each model whose size is measured. */
   samples: number;
-  /** Of one window of load. */
+  /** Length of one window of load. */
   seconds: number;
   dataParent: string;
   isQuick: boolean;
@@ -29,7 +29,7 @@ export const usage = `Usage: make capacity ARGS='...'
 const quick = { objects: '5000', samples: '200', seconds: '0.5' };
 const full = { objects: '1000000', samples: '2000', seconds: '3' };
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseCapacityOptions(args: string[]): CapacityOptions {
   const { values } = parseArgs({
     args,

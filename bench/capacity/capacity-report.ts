@@ -1,4 +1,4 @@
-/** Tables in Markdown, as docs/sizing.md shows them, told as they come. */
+/** Prints Markdown tables, as in docs/sizing.md, while the parts run. */
 export class CapacityReport {
   readonly #tell: (text: string) => void;
   #failures = 0;

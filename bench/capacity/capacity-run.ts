@@ -6,12 +6,12 @@ import type { WorkerProcess } from '../../test/system/harness/worker-process.ts'
 import type { CapacityOptions } from './capacity-options.ts';
 import type { CapacityReport } from './capacity-report.ts';
 
-/** Everything a part works with; the processes are their owner's to stop. */
+/** The dependencies of a part; the owner stops the processes. */
 export interface CapacityRun {
   options: CapacityOptions;
   report: CapacityReport;
   database: EmbeddedPostgresProcess;
-  /** In the database `postgres`, as `database` is. */
+  /** Uses the database `postgres`, as `database` does. */
   api: ApiServer;
   loader: WorkerProcess<LoadJob, Sample>;
 }
@@ -20,8 +20,8 @@ export type LoadOptions = Pick<LoadJob, 'connections' | 'plan'> &
   Partial<Pick<LoadJob, 'requests'>> & { api?: ApiServer };
 
 /**
- * Closed loops for a window, or until so many requests are answered. Throws where one is answered wrongly: no figure
- * would be true.
+ * Closed loops for a window, or until `requests` are answered. Throws for a wrong response, because the figures would
+ * be wrong.
  */
 export async function load(
   { options, api: own, database, loader }: CapacityRun,

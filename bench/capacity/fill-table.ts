@@ -4,9 +4,9 @@ import { tableOf } from './table-sizes.ts';
 const chunk = 200_000;
 
 /**
- * Rows as the server writes them, made by PostgreSQL out of one that it did write: the object `post-0` of a sample
- * model, with another name, uid, number and revision each. Only while no server runs, as nothing tells it of them; the
- * history does not hold them, as if it had been cut since.
+ * Fills a table with SQL: copies the row of object `post-0`, which the server wrote, with a new name, uid, number and
+ * revision each. Only while no server runs, because servers are not notified; the history lacks these rows, as if it
+ * had been compacted.
  */
 export async function fillTable(database: EmbeddedPostgresProcess, plural: string, count: number): Promise<void> {
   const { table, columns } = await tableOf(database, plural);
@@ -35,13 +35,13 @@ export async function fillTable(database: EmbeddedPostgresProcess, plural: strin
        FROM ${table} p, generate_series(${first}, ${last}) g, LATERAL (SELECT md5('post-' || g)::uuid AS uid) u WHERE p.name = 'post-0'`,
     );
   }
-  // Every revision that was given out lies below the newest of the history.
+  // Every used revision must be below the newest of the history.
   await database.query(
     "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')",
   );
 }
 
-/** What differs from object to object, replaced in the text of the first one. */
+/** Replaces the varying parts in the text of the first object. */
 function bodyExpression(pattern: string): string {
   const { metadata } = JSON.parse(pattern) as { metadata: { uid: string } };
   const replacements = [
@@ -56,7 +56,7 @@ function bodyExpression(pattern: string): string {
   return replacements.reduce((text, [from, to]) => `replace(${text}, '${from}', ${to})`, 'p.body');
 }
 
-/** Of the labels of the first object, what is no label of the sample's. */
+/** The namespace's part of the first object's labels. */
 function namespaceElements(labels: string): string {
   return `ARRAY(SELECT e FROM unnest(${labels}) e WHERE e !~ '^(lang|tier|batch)(=|$)')`;
 }

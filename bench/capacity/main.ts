@@ -29,7 +29,7 @@ const parts: Record<PartName, (run: CapacityRun) => Promise<void>> = {
   pooler: measurePooler,
 };
 
-/** Each part has a database and a server of its own: what one leaves behind is in no other's figures. */
+/** Each part has its own database and server, so that parts do not affect each other. */
 async function measure(part: PartName, options: CapacityOptions, report: CapacityReport): Promise<void> {
   const started: Stoppable[] = [];
   const own = <T extends Stoppable>(each: T): T => {

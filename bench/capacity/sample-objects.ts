@@ -5,18 +5,18 @@ import { definitionOf, pathOf, postText } from '../sample-post.ts';
 
 type Json = Record<string, unknown>;
 
-/** A model, and objects of it that differ as real ones do. */
+/** A model with objects that vary like real ones. */
 export interface SampleObjects {
   name: string;
   plural: string;
   definition: object;
   path: string;
-  /** Of object `i`, in its `round`-th version. */
+  /** Object `i` in version `round`. */
   object(i: number, round: number): Json;
   status(round: number): Json;
 }
 
-/** A seeded stream of words: text that compresses as prose does, which a repeated letter would not. */
+/** A seeded sequence of words: it compresses like prose, unlike a repeated letter. */
 function prose(bytes: number, seed: number): string {
   let state = (seed * 2_654_435_761 + 1) >>> 0;
   const words: string[] = [];
@@ -49,7 +49,7 @@ const conditions = (round: number): Json => ({
   },
 });
 
-/** Posts with three labels and five indexed fields, of about so many kilobytes in JSON. */
+/** Posts with three labels and five indexed fields, of about this many kilobytes of JSON. */
 export function posts(kilobytes: number): SampleObjects {
   const model = { plural: `posts-of-${kilobytes}k`, kind: `PostOf${kilobytes}k` };
   return {
@@ -69,7 +69,7 @@ export function posts(kilobytes: number): SampleObjects {
   };
 }
 
-/** With the status subresource, and without an index beyond those every model has where `indexes` is false. */
+/** Adds the status subresource; without `indexes` it has only the built-in indexes. */
 function withStatus(definition: object): object {
   const text = JSON.stringify(definition);
   const copy = JSON.parse(text) as {
@@ -92,7 +92,7 @@ const routesFile = fileURLToPath(
   new URL('../../../shared/data/gateway-api/crds/gateway.networking.k8s.io_httproutes.yaml', import.meta.url),
 );
 
-/** Models of public projects, which declare no index of their own; none where their files are not there. */
+/** Models of public projects, without indexes; empty if their files are missing. */
 export function realModels(): SampleObjects[] {
   return [...(existsSync(certificatesFile) ? [certificates()] : []), ...(existsSync(routesFile) ? [routes()] : [])];
 }

@@ -1,9 +1,9 @@
 import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
 
-/** Bytes of a model's table and of what belongs to it. */
+/** Bytes of a model's table with its indexes. */
 export interface TableSizes {
   rows: number;
-  /** Of the rows, without what is stored out of line. */
+  /** The rows, without texts stored out of line. */
   heap: number;
   /** Texts stored out of line, with their index. */
   toast: number;
@@ -15,7 +15,7 @@ interface ModelRow {
   columns: { name: string; index: { name: string } }[];
 }
 
-/** Where the objects of a model are: `m_<id>` in the schema `platform`. */
+/** The table of a model's objects: `m_<id>` in the schema `platform`. */
 export async function tableOf(
   database: EmbeddedPostgresProcess,
   plural: string,
@@ -46,9 +46,7 @@ export async function tableSizes(database: EmbeddedPostgresProcess, plural: stri
   };
 }
 
-/**
- * `gin (labels)`, `unique btree (spec.slug)`: the columns of declared indexes by the names that their model gives them.
- */
+/** `gin (labels)`, `unique btree (spec.slug)`: columns of declared indexes have the names of the model. */
 function named(definition: string, columns: ModelRow['columns']): string {
   const what = /USING (\w+ \(.*?\))/.exec(definition)?.[1] ?? definition;
   const known = columns.reduce(
@@ -58,7 +56,7 @@ function named(definition: string, columns: ModelRow['columns']): string {
   return definition.startsWith('CREATE UNIQUE') ? `unique ${known}` : known;
 }
 
-/** Bytes that `work` made PostgreSQL write to its own log, by whoever. */
+/** Bytes of WAL that PostgreSQL wrote during `work`, for all clients. */
 export async function walBytes(database: EmbeddedPostgresProcess, work: () => Promise<unknown>): Promise<number> {
   const position = async (): Promise<string> =>
     String((await database.query('SELECT pg_current_wal_insert_lsn() AS at'))[0]!['at']);

@@ -12,7 +12,7 @@ import { serveJobs } from '../../test/system/harness/worker-process.ts';
 import { measureControllers, type ControllerFigures, type ControllerPlan } from './controller-run.ts';
 import { measureRestarts, type RestartFigures } from './restart-run.ts';
 
-/** Where the API is: behind HTTP, or in this process, on a database of its own. */
+/** The API: over HTTP, or in this process with its own database. */
 export type ControllerJob =
   | { type: 'rest'; url: string; token: string; plan: ControllerPlan }
   | { type: 'loopback' | 'port'; connection: pg.ClientConfig; plan: ControllerPlan }
@@ -37,7 +37,7 @@ async function overHttp({ url, token, plan }: Extract<ControllerJob, { type: 're
   }
 }
 
-/** The platform as `svc serve` has it, without its listener. */
+/** The platform as in `svc serve`, without its listener. */
 async function withinServer<Result>(
   connection: pg.ClientConfig,
   measure: (client: Client) => Promise<Result>,

@@ -7,7 +7,10 @@ import { controllerFor, Manager, type ControllerDefinition, type Log } from '#pk
 import { quantile } from '../sample.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** What the controllers look at: `sentAt` is when its last write began, on the clock of the process that does both. */
+/**
+ * The controllers' objects: `sentAt` is the start of the last write, by the clock of the process that writes and
+ * reconciles.
+ */
 export const Sheet = defineModel({
   group: 'bench.svc.example',
   version: 'v1',
@@ -20,21 +23,21 @@ export const Sheet = defineModel({
 
 export interface ControllerPlan {
   objects: number;
-  /** Single writes, whose way to a reconcile is timed. */
+  /** Length of the phase with single writes, whose delay to the reconcile is measured. */
   paceSeconds: number;
   writesPerSecond: number;
-  /** Controllers that start at once. */
+  /** Controllers that start at the same time. */
   controllers: number;
 }
 
 export interface ControllerFigures {
-  /** From the first of `objects` writes to the last status that follows from them. */
+  /** From the first of `objects` writes to the last resulting status. */
   reconcilesPerSecond: number;
-  /** From the beginning of a write to the start of its reconcile. Milliseconds. */
+  /** From the start of a write to the start of its reconcile. Milliseconds. */
   startDelay: { p50: number; p99: number };
-  /** Of the heap. */
+  /** Heap bytes. */
   bytesPerCachedObject: number;
-  /** From the start of `controllers` on a tenth of the objects each to the last first look. */
+  /** From the start of `controllers`, each with a tenth of the objects, to the last first reconcile. */
   startAll: { milliseconds: number; reconciles: number };
 }
 
@@ -43,10 +46,10 @@ const reconcilers = 32;
 const lanes = 10;
 const tell = (details: object, message: string): void =>
   void process.stderr.write(`${message} ${JSON.stringify(details)}\n`);
-/** Warnings too: a position that could not be stored would make a restart look slow. */
+/** Warnings too: if a position could not be stored, a restart would seem slow. */
 const log: Log = { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
 
-/** Fills the model and measures controllers on it, all through one client. */
+/** Fills the model and measures controllers on it through one client. */
 export async function measureControllers(client: Client, plan: ControllerPlan): Promise<ControllerFigures> {
   await fillSheets(client, plan.objects);
   const bytesPerCachedObject = await measureCache(client, plan.objects);
@@ -139,7 +142,7 @@ async function measureLoop(
   });
 }
 
-/** Writes at a steady rate, each of another object: none waits for the one before it. */
+/** Writes at a steady rate, each to another object, without waiting for earlier writes. */
 async function pace(
   client: Client,
   { writes, writesPerSecond, objects }: { writes: number; writesPerSecond: number; objects: number },

@@ -1,4 +1,4 @@
-/** Does something for each number from 0 to `count` - 1, so many at a time. */
+/** Runs `work` for each number from 0 to `count` - 1, `width` at a time. */
 export async function inParallel(width: number, count: number, work: (i: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {

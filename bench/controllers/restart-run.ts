@@ -9,15 +9,12 @@ export interface RestartFigures {
 }
 
 interface Restart {
-  /**
-   * From the start of the manager until a write that was made just before it has been looked at, and nothing is left to
-   * look at.
-   */
+  /** From the start of the manager until it has reconciled a write from just before, and its queue is empty. */
   milliseconds: number;
   reconciles: number;
 }
 
-/** How long a controller takes to be at work again after a restart, with and without a stored position. */
+/** How long a controller takes to work again after a restart, with and without a stored position. */
 export async function measureRestarts(client: Client, objects: number): Promise<RestartFigures> {
   await fillSheets(client, objects);
   return {

@@ -8,10 +8,10 @@ import { SampleRecorder } from '../sample.ts';
 const size = 20;
 const manyConnections = 16;
 const sort = 'sort=spec.publishedAt,desc';
-/** Of the server: `svc.api.exact-total-limit`. */
+/** The server's `svc.api.exact-total-limit`. */
 const exactTotalLimit = 10_000;
 
-/** Selectors that match much, with their total, and pages far in: of the largest model. */
+/** Selectors with many matches, with their total, and late pages, of the largest model. */
 export async function benchBroadList(run: BenchRun): Promise<void> {
   const objects = run.options.sizes.at(-1)!;
   for (const { share, by, selectors } of selections) {
@@ -31,10 +31,7 @@ export async function benchBroadList(run: BenchRun): Promise<void> {
   await repeat(run, `list 20, page ${deep} of 30 %, c=1`, pages(selections[2]!.selectors[0]!, deep), 1);
 }
 
-/**
- * What no answer to an earlier request helps with; and does each find what it should? Answers the median, in
- * milliseconds.
- */
+/** Requests that no earlier response can speed up; also checks the results. Returns the median in milliseconds. */
 async function askOnce(run: BenchRun, scenario: string, queries: readonly string[], expected: number): Promise<number> {
   const { api, options, report } = run;
   const objects = options.sizes.at(-1)!;
@@ -60,7 +57,7 @@ async function askOnce(run: BenchRun, scenario: string, queries: readonly string
   return sample.p50;
 }
 
-/** Answers the median, in milliseconds. */
+/** Returns the median in milliseconds. */
 async function repeat(
   run: BenchRun,
   scenario: string,

@@ -13,7 +13,7 @@ const names = {
   rest: 'in a process of their own (REST)',
 };
 
-/** Controllers through each of the three transports, on a database of its own each, and what a stored position saves. */
+/** Controllers over each of the three transports, each with its own database, and the benefit of a stored position. */
 export async function benchControllers(run: BenchRun): Promise<void> {
   const { isQuick } = run.options;
   const plan: ControllerPlan = {

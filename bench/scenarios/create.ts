@@ -13,12 +13,11 @@ const rowAlone = 'plain SQL, the row';
 const rowAndLog = 'plain SQL, row and log';
 /** A single client's create may take 1.5 times as long as the INSERT. */
 const shareOfSql = 0.67;
-/** A key costs a look for an earlier outcome and a row of its own, not the place in a batch. */
+/** A key costs a lookup of an earlier outcome and a row, not the place in a batch. */
 const shareOfUnkeyed = 0.5;
 
 /**
- * Creates of new objects, against an express that only parses, and against clients of PostgreSQL that insert by
- * themselves.
+ * Creates of new objects, compared with an express that only parses, and with PostgreSQL clients that insert directly.
  */
 export async function benchCreate(run: BenchRun): Promise<void> {
   const sql = new WorkerProcess<SqlLoadJob, Sample>(new URL('../sql-load.ts', import.meta.url));
@@ -57,9 +56,9 @@ export async function benchCreate(run: BenchRun): Promise<void> {
 }
 
 /**
- * The same row into a table with the same columns and indexes, in the same PostgreSQL, through the same driver, each
- * committed by itself; and the same with a row in a copy of the change log, which is the least that a server must write
- * if it is to tell watchers of a change. Neither checks, numbers in order, or notifies.
+ * Inserts the same row into a table with the same columns and indexes, in the same PostgreSQL with the same driver, one
+ * commit each; and the same with a row in a copy of the change log, the minimum for a server with watchers. Neither
+ * validates, orders revisions, or notifies.
  */
 async function prepareInserts(
   { api, database, options }: BenchRun,

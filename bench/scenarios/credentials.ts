@@ -15,12 +15,12 @@ const databaseName = 'credentials';
 const connections = 64;
 const bindings = 20;
 const objects = 100;
-/** Who log in side by side: as many as there are users, as those of one wait for each other. */
+/** Concurrent logins: one for each user, because those of one user wait for each other. */
 const loginConnections = 4;
-/** Answered from memory, so that what is measured is the look at the credential. */
+/** Answered from memory, so that the credential check dominates. */
 const accessPath = '/api/v1/rbac/roles/';
 const platformPath = '/api';
-/** Needs no credential, but looks at one that is sent. */
+/** Needs no credential, but checks one that is sent. */
 const openPath = '/docs';
 const express = 'bare express, from memory';
 const unlimited = [
@@ -36,8 +36,8 @@ interface Credentials {
 }
 
 /**
- * What it costs to know who asks, and what they may: by every credential, on both services; and what logins do to
- * everybody else.
+ * The cost of authentication and authorization: with every credential, on both services; and the effect of logins on
+ * other users.
  */
 export async function benchCredentials(run: BenchRun): Promise<void> {
   const { database, options } = run;
@@ -131,7 +131,7 @@ async function readableObjects({ api, identity }: Credentials): Promise<string[]
   return paths;
 }
 
-/** One object by name, as somebody to whom the last of many roles gives it. */
+/** Reads one object by name, as a user whose last of many roles allows it. */
 async function benchBoundReads(parts: Credentials, paths: string[]): Promise<void> {
   const { run, api, identity } = parts;
   const { port } = api;
@@ -162,7 +162,7 @@ async function benchBoundReads(parts: Credentials, paths: string[]): Promise<voi
   run.report.figure({ scenario, who: 'may they: by roles, less an administrator', note: share(bound - free) });
 }
 
-/** Logins alone; then reads alone, and while logins go on as fast as they can. */
+/** Logins alone; reads alone; and reads during continuous logins. */
 async function benchLogins({ run, api, identity }: Credentials, paths: string[], usernames: string[]): Promise<void> {
   const { report, options, database } = run;
   const processes = { server: api.pid, postmaster: database.postmaster };

@@ -10,7 +10,7 @@ import { number } from '../table.ts';
 
 const data = fileURLToPath(new URL('../../../shared/data', import.meta.url));
 const shown = 3;
-/** What an answer leaves to be done belongs to it. */
+/** Work after the response counts too. Milliseconds. */
 const aftermathMs = 250;
 
 interface Definition {
@@ -23,7 +23,9 @@ interface Definition {
   };
 }
 
-/** The largest definitions that others made: how soon they are served, and how long each step holds the event loop. */
+/**
+ * The largest definitions of other projects: how soon they are served, and how long each step blocks the event loop.
+ */
 export async function benchDefinitions(run: BenchRun): Promise<void> {
   if (!existsSync(data)) {
     run.report.fact('SKIPPED', `the largest definitions: there is no ${data}`);
@@ -74,7 +76,7 @@ async function benchDefinition({ report }: BenchRun, api: ApiServer, file: strin
         await api.untilServed(`${path}?limit=1`);
       },
     ],
-    // Valid or not: its schema has been compiled and asked.
+    // Valid or not: its schema is compiled and used.
     ['the first object', () => api.fetch(path, { method: 'POST', body: object }).catch(() => undefined)],
     ['its OpenAPI', () => api.fetch(`/openapi/v3/apis/${spec.group}/${version}`)],
   ];

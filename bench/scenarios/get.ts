@@ -6,7 +6,7 @@ import { modelOfSize, pathOf } from '../sample-post.ts';
 const objects = 100;
 const express = 'bare express, from memory';
 
-/** One object by name, out of a hundred in turn, against servers that have its bytes in memory. */
+/** Reads one object by name, a hundred in turn, compared with servers that have its bytes in memory. */
 export async function benchGet(run: BenchRun): Promise<void> {
   const model = modelOfSize(run.options.sizes[0]!);
   const paths = Array.from({ length: objects }, (_, i) => `${pathOf(model)}/post-${i}`);

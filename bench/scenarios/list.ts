@@ -14,7 +14,7 @@ const selectors = {
   field: (batch: number): string => `fieldSelector=spec.category%3Dc-${batch}`,
 };
 const ordinarySort = 'spec.priority,desc';
-/** Every index that can give an order; the last sorts by two. */
+/** Every index that can sort; the last sorts by two. */
 const sorts = [
   'metadata.name',
   'metadata.namespace',
@@ -28,7 +28,7 @@ const sorts = [
 
 type Query = (batch: number) => string;
 
-/** Right after loading, when nothing has been vacuumed or analyzed yet: what a list costs behind a burst of writes. */
+/** Right after loading, before vacuum and analyze: the cost of a list after a burst of writes. */
 export async function benchFreshList(run: BenchRun, objects: number): Promise<void> {
   for (const [name, selector] of Object.entries(selectors)) {
     const paths = pathsOf((batch) => `${selector(batch)}&sort=${ordinarySort}`, objects);
@@ -37,7 +37,7 @@ export async function benchFreshList(run: BenchRun, objects: number): Promise<vo
   }
 }
 
-/** Is a list's cost that of its answer, or that of the table behind it? Sizes in turns, the largest first. */
+/** Whether a list's cost depends on its response or on the size of the table. Sizes in turn, the largest first. */
 export async function benchList(run: BenchRun): Promise<void> {
   const { options, report, express: bare } = run;
   const comparisons = new Map<string, ComparedContender[]>();
@@ -66,7 +66,7 @@ export async function benchList(run: BenchRun): Promise<void> {
     report.fact('not measured', `lists of 1 000 000 objects, only of ${objects}: --large=1000000`);
 }
 
-/** By label and by field by turns. */
+/** By label and by field in turn. */
 async function benchSort(run: BenchRun, scenario: string, sort: string): Promise<ComparedContender[]> {
   const query: Query = (batch) => `${batch % 2 === 0 ? selectors.label(batch) : selectors.field(batch)}&sort=${sort}`;
   await checkAll(run, query);
@@ -91,7 +91,8 @@ function flatGoals(
     under: 10,
     unit: 'ms',
   });
-  // The first line's rate by the smallest's: its inverse is how many times as long the largest takes.
+  // The rate of the first line divided by the smallest size's: the inverse says how many times as long the largest
+  // takes.
   const times = of((compared) => compared.find(({ name }) => name === fromOf(smallest))?.ratio?.median);
   worstGoal(report, `list 20 of ${largest}, against ${smallest}`, {
     values: new Map([...times].map(([scenario, ratio]) => [scenario, 1 / ratio])),
@@ -111,7 +112,7 @@ function listConnections(connections: readonly number[]): number[] {
   return [...new Set([...connections, 16])].toSorted((a, b) => b - a);
 }
 
-/** With another value each time, so that no plan or page is favoured. */
+/** With varying values, so that no plan or page is favoured. */
 function pathsOf(query: Query, objects: number): string[] {
   return Array.from(
     { length: variants },
@@ -120,7 +121,10 @@ function pathsOf(query: Query, objects: number): string[] {
   );
 }
 
-/** The answers by path, of each size, the largest first. A list that finds something else would be measured in vain. */
+/**
+ * The responses by path for each size, the largest first. Checks the results, because wrong ones would make the
+ * measurement useless.
+ */
 async function checkAll({ api, options }: BenchRun, query: Query): Promise<Map<string, string>[]> {
   const all: Map<string, string>[] = [];
   for (const objects of options.sizes.toReversed()) {

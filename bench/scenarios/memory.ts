@@ -10,7 +10,7 @@ import { readAsStream, readInChunks } from '../whole-list.ts';
 
 const restMs = 3000;
 const connections = 16;
-/** More than this much more memory with the most objects than with the fewest, and it is not flat. */
+/** Memory counts as flat up to this ratio of the most to the fewest objects. */
 const flatShare = 1.5;
 
 interface Held {
@@ -18,7 +18,7 @@ interface Held {
   peak: number;
 }
 
-/** What the run's own server and its PostgreSQL hold at this point. */
+/** The memory of the run's own server and its PostgreSQL now. */
 export async function reportMemory({ api, database, report, options }: BenchRun, when: string): Promise<void> {
   await delay(options.isQuick ? 0 : restMs);
   const { server, postgres } = readMemory({ server: api.pid, postmaster: database.postmaster });
@@ -30,8 +30,8 @@ export async function reportMemory({ api, database, report, options }: BenchRun,
 }
 
 /**
- * A server that does nothing else but read, of each size anew, and as many objects of each: does it need more where
- * there is more?
+ * Fresh servers that only read, one for each size and with the same number of reads: whether they need more memory with
+ * more objects.
  */
 export async function benchMemory(run: BenchRun): Promise<void> {
   const held: Held[] = [];

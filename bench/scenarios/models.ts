@@ -10,7 +10,7 @@ import { number } from '../table.ts';
 
 const database = 'many_models';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-/** Definitions posted side by side. */
+/** Definitions posted concurrently. */
 const posters = 4;
 const starts = 3;
 const restMs = 3000;
@@ -22,7 +22,7 @@ const documents: { name: string; path: string; headers?: Record<string, string> 
   { name: 'OpenAPI v3, the index', path: '/openapi/v3' },
 ];
 
-/** What a thousand models cost: defining them, starting with them, holding them, and reading one of them. */
+/** The cost of a thousand models: defining them, starting with them, keeping them, and reading one of them. */
 export async function benchModels(run: BenchRun): Promise<void> {
   const { options } = run;
   await run.database.create(database);
@@ -51,7 +51,7 @@ export async function benchModels(run: BenchRun): Promise<void> {
   }
 }
 
-/** Answers the last of those it started. */
+/** Returns the last server that it started. */
 async function benchStart({ database: postgres, report, options }: BenchRun, models: number): Promise<ApiServer> {
   const times: number[] = [];
   let api: ApiServer | undefined;
@@ -95,7 +95,7 @@ async function benchDefining({ report }: BenchRun, api: ApiServer, [, ...models]
   });
 }
 
-/** From the only model there is in one database, from one of many, and from each of many in turn. */
+/** Reads from the only model of one database, from one of many, and from each of many in turn. */
 async function benchReading(run: BenchRun, many: ApiServer, models: readonly SampleModel[]): Promise<void> {
   const [first] = models;
   for (const model of models) await createObjects(many, model, ['post-0']);
@@ -119,7 +119,7 @@ async function benchReading(run: BenchRun, many: ApiServer, models: readonly Sam
   }
 }
 
-/** The first time, when it has to be made, and again. */
+/** The first response, which must be built, and the next ones. */
 async function benchDocuments({ report, options }: BenchRun, api: ApiServer): Promise<void> {
   for (const { name, path, headers } of documents) {
     const times: number[] = [];

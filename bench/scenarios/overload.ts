@@ -6,18 +6,18 @@ import { number } from '../table.ts';
 import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
 const objects = 100;
-/** Of the closed loops whose best is the peak. */
+/** Numbers of connections; the best closed loop is the peak. */
 const peakConnections = [64, 256];
-/** Of the clients beyond what is served, each waits with a connection. */
+/** Each client above the capacity waits with a connection. */
 const clients = 2000;
 const loads = [0.5, 1, 2, 4];
-/** Of the peak, at four times its load. */
+/** Share of the peak, at four times its load. */
 const wantedShare = 0.8;
 
 /**
- * What is still served when more is asked than can be served: the peak of closed loops, and then requests that come at
- * half, one, two and four times that rate whether the ones before were answered or not. An answer counts when it comes
- * within a second of when its request was to be sent.
+ * The throughput under overload: the peak of closed loops, and then requests that arrive at half, one, two and four
+ * times that rate, independent of earlier responses. A response counts if it comes within a second after its request
+ * was due.
  */
 export async function benchOverload(run: BenchRun): Promise<void> {
   const paths = Array.from({ length: objects }, (_, i) => `${pathOf(modelOfSize(run.options.sizes[0]!))}/post-${i}`);

@@ -19,7 +19,7 @@ const databaseName = 'tls';
 const objects = 100;
 const handshakes = 16;
 
-/** What https costs: a request on a connection that is there, and one on a connection of its own. */
+/** The cost of https: a request on an existing connection, and one on a new connection. */
 export async function benchTls(run: BenchRun): Promise<void> {
   const { database, options } = run;
   await database.create(databaseName);

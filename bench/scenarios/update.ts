@@ -5,7 +5,7 @@ import { pathOf, writtenModel } from '../sample-post.ts';
 
 const parsing = 'bare express, parses only';
 
-/** Updates, each naming the resourceVersion of the one before, one object a connection. */
+/** Updates that name the previous resourceVersion, one object for each connection. */
 export async function benchUpdate(run: BenchRun): Promise<void> {
   for (const connections of run.options.connections) {
     const names = newNames();

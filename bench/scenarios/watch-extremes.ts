@@ -10,9 +10,9 @@ import { benchPace, paceSeconds, watchPath, writesPerSecond, type WatchWorker } 
 
 const otherWatchers = 10;
 const stalledWatchers = 10;
-/** Bytes of each event, so that even the kernel's buffers, of some ten megabytes, are full within seconds. */
+/** Bytes of each event, so that even the kernel's buffers of about ten megabytes are full within seconds. */
 const largeEvent = 200_000;
-/** Enough for them to fill, and for the server to wait a while after that. */
+/** Enough to fill the buffers, and for the server to wait afterwards. */
 const stallSeconds = 12;
 
 /** Watchers of another replica, watchers that stop reading, and how often an event is encoded. */
@@ -54,7 +54,10 @@ function reportEncoding(
   });
 }
 
-/** The same load without and with watchers that do not read: when are they cut off, and who notices? */
+/**
+ * The same load without and with watchers that do not read: when they are disconnected, and whether others are
+ * affected.
+ */
 async function benchStall(run: BenchRun, worker: WatchWorker): Promise<void> {
   const { api, report } = run;
   const scenario = `watch, ${otherWatchers} watchers, ${writesPerSecond} writes/s of ${largeEvent / 1000} kB`;

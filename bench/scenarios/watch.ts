@@ -12,7 +12,7 @@ export const writesPerSecond = 20;
 const fanOutWatchers = 100;
 const fanOutWriters = 16;
 
-/** How soon watchers hear of a write, and how many events the server hands out at most. */
+/** How soon watchers get a write, and the maximum rate of events. */
 export async function benchWatch(run: BenchRun): Promise<void> {
   const worker: WatchWorker = new WorkerProcess(new URL('../watch-load.ts', import.meta.url));
   try {
@@ -35,7 +35,7 @@ export async function benchWatch(run: BenchRun): Promise<void> {
   }
 }
 
-/** Watchers of one server, which need not be the one that is written to; answers p99. */
+/** Watchers of one server, which may differ from the one that gets the writes; returns p99. */
 export async function benchPace(
   run: BenchRun,
   worker: WatchWorker,
@@ -73,7 +73,7 @@ export async function benchPace(
   return p99;
 }
 
-/** The quantiles of less than a hundred writes would say little. */
+/** The quantiles of fewer than a hundred writes mean little. */
 export function paceSeconds({ options }: Pick<BenchRun, 'options'>): number {
   return options.isQuick ? 1 : Math.max(5, options.seconds);
 }
@@ -131,7 +131,7 @@ async function revisionOf(api: ApiServer): Promise<number> {
   return Number(metadata.resourceVersion);
 }
 
-/** From now on. */
+/** Starts at the current revision. */
 export async function watchPath(api: ApiServer): Promise<string> {
   return `${pathOf(writtenModel)}?watch=true&resourceVersion=${await revisionOf(api)}`;
 }

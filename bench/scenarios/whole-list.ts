@@ -4,10 +4,10 @@ import { modelOfSize, pathOf } from '../sample-post.ts';
 import { number } from '../table.ts';
 import { readAsStream, readInChunks, type WholeList } from '../whole-list.ts';
 
-/** What kubectl asks for, and what a client in a hurry does. */
+/** The limits of kubectl, and of a client in a hurry. */
 const limits = [500, 5000];
 
-/** Everything the largest model holds, in chunks and as one stream: objects/s, and what memory it takes the server. */
+/** Lists everything in the largest model, in chunks and as one stream: objects/s, and the server's memory. */
 export async function benchWholeList(run: BenchRun): Promise<void> {
   const { api, options } = run;
   const path = pathOf(modelOfSize(options.sizes.at(-1)!));

@@ -7,7 +7,7 @@ import type { TestDatabase } from '../../pkg/testenv/test-database.ts';
 const main = fileURLToPath(new URL('main.ts', import.meta.url));
 const running = new Set<ChildProcess>();
 
-/** Ends what a test has left running. */
+/** Kills the programs that a test has left running. */
 export async function killPrograms(): Promise<void> {
   await Promise.all([...running].map((child) => ended(child, 'SIGKILL')));
 }
@@ -18,13 +18,13 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<unkno
 }
 
 export interface ProgramOptions {
-  /** Its input and output are a terminal, which `script` of util-linux makes; stdout is what is shown there. */
+  /** Input and output are a terminal, which `script` of util-linux provides; stdout is the terminal's output. */
   onTerminal?: boolean;
-  /** Besides what every program of a test has. */
+  /** In addition to the variables of every test program. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** The program from its sources, as a process of its own. */
+/** The program, run from its sources in a separate process. */
 export class Program {
   readonly child: ChildProcess;
   readonly exited: Promise<number | null>;
@@ -54,12 +54,12 @@ export class Program {
     });
   }
 
-  /** The first log line with this message; rejects where the program ends without it. */
+  /** The first log line with this message; rejects if the program ends without it. */
   line(message: string): Promise<Record<string, unknown>> {
     return this.until(() => this.lines().find(({ msg }) => msg === message));
   }
 
-  /** Resolves with what is found in its output; rejects where the program ends without it. */
+  /** Resolves with the result of `find` in its output; rejects if the program ends without it. */
   async until<T>(find: () => T | undefined): Promise<T> {
     for (;;) {
       const found = find();
@@ -88,7 +88,7 @@ export interface Served {
   program: Program;
   url: string;
   accessUrl: string;
-  /** The administrator's. */
+  /** The administrator's token. */
   token: string;
 }
 

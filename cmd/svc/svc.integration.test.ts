@@ -13,7 +13,7 @@ let folder: string;
 
 beforeAll(async () => {
   home = await createTestDatabase();
-  // The embedded PostgreSQL must be able to pass, which runs as another user where the tests run as root.
+  // PostgreSQL, which runs as another user if the tests run as root, must be able to enter.
   folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-start-'));
   await chmod(folder, 0o711);
 });

@@ -17,7 +17,7 @@ let folder: string;
 
 beforeAll(async () => {
   home = await createTestDatabase();
-  // The embedded PostgreSQL must be able to pass, which runs as another user where the tests run as root.
+  // PostgreSQL, which runs as another user if the tests run as root, must be able to enter.
   folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-start-'));
   await chmod(folder, 0o711);
 });
@@ -61,7 +61,7 @@ describe('svc serve', () => {
       'Expect: 100-continue',
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n`);
-    // From here on the server waits for the body.
+    // Now the server waits for the body.
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 100 /);
     program.child.kill('SIGTERM');
     await program.line('stopping');
@@ -158,7 +158,7 @@ describe('svc serve', () => {
   });
 
   test('runs the controllers in one of its processes: owned objects go after their owner, and namespaces with what is in them', async () => {
-    // Of its own: whoever led before was killed, and its lease has to run out.
+    // A separate database: the previous leader was killed, and its lease must expire.
     const database = await createTestDatabase();
     const url = `--svc.database.url=${databaseUrlOf(database)}`;
     const initial = newPersonalToken();
@@ -213,7 +213,7 @@ describe('svc serve', () => {
     expect(text).toMatch(/^controller_runtime_reconcile_total\{controller="namespaces",result="success"\} [1-9]/m);
     expect(text).toMatch(/^workqueue_depth\{name="garbage-collector"\} \d/m);
 
-    // Who leads gives the lease back at its end, and the other goes on.
+    // The leader releases the lease at its stop, and the other process continues.
     leaders[0]!.program.child.kill('SIGTERM');
     expect(await leaders[0]!.program.exited).toBe(0);
     const heir = leaders[0] === a ? b! : a!;

@@ -1,6 +1,6 @@
 export interface BuildInfo {
   version: string;
-  /** 40 digits; '' where it is not known. */
+  /** 40 digits; '' if unknown. */
   commit: string;
 }
 export function buildInfo(root?: string, env?: Readonly<Record<string, string | undefined>>): BuildInfo;

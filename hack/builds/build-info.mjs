@@ -1,9 +1,9 @@
 /**
- * Says which build this is, in `dist/build.json`: { version, commit }. `npm run build` and `npm start` write it; the
- * program reads it. The version is that of a tag on the commit (v2.22.1), else the one of package.json with the commit
- * as build metadata: 2.22.0+1ebebde0a1b2, and 2.22.0+1ebebde0a1b2.dirty where what is built differs from the commit.
- * Without this repository's own .git it is package.json's alone. BUILD_VERSION and BUILD_COMMIT tell a build that has
- * no .git, such as that of the image, and a program that runs from its sources (dev-build.mjs).
+ * Writes the version of this build to `dist/build.json`: { version, commit }. `npm run build` and `npm start` run it;
+ * the program reads the file. The version is that of a tag on the commit (v2.22.1), else that of package.json with the
+ * commit as build metadata: 2.22.0+1ebebde0a1b2, and 2.22.0+1ebebde0a1b2.dirty if the sources differ from the commit.
+ * Without this repository's own .git it is package.json's alone. BUILD_VERSION and BUILD_COMMIT set it for a build
+ * without .git, such as that of the image, and for a program that runs from its sources (dev-build.mjs).
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const SHORT_COMMIT = 12;
-/** What is compiled, and with what. */
+/** The inputs of the build. */
 const inputs = ['cmd', 'pkg', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 const release = /^v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/;
 
@@ -22,7 +22,7 @@ export function buildInfo(root = repository, env = process.env) {
   return ofGit(root, version) ?? { version, commit: '' };
 }
 
-/** Undefined where git is not there, or the folder lies in a repository of somebody else. */
+/** Undefined without git, or if the folder is inside another repository. */
 function ofGit(root, version) {
   try {
     const [top, commit] = git(root, 'rev-parse', '--show-toplevel', 'HEAD').split('\n');
@@ -50,7 +50,7 @@ function git(root, ...args) {
   }).trim();
 }
 
-/** Whole or not at all: a server may be starting beside this one. */
+/** Atomic, because a server may be starting at the same time. */
 export function writeBuildInfo(root = repository, env = process.env) {
   const folder = join(root, 'dist');
   const file = join(folder, 'build.json');

@@ -64,7 +64,7 @@ test('of several tags the highest version counts, and a release is above its can
 
 test('without a repository of its own it is the version alone', () => {
   expect(buildInfo(folder, {})).toEqual({ version: '2.22.0', commit: '' });
-  // An unpacked tarball within somebody else's repository.
+  // An unpacked tarball inside another repository.
   const inner = join(folder, 'vendor');
   mkdirSync(inner);
   writeFileSync(join(inner, 'package.json'), '{"version":"2.22.0"}');
@@ -84,7 +84,7 @@ test('a build without .git is told', () => {
 test('`npm run dev` says which commit it runs, and whether it was changed', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { dev: string } };
-  // The program without its start.
+  // Prints the version without starting the program.
   const print =
     "import('./cmd/svc/process/svc-version.ts').then(({ svcBuild }) => console.log(JSON.stringify(svcBuild())))";
   const command = scripts.dev.replace(' --watch cmd/svc/main.ts serve', ` --eval "${print}"`);
@@ -104,7 +104,7 @@ test('the program says what was written beside it', async () => {
     version: `2.22.0+${own.slice(0, 12)}`,
     commit: own,
   });
-  // Where the compiler puts it.
+  // The path of the compiled file.
   mkdirSync(join(folder, 'dist/cmd/svc/process'), { recursive: true });
   const source = readFileSync(fileURLToPath(new URL('../../cmd/svc/process/svc-version.ts', import.meta.url)), 'utf8');
   writeFileSync(join(folder, 'dist/cmd/svc/process/svc-version.mts'), source);

@@ -1,6 +1,6 @@
 /**
- * Loaded by `npm run dev` before the program, which then has no `dist/build.json`: asks git at each of its starts. What
- * it starts in turn is told.
+ * Loaded by `npm run dev` before the program, which then has no `dist/build.json`: asks git at each start. Child
+ * processes get the result in their environment.
  */
 import { buildInfo } from './build-info.mjs';
 

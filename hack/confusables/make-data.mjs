@@ -1,10 +1,10 @@
 /**
- * Makes pkg/access/names/confusables-data.ts of Unicode's confusables.txt:
+ * Generates pkg/access/names/confusables-data.ts from Unicode's confusables.txt:
  *
  *   curl -O https://www.unicode.org/Public/security/16.0.0/confusables.txt
  *   node hack/confusables/make-data.mjs confusables.txt > pkg/access/names/confusables-data.ts
  *
- * A new version of the data needs nothing else: names that the servers know are compared anew when they start.
+ * A new version of the data needs nothing else: servers compare the stored names again when they start.
  */
 import { readFileSync } from 'node:fs';
 
@@ -15,8 +15,8 @@ const version = /^# Version: ([\d.]+)$/m.exec(source)?.[1];
 if (version === undefined) throw new Error('This is not confusables.txt: it says no version.');
 
 /**
- * Characters that look like it, by what they look like: code points in base 36. Those that take another form when text
- * is decomposed are never looked up.
+ * Characters by the characters that they resemble: code points in base 36. Omits characters that decomposition changes,
+ * because they are never looked up.
  */
 const alike = new Map();
 for (const line of source.split('\n')) {
@@ -49,7 +49,7 @@ function isDecomposed(point) {
   return text.normalize('NFD') === text;
 }
 
-/** An entry that is longer than a line becomes several of the same target. */
+/** Splits an entry that is too long for a line into several with the same target. */
 function cut(entry) {
   const [target, points] = entry.split('=');
   const parts = [];

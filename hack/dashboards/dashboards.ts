@@ -1,6 +1,6 @@
 import type { DashboardPlan, PanelPlan, RowPlan } from './grafana-dashboard.ts';
 
-/** The processes that are chosen on top of the dashboard. */
+/** The processes selected in the dashboard. */
 const here = 'namespace=~"$namespace", instance=~"$instance"';
 const of = (metric: string, labels = ''): string => `${metric}{${here}${labels === '' ? '' : `, ${labels}`}}`;
 const rate = (metric: string, labels = ''): string => `rate(${of(metric, labels)}[$__rate_interval])`;
@@ -465,7 +465,7 @@ const accessAndControllers: DashboardPlan = {
   ],
 };
 
-/** By the name of their files in the chart. */
+/** By file name in the chart. */
 export const dashboards: Readonly<Record<string, DashboardPlan>> = {
   'svc-overview.json': overview,
   'svc-apiserver.json': apiServer,

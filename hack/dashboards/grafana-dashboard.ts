@@ -1,11 +1,11 @@
-/** One panel, as a person thinks of it: what it shows, in which unit, and lines by their legends. */
+/** One panel: its title, unit, and lines by legend. */
 export interface PanelPlan {
   readonly title: string;
-  /** One of Grafana's: `s`, `bytes`, `reqps`, `percentunit`, `short`. */
+  /** A unit of Grafana: `s`, `bytes`, `reqps`, `percentunit`, `short`. */
   readonly unit: string;
   /** PromQL by legend; a legend may name labels: `{{instance}}`. */
   readonly lines: Readonly<Record<string, string>>;
-  /** A large number instead of lines over time. */
+  /** Shows one large number instead of lines over time. */
   readonly isNumber?: boolean;
   readonly description?: string;
 }
@@ -18,7 +18,7 @@ export interface RowPlan {
 export interface DashboardPlan {
   readonly uid: string;
   readonly title: string;
-  /** Which processes it is about: a pattern of `svc_build_info`'s component. */
+  /** A pattern for the component of `svc_build_info`, which selects the processes. */
   readonly components: string;
   readonly rows: readonly RowPlan[];
 }
@@ -33,7 +33,10 @@ interface Place {
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 const width = 24;
 
-/** Grafana's model of it. Source: Grafana 10, dashboard JSON model, schema version 38; later ones read it. */
+/**
+ * The dashboard in Grafana's model. Source: Grafana 10, dashboard JSON model, schema version 38; later versions read
+ * it.
+ */
 export function grafanaDashboard({ uid, title, components, rows }: DashboardPlan): object {
   return {
     uid,
@@ -90,9 +93,9 @@ function variables(components: string): object[] {
       current: {},
       hide: 0,
     },
-    // A label that is missing is empty, which no list of values holds.
+    // A missing label is empty, and no list of values contains that.
     { ...ofQuery('namespace', 'label_values(svc_build_info, namespace)'), allValue: '.*' },
-    // All is all that are listed: other programs have metrics of the same names.
+    // "All" selects the listed processes only: other programs have metrics with the same names.
     ofQuery('instance', `label_values(svc_build_info{namespace=~"$namespace", component=~"${components}"}, instance)`),
   ];
 }

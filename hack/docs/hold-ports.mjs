@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Listens on these ports of 127.0.0.1 as the reader's own server does, so that a block that would take one of them
- * fails here, too. Who comes is sent away. One that is taken already is left to whoever has it. Resolves with how to
- * let go of them.
+ * Listens on these ports of 127.0.0.1 as the reader's own server does, so that a block that needs one of them fails
+ * here too. Closes every connection. Skips ports that are in use. Resolves with a function that releases them.
  */
 export async function holdPorts(ports) {
   const held = await Promise.all(ports.map(hold));
@@ -13,7 +12,7 @@ export async function holdPorts(ports) {
   };
 }
 
-/** Undefined where it is taken. */
+/** Undefined if the port is in use. */
 async function hold(port) {
   const server = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1');
   try {

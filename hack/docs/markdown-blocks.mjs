@@ -1,7 +1,7 @@
 /**
- * The shell blocks of a Markdown text that can be executed, in order: a ```sh block, unless `<!-- not run: reason -->`
- * stands before it; a ```text or ```json block right after it is what it must print.
- * ```console and every other language is only shown. Throws for a fence that is never closed.
+ * The executable shell blocks of a Markdown text, in order: each ```sh block without `<!-- not run: reason -->` before
+ * it; a ```text or ```json block right after it is the expected output. ```console and other languages are not run.
+ * Throws for an unclosed fence.
  */
 export function shellBlocks(markdown) {
   const blocks = fencedBlocks(markdown);

@@ -1,6 +1,6 @@
 /**
- * The links of a Markdown text that lead within the repository, `{ target, line }` each, and the names in backticks that
- * begin with one of `folders`. Code blocks have none; a link to another host is not listed.
+ * The links of a Markdown text to files of the repository, as `{ target, line }`, and the names in backticks that start
+ * with one of `folders`. Ignores code blocks and links to other hosts.
  */
 export function findLinks(markdown) {
   return proseLines(markdown).flatMap(({ text, line }) =>
@@ -11,7 +11,7 @@ export function findLinks(markdown) {
   );
 }
 
-/** A name with `<`, `{`, `*`, `...` or a space stands for more than one path, and is left out. */
+/** Skips names with `<`, `{`, `*`, `...` or a space, which mean more than one path. */
 export function findPaths(markdown, folders) {
   return proseLines(markdown).flatMap(({ text, line }) =>
     [...text.matchAll(/`([^`]+)`/g)].flatMap(([, name]) => {
@@ -21,7 +21,7 @@ export function findPaths(markdown, folders) {
   );
 }
 
-/** The anchors of a page's headings, as GitHub makes them, and those that it names itself (`<a id="...">`). */
+/** The anchors of a page's headings, as GitHub generates them, and its explicit ones (`<a id="...">`). */
 export function findAnchors(markdown) {
   const anchors = new Set();
   for (const { text } of proseLines(markdown)) {

@@ -1,6 +1,6 @@
 /**
- * Is this what the documentation promises? `...` stands for anything. Blanks at the ends of lines do not count; in JSON
- * none do, so that it may be laid out for reading.
+ * Whether the output matches the documentation. `...` matches anything. Trailing spaces of lines are ignored; in JSON
+ * all whitespace is, so that it can be formatted.
  */
 export function matchesOutput(actual, { text, isJson }) {
   const normal = isJson ? (each) => each.replaceAll(/\s+/g, '') : (each) => each.replaceAll(/[ \t]+$/gm, '').trim();
@@ -8,7 +8,7 @@ export function matchesOutput(actual, { text, isJson }) {
   return containsInOrder(normal(actual), parts);
 }
 
-/** The first part at the beginning, the last at the end, the others in between, in order. */
+/** Whether the text contains the parts in order, the first at the start and the last at the end. */
 function containsInOrder(text, parts) {
   if (parts.length === 1) return text === parts[0];
   const [first, last] = [parts[0], parts.at(-1)];

@@ -4,14 +4,13 @@ import { randomUUID } from 'node:crypto';
 const TIMEOUT_MS = 400_000;
 
 /**
- * Runs blocks in one bash session, which ends at the first that fails, and whatever it left running with it.
- * `outputs[i]` is what block i printed on stdout; it is missing for blocks that were not reached. `code` is that of the
- * session.
+ * Runs blocks in one bash session, which ends at the first failure together with its background processes. `outputs[i]`
+ * is the stdout of block i; missing for blocks that did not run. `code` is the exit code of the session.
  */
 export async function runBlocks(blocks, { cwd, env, timeoutMs = TIMEOUT_MS }) {
   const mark = `--- ${randomUUID()} ---`;
   const script = blocks.map(({ script: each }) => `printf '\\n%s\\n' '${mark}'\n${each}`).join('\n');
-  // Detached: its own process group, so that what it put into the background can be ended as well.
+  // Detached: a separate process group, so that background processes can be killed too.
   const child = spawn('bash', ['-c', `set -euo pipefail\n${script}`], {
     cwd,
     env,
@@ -23,7 +22,7 @@ export async function runBlocks(blocks, { cwd, env, timeoutMs = TIMEOUT_MS }) {
   const timer = setTimeout(() => endGroup(child.pid), timeoutMs);
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
-    // What still runs in the background holds the pipes open: ended here, so that they close.
+    // Background processes keep the pipes open: killed here, so that they close.
     child.once('exit', () => endGroup(child.pid));
     child.once('close', (exitCode) => resolve(exitCode));
   });
@@ -44,6 +43,6 @@ function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nothing of it is left.
+    // The group has already ended.
   }
 }

@@ -7,13 +7,13 @@ import { createInterface } from 'node:readline';
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * A fresh server on a free port, in a folder that looks like the repository to a reader's commands, but for `data`,
- * which is the server's own. Runs what is in `dist`: `svc serve`, or, `inParts`, `svc apiserver` and `svc
- * controller-manager` beside a PostgreSQL.
+ * Starts a fresh server on a free port, in a folder that looks like the repository to a reader's commands, except for
+ * `data`, which is the server's own. Runs the build in `dist`: `svc serve`, or, with `inParts`, `svc apiserver` and
+ * `svc controller-manager` with a PostgreSQL.
  */
 export async function startServer(root, { inParts = false } = {}) {
   const folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-docs-'));
-  // PostgreSQL's own user has to pass where we are root.
+  // PostgreSQL's user must be able to enter if we are root.
   await chmod(folder, 0o711);
   const noConfig = join(folder, '.config');
   await mkdir(noConfig);
@@ -75,12 +75,12 @@ function startProgram(root, folder, args) {
   return { ready: readyLine(child, exited), stop };
 }
 
-/** The reader's own settings must not decide whether the documentation is right. */
+/** The reader's own settings must not affect the result. */
 export function withoutOptions(environment) {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SVC_')));
 }
 
-/** Reads the log until it says ready, and goes on emptying it. */
+/** Reads the log until the server is ready, and then keeps draining it. */
 function readyLine(child, exited) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(

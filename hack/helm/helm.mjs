@@ -9,15 +9,14 @@ export const toolsFolder = fileURLToPath(new URL('../../node_modules/.cache/helm
 const TIMEOUT_MS = 60_000;
 const LARGEST_OUTPUT = 32 * 1024 * 1024;
 
-/** Is there a helm to run? Its own processor and system only: see fetch.mjs. */
+/** Whether helm can run here; for other processors and systems see fetch.mjs. */
 export function hasHelm() {
   return existsSync(join(toolsFolder, 'helm'));
 }
 
 /**
- * Runs helm with these arguments; resolves to its stdout. Rejects with an Error whose message is helm's stderr where it
- * fails, and where it takes a minute. No configuration, plugin or repository of whoever runs it is read, and no cluster
- * asked.
+ * Runs helm with these arguments; resolves to its stdout. Rejects with helm's stderr as the message if it fails, and
+ * after a minute. Reads no configuration, plugin or repository of the user, and contacts no cluster.
  */
 export async function helm(args) {
   return runTool('helm', args);
@@ -30,7 +29,7 @@ export async function kubectl(args) {
 
 function runTool(tool, args) {
   const home = join(toolsFolder, 'home');
-  // It lives for a moment: collecting garbage would be most of its work.
+  // Disables garbage collection, which would be most of the work of such a short process.
   const env = {
     PATH: process.env.PATH,
     HOME: home,

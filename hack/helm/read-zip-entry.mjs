@@ -4,8 +4,8 @@ const END = 0x06054b50;
 const ENTRY = 0x02014b50;
 
 /**
- * One file of a zip archive (APPNOTE 4.3), stored or deflated, no zip64. Throws where it is not there. Here because
- * `unzip` is no program that every machine has.
+ * Reads one file of a zip archive (APPNOTE 4.3), stored or deflated, without zip64. Throws if it is missing. Exists
+ * because not every machine has `unzip`.
  */
 export function readZipEntry(zip, name) {
   let end = zip.length - 22;

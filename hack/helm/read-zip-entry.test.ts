@@ -2,7 +2,7 @@ import { deflateRawSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { readZipEntry } from './read-zip-entry.mjs';
 
-/** An archive of these files; the second and every other is deflated. */
+/** An archive of these files; every second one is deflated. */
 function zipOf(files: Readonly<Record<string, string>>): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -1,7 +1,7 @@
 /**
- * The table of the chart's values in docs/kubernetes.md, made of values.yaml and its comments: `node
- * hack/helm/values-table.mjs` writes it anew. A value's row is the comment above it; a map that has one is a row, too,
- * unless it has values of its own that have.
+ * The table of the chart's values in docs/kubernetes.md, generated from values.yaml and its comments: `node
+ * hack/helm/values-table.mjs` updates it. A row is a value with the comment above it; a map with a comment is a row
+ * too, unless values inside it have comments.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,18 +12,15 @@ const page = fileURLToPath(new URL('../../docs/kubernetes.md', import.meta.url))
 const begin = '<!-- values: written by hack/helm/values-table.mjs -->\n<!-- prettier-ignore-start -->';
 const end = '<!-- prettier-ignore-end -->\n<!-- end of values -->';
 
-/**
- * Each leaf of values.yaml: its path, its default, its comment (undefined: it has none). A map without entries is a
- * leaf.
- */
+/** Each leaf of values.yaml: its path, default and comment (undefined if missing). A map without entries is a leaf. */
 export function valuesOf(text = readFileSync(valuesFile, 'utf8')) {
   const rows = [];
   const walk = (map, path) => {
     for (const [index, { key, value }] of map.items.entries()) {
       const name = [...path, key.value].join('.');
-      // What stands above the first entry of a map is the map's in this parser.
+      // The parser attaches a comment above the first entry of a map to the map.
       const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined);
-      // The comment of the whole file is separated from that of its first value by an empty line.
+      // An empty line separates the file's comment from that of the first value.
       const doc = comment
         ?.split(/\n\s*\n/)
         .at(-1)
@@ -42,7 +39,7 @@ export function valuesOf(text = readFileSync(valuesFile, 'utf8')) {
   return rows;
 }
 
-/** A map whose entries have no comments is a value as a whole: `resources`, `parameters`. */
+/** A map whose entries have no comments is one value: `resources`, `parameters`. */
 function isFreeMap(map) {
   return (
     map.commentBefore === undefined &&
@@ -52,7 +49,7 @@ function isFreeMap(map) {
   );
 }
 
-/** As Markdown. */
+/** The table as Markdown. */
 export function valuesTable() {
   const cell = (text) => text.replaceAll('|', '\\|');
   const rows = valuesOf().map(({ name, doc, value, isGroup }) =>
@@ -63,7 +60,7 @@ export function valuesTable() {
   return ['| value | default | |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** The page with the table of today in its place. */
+/** The page with the current table. */
 export function pageWithTable(text = readFileSync(page, 'utf8')) {
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];

@@ -1,5 +1,5 @@
 /**
- * Builds the image with whatever engine there is: `make image ARGS='--tag=registry.example.com/svc:1.2.3
+ * Builds the image with any container engine: `make image ARGS='--tag=registry.example.com/svc:1.2.3
  * --engine=podman'`. Further arguments go to its build command.
  */
 import { spawnSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { buildArguments, dockerfile, repository } from './dockerfile.ts';
 
 const engines = ['docker', 'podman', 'buildah'] as const;
 
-/** The first one that answers: the program docker may be there without its server. */
+/** The first engine that responds: docker may be installed without its server. */
 function findEngine(): string | undefined {
   return engines.find((engine) => spawnSync(engine, ['info'], { stdio: 'ignore' }).status === 0);
 }

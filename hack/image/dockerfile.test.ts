@@ -12,7 +12,7 @@ const textsOf = (name: string): string[] =>
   instructions.filter((instruction) => instruction.name === name).map(({ text }) => text);
 
 test('a linter finds nothing in it', async () => {
-  // It does not know that ARGs name images.
+  // It does not resolve ARGs in image names.
   const { node, base } = await baseImages();
   const text = (await readFile(dockerfile, 'utf8'))
     .replaceAll(/^ARG .*\n/gm, '')

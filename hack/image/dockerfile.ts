@@ -5,15 +5,15 @@ import type { BuildInfo } from '../builds/build-info.mjs';
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 export const dockerfile = fileURLToPath(new URL('../../deploy/Dockerfile', import.meta.url));
 
-/** What tells the image which build it is; the same for the same commit. */
+/** The version of the build for the image; the same for the same commit. */
 export function buildArguments({ version, commit }: BuildInfo): string[] {
   return ['--build-arg', `BUILD_VERSION=${version}`, '--build-arg', `BUILD_COMMIT=${commit}`];
 }
 
 export interface Instruction {
-  /** In capitals. */
+  /** In upper case. */
   readonly name: string;
-  /** Continued lines are one. */
+  /** Continued lines are joined. */
   readonly text: string;
 }
 
@@ -30,7 +30,7 @@ export async function readDockerfile(): Promise<Instruction[]> {
     });
 }
 
-/** The images it is built from, as its ARGs name them. */
+/** The base images, as the ARGs name them. */
 export async function baseImages(): Promise<{ node: string; base: string }> {
   const args = new Map(
     (await readDockerfile())

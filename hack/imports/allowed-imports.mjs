@@ -1,6 +1,6 @@
 /**
- * Which package may import which; `pkg/README.md` draws it. A folder under pkg that is not here is a violation.
- * `import type` counts, too: it makes a package depend on another as any import does.
+ * Which package may import which; `pkg/README.md` shows it as a picture. A folder of pkg that is missing here is a
+ * violation. `import type` counts too, because it is a dependency like any import.
  */
 export const allowedImports = new Map([
   ['apimachinery', []],
@@ -20,11 +20,11 @@ export const allowedImports = new Map([
   ['testenv', 'any'],
 ]);
 
-/** What the tests of a package may import besides: a test on a real database opens one. */
+/** Further packages that tests may import: a test on a real database opens one. */
 export const allowedInTests = ['testenv', 'database'];
 
-/** Tests, and what only tests use; the product imports neither. */
+/** Tests and code for tests only; the product imports neither. */
 export const testFiles = String.raw`\.test\.ts$|/[a-z]+test/|/start-test-[^/]*\.ts$|^pkg/testenv/`;
 
-/** A worker loads the bundle of its plugin, which is no file of ours: the only import() of a computed module. */
+/** A worker imports the bundle of its plugin, which is not a source file: the only import() with a computed path. */
 export const computedImports = ['pkg/plugin/worker/load-bundle.ts'];

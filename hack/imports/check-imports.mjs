@@ -9,8 +9,8 @@ import { findUncheckedImports } from './unchecked-imports.mjs';
 const folders = ['cmd', 'pkg', 'test', 'bench', 'hack', 'config/samples/plugins'];
 
 /**
- * How many files there are below `root`, and what is wrong with their imports. dependency-cruiser reads them and judges
- * them by `importRules`; checked here is what it has no rule for: cycles of folders, and imports that it does not see.
+ * The number of files below `root`, and the violations of their imports. dependency-cruiser checks `importRules`; this
+ * adds what it cannot check: cycles of folders, and imports that it does not see.
  */
 export async function checkImports(root) {
   const { modules, summary } = await readImports(root);
@@ -35,7 +35,7 @@ async function readImports(root) {
     {
       baseDir: root,
       parser: 'swc',
-      // An import of types is one.
+      // Type imports count.
       tsPreCompilationDeps: true,
       doNotFollow: { path: 'node_modules' },
       exclude: { path: 'node_modules' },

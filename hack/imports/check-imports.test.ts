@@ -251,7 +251,7 @@ test('what is allowed passes, and words that only look like imports are not read
     'cmd/svc/main.ts': "import '#pkg/apiserver/index'; import './serve.ts';",
     'cmd/svc/serve.ts': '',
     'cmd/svc/serve.test.ts': "import '../../pkg/testenv/c.ts';",
-    // A test beside what it tests may look into the folder that is above.
+    // A test may import from the folder above, next to its subject.
     'pkg/http/filters/b.test.ts': "import '../answer/e.ts';",
     'pkg/http/answer/e.ts': "import '../filters/b.ts';",
     'test/system/a/b.ts':

@@ -1,6 +1,6 @@
 /**
- * Cycles of folders that lie beside each other: `edges` are imports `{ from, to }` of files. An import counts between
- * the two folders below the deepest one that holds both files; a file that lies in that one itself is in no folder.
+ * Cycles of sibling folders: `edges` are imports `{ from, to }` of files. An import counts between the two folders
+ * below the deepest common folder; a file directly in that folder belongs to no folder.
  */
 export function findFolderCycles(edges) {
   const graph = new Map();
@@ -25,7 +25,7 @@ function siblingFolders(from, to) {
   return [a.slice(0, depth + 1).join('/'), b.slice(0, depth + 1).join('/')];
 }
 
-/** The folders of a shortest way, without its end; undefined if there is none. */
+/** The folders of a shortest path, without its end; undefined if there is none. */
 function findWay(graph, start, end) {
   const cameFrom = new Map();
   const queue = [start];

@@ -1,10 +1,10 @@
 import { allowedImports, allowedInTests, testFiles } from './allowed-imports.mjs';
 
 const ours = '^(?:pkg|cmd|test|bench|hack)/';
-/** An alias of package.json's `imports`: #pkg/... */
+/** dependency-cruiser's type for an alias in package.json's `imports`: #pkg/... */
 const alias = 'aliased-subpath-import';
 
-/** The rules as dependency-cruiser takes them; `comment` is what a violation is told with. */
+/** The rules for dependency-cruiser; `comment` is part of a violation's message. */
 export const importRules = [
   { name: 'no-cycle', comment: 'files import each other in a cycle', from: {}, to: { circular: true } },
   {

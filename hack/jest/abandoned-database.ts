@@ -6,10 +6,10 @@ import { isPostmaster, readPidFile } from '../../pkg/database/embedded/pid-file.
 import { adoptPostmaster } from '../../pkg/database/embedded/postmaster.ts';
 import { removeSocketDirectory } from '../../pkg/database/embedded/socket-directory.ts';
 
-/** Younger ones may be about to be locked by a run that has just begun. */
+/** A newer one may belong to a run that has just started and not locked it yet. */
 const YOUNGEST_MS = 10 * 60_000;
 
-/** Stops and removes the databases of test runs that were killed; those of living runs are locked. */
+/** Stops and removes the databases of killed test runs; running ones hold a lock. */
 export async function removeAbandoned(folder: string, prefix: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.startsWith(prefix)) await removeIfAbandoned(join(folder, name)).catch(() => {});

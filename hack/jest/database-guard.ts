@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { removeDatabase } from './abandoned-database.ts';
 
 /**
- * A process beside the test run, in a session of its own: when its input ends, the run is over, and if that was killed
- * its PostgreSQL is stopped and removed here. Argument: the data folder.
+ * A process next to the test run, in its own session: when its input ends, the run is over, and if that was killed,
+ * this process stops and removes its PostgreSQL. Argument: the data folder.
  */
 const dataDir = process.argv[2]!;
 const limitMs = 60_000;
@@ -17,7 +17,7 @@ async function remove(): Promise<void> {
     existsSync(dataDir) && performance.now() < deadline;
     await delay(100)
   ) {
-    // It is locked until the run is gone.
+    // Locked until the run has ended.
     await removeDatabase(dataDir).catch(() => undefined);
   }
 }

@@ -1,8 +1,8 @@
 import fc from '../../node_modules/fast-check/lib/fast-check.js';
 
 /**
- * What tests have as `fast-check`: the same properties are tried with the same values each time, so that a change is
- * judged by what it changes. `SVC_TEST_SEED` draws others.
+ * Replaces `fast-check` in tests: properties use the same values in each run, so that only changes of the code change
+ * the result. `SVC_TEST_SEED` selects others.
  */
 fc.configureGlobal({ seed: Number(process.env['SVC_TEST_SEED'] ?? 1) });
 

@@ -11,7 +11,7 @@ import { processorSlowness } from './processor-slowness.ts';
 const PREFIX = 'svc-jest-';
 const guardFile = fileURLToPath(new URL('database-guard.ts', import.meta.url));
 
-/** More than a run's databases take at a time. */
+/** More than the databases of a run use at once. */
 const roomBytes = 4 * 1024 ** 3;
 
 const log: DatabaseLog = {
@@ -21,8 +21,9 @@ const log: DatabaseLog = {
 };
 
 /**
- * One PostgreSQL per run, for all test files: its connection is in SVC_TEST_DATABASE, as JSON.
- * SVC_TEST_RUN tells that nobody else uses it. SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to create databases.
+ * Starts one PostgreSQL for all test files of a run; SVC_TEST_DATABASE has its connection, as JSON. SVC_TEST_RUN says
+ * that no other run uses it. SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to
+ * create databases.
  */
 export default async function globalSetup(): Promise<void> {
   process.env['SVC_TEST_SLOWNESS'] = String(processorSlowness());
@@ -34,7 +35,7 @@ export default async function globalSetup(): Promise<void> {
   const folder = await databaseFolder();
   await removeAbandoned(folder, PREFIX);
   const dataDir = await mkdtemp(join(folder, PREFIX));
-  // mkdtemp makes it 0700, and PostgreSQL's own user has to pass when we are root.
+  // mkdtemp creates it with 0700, and PostgreSQL's user must be able to enter if we are root.
   if (process.getuid?.() === 0) await chmod(dataDir, 0o711);
   const stopGuard = startGuard(dataDir);
   const settings = {
@@ -45,9 +46,9 @@ export default async function globalSetup(): Promise<void> {
     max_wal_senders: '0',
     max_connections: '200',
     max_wal_size: '256MB',
-    // Each database that is dropped is looked for in all of them.
+    // Dropping a database searches all buffers.
     shared_buffers: '128MB',
-    // No statement of a test runs long enough to gain from it.
+    // Statements of tests are too short to gain from it.
     jit: 'off',
   };
   const server = await EmbeddedPostgres.start({ dataDir, log, settings });
@@ -67,13 +68,13 @@ export let stopTestDatabase: (() => Promise<void>) | undefined;
 async function databaseFolder(): Promise<string> {
   const memory = await statfs('/dev/shm').catch(() => undefined);
   if (memory !== undefined && memory.bavail * memory.bsize > roomBytes) return '/dev/shm';
-  // A temporary folder of root's own would be closed to PostgreSQL's user.
+  // PostgreSQL's user could not read a temporary folder of root.
   return process.getuid?.() === 0 ? '/tmp' : tmpdir();
 }
 
 /**
- * Removes the database where this process is killed; in a session of its own, as Ctrl-C goes to all of ours. The answer
- * ends it.
+ * Removes the database if this process is killed; in its own session, because Ctrl-C reaches all processes of ours. The
+ * returned function ends it.
  */
 function startGuard(dataDir: string): () => void {
   const guard = spawn(process.execPath, ['--import', 'tsx', guardFile, dataDir], {

@@ -12,13 +12,13 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-interrupted-'));
 afterEach(() => readdirSync(folder).forEach((name) => rmSync(join(folder, name))));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Says who it is, and never ends. */
+/** Prints its process id, and never ends. */
 const endless = (name: string): string => `
   require('node:fs').writeFileSync(${JSON.stringify(join(folder, `${name}.pid`))}, JSON.stringify({ pid: process.pid, connection: JSON.parse(process.env.SVC_TEST_DATABASE) }));
   test('endless', async () => { setInterval(() => {}, 1000); await new Promise(() => {}); });
 `;
 
-/** `npm test` of the tests in the folder, as the leader of a process group. */
+/** Runs `npm test` on the tests in the folder, as the leader of a process group. */
 function start(...more: string[]): ChildProcessWithoutNullStreams {
   const { SVC_TEST_DATABASE_URL: _url, ...environment } = process.env;
   const args = [

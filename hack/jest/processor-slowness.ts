@@ -1,10 +1,10 @@
-/** What `work` takes on the machine that docs/performance.md was measured on. Milliseconds of processor time. */
+/** Duration of `work` on the machine of docs/performance.md. Milliseconds of processor time. */
 const referenceMs = 5;
 const repetitions = 15;
 
 /**
- * How much slower this machine's processor is than that one, at least 1: limits in milliseconds are meant for that one.
- * The middle of several measurements, in processor time, so that what else runs here counts little.
+ * How much slower this machine's processor is than that one, at least 1: limits in milliseconds apply to that one. The
+ * median of several measurements in processor time, so that other processes affect it little.
  */
 export function processorSlowness(): number {
   const text = JSON.stringify(
@@ -19,7 +19,7 @@ export function processorSlowness(): number {
   return Math.max(1, middle / referenceMs);
 }
 
-/** What servers mostly do: JSON, texts and maps. */
+/** Typical work of a server: JSON, texts and maps. */
 function work(text: string): number {
   const objects = JSON.parse(text) as { name: string; labels: Record<string, string> }[];
   const byName = new Map(objects.map((object) => [object.name, object.labels]));

@@ -1,11 +1,11 @@
 import { expect, jest } from '@jest/globals';
 
-/** On the machine that docs/performance.md was measured on. Milliseconds. */
+/** On the machine of docs/performance.md. Milliseconds. */
 const referenceMs = 20_000;
 
 /**
- * A test without I/O has nothing to wait for but its own code: one that hangs ends soon, and a wait in it sooner, with
- * its condition's name.
+ * A unit test waits for nothing but its own code: one that hangs ends early, and a wait in it earlier, with the name of
+ * its condition.
  */
 if (!/\.(integration|whole)\.test\.ts$/.test(expect.getState().testPath ?? '')) {
   const limitMs = Math.round(referenceMs * Number(process.env['SVC_TEST_SLOWNESS'] ?? 1));

@@ -10,7 +10,7 @@ import { roleAggregation } from './roles/role-aggregation.ts';
 
 export type BuiltinControllerOptions = CollectorOptions;
 
-/** All of them, for one Manager. */
+/** All built-in controllers, for one Manager. */
 export function builtinControllers(options: BuiltinControllerOptions): ControllerDefinition[] {
   return [
     namespaceController(options),

@@ -1,7 +1,7 @@
 /**
- * The platform's own controllers, on the runtime: they know the API and nothing of what is behind it. The garbage
- * collector deletes what nobody owns any more; the namespace controller empties the namespaces that were deleted;
- * events go an hour after they last happened; models and plugins have their roles.
+ * The platform's own controllers, based on the runtime and the API alone. The garbage collector deletes objects without
+ * existing owners; the namespace controller empties deleted namespaces; events expire an hour after their last
+ * occurrence; models and plugins get their roles.
  */
 export * from './builtin-controllers.ts';
 export { eventTtlMs } from './event-expiry/event-expiry.ts';

@@ -1,6 +1,6 @@
 import type { ReconcileRequest, Source } from '#pkg/runtime/index';
 
-/** Asks for one look when the controller begins: for those that look at everything at once. */
+/** A source of one request at the start: for controllers that handle all objects in one reconcile. */
 export function once(request: ReconcileRequest): Source {
   return {
     start: (enqueue) => {

@@ -1,6 +1,6 @@
 /**
- * What a plugin is made of, for authors: models in code, controllers, endpoints; TypeScript written from models that
- * somebody else declared; and what runs plugins, for the programs that do.
+ * The API for plugin authors: models in code, controllers, endpoints. Also: TypeScript generated from existing models,
+ * and the host that runs plugins.
  */
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 export * from './model/define-model.ts';

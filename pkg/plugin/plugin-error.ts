@@ -1,12 +1,12 @@
 export interface PluginErrorOptions {
-  /** CamelCase, for programs: the reason of the condition that tells of it. */
+  /** CamelCase, for programs: the reason of the condition that reports it. */
   reason: string;
-  /** For people: what is wrong, where, and what to do. */
+  /** Human-readable: what is wrong, where, and how to fix it. */
   message: string;
   cause?: unknown;
 }
 
-/** Why a plugin cannot be what it was asked to be: it becomes a condition of its Plugin object. */
+/** A problem with a plugin, reported as a condition of its Plugin object. */
 export class PluginError extends Error {
   readonly reason: string;
 

@@ -1,7 +1,7 @@
 /**
- * The controller runtime, in the field's words: caches follow the API, events pass predicates and handlers into a queue
- * of requests, a controller lets a reconciler look at each, a manager runs controllers where this process leads. It
- * speaks the API and nothing else.
+ * The controller runtime: caches follow the API, events pass predicates and handlers into a queue of requests, a
+ * controller passes each request to a reconciler, and a manager runs controllers while this process leads. It uses only
+ * the API.
  */
 export { controllerFor, type ControllerBuilder, type WatchedTypeOptions } from './builder/controller-builder.ts';
 export { Cache } from './cache/cache.ts';

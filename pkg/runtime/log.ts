@@ -1,4 +1,4 @@
-/** Where the runtime and its controllers say what happens; pino's logger is one. */
+/** The log of the runtime and its controllers; pino's logger implements it. */
 export interface Log {
   debug(details: object, message: string): void;
   info(details: object, message: string): void;

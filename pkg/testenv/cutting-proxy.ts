@@ -3,8 +3,8 @@ import type { ClientConfig } from 'pg';
 import { pause } from '#pkg/apimachinery/index';
 
 /**
- * Stands between a client and PostgreSQL for tests: what a client sent arrives, but the answer may be withheld and the
- * connection cut, which is how a write is committed without its acknowledgement.
+ * A proxy between a client and PostgreSQL for tests: it forwards requests, but can withhold the response and cut the
+ * connection, so that a write is committed without its acknowledgement.
  */
 export class CuttingProxy {
   readonly #server: Server;
@@ -14,7 +14,7 @@ export class CuttingProxy {
     this.#server = createServer((client) => this.#join(client, connectTo(target)));
   }
 
-  /** Answers the proxy and how to connect through it; 0 takes a free port. */
+  /** Returns the proxy and the connection through it; port 0 takes a free one. */
   static async start(target: ClientConfig, at = 0): Promise<{ proxy: CuttingProxy; connection: ClientConfig }> {
     const proxy = new CuttingProxy(target);
     await new Promise<void>((resolve) => proxy.#server.listen(at, '127.0.0.1', resolve));
@@ -22,7 +22,7 @@ export class CuttingProxy {
     return { proxy, connection: { ...target, host: '127.0.0.1', port } };
   }
 
-  /** Withholds the answers on some of the connections for as long as a statement takes, then cuts them. */
+  /** Withholds the responses on some of the connections for the duration of a statement, then cuts them. */
   async cut(share: number): Promise<void> {
     const chosen = [...this.#pairs].filter(() => Math.random() < share);
     for (const { client, upstream } of chosen) upstream.unpipe(client);

@@ -1,4 +1,4 @@
-/** Real servers on a real database for tests, and clients on which things go wrong; public, for plugin authors too. */
+/** Real servers on a real database for tests, and clients with faults; public, for plugin authors too. */
 export * from './cutting-proxy.ts';
 export * from './faults/crash-error.ts';
 export * from './faults/faulty-client.ts';

@@ -5,8 +5,8 @@ import { PostgresStore } from '#pkg/storage/index';
 import { createTestDatabase, templateDatabase, type TestDatabase, type TestDatabaseOptions } from './test-database.ts';
 
 /**
- * Makes a database as a platform leaves it that has been started once: migrations, the built-in models and their
- * objects. On another `server` than the test run's it is empty, and the platform's first start fills it.
+ * Creates a database in the state after the platform's first start: migrations, the built-in models and their objects.
+ * On another `server` than the test run's the database is empty, and the platform's first start fills it.
  */
 export async function createPlatformDatabase(server?: TestDatabaseOptions['server']): Promise<TestDatabase> {
   if (server !== undefined) return createTestDatabase({ server });
@@ -20,7 +20,7 @@ async function preparePlatform(connection: TestDatabase['connection']): Promise<
   const registry = await createPlatformRegistry({ store, log: pino({ level: 'silent' }) });
   await registry.stop();
   await store.close();
-  // Without this mark a copy is not taken for a restored database.
+  // With this mark a copy would count as a restored database.
   await database.pool.query('UPDATE platform.meta SET incarnation = NULL');
   await database.close();
 }

@@ -17,14 +17,14 @@ export function newPost(name: string, title = 'a title', metadata: Partial<Post[
   return { apiVersion: 'test.example.com/v1', kind: 'Post', metadata: { ...metadata, name }, spec: { title } };
 }
 
-/** Declares the model through the API; it is served when this resolves. */
+/** Registers the model through the API; resolves when it is served. */
 export async function definePosts(env: TestEnv): Promise<void> {
   const answer = await env.request('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     method: 'POST',
     body: definition,
   });
   if (answer.status !== 201) throw new Error(`the definition was refused: ${await answer.text()}`);
-  // A list waits for the model, on every server.
+  // A list waits until the server serves the model.
   for (const { client } of env.servers) await client.list(postType);
 }
 

@@ -2,11 +2,11 @@ import type { Client } from '#pkg/apimachinery/index';
 import { bundleIndexKeys, registerModel, type PluginDefinition } from '#pkg/plugin/index';
 
 export interface PluginModelsOptions {
-  /** The plugin's, absolute: for the models' computed indexes, whose functions are in `index-keys.ts` there. */
+  /** The plugin's folder, absolute: for computed indexes, whose functions are in its `index-keys.ts`. */
   folder?: string;
 }
 
-/** Makes the API serve a plugin's models, as its host would; nothing else of it runs. */
+/** Registers a plugin's models like its host; runs no other part of it. */
 export async function registerPluginModels(
   client: Client,
   { models }: Pick<PluginDefinition, 'models'>,

@@ -9,7 +9,7 @@ export async function awaitStandby({ pool }: Database, name: string): Promise<vo
   await pool.query('SELECT pg_reload_conf()');
 }
 
-/** The process id of a session whose commit is made here and waits for the standby. */
+/** The process id of a session that commits and waits for the standby. */
 export async function waitingForStandby({ pool }: Database): Promise<number | undefined> {
   const { rows } = await pool.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
   return rows[0]?.pid;

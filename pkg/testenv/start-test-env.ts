@@ -27,19 +27,20 @@ import { createPlatformDatabase } from './platform-database.ts';
 import type { TestDatabase, TestDatabaseOptions } from './test-database.ts';
 
 export interface TestEnvOptions {
-  /** API servers on the one database. Default 1. */
+  /** Number of API servers on the database. Default 1. */
   replicas?: number;
-  /** Of the generated API: shorter intervals, smaller limits. */
+  /** Options of the generated API: shorter intervals, smaller limits. */
   handlers?: Partial<HandlerOptions>;
-  /** Of every server. Default silent. */
+  /** The log of every server. Default silent. */
   log?: Logger;
-  /** What goes wrong, and how often, on every server's `client` until `heal`; see FaultyClient. */
+  /** Faults of every server's `client` until `heal`; see FaultyClient. */
   faults?: FaultRates & { seed: number };
   /**
-   * What every server serves besides the API, made for each when it can be asked; stopped before its client is closed.
+   * Endpoints that every server serves next to the API: created once the server is ready, and stopped before its client
+   * is closed.
    */
   endpoints?: (server: Pick<TestServer, 'client' | 'registry'>) => TestEndpoints;
-  /** PostgreSQL to make the database on. Default: that of the test run. */
+  /** The PostgreSQL server for the database. Default: that of the test run. */
   postgres?: TestDatabaseOptions['server'];
 }
 
@@ -49,28 +50,28 @@ export interface TestEndpoints {
   stop?(): Promise<void>;
 }
 
-/** One API server as a client sees it. */
+/** One API server. */
 export interface TestServer {
   /** `http://127.0.0.1:PORT` */
   url: string;
   store: PostgresStore;
   registry: PlatformRegistry;
-  /** The API from within, as the administrator; with `faults`, one on which things go wrong. */
+  /** A client within the server's process, as the administrator; with `faults`, it has them. */
   client: Client;
-  /** The same, on which nothing goes wrong. */
+  /** The same, without faults. */
   steadyClient: Client;
   stop(): Promise<void>;
 }
 
-/** A database of its own with API servers on it; everything the administrator's `token` may do is everything. */
+/** A separate database with API servers; the administrator's `token` has all permissions. */
 export interface TestEnv {
-  /** The first server's. */
+  /** The URL of the first server. */
   url: string;
   token: string;
-  /** To the database behind them. */
+  /** Connection to the database. */
   connection: TestDatabase['connection'];
   servers: TestServer[];
-  /** fetch on the first server, with the token; a body that is no string goes as JSON. */
+  /** fetch on the first server, with the token; a body that is not a string is sent as JSON. */
   request(path: string, init?: TestRequest): Promise<Response>;
   /** Ends the faults. */
   heal(): void;
@@ -82,11 +83,11 @@ export interface TestRequest {
   headers?: Record<string, string>;
   body?: unknown;
   signal?: AbortSignal;
-  /** Which server. Default 0. */
+  /** Index of the server. Default 0. */
   server?: number;
 }
 
-/** Starts real servers on the real database of the test run. */
+/** Starts real servers on the PostgreSQL of the test run. */
 export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEnv> {
   const token = newPersonalToken();
   const testDatabase = await createPlatformDatabase(options.postgres);

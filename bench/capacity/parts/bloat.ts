@@ -9,9 +9,7 @@ import { define } from './disk.ts';
 const rounds = 10;
 const statisticsTimeoutMs = 30_000;
 
-/**
- * What many updates leave behind in a table, before and after a vacuum: of statuses, and of a field that has an index.
- */
+/** The space that many updates leave in a table, before and after a vacuum: of statuses, and of an indexed field. */
 export async function measureBloat({ api, database, options, report }: CapacityRun): Promise<void> {
   for (const text of ['ALTER SYSTEM SET autovacuum = off', 'SELECT pg_reload_conf()']) await database.query(text);
   const sample = posts(1);
@@ -51,7 +49,7 @@ export async function measureBloat({ api, database, options, report }: CapacityR
       updates === 0 ? '' : `${number((hot * 100) / updates)} %`,
     ]);
   };
-  /** Of every update so far: PostgreSQL tells of them a second later. */
+  /** Waits until PostgreSQL reports every update, about a second later. */
   const settledStatistics = async (name: string, expected: number): Promise<{ dead: number; hot: number }> => {
     for (const deadline = performance.now() + statisticsTimeoutMs; ;) {
       const [row] = await database.query(

@@ -16,12 +16,9 @@ interface Footprint {
   wal: { create: number; update: number; status: number; updateCold: number };
 }
 
-/**
- * Bytes of an object at rest, and of each kind of write, counted by PostgreSQL: on disk, in the history, and in its own
- * log.
- */
+/** Bytes of a stored object, and of each kind of write: on disk, in the history, and in PostgreSQL's WAL. */
 export async function measureDisk(run: CapacityRun): Promise<void> {
-  // What it writes is nobody's request.
+  // Autovacuum writes without a request.
   for (const text of ['ALTER SYSTEM SET autovacuum = off', 'SELECT pg_reload_conf()']) await run.database.query(text);
   const footprints: Footprint[] = [];
   for (const sample of [posts(1), posts(4), posts(20), ...realModels()]) footprints.push(await footprint(run, sample));
@@ -73,7 +70,7 @@ async function footprint({ api, database, options }: CapacityRun, sample: Sample
   await define(api, sample);
   await untilQuiet(database);
   const count = options.samples;
-  /** Of each write, in the history and in the log of PostgreSQL. */
+  /** Bytes of each write, in the history and in the WAL. */
   const counted = async (write: (i: number) => Promise<unknown>): Promise<{ log: number; wal: number }> => {
     const before = await changeLogBytes(database);
     const wal = await walBytes(database, () => inParallel(writers, count, write));
@@ -103,7 +100,7 @@ async function footprint({ api, database, options }: CapacityRun, sample: Sample
   const statusWritten = await next(() => counted(status));
   const updated = await next(() => counted(update));
   await database.query('CHECKPOINT');
-  // In an order that no page shares: each write is the first to its page.
+  // Each write is the first one to its page since the checkpoint.
   const cold = await next(() => coldUpdates(database, sizes, count, update));
   return {
     sample,
@@ -114,7 +111,7 @@ async function footprint({ api, database, options }: CapacityRun, sample: Sample
   };
 }
 
-/** Of so few that each is alone on its page. */
+/** Updates so few objects that no two share a page. */
 async function coldUpdates(
   database: CapacityRun['database'],
   sizes: TableSizes,
@@ -123,13 +120,13 @@ async function coldUpdates(
 ): Promise<number> {
   const step = Math.max(8, Math.ceil((8192 * count) / sizes.heap) * 3);
   const chosen = Array.from({ length: Math.max(1, Math.floor(count / step) - 2) }, (_, i) => i * step);
-  // The pages that all share, those of the history, go first.
+  // First updates the pages that all share, those of the history.
   for (let i = 1; i < step && i < count; i += 1) await update(count - i);
   const wal = await walBytes(database, () => inParallel(1, chosen.length, (i) => update(chosen[i]!)));
   return wal / chosen.length;
 }
 
-/** A new definition has a few writes of its own: its status, and roles for it. */
+/** A new definition causes further writes: its status, and its roles. */
 async function untilQuiet(database: CapacityRun['database']): Promise<void> {
   for (const deadline = performance.now() + 30_000; performance.now() < deadline;)
     if ((await walBytes(database, () => delay(1000))) < 2000) return;
@@ -143,7 +140,7 @@ function put(api: ApiServer, path: string, object: object): Promise<string> {
   return api.fetch(path, { method: 'PUT', body: JSON.stringify(object) });
 }
 
-/** The definition, and the namespace that its objects are in. */
+/** Creates the definition, and the namespace of its objects. */
 export async function define(api: ApiServer, { definition, path }: SampleObjects): Promise<void> {
   await api.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     method: 'POST',

@@ -15,7 +15,9 @@ import { backUp } from '../back-up.ts';
 const variants = 50;
 const indexTimeoutMs = 3_600_000;
 
-/** One model with very many objects: how long things take that grow with them, and those that should not. */
+/**
+ * One model with very many objects: measures operations that slow down with their number, and those that should not.
+ */
 export async function measureMany(run: CapacityRun): Promise<void> {
   const { api: empty, database, options, report } = run;
   const { objects } = options;
@@ -134,7 +136,7 @@ async function measureRequests(run: CapacityRun, api: ApiServer, path: string): 
   );
 }
 
-/** Ready when a list by it is answered. */
+/** Resolves when a list can use it. */
 async function addIndex(api: ApiServer, model: ReturnType<typeof modelOfSize>, path: string): Promise<void> {
   const definition = definitionOf(model) as { metadata: { name: string }; spec: { versions: { indexes: object[] }[] } };
   const indexes = [...definition.spec.versions[0]!.indexes, { name: 'spec.title', path: 'spec.title', type: 'string' }];

@@ -54,7 +54,7 @@ async function after<T>(ms: number, look: () => T): Promise<T> {
   return look();
 }
 
-/** Those that have no objects to serve, one after the other. */
+/** Starts the processes without objects, one by one. */
 async function startOthers({ api, database }: CapacityRun): Promise<{ name: string; server: ServerProcess }[]> {
   const [accessPort, controllerPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${api.port}`;
@@ -88,10 +88,9 @@ async function startOthers({ api, database }: CapacityRun): Promise<{ name: stri
   ];
 }
 
-/** On a fresh server, so that nothing freed before hides what they take. */
+/** On a fresh server, so that previously freed memory does not hide their use. */
 async function measureWatchers({ database, options }: CapacityRun, restMs: number): Promise<string[][]> {
-  // Each batch is let in before the next one comes: together they would be more requests under way than a user may
-  // have.
+  // Each batch connects before the next one: together they would exceed the limit of concurrent requests per user.
   const batchSize = 100;
   const batches = options.isQuick ? 1 : 5;
   const api = await startServer({ database });
@@ -116,7 +115,7 @@ async function measureWatchers({ database, options }: CapacityRun, restMs: numbe
   }
 }
 
-/** A fresh server before and after they were defined. */
+/** Compares fresh servers before and after the models were defined. */
 async function measureModels({ api, database, options }: CapacityRun, restMs: number): Promise<string[][]> {
   const models = options.isQuick ? 10 : 100;
   const ofFresh = async (): Promise<number> => {

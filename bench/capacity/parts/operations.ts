@@ -9,10 +9,10 @@ import { load, type CapacityRun } from '../capacity-run.ts';
 const size = 10_000;
 const model = modelOfSize(size);
 
-/** Processor time of each kind of request, of the server and of PostgreSQL, and the connections it takes. */
+/** Processor time of each kind of request, in the server and in PostgreSQL, and the connections it needs. */
 export async function measureOperations(run: CapacityRun): Promise<void> {
   const { api, database, options, report } = run;
-  // A server that has not seen the token yet lets few requests of an address in.
+  // A server that does not know the token yet limits the requests of an address.
   await api.fetch('/api');
   await delay(options.isQuick ? 0 : 5000);
   const connections: string[][] = [['when', 'connections to PostgreSQL', 'of them at work']];

@@ -16,12 +16,12 @@ import { ServerProcess } from '../../../test/system/harness/server-process.ts';
 const programs = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'];
 const startTimeoutMs = 15_000;
 /**
- * The server asks for these when it connects; PgBouncer knows none of them and refuses whoever asks, unless told not to
- * mind.
+ * The server sets these when it connects; PgBouncer does not support them, and refuses such a client unless it is told
+ * to ignore them.
  */
 const ignored = 'extra_float_digits,statement_timeout,lock_timeout,idle_in_transaction_session_timeout';
 
-/** svc through PgBouncer, in each of its modes that could serve: does it start, does it work, what does it cost? */
+/** svc through each usable mode of PgBouncer: whether it starts and works, and what it costs. */
 export async function measurePooler(run: CapacityRun): Promise<void> {
   const program = programs.find((file) => existsSync(file));
   if (program === undefined) return run.report.line('\nNo PgBouncer is installed: nothing to say of it.');
@@ -61,7 +61,7 @@ async function through(run: CapacityRun, program: string, settings: Record<strin
   const pooler = await startPooler(run, program, port, settings);
   const url = `postgres://svc@127.0.0.1:${port}/postgres`;
   try {
-    // The first says in its log why it does not start; the others are measured.
+    // The first server logs why it does not start; the others are measured.
     const serverPort = await freePort();
     const folder = await mkdtemp(join(run.database.folder, 'server-'));
     const trial = await ServerProcess.start({
@@ -86,7 +86,7 @@ async function through(run: CapacityRun, program: string, settings: Record<strin
   }
 }
 
-/** The first line of a log that warns, or the error itself. */
+/** The first warning of a log, or the error itself. */
 function firstComplaint(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const said =
@@ -108,8 +108,8 @@ async function rates(run: CapacityRun, api: ApiServer): Promise<string[]> {
 }
 
 /**
- * News of another replica within the second that polling would take, a new index, a drop of the model: what needs
- * notifications and locks of a session.
+ * Checks what needs a session's notifications and locks: another replica's change is noticed within the second of
+ * polling, a new index, and dropping the model.
  */
 async function checkEverything(run: CapacityRun, api: ApiServer): Promise<string> {
   const model = { plural: `through-${api.port}`, kind: `Through${api.port}` };

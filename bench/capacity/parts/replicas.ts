@@ -7,11 +7,9 @@ import { number } from '../../table.ts';
 import { WorkerProcess } from '../../../test/system/harness/worker-process.ts';
 import type { CapacityRun } from '../capacity-run.ts';
 
-/** In all: shared out among the servers. */
+/** In total; divided among the servers. */
 const writers = 96;
-/**
- * Microseconds that each commit takes longer: as a slow disk, or a synchronous standby at that distance, would make it.
- */
+/** Extra microseconds of each commit, as with a slow disk or a distant synchronous standby. */
 const commitDelays = [0, 1000, 3000];
 
 interface Writing {
@@ -22,9 +20,7 @@ interface Writing {
   p99: number;
 }
 
-/**
- * The one lock under which revisions are given out: what several servers share, and what each commit costs everybody.
- */
+/** The lock that orders revisions: what several servers share, and what each commit costs all of them. */
 export async function measureReplicas(run: CapacityRun): Promise<void> {
   const { api, database, report, options } = run;
   await defineModel(api, writtenModel);
@@ -56,7 +52,7 @@ export async function measureReplicas(run: CapacityRun): Promise<void> {
 }
 
 async function setCommitDelay({ database }: CapacityRun, microseconds: number): Promise<void> {
-  // Of every commit, also where no other session is at work.
+  // For every commit, even without other active sessions.
   for (const text of [
     'ALTER SYSTEM SET commit_siblings = 0',
     `ALTER SYSTEM SET commit_delay = ${microseconds}`,
@@ -70,7 +66,7 @@ let series = 0;
 async function write({ database, options }: CapacityRun, servers: readonly ApiServer[]): Promise<Writing> {
   const loaders = servers.map(() => new WorkerProcess<LoadJob, Sample>(new URL('../../load.ts', import.meta.url)));
   try {
-    // A server that has not seen the token yet lets few requests of an address in.
+    // A server that does not know the token yet limits the requests of an address.
     for (const server of servers) await server.fetch('/api');
     const [newest] = await database.query('SELECT max(rev) AS rev FROM platform.change_log');
     const samples = await Promise.all(servers.map((server, i) => loaders[i]!.run(jobFor(server))));

@@ -24,12 +24,12 @@ import { openCertificate } from '../tls/open-certificate.ts';
 import { urlOf } from '../process/browser-url.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
-/** For an answer of the content platform. */
+/** Timeout of a request to the content platform. Milliseconds. */
 const TIMEOUT_MS = 5000;
 
 /**
- * Serves access management alone, for a content platform elsewhere, until a signal; returns the exit code. Throws
- * OperatorError where it cannot start.
+ * Serves access management alone, for a content platform in another process, until a signal; returns the exit code.
+ * Throws OperatorError if it cannot start.
  */
 export async function accessServer(loaded: LoadedOptions): Promise<number> {
   const { options } = loaded;
@@ -94,8 +94,8 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
 }
 
 /**
- * Which roles there are is all that can be asked from here: a token may name one that its owner does not have. It opens
- * nothing, as a token's roles only ever take away.
+ * Accepts any existing role, because this process cannot find a user's roles: a token may name a role that its owner
+ * does not have. That grants nothing, because a token's roles only restrict.
  */
 function rolesOf(client: Client): TokenRoles {
   const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(TIMEOUT_MS) });

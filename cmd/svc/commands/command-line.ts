@@ -15,7 +15,7 @@ import { svcVersion } from '../process/svc-version.ts';
 interface Verb {
   readonly name: string;
   readonly summary: string;
-  /** Options beside svc.* ones: how each is given, and what it does. */
+  /** Options other than svc.* ones: their form and description. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly run: (loaded: LoadedOptions, environment: Environment, given: Given) => Promise<number>;
 }
@@ -25,7 +25,7 @@ interface Given {
   readonly check?: true;
 }
 
-/** What a command runs is loaded when it is run: the whole server takes a second of a small command's time. */
+/** Each command loads its code when it runs: loading the whole server would delay a small command by a second. */
 const verbs: readonly Verb[] = [
   {
     name: 'serve',
@@ -87,7 +87,7 @@ export async function runCommandLine(args: readonly string[], environment: Envir
       .summary(summary)
       .description(summary)
       .option('--config <folder>', 'folder of YAML files (default: ./config, where there is one)')
-      // svc.* options are ours to read: commander would repeat a misspelled one with its value.
+      // svc.* options are parsed separately: commander would quote a misspelled one with its value.
       .allowUnknownOption()
       .allowExcessArguments()
       .action(async (given: Given, { args: rest }: Command) => {
@@ -114,7 +114,7 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   return exitCode;
 }
 
-/** Only what the command takes account of; where it is a group, with each of its commands. */
+/** Lists only the options that the command uses; for a group, those of each command. */
 function addOptionHelp(command: Command, words: string): void {
   for (const each of command.commands) addOptionHelp(each, `${words} ${each.name()}`);
   const names = command.commands.length > 0 ? [] : optionsOfCommand(words, optionNames);

@@ -42,12 +42,12 @@ import { readTokenFile } from '../composition/read-token-file.ts';
 import { svcBuild, svcVersion } from '../process/svc-version.ts';
 import { Teardown } from '../process/teardown.ts';
 
-/** Of the drain timeout, what reconciles under way may take. */
+/** The part of the drain timeout that running reconciles may take. */
 const RECONCILE_SHARE = 0.8;
 
 /**
- * Runs the platform's controllers, and plugins, against a server elsewhere, until a signal; returns the exit code.
- * Throws OperatorError where it cannot start.
+ * Runs the platform's controllers and plugins against a server in another process, until a signal; returns the exit
+ * code. Throws OperatorError if it cannot start.
  */
 export async function controllerManager(loaded: LoadedOptions, environment: Environment): Promise<number> {
   const { options } = loaded;
@@ -106,7 +106,7 @@ async function startControllerManager(
   }
 }
 
-/** The API as each plugin's own user, by the right to impersonate it. */
+/** Clients of the API that impersonate each plugin's own user. */
 function pluginClients(
   platform: ConnectOptions,
   { log, teardown }: { log: Logger; teardown: Teardown },
@@ -128,13 +128,13 @@ interface Parts {
   metrics: Registry;
   log: Logger;
   teardown: Teardown;
-  /** Read anew for each request. */
+  /** Evaluated for each request. */
   hosted: readonly EndpointGroup[];
-  /** Beside its own; asked for with each probe. */
+  /** Further checks, evaluated for each probe. */
   readyz: HealthCheck[];
 }
 
-/** Health and metrics, and the plugins for API servers: there is nothing else to ask here. */
+/** Serves health, metrics, and the plugins' endpoints for API servers. */
 async function listen(
   options: Options,
   { client, token, metrics, log, teardown, hosted, readyz }: Parts,
@@ -164,7 +164,7 @@ async function listen(
   const authentication = withAuthentication(new BearerAuthenticator(holderOf(token)), {
     isOpen: isOpenEndpoint(groups),
   });
-  // Bodies and answers of several API servers' calls meet here.
+  // Bodies and responses of all API servers' calls count.
   const budget = newByteBudget(options);
   showByteBudget(metrics, budget);
   const server = new HttpServer({
@@ -192,7 +192,7 @@ async function listen(
   }
 }
 
-/** Whoever holds the token that this process works with may see its metrics: it knows of no other. */
+/** Accepts only the token that this process itself uses, for its metrics: it has no other users. */
 function holderOf(token: string): TokenAuthenticator {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const own = digest(token);

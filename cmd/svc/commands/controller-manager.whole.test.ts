@@ -67,7 +67,7 @@ describe('svc controller-manager', () => {
     await first.program.line('leading');
     const second = await startManager(api);
     expect(await (await fetch(`${second.url}/readyz`)).text()).toBe('ok');
-    // Its finalizer keeps the namespace: there is work that is not done when the leader dies.
+    // Its finalizer keeps the namespace, so that work is left when the leader dies.
     expect((await call('POST', '/api/v1/namespaces', namespace)).status).toBe(201);
     await call('POST', leases, {
       apiVersion: 'coordination.k8s.io/v1',
@@ -94,7 +94,7 @@ describe('svc controller-manager', () => {
     expect((await metrics(`Bearer ${newPersonalToken()}`)).status).toBe(401);
     const shown = await (await metrics(`Bearer ${token}`)).text();
     expect(shown).toMatch(/^controller_runtime_reconcile_total\{controller="namespaces",result="success"\} [1-9]/m);
-    // What the alert of a process that is not ready counts.
+    // The alert for a process that is not ready counts this metric.
     expect(shown).toMatch(
       /^http_server_request_duration_seconds_count\{.*http_response_status_code="200".*http_route="\/readyz".*\} 1$/m,
     );

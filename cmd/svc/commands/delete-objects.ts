@@ -5,7 +5,7 @@ const chunkSize = 500;
 /** Enough to fill a batch of the store. */
 const atOnce = 32;
 
-/** How the objects of a definition are reached; undefined where no version is served. */
+/** The resource type of a definition's objects; undefined if no version is served. */
 export function servedType(definition: CustomResourceDefinition): ResourceType | undefined {
   if (!isDefinition(definition)) return undefined;
   const { group, names, scope, versions } = modelFromDefinition(definition);
@@ -22,7 +22,7 @@ export function servedType(definition: CustomResourceDefinition): ResourceType |
   };
 }
 
-/** Deletes the objects of a type that are there; answers how many. */
+/** Deletes the existing objects of a type; returns their number. */
 export async function deleteAllObjects(client: Client, type: ResourceType): Promise<number> {
   let count = 0;
   let next: string | undefined;
@@ -42,7 +42,7 @@ export async function deleteAllObjects(client: Client, type: ResourceType): Prom
   return count;
 }
 
-/** Objects of a type that are deleted and held, as far as one list goes; and the finalizers of them. */
+/** Objects of a type that finalizers hold after their deletion, from one list, and those finalizers. */
 export async function heldObjects(
   client: Client,
   type: ResourceType,
@@ -55,7 +55,7 @@ export async function heldObjects(
   return { count: items.length, isMore: next !== undefined, finalizers: [...finalizers].toSorted() };
 }
 
-/** Gone meanwhile, or made anew. */
+/** Deleted or replaced meanwhile. */
 function ignoreGone(error: unknown): void {
   if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict')) throw error;
 }

@@ -13,11 +13,11 @@ import type { Environment } from '../composition/start-plugins.ts';
 import { kubeconfigMark } from '../tls/kubeconfig.ts';
 import { urlOf } from '../process/browser-url.ts';
 
-/** How a command was told of a running server; what is left out is found as the server finds it. */
+/** How the user names a running server; missing parts are found as the server finds them. */
 export interface ServerSources {
   /** `http://127.0.0.1:8090` */
   readonly server?: string | undefined;
-  /** It holds the token and nothing else. */
+  /** The file contains only the token. */
   readonly tokenFile?: string | undefined;
   /** As `loadOptions` takes it. */
   readonly config?: string | undefined;
@@ -27,11 +27,11 @@ export interface ServerSources {
 
 export interface FoundServer {
   readonly url: string;
-  /** To be closed. */
+  /** The caller must close it. */
   readonly client: RestClient;
 }
 
-/** A server that may be meant, and which options say so. */
+/** A possible server, and the options that name it. */
 interface Place {
   readonly url: string;
   readonly from: string;
@@ -40,12 +40,12 @@ interface Place {
 }
 
 const longestToken = 4096;
-/** For one answer of a place that is tried. Milliseconds. */
+/** Timeout of one request to a possible server. Milliseconds. */
 const tryTimeoutMs = 5_000;
 
 /**
- * The server that is named, or that which was started with the same options: files, environment and flags. Of several
- * places the first that answers is taken. @throws OperatorError which says what was tried
+ * The named server, or the one that was started with the same options: files, environment and flags. Of several
+ * possible servers the first that responds. @throws OperatorError that lists what was tried
  */
 export async function findServer({
   server,
@@ -55,7 +55,7 @@ export async function findServer({
   environment,
 }: ServerSources): Promise<FoundServer> {
   if (server !== undefined && tokenFile !== undefined && config === undefined) {
-    // Nothing is left to be found; a folder ./config may be another program's.
+    // Nothing is searched; a folder ./config may belong to another program.
     readFlags(args);
     return { url: server, client: connect(server, tokenFile) };
   }
@@ -76,7 +76,7 @@ export async function findServer({
 function* placesOf(options: Options, token: { file: string; isGiven: boolean }): Generator<Place> {
   const [host, port] = [options['svc.server.host'], options['svc.server.port']];
   const url = urlOf(host, { port });
-  // 0 is any free port.
+  // 0 means any free port.
   if (port !== 0)
     yield { url, from: 'svc.server.host and svc.server.port', connect: async () => connect(url, token.file) };
   const kubeconfig = join(options['svc.data.dir'], 'kubeconfig');
@@ -95,7 +95,7 @@ function* placesOf(options: Options, token: { file: string; isGiven: boolean }):
   }
 }
 
-/** The client, or why there is none. */
+/** The client, or why it cannot be used. */
 async function tryPlace(place: Place): Promise<RestClient | string> {
   let client: RestClient;
   try {
@@ -110,7 +110,7 @@ async function tryPlace(place: Place): Promise<RestClient | string> {
   return problem;
 }
 
-/** Undefined where it answers and knows the token; whatever else it says is for the command to tell. */
+/** Undefined if the server responds and accepts the token; the command itself reports other errors. */
 async function problemOf(client: RestClient): Promise<string | undefined> {
   try {
     await client.get(clusterRoleType, { namespace: '', name: 'view' }, { signal: AbortSignal.timeout(tryTimeoutMs) });
@@ -119,14 +119,14 @@ async function problemOf(client: RestClient): Promise<string | undefined> {
     if (isStatusError(error, 'Unauthorized')) return 'it does not know the token';
     if ((error as Error).name === 'TimeoutError') return `no answer within ${tryTimeoutMs} ms`;
     if (!isStatusError(error)) throw error;
-    // An answer has no cause.
+    // An error with a response has no cause.
     if (error.cause === undefined) return undefined;
     const { code, message } = error.cause as NodeJS.ErrnoException;
     return code ?? message;
   }
 }
 
-/** What this program has written, and nothing that somebody else has put there. */
+/** The server in a kubeconfig that this program has written; other files are ignored. */
 function serverOf(kubeconfig: string): string | undefined {
   try {
     const text = readFileSync(kubeconfig, 'utf8');
@@ -136,7 +136,7 @@ function serverOf(kubeconfig: string): string | undefined {
     };
     return clusters[0].cluster.server;
   } catch {
-    // There is none, or none of ours.
+    // No file, or not written by this program.
     return undefined;
   }
 }

@@ -7,22 +7,19 @@ import { findServer, type ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
 
 export interface GenerateTypesOptions extends ServerSources {
-  /** Folder that the files go to. */
+  /** Output folder. */
   out: string;
-  /** Module that the port's types are imported from. */
+  /** Module to import the SDK types from. */
   sdk: string;
   /**
-   * Only these groups and models (`posts.blog.example.com`), the server's own ones too. None: all that definitions
-   * declare.
+   * Only these groups and models (`posts.blog.example.com`), including the server's own. Empty: all models of
+   * definitions.
    */
   groups: readonly string[];
   models: readonly string[];
 }
 
-/**
- * Writes TypeScript for the models of a running server; a file that says the same already is left alone. Throws
- * OperatorError.
- */
+/** Generates TypeScript for the models of a running server; leaves unchanged files alone. Throws OperatorError. */
 export async function writeTypes({ out, sdk, groups, models, ...sources }: GenerateTypesOptions): Promise<number> {
   const { url: server, client } = await findServer(sources);
   let served: Model[];
@@ -79,7 +76,7 @@ function written(models: readonly Model[], sdk: string): Map<string, string> {
   }
 }
 
-/** Writes the file atomically. Answers whether it changed. */
+/** Writes the file atomically. Returns whether it changed. */
 function writeFile(file: string, text: string): boolean {
   try {
     if (readFileSync(file, 'utf8') === text) return false;

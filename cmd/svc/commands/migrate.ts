@@ -7,7 +7,7 @@ import type { LoadedOptions } from '../options/load-options.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor } from '../composition/open-storage.ts';
 import { Teardown } from '../process/teardown.ts';
 
-/** Brings the database's schemas up to date and ends; returns the exit code. Safe while servers run. */
+/** Migrates the database's schemas; returns the exit code. Safe while servers run. */
 export async function migrateDatabase({ options }: LoadedOptions): Promise<number> {
   const log = newLogger(options);
   const teardown = new Teardown(log);
@@ -23,8 +23,8 @@ export async function migrateDatabase({ options }: LoadedOptions): Promise<numbe
 }
 
 /**
- * Tells what `migrate` would do to each schema, and changes nothing; returns the exit code. Throws OperatorError,
- * DatabaseError where it could not.
+ * Prints what `migrate` would do to each schema, without changes; returns the exit code. Throws OperatorError, or
+ * DatabaseError if the migration would fail.
  */
 export async function checkMigrate({ options }: LoadedOptions): Promise<number> {
   const log = newLogger(options);

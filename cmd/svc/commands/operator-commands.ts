@@ -4,7 +4,7 @@ import type { Options } from '../options/option-table.ts';
 import type { PrivateTokenVerb } from './private-token-command.ts';
 import type { Environment } from '../composition/start-plugins.ts';
 
-/** What an operator does on the server, beside it or without it. */
+/** Commands for an operator on the server's machine, with or without a running server. */
 export const operatorCommandNames = ['private-token', 'unblock', 'rotate-keys', 'backup', 'restore'];
 
 interface Given {
@@ -18,8 +18,8 @@ interface Given {
 }
 
 /**
- * Adds `svc private-token`, `svc unblock`, `svc rotate-keys`, `svc backup` and `svc restore`. They take the options of
- * the server, to find its database and keys.
+ * Adds `svc private-token`, `svc unblock`, `svc rotate-keys`, `svc backup` and `svc restore`. They accept the server's
+ * options, to find its database and keys.
  */
 export function addOperatorCommands(
   program: Command,
@@ -48,7 +48,7 @@ export function addOperatorCommands(
     rotate: 'replace it, and print the new one; the old one is dead',
     delete: 'delete it',
   };
-  // Loaded only when one is run: a server has no need of it.
+  // Loaded only when a command runs: a server does not need it.
   for (const [verb, summary] of Object.entries(verbs) as [PrivateTokenVerb, string][]) {
     const command = tokens.command(verb).requiredOption('--user <name>', 'the username');
     add(command, summary, async (options, { user }) =>

@@ -29,7 +29,7 @@ beforeAll(async () => {
   database = await Database.connect({ connection: home.connection, log: silentLog });
   await migrate(database, 'access', accessMigrations);
   access = new AccessDatabase(database);
-  // The embedded PostgreSQL must be able to pass, which runs as another user where the tests run as root.
+  // PostgreSQL, which runs as another user if the tests run as root, must be able to enter.
   folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-operator-'));
   await chmod(folder, 0o711);
 });
@@ -60,7 +60,7 @@ interface Ended {
   stderr: string;
 }
 
-/** Within this process, as starting one takes its time. */
+/** In this process, because starting one takes long. */
 async function run(...args: string[]): Promise<Ended> {
   const ended: Ended = { code: null, stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((name) =>
@@ -86,7 +86,7 @@ async function runProgram(...args: string[]): Promise<Ended> {
   return { code, stdout: program.stdout, stderr: program.stderr };
 }
 
-/** In any place among the words. */
+/** At any position among the words. */
 const onUrl = (): string[] => [`--svc.data.dir=${dataDir}`, '--svc.database.url', databaseUrlOf(home)];
 const aToken = /^[0-9a-f]{40}\n$/;
 
@@ -160,7 +160,7 @@ describe('svc private-token', () => {
     expect(
       await run('private-token', 'show', '--user=mia', `--svc.data.dir=${dataDir}`, '--svc.log.level=silent'),
     ).toEqual({ code: 0, stdout: created.stdout, stderr: '' });
-    // Nothing is left running.
+    // No PostgreSQL is left running.
     expect(await readdir(dataDir)).not.toContain('owner.pid');
     const pgdata = (await readdir(dataDir)).find((name) => name.startsWith('pgdata-'))!;
     expect(await readdir(join(dataDir, pgdata))).not.toContain('postmaster.pid');

@@ -3,7 +3,7 @@ import { pluginType, type Plugin } from '#pkg/apis/index';
 import { findServer, type ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
 
-/** For a plugin to be started or stopped: a stop alone may take 30 s. Milliseconds. */
+/** Timeout for starting or stopping a plugin: a stop alone may take 30 s. Milliseconds. */
 const timeoutMs = 60_000;
 const pollMs = 200;
 
@@ -30,10 +30,7 @@ export function listPlugins(options: ServerSources): Promise<number> {
   });
 }
 
-/**
- * Starts or stops a plugin of a running server, and waits for what comes of it: 0 where it is as asked. Throws
- * OperatorError.
- */
+/** Starts or stops a plugin of a running server, and waits for the result: 0 on success. Throws OperatorError. */
 export function enablePlugin(options: ServerSources, name: string, enabled: boolean): Promise<number> {
   return asking(options, async (client) => {
     const key = { namespace: '', name };
@@ -52,13 +49,13 @@ export function enablePlugin(options: ServerSources, name: string, enabled: bool
   });
 }
 
-/** Has this very wish come true, or failed? */
+/** Whether the plugin has processed this change, successfully or not. */
 function isSettled({ metadata, status }: Stored<Plugin>, enabled: boolean): boolean {
   if (status?.observedGeneration !== metadata.generation) return false;
   return enabled ? status?.phase === 'Started' || status?.phase === 'Failed' : status?.phase === 'Disabled';
 }
 
-/** Works with the server that is found; what it refuses is said in a sentence. */
+/** Runs `work` with the server that is found, and reports errors as one sentence. */
 export async function asking(sources: ServerSources, work: (client: Client) => Promise<number>): Promise<number> {
   const { url, client } = await findServer(sources);
   try {

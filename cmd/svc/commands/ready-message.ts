@@ -5,12 +5,12 @@ export interface ReadyFacts {
   readonly accessTlsUrl?: string;
   readonly tokenFile: string;
   readonly kubeconfig?: string;
-  /** Where the first administrator's password lies, as long as it does. */
+  /** Path of the first administrator's password, while the file exists. */
   readonly passwordFile?: string;
   readonly username: string;
 }
 
-/** What a person who has started the server wants to know: where it is, how to get in, and what to try first. */
+/** The message after the start: where the server is, how to log in, and what to try first. */
 export function readyMessage({
   url,
   tlsUrl,
@@ -42,7 +42,7 @@ export function readyMessage({
   ].join('\n');
 }
 
-/** As one word of a shell. */
+/** Quotes the path for a shell. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

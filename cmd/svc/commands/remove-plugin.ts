@@ -23,7 +23,7 @@ import { loadOptions } from '../options/load-options.ts';
 import { asking } from './plugin-command.ts';
 import { pluginsDir } from '../composition/start-plugins.ts';
 
-/** For each step: a stop alone may take 30 s. Milliseconds. */
+/** Timeout of each step: a stop alone may take 30 s. Milliseconds. */
 const timeoutMs = 60_000;
 const pollMs = 200;
 const elsewhere = 'delete it on each machine that runs controllers, and run this again.';
@@ -34,16 +34,16 @@ export interface PluginRemoval {
   deleteFolder: boolean;
 }
 
-/** A plugin's, in the folder of plugins of this machine. */
+/** Folders of a plugin on this machine. */
 interface LocalFolders {
   dir: string;
   paths: string[];
 }
 
 /**
- * Removes a plugin of a running server: its objects while its controllers still run, which take their finalizers off;
- * its folder; the Plugin; its definitions. Data and folder only where that is asked for. Repeated, it goes on where it
- * ended. Throws OperatorError.
+ * Removes a plugin of a running server: its objects while its controllers still run and can remove their finalizers;
+ * its folder; the Plugin; its definitions. Data and folder only on request. A repeated call continues an interrupted
+ * one. Throws OperatorError.
  */
 export function removePlugin(
   sources: ServerSources,
@@ -68,13 +68,13 @@ export function removePlugin(
   });
 }
 
-/** Those that are the user's by their label are left out. */
+/** Without those whose label makes them the user's. */
 async function definitionsOf(client: Client, plugin: string): Promise<Stored<CustomResourceDefinition>[]> {
   const { items } = await client.list(definitionType, { labelSelector: `${pluginLabel}=${plugin}` });
   return items.filter(({ metadata }) => metadata.labels?.[doNotOverwriteLabel] !== 'true');
 }
 
-/** A Plugin whose folder is there comes back, disabled: nothing is begun that would end so. */
+/** If the folder exists, the Plugin would be recreated, disabled: fails before anything is deleted. */
 function checkFolder({ metadata: { name }, status }: Stored<Plugin>, folders: LocalFolders | undefined): void {
   if (status?.phase === undefined) throw new OperatorError(`No controllers run, which would stop the plugin ${name}.`);
   if (isFolderMissing(status)) return;
@@ -108,7 +108,7 @@ async function removeFolders(client: Client, name: string, { dir, paths }: Local
   );
 }
 
-/** Whoever holds an object has to be running to let go of it. */
+/** The controllers must run to remove their finalizers. */
 async function emptyModels(client: Client, definitions: readonly Stored<CustomResourceDefinition>[]): Promise<void> {
   for (const definition of definitions) {
     const type = servedType(definition);
@@ -121,7 +121,7 @@ async function emptyModels(client: Client, definitions: readonly Stored<CustomRe
         const { count: held, isMore, finalizers } = await heldObjects(client, type);
         why = `${held}${isMore ? ' or more' : ''} objects of ${name} are deleted and not gone: they are held by ${finalizers.join(', ')}`;
         if (held > 0) return false;
-        // What was made meanwhile may be held, too.
+        // Objects created meanwhile may be held too.
         const more = await deleteAllObjects(client, type);
         count += more;
         why = `Objects of ${name} are made as fast as they are deleted`;
@@ -160,7 +160,7 @@ async function removeDefinition(
   say(`${name}: deleted, with all objects`);
 }
 
-/** Throws OperatorError past the time. */
+/** Throws OperatorError after the timeout. */
 async function until(isDone: () => Promise<boolean>, sentence: () => string): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!(await isDone())) {

@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A plugin whose controller holds each of its objects until it has cleaned up. */
+/** A plugin whose controller holds each of its objects with a finalizer until it has cleaned up. */
 async function installPlugin(): Promise<void> {
   await mkdir(join(folder, 'plugins/attachments'), { recursive: true });
   const permissions = [
@@ -79,7 +79,7 @@ async function until(path: string, isMet: (answer: Answer) => boolean): Promise<
   while (!isMet(await call('GET', path))) await pause(50);
 }
 
-/** The server listens on ports of its own choice: only its data folder says where. */
+/** The server listens on free ports: only its data folder names them. */
 async function svc(...args: string[]): Promise<{ code: number | null; text: string }> {
   const program = new Program([...args, `--svc.data.dir=${folder}`, '--svc.server.port=0']);
   return { code: await program.exited, text: program.stdout + program.stderr };
@@ -106,7 +106,7 @@ async function startWithObjects(...names: string[]): Promise<void> {
   for (const name of names) await makeObject(name);
 }
 
-/** Lets go of an object by PATCH, whoever holds it. */
+/** Removes an object's finalizers by PATCH. */
 async function release(name: string): Promise<void> {
   expect((await call('PATCH', `${files}/${name}`, { metadata: { finalizers: null } })).status).toBe(200);
 }

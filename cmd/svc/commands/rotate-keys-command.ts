@@ -4,7 +4,7 @@ import { withSecretErrors, openNeededSecrets } from '../composition/open-secrets
 import type { Options } from '../options/option-table.ts';
 
 /**
- * Seals every stored secret with a new key, or drops the old ones, and prints counts; 0 where all could be opened.
+ * Seals every stored secret with a new key, or drops the old keys, and prints counts; 0 if all secrets could be opened.
  * Throws OperatorError.
  */
 export function rotate(options: Options, dropOld: boolean): Promise<number> {
@@ -25,8 +25,8 @@ async function run(database: AccessDatabase, ring: KeyRing, dropOld: boolean): P
 }
 
 /**
- * What was done, and what is left to do, a sentence or two a line; `file` is the path of the file of keys, where there
- * is one.
+ * Describes what was done and what remains, a sentence or two in each line; `file` is the path of the key file, if
+ * there is one.
  */
 export function describeRotation(
   result: RotationResult,

@@ -13,12 +13,12 @@ import { startPlatform, type Platform, type PlatformParts } from '../composition
 import { urlOf } from '../process/browser-url.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
-/** Its file descriptor. */
+/** A file descriptor. */
 const stdout = 1;
 
 /**
- * Serves the content platform, and what goes with it in one process, until a signal; returns the exit code. Throws
- * OperatorError where it cannot start.
+ * Serves the content platform with the given parts in one process, until a signal; returns the exit code. Throws
+ * OperatorError if it cannot start.
  */
 export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<number> {
   const { options } = loaded;

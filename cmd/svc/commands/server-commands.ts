@@ -20,7 +20,7 @@ interface Adding {
   setExitCode: (code: number) => void;
 }
 
-/** Adds `svc generate` and `svc plugin`, which find the server by the options that it was started with. */
+/** Adds `svc generate` and `svc plugin`, which find the server by its own start options. */
 export function addServerCommands(adding: Adding): void {
   addGenerate(adding);
   addPlugin(adding);
@@ -43,7 +43,7 @@ function addPlugin({ program, environment, setExitCode }: Adding): void {
       setExitCode(await run({ ...given, args: isNamed ? args.slice(1) : args, environment }, { ...given, name }));
     });
   };
-  // Loaded only when one is run: a server has no need of it.
+  // Loaded only when a command runs: a server does not need it.
   const commands = (): Promise<typeof import('./plugin-command.ts')> => import('./plugin-command.ts');
   add('list', 'the plugins, and the phase of each', async (sources) => (await commands()).listPlugins(sources));
   add('enable <name>', 'start a plugin, and wait for what comes of it', async (sources, { name }) =>
@@ -76,7 +76,7 @@ function addGenerate({ program, environment, setExitCode }: Adding): void {
     const { group, model, ...given } = types.opts<
       GivenServer & { out: string; sdk: string; group: string[]; model: string[] }
     >();
-    // Loaded only here: a server has no need of it.
+    // Loaded only here: a server does not need it.
     const { writeTypes } = await import('./generate-types.ts');
     setExitCode(await writeTypes({ ...given, args: types.args, environment, groups: group, models: model }));
   });
@@ -90,7 +90,7 @@ function withServer(command: Command, summary: string): Command {
       .option('--server <url>', 'the server (default: where the options below say that it listens)')
       .option('--token-file <file>', 'file that holds a token (default: admin-token in svc.data.dir)')
       .option('--config <folder>', 'folder of YAML files, as of the server (default: ./config, where there is one)')
-      // svc.* options are ours to read, as with `serve`.
+      // svc.* options are parsed separately, as with `serve`.
       .allowUnknownOption()
       .allowExcessArguments()
   );

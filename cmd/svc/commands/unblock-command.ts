@@ -2,14 +2,14 @@ import { accountKey, Audit, fold, LoginAccounts, LoginFailures } from '#pkg/acce
 import { onDatabase } from '../composition/open-operator-database.ts';
 import type { Options } from '../options/option-table.ts';
 
-/** Forgets the failed logins of a username or an e-mail address, be there such a user or not. */
+/** Clears the failed logins of a username or an e-mail address, whether or not the user exists. */
 export function unblock(options: Options, user: string): Promise<number> {
   return onDatabase(options, async (database) => {
     const name = fold(user.trim());
     const key = accountKey(name);
-    // By its own key is counted what no user can be called.
+    // Names that no user can have are counted under other keys.
     const account = key === `user:${name}` ? await new LoginAccounts(database).find(name) : undefined;
-    // First, so that nothing is lifted without a trace.
+    // First, so that every unblock is recorded.
     await new Audit(database).operate({
       actor: undefined,
       action: 'unblock',

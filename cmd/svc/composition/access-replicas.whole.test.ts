@@ -33,7 +33,7 @@ let folder: string;
 let a: Served;
 let b: Served;
 
-/** Two processes, each with a data folder of its own, on one database, with one key. */
+/** Two processes with separate data folders, one database and one key. */
 beforeAll(async () => {
   home = await createTestDatabase();
   sql = new pg.Client(home.connection);
@@ -78,7 +78,7 @@ async function send(
   };
 }
 
-/** Throws where it is not done. */
+/** Throws on failure. */
 async function demand(
   url: string,
   method: string,
@@ -100,13 +100,13 @@ const asAdministrator = (): Promise<Headers> => (administrator ??= logIn(a.acces
 interface Person {
   id: string;
   username: string;
-  /** Of a login. */
+  /** Headers of a login. */
   bearer: Headers;
 }
 
 let count = 0;
 
-/** Somebody new, who may do everything if `isAdministrator`. */
+/** Creates a user, who may do everything if `isAdministrator`. */
 async function addPerson({ isAdministrator = false } = {}): Promise<Person & { bindingId?: string }> {
   const username = `person-${(count += 1)}`;
   const headers = await asAdministrator();
@@ -123,7 +123,7 @@ async function addPerson({ isAdministrator = false } = {}): Promise<Person & { b
   return { ...person, bindingId: String(binding['id']) };
 }
 
-/** Runs a command of the operator's, to its end. */
+/** Runs an operator command to its end. */
 async function operate(...args: string[]): Promise<string> {
   const program = new Program([
     ...args,
@@ -135,9 +135,9 @@ async function operate(...args: string[]): Promise<string> {
   return program.stdout.trim();
 }
 
-/** A credential, where it is used, and how it is taken away. */
+/** A credential, how to use it, and how to revoke it. */
 interface Held {
-  /** Status of a request with it. */
+  /** Status of a request with the credential. */
   use: (replica: Served) => Promise<number>;
   revoke: (replica: Served) => Promise<unknown>;
 }
@@ -252,7 +252,7 @@ describe('what one replica takes away is refused by the other, from the next req
     async (name) => {
       const held = await credentials[name]!(await addPerson());
       expect([await held.use(a), await held.use(b)]).toEqual([200, 200]);
-      // Others ask with it all the time: none of their lookups may be the answer.
+      // Other requests use it all the time: their cached lookups must not answer this one.
       const over = new AbortController();
       const hammer = Array.from({ length: 4 }, async () => {
         while (!over.signal.aborted) await held.use(b);
@@ -284,7 +284,7 @@ describe('what one replica takes away is refused by the other, from the next req
     await change(false);
     expect(await statuses()).toEqual([401, 401, 401, 401, 401]);
     await change(true);
-    // Of what ended with it nothing is asserted but that a personal token is its owner's again.
+    // Only asserts that the owner can use a personal token again; the other credentials may have ended.
     expect((await statuses())[0]).toBe(200);
   }, 60_000);
 
@@ -323,7 +323,7 @@ describe('what is counted is counted by both together', () => {
       );
     let statuses: number[];
     let began: string;
-    // Once more where a minute ended meanwhile: by somebody else, since the new minute has counted this one's requests.
+    // Repeats with another user if a minute ended meanwhile, because the new minute has counted some of the requests.
     do {
       const person = await addPerson();
       began = await minute();
@@ -369,7 +369,7 @@ describe('a process that is killed leaves nothing half done', () => {
     person = await addPerson();
   }, 120_000);
 
-  /** As both see them. */
+  /** As both replicas see them. */
   async function statusesOf(all: readonly { id: string; secret: string }[]): Promise<number[][]> {
     const answers: number[][] = [];
     for (const each of all)
@@ -446,7 +446,7 @@ describe('a process that is killed leaves nothing half done', () => {
     await works();
     for (let round = 0; round < 3; round += 1) {
       const program = rotate(...(round % 2 === 0 ? ['--drop-old'] : []));
-      // Most of the time goes to its start.
+      // Most of the time is spent on its start.
       await Promise.race([delay(wholeMs * (0.6 + Math.random() * 0.4)), program.exited]);
       program.child.kill('SIGKILL');
       await program.exited;

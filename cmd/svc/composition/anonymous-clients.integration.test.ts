@@ -11,7 +11,7 @@ const password = 'Nobody-guesses-this-41';
 const auth = '/api/v1/authentication/auth/';
 const profile = '/api/v1/users/profile/';
 const tokens = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
-/** Bodies of anonymous clients of one address that may be on their way. */
+/** Concurrent bodies of anonymous clients from one address. */
 const maxSenders = 16;
 
 type Headers = Record<string, string>;
@@ -19,7 +19,7 @@ type Headers = Record<string, string>;
 let home: TestDatabase;
 let folder: string;
 let served: Served;
-/** Of the administrator, a credential of each form. */
+/** Credentials of the administrator, one of each kind. */
 let bearer: Headers;
 let session: Session;
 let accessKey: { id: string; secret: string };
@@ -30,8 +30,8 @@ interface Session {
 }
 
 /**
- * Both services as they are wired, behind a proxy on this machine; one wrong credential of an address in a minute is
- * enough.
+ * Both services as in production, behind a proxy on this machine; the limit is one wrong credential per address and
+ * minute.
  */
 beforeAll(async () => {
   home = await createTestDatabase();
@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 interface Options {
-  /** As the proxy says. */
+  /** The client address that the proxy reports. */
   from?: string;
   headers?: Headers;
   body?: object | URLSearchParams;
@@ -98,7 +98,7 @@ async function logIn(from: string): Promise<Headers> {
   return { Authorization: `Bearer ${((await answer.json()) as { token: string }).token}` };
 }
 
-/** By the form of the login page. */
+/** Logs in with the form of the login page. */
 async function beginSession(from: string): Promise<Session> {
   const cookieOf = (answer: Response, name: string): string =>
     answer.headers
@@ -125,7 +125,7 @@ function signed(): Headers {
   };
 }
 
-/** What the owner of every credential, and somebody who is about to log in, hear from this address. */
+/** The statuses of all credentials and of a login, from this address. */
 async function askAll(from: string): Promise<Record<string, number>> {
   const answers = {
     bearer: onAccess('GET', profile, { from, headers: bearer }),
@@ -156,8 +156,8 @@ const allServed = {
 };
 
 /**
- * Requests that send one byte of their bodies; resolves when the server holds as many as it lets one address have, and
- * has refused the others.
+ * Sends requests with one byte of their bodies; resolves when the server holds as many as one address may have, and has
+ * refused the others.
  */
 async function sendSlowly(path: string, { count, from }: { count: number; from: string }): Promise<Socket[]> {
   const { port, host } = new URL(served.accessUrl);
@@ -179,7 +179,7 @@ async function sendSlowly(path: string, { count, from }: { count: number; from: 
 }
 
 test('slow bodies of anonymous clients behind the same proxy keep nobody out: 33 of them stopped access management', async () => {
-  // The signature is known from where it was used.
+  // The signature was verified before, so it is known.
   expect(await askAll('192.0.2.1')).toEqual(allServed);
   const sockets = await sendSlowly(auth, { count: 33, from: '192.0.2.1' });
   expect(await askAll('192.0.2.2')).toEqual(allServed);
@@ -220,7 +220,7 @@ describe('wrong credentials of an address', () => {
         );
       expect([await guess(), await guess()]).toEqual([401, 429]);
       expect(await askAll(from)).toEqual(allServed);
-      // The first request of each credential that is made meanwhile, at either service.
+      // The first request of each newly created credential, at either service.
       expect(await statusOf(onAccess('GET', profile, { from, headers: await logIn(from) }))).toBe(200);
       const { cookie, csrfToken } = await beginSession(from);
       const made = await onPlatform('POST', tokens, {

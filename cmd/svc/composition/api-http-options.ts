@@ -4,13 +4,13 @@ import type { Options } from '../options/option-table.ts';
 
 const STALL_TIMEOUT_MS = 120_000;
 
-/** How the platform's listener behaves. */
+/** The options of the platform's listener. */
 export function apiHttpOptions(
   options: Options,
 ): ApiHttpOptions & { limits: { stallTimeoutMs: number }; proxies: TrustedProxies } {
   const requestTimeoutMs = options['svc.api.request-timeout'];
-  // Of a certificate that this program has made a browser knows nothing: whoever overrides its warning is not to be
-  // held to it.
+  // HSTS only for a certificate of the operator: a browser must not be bound to a generated one, which it does not
+  // trust.
   const strictTransportDays = options['svc.tls.cert-file'] === undefined ? undefined : options['svc.http.hsts-days'];
   return {
     host: options['svc.server.host'],
@@ -29,7 +29,7 @@ export function apiHttpOptions(
       headerCount: options['svc.http.max-headers'],
       headersTimeoutMs: options['svc.http.header-timeout'],
       keepAliveTimeoutMs: options['svc.http.idle-timeout'],
-      // A connection on which an answer is still awaited must not be taken for a stalled one.
+      // A connection that waits for its response must not count as stalled.
       stallTimeoutMs: Math.max(STALL_TIMEOUT_MS, requestTimeoutMs * 2, options['svc.http.header-timeout'] * 2),
     },
     maxInFlight: {
@@ -49,8 +49,8 @@ export function apiHttpOptions(
 }
 
 /**
- * How that of access management does. Its throttle counts wrong credentials too: beyond what that lets pass none is
- * looked up, only to be refused.
+ * The options of access management's listener. Its throttle counts wrong credentials too: above the limit no credential
+ * is looked up.
  */
 export function accessHttpOptions(options: Options): ReturnType<typeof apiHttpOptions> {
   const { maxInFlight, ...http } = apiHttpOptions(options);

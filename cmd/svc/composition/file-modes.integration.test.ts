@@ -92,7 +92,7 @@ describe('code that others can write', () => {
     await expect(check()).rejects.toThrow(
       `Others can write ${join(folder, name)} (mode 0${(mode & 0o777).toString(8)}), which holds code that this program runs`,
     );
-    // Who runs no plugins has nothing to fear of them.
+    // A process without plugins does not check plugin code.
     expect(await check([], { runsPlugins: false })).toEqual([]);
   });
 

@@ -11,18 +11,18 @@ const writableByOthers = 0o002;
 const openToOthers = 0o007;
 
 export interface FileModeParts {
-  /** Does this process run plugins? */
+  /** Whether this process runs plugins. */
   runsPlugins: boolean;
   log: Logger;
-  /** Entries of a folder of code that are looked at. Default 20 000. */
+  /** Maximum number of entries to check in a folder of code. Default 20 000. */
   mostEntries?: number;
 }
 
 /**
- * Looks at the modes of what a server reads at its start. Throws OperatorError for a secret of the data folder that is
- * open to others, and for code of plugins that others can write. What the operator hands in, as an orchestrator may
- * have mounted it, is warned of: a secret of this program's user that others can read, and whatever others can write.
- * `secret-key` is looked at where it is read.
+ * Checks the file modes of what a server reads at its start. Throws OperatorError for a secret of the data folder that
+ * others can read, and for plugin code that others can write. Warns about files that the operator provides, which an
+ * orchestrator may have mounted: a secret of this program's user that others can read, and any file that others can
+ * write. `secret-key` is checked when it is read.
  */
 export async function checkFileModes(
   { options, configFiles }: LoadedOptions,
@@ -63,7 +63,7 @@ function codeFolders(options: Options, dataDir: string): string[] {
   return [resolve(options['svc.plugins.dir'] ?? join(dataDir, 'plugins')), join(dataDir, 'plugin-bundles')];
 }
 
-/** Named by options; `svc.security.key-file` is looked at where it is read. */
+/** Secret files named by options; `svc.security.key-file` is checked when it is read. */
 function secretFiles(options: Options): string[] {
   return [
     options['svc.tls.key-file'],
@@ -107,7 +107,7 @@ async function refuseOpenSecret(path: string): Promise<void> {
   );
 }
 
-/** The folder and all that is in it, and what links in it lead to, as a plugin may be one. */
+/** Checks the folder, its content, and the targets of links in it, because a plugin may be a link. */
 async function refuseForeignCode(
   folder: string,
   { mostEntries, log }: Required<Pick<FileModeParts, 'mostEntries' | 'log'>>,
@@ -136,9 +136,7 @@ async function refuseForeignCode(
   }
 }
 
-/**
- * With `isOwnOnly` files of other users are left alone: that others can read them may be how this program reads them.
- */
+/** With `isOwnOnly` files of other users are skipped: group access may be how this program reads them. */
 async function warnOfMode(
   path: string,
   { bits, isOwnOnly, what }: { bits: number; isOwnOnly: boolean; what: string },
@@ -148,12 +146,12 @@ async function warnOfMode(
   if (stats === undefined || (stats.mode & bits) === 0) return;
   const user = process.getuid?.();
   if (isOwnOnly && stats.uid !== user) return;
-  // As an orchestrator makes an empty folder for one container; nobody here could change its mode.
+  // An orchestrator creates an empty folder for one container like this; no user here could change its mode.
   if (stats.isDirectory() && stats.uid === 0 && user !== 0) return;
   log.warn({ path, mode: modeOf(stats) }, what);
 }
 
-/** What cannot be looked at is complained of by whoever needs it. */
+/** The code that reads the file reports a failure. */
 async function statOf(path: string, look: (path: string) => Promise<Stats> = stat): Promise<Stats | undefined> {
   try {
     return await look(path);

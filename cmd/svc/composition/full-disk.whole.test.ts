@@ -9,7 +9,7 @@ import { SmallDisk } from '../../../pkg/testenv/small-disk.ts';
 import { killPrograms, startServe, type Served } from '../start-test-program.ts';
 
 const run = promisify(execFile);
-/** In CI a machine that cannot do it fails. */
+/** In CI the test fails if the machine cannot mount one. */
 const testOnSmallDisk = process.env['CI'] === 'true' || (await SmallDisk.isPossible()) ? test : test.skip;
 const tokens = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 const users = '/api/v1/users/users/';
@@ -33,14 +33,14 @@ async function ask({ token }: Served, url: string, method = 'GET', body?: object
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Kept compressed, of which random digits take the most. */
+/** Stored compressed; random digits compress least. */
 const namespaceOf = (name: string, bytes = 0): object => ({
   apiVersion: 'v1',
   kind: 'Namespace',
   metadata: { name, annotations: { filler: randomBytes(bytes / 2).toString('hex') } },
 });
 
-/** The cookies of a session of the administrator, and its CSRF token. */
+/** The cookies of an administrator's session, and its CSRF token. */
 async function logIn({ accessUrl }: Served): Promise<Record<string, string>> {
   const cookieOf = ({ headers }: Response, name: string): string =>
     headers

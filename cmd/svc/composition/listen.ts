@@ -32,7 +32,7 @@ export function listenTls(
   return withListenErrors(server.listenTls(at), at, { host: `${service}.tls.host`, port: `${service}.tls.port` });
 }
 
-/** A port in clear: what is sent to it from other machines can be read, and changed, on the way. */
+/** Warns about an unencrypted port: other machines can read and change what is sent to it. */
 export function warnWithoutTls(address: AddressInfo, host: 'svc.server.host' | 'svc.access.host', log: Logger): void {
   if (isLoopback(address.address)) return;
   log.warn(

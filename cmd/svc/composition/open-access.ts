@@ -20,11 +20,11 @@ import { svcVersion } from '../process/svc-version.ts';
 import type { Teardown } from '../process/teardown.ts';
 
 export interface AccessSurroundings {
-  /** Schema `access` is up to date. */
+  /** Schema `access` must be up to date. */
   database: AccessDatabase;
   log: Logger;
   teardown: Teardown;
-  /** The content platform's API with all permissions; closed after this teardown. */
+  /** A client with all permissions; closed after this teardown. */
   client: Client;
   roles: TokenRoles;
   isSubject: SubjectCheck;
@@ -55,7 +55,7 @@ export async function openAccess(
   return access;
 }
 
-/** Creates the first administrator. Answers the path of the token file. @throws OperatorError */
+/** Creates the first administrator. Returns the path of the token file. @throws OperatorError */
 export async function prepareAdministrator(
   options: Options,
   { database, log }: Pick<AccessSurroundings, 'database' | 'log'>,

@@ -8,9 +8,8 @@ import type { Options } from '../options/option-table.ts';
 import { Teardown } from '../process/teardown.ts';
 
 /**
- * Runs a command on the database that servers may be using at this moment. An embedded PostgreSQL that runs is left
- * running; one that does not is started for the time being. Logs go to stderr: stdout is for what was asked for. Throws
- * OperatorError, DatabaseError.
+ * Runs a command on a database that servers may be using. Starts an embedded PostgreSQL for the command unless it is
+ * already running. Logs go to stderr: stdout is for the command's output. Throws OperatorError, DatabaseError.
  */
 export function onDatabase(options: Options, work: (database: AccessDatabase) => Promise<number>): Promise<number> {
   return withOperatorDatabase(options, {}, async ({ database }) => {
@@ -25,9 +24,9 @@ export interface OperatorDatabase {
 }
 
 export interface BesideServersOptions {
-  /** Shown in pg_stat_activity; as of a server by default. */
+  /** Shown in pg_stat_activity; default: that of a server. */
   readonly applicationName?: string;
-  /** Where the data folder has no database yet, make one. */
+  /** Creates the database if the data folder has none. */
   readonly mayCreate?: boolean;
 }
 
@@ -49,7 +48,7 @@ export async function withOperatorDatabase(
 }
 
 /**
- * The database that servers may be using, closed by the teardown. Throws OperatorError where there is none,
+ * Opens the database, which servers may be using; the teardown closes it. Throws OperatorError if there is none,
  * DatabaseError.
  */
 export async function openBesideServers(

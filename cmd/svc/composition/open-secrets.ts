@@ -10,7 +10,10 @@ import {
 import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 
-/** The keys of the options, which fit the database; of a replica without one an empty ring. Throws OperatorError. */
+/**
+ * The keys of the options, which must fit the database; for a replica without a key an empty ring. Throws
+ * OperatorError.
+ */
 export function openSecrets(database: AccessDatabase, options: Options, log?: DatabaseLog): Promise<KeyRing> {
   return withSecretErrors(
     openKeyRing(database, {
@@ -22,15 +25,15 @@ export function openSecrets(database: AccessDatabase, options: Options, log?: Da
   );
 }
 
-/** For a command that does nothing without a key. */
+/** For a command that needs a key. */
 export async function openNeededSecrets(database: AccessDatabase, options: Options): Promise<KeyRing> {
   const ring = await openSecrets(database, options);
-  // Throws where there is none.
+  // Throws if the ring is empty.
   await withSecretErrors(Promise.resolve().then(() => ring.primary));
   return ring;
 }
 
-/** Turns errors of secrets and tokens that an operator can fix into OperatorError. */
+/** Translates errors of secrets and tokens that an operator can fix to OperatorError. */
 export async function withSecretErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

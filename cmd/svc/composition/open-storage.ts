@@ -13,9 +13,12 @@ import { PostgresStore, type KeyEvaluator, type StoreObserver } from '#pkg/stora
 import type { Options } from '../options/option-table.ts';
 import type { Teardown } from '../process/teardown.ts';
 
-/** What an embedded PostgreSQL keeps free beside the main pool: for lists, writes, news, indexes, and an operator. */
+/**
+ * Connections of an embedded PostgreSQL beyond the main pool: for lists, writes, notifications, indexes, and an
+ * operator.
+ */
 const OTHER_CONNECTIONS = 50;
-/** The longest are those that make and drop tables. */
+/** The longest statements create and drop tables. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
 interface Surroundings<Observer> {
@@ -24,7 +27,7 @@ interface Surroundings<Observer> {
   observer?: Observer;
   /** Shown in pg_stat_activity; `svc` by default. */
   applicationName?: string;
-  /** For a server that does not answer yet. Milliseconds; 0 by default. */
+  /** How long to wait for a server that does not respond yet. Milliseconds; default 0. */
   startTimeoutMs?: number;
 }
 
@@ -42,7 +45,7 @@ export async function openPlatformDatabase(
     poolSize: options['svc.database.pool-size'],
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     queryTimeoutMs: STATEMENT_TIMEOUT_MS + 5_000,
-    // A restore makes the tables of all models in one transaction: nine locks each.
+    // A restore creates the tables of all models in one transaction, with nine locks each.
     settings: {
       max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS),
       max_locks_per_transaction: '512',
@@ -56,7 +59,7 @@ export async function openPlatformDatabase(
   return opened.database;
 }
 
-/** Says whether PostgreSQL takes writes, from now on: a migration may be what waits. */
+/** Monitors from now on whether PostgreSQL accepts writes: a migration may already wait for that. */
 export function startWriteMonitor(
   database: Database,
   { log, teardown }: Pick<Surroundings<never>, 'log' | 'teardown'>,
@@ -68,7 +71,8 @@ export function startWriteMonitor(
 }
 
 /**
- * Of `/readyz`. A load balancer leaves it out: another replica takes no writes either, and all would go on with reads.
+ * The check of `/readyz`. Excluded for load balancers: no other replica accepts writes either, and all can still serve
+ * reads.
  */
 export function writesCheck(monitor: WriteMonitor): HealthCheck {
   return {
@@ -80,7 +84,7 @@ export function writesCheck(monitor: WriteMonitor): HealthCheck {
   };
 }
 
-/** The store, with both schemas up to date. */
+/** The store, after both schemas were migrated. */
 export async function openStorage(
   database: Database,
   options: Options,

@@ -47,7 +47,7 @@ function start(controller: ControllerDefinition, { as = client, troubled = [] as
   return controllers;
 }
 
-/** What each check says, by its name. */
+/** The result of each check, by name. */
 async function read({ readyz }: PlatformControllers): Promise<Record<string, string>> {
   const said = readyz.map(async (each) => [
     each.name,
@@ -59,7 +59,7 @@ async function read({ readyz }: PlatformControllers): Promise<Record<string, str
   return Object.fromEntries(await Promise.all(said)) as Record<string, string>;
 }
 
-/** All checks, with the same word for each controller. */
+/** All checks, with the same result for each controller. */
 function allOf(word: string): Record<string, string> {
   return {
     'leader election': word,

@@ -13,7 +13,7 @@ import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 const LEASE = 'svc-controllers';
 
 export interface ControllersOptions {
-  /** The API with all permissions, over any transport. It must work until `stop` has resolved. */
+  /** A client with all permissions, over any transport. It must work until `stop` has resolved. */
   client: Client;
   log: Logger;
   host: Pick<PluginHost, 'controller' | 'troubled'>;

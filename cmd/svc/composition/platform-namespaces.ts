@@ -90,7 +90,7 @@ export class PlatformNamespaces implements Namespaces {
         await this.#client.update(roleBindingType, { ...present, ...binding, metadata: present.metadata }, timed());
       return;
     }
-    // The role of a binding cannot be changed.
+    // A roleRef is immutable.
     await this.#client.delete(roleBindingType, keyOf(present), { ...timed(), uid: present.metadata.uid });
     await this.#client.create(roleBindingType, binding, timed());
   }

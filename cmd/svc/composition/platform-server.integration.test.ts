@@ -54,7 +54,7 @@ test('an authority that is replaced is trusted from the next request on, and wat
     log: pino({ enabled: false }),
     handler: async ({ request, response }) => {
       response.setHeader('Content-Type', 'application/json');
-      // As to an agent whose kept connection has come to its end.
+      // An agent's keep-alive connection ends like this.
       response.setHeader('Connection', 'close');
       if (request.url!.includes('watch=true')) {
         response.flushHeaders();

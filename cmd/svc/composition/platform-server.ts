@@ -6,8 +6,8 @@ import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 
 /**
- * The content platform that a process works with, by its options `<of>.api-url` and `<of>.ca-file`. Throws
- * OperatorError for what cannot be used.
+ * The client of the content platform that the options `<of>.api-url` and `<of>.ca-file` name. Throws OperatorError for
+ * invalid options.
  */
 export function platformServer(
   options: Options,
@@ -25,8 +25,8 @@ export function platformServer(
 }
 
 /**
- * What is in the file whenever it is asked, as authorities are renewed; what was there before while it cannot be used,
- * half replaced: the log says so once.
+ * Reads the file at each call, because authorities are renewed. While it is invalid, for example half replaced, returns
+ * the previous content and logs a warning once.
  */
 function authorityOf(file: string, { option, log }: { option: string; log: Logger }): () => string {
   let used: string;
@@ -59,7 +59,7 @@ function codeOf(error: unknown): string {
 
 function readAuthority(file: string): string {
   const text = readFileSync(file, 'utf8');
-  // With none in it nobody would be trusted, or everybody's.
+  // With no certificate, TLS would trust no server, or all default authorities.
   void new X509Certificate(text);
   return text;
 }

@@ -4,7 +4,7 @@ interface ClosableClient extends Client {
   close(): void;
 }
 
-/** The API as each plugin's own user: a client is made when it is first asked for, and all are closed together. */
+/** Clients with each plugin's own user: each is created on first use, and all are closed together. */
 export class PluginClients {
   readonly #open: (plugin: string) => ClosableClient;
   readonly #clients = new Map<string, ClosableClient>();

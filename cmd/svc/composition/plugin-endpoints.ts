@@ -11,8 +11,8 @@ import type { Teardown } from '../process/teardown.ts';
 const SYNC_MS = 5000;
 
 /**
- * Where API servers in other processes find the plugins of this one, which listens on `port`. Throws OperatorError for
- * an option that is no URL.
+ * The URL at which API servers in other processes reach the plugins of this process, which listens on `port`. Throws
+ * OperatorError for an invalid URL.
  */
 export function pluginHostUrl(options: Options, port: number): string {
   const given = unbracketed(options['svc.plugins.host-url']);
@@ -40,7 +40,7 @@ function unbracketed(url: string | undefined): string | undefined {
   return url?.replace(/^(https?:\/\/)\[([0-9]+(?:[.][0-9]+){3})\]/, '$1$2');
 }
 
-/** A wildcard address is not one that others can connect to. */
+/** Other machines cannot connect to a wildcard address. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return hostname();
   return host.includes(':') ? `[${host}]` : host;
@@ -54,12 +54,12 @@ export interface PluginMount {
 }
 
 export interface PluginMountParts {
-  /** May read plugins, and write leases of `svc-system`; closed after the teardown of this. */
+  /** Must be able to read plugins, and to write leases of `svc-system`; closed after the teardown of this. */
   client: Client;
   models: ServedModels;
   /** Set if this process can also run plugins. */
   host: PluginHost | undefined;
-  /** The URL at which other processes reach that host. */
+  /** The URL of that host for other processes. */
   url: string;
   log: Logger;
   teardown: Teardown;
@@ -88,7 +88,7 @@ export async function mountPluginEndpoints(
   });
   identity.start();
   endpoints.start();
-  // A moment, as all is in this process; else it is served, and not ready.
+  // Usually immediate, because everything is in this process; after the timeout the process serves, but is not ready.
   await endpoints.waitForSync(AbortSignal.timeout(SYNC_MS));
   const hosted = host === undefined ? [] : [await pluginHostEndpoints(client, host, url)];
   const groups = {
@@ -105,7 +105,7 @@ export async function mountPluginEndpoints(
   return { groups, documents: endpoints, readyz };
 }
 
-/** The way for API servers in other processes to the plugins of this one, which they find at `url`. */
+/** Serves calls from API servers in other processes, which use `url`, to the plugins of this process. */
 export async function pluginHostEndpoints(client: Client, host: PluginHost, url: string): Promise<EndpointGroup> {
   const { CallVerifier, hostEndpoints, ServerKeys } = await loadPluginEndpoints();
   return hostEndpoints({ host, verifier: new CallVerifier({ keys: new ServerKeys({ client }), host: url }) });

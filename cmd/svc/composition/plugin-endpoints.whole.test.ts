@@ -65,7 +65,7 @@ async function start(command: 'serve' | 'apiserver', name: string): Promise<stri
   return String((await program.line('ready'))['url']);
 }
 
-/** Asks until the answer has this status. */
+/** Retries until the response has this status. */
 async function answer(url: string, status: number, init: RequestInit = {}): Promise<Response> {
   const deadline = performance.now() + 60_000;
   for (;;) {

@@ -42,7 +42,7 @@ const namespaces: ResourceType = {
   hasStatusSubresource: true,
 };
 
-/** They are enough for all that it does but to list namespaces. */
+/** Enough for everything that it does, except listing namespaces. */
 const permissionsOf = (plugin: string): object[] => [
   { apiGroups: [`${plugin}.example.com`], resources: ['notes'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [`${plugin}.example.com`], resources: ['notes/status'], verbs: ['patch'] },
@@ -207,7 +207,7 @@ describe('a plugin has the permissions of its manifest, and no others', () => {
     await until(async () =>
       (await env.request(events).then((answer) => answer.text())).includes(`${name}.example.com`),
     );
-    // What it follows it may have asked for before its role was there, and again after.
+    // It may have started its watches before its role existed, and again afterwards.
     const refused = (): string[] =>
       lines.flatMap(({ msg, plugin, err }) =>
         plugin === name && err !== undefined && msg.startsWith('the reconcile failed') ? [err.message] : [],
@@ -252,7 +252,7 @@ describe('who may act as whom', () => {
       cannot('groups', 'system:masters'),
     );
     await expect(list('ann', { user: pluginUser('there') })).rejects.toMatchObject({ code: 403 });
-    // What is not the plugin's is not, whoever asks as it.
+    // A client that impersonates the plugin has no more permissions than it.
     await expect(there.list(pluginType)).rejects.toMatchObject({
       code: 403,
       message: expect.stringContaining('User "system:plugin:there" cannot list'),

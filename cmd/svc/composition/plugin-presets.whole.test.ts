@@ -26,9 +26,9 @@ const leaseType: ResourceType = {
   namespaced: true,
   hasStatusSubresource: false,
 };
-/** So many that a kill meets them half done, though the test hears of the first late. */
+/** So many that a kill interrupts them, although the test notices the first one late. */
 const count = 240;
-/** Shipped, and made by a person before it is its turn. */
+/** Shipped, but a user creates them before the plugin does. */
 const persons = ['note-20', 'note-55'];
 
 let database: TestDatabase;
@@ -87,7 +87,7 @@ async function startServer(): Promise<string> {
   return String((await program.line('ready'))['url']);
 }
 
-/** Kills the process that runs the plugin when it says this. */
+/** Kills the process that runs the plugin when it logs this line. */
 async function killedAt(manager: Program, line: string): Promise<void> {
   await manager.line(line);
   manager.child.kill('SIGKILL');
@@ -106,7 +106,7 @@ function startManager(api: string): Program {
   ]);
 }
 
-/** So that the next need not wait until they have run out. */
+/** Releases the leases, so that the next process need not wait for their expiry. */
 async function freeLeases(): Promise<void> {
   const { items } = await client.list(leaseType, { namespace: 'svc-system' });
   await Promise.all(
@@ -130,7 +130,7 @@ async function notes(): Promise<Stored<AnyObject>[]> {
 const setEnabled = (enabled: boolean) =>
   client.patch(pluginType, { namespace: '', name: 'library' }, { type: 'merge', patch: { spec: { enabled } } });
 
-/** As a person would; what the plugin has made by then is the plugin's. */
+/** As a user; an object that the plugin has created already stays the plugin's. */
 async function make(name: string): Promise<boolean> {
   try {
     await client.create(noteType, note(name, 'mine'));
@@ -167,7 +167,7 @@ test('kill -9 amidst the presets, at the start and at the stop: nothing is forgo
   expect((await inPhase('Disabled')).status?.presets ?? []).toEqual([]);
   await expect(notes()).rejects.toMatchObject({ code: 404 });
 
-  // Of all that was there before the stop, what the person made is there again.
+  // After the stop only the user's objects are left.
   await setEnabled(true);
   await inPhase('Started');
   const known = new Set(found.map(({ metadata }) => metadata.uid));

@@ -36,7 +36,7 @@ async function start(command: 'serve' | 'apiserver'): Promise<{ program: Program
   return { program, url: String((await program.line('ready'))['url']) };
 }
 
-/** Each file comes whole. */
+/** Replaces the file atomically. */
 async function put(path: string, text: string): Promise<void> {
   const file = join(folder, 'plugins/greet', path);
   await writeFile(join(folder, 'made'), text);
@@ -54,7 +54,7 @@ export default definePlugin({ models: [Note], controllers: [failing], endpoints:
 `;
 }
 
-/** Asks until it is stopped; statuses and bodies, each once. */
+/** Calls until stopped; records the distinct statuses and bodies. */
 class Poll {
   readonly answers = new Set<string>();
   count = 0;
@@ -107,7 +107,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
   const polls = [serve, beside].map(({ url }) => new Poll(url));
   const all: string[] = ['200 "hello 0"'];
   for (let i = 1; i <= 4; i += 1) {
-    // One of them cannot be started.
+    // One version cannot be started.
     if (i === 3) {
       await put('index.ts', module('never', "throw new Error('not today');"));
       await serve.program.line('a newer version of a plugin could not be started; the one before goes on');

@@ -79,7 +79,7 @@ async function ask(
   return { status: answer.status, body: await answer.json() };
 }
 
-/** Waits until the answer has this in it. */
+/** Waits until the response contains this. */
 async function until(path: string, expected: object, call?: Call): Promise<void> {
   const deadline = Date.now() + 45_000;
   for (;;) {
@@ -174,17 +174,17 @@ test.each([
     },
   });
 
-  // Comments go with their post.
+  // Comments are deleted with their post.
   expect((await ask(`${blog}/posts/now`, { method: 'DELETE' })).status).toBe(200);
   await until(`${blog}/comments`, { body: { items: [] } });
 
-  // A file is edited.
+  // Edit a file.
   const file = join(folder, 'plugins', 'blog', 'endpoints.ts');
   await writeFile(file, (await readFile(file, 'utf8')).replace("path: '/stats'", "path: '/figures'"));
   await until(`${forConsole}/figures`, { status: 200, body: { commentsWaiting: 0 } });
   await until(`${forConsole}/stats`, { status: 404 });
 
-  // Presets at the stop: the user's stay, the plugin's go.
+  // After the stop the user's presets stay, and the plugin's are deleted.
   await ask(`${blog}/posts/welcome`, { method: 'PATCH', body: { spec: { title: 'mine' } } });
   await enable(false);
   for (const path of [`${blog}/posts`, forReaders, `${forConsole}/figures`]) await until(path, { status: 404 });

@@ -82,7 +82,7 @@ interface Answer {
   body: { status?: { phase?: string; length?: number }; metadata?: { resourceVersion: string } };
 }
 
-/** Calls, until the answer is as wanted. */
+/** Retries until the response is as expected. */
 async function call(
   api: string,
   method: string,
@@ -147,7 +147,7 @@ test('svc serve runs a plugin that is dropped into its folder, from PATCH to PAT
   first.program.child.kill('SIGTERM');
   expect(await first.program.exited).toBe(0);
 
-  // What was started stays, and whoever leads next goes on with it.
+  // Started plugins stay, and the next leader continues with them.
   const { url: api } = await startServer('apiserver');
   expect((await call(api, 'GET', '/apis/shelf.example.com/v1/notes/welcome')).status).toBe(200);
   await cp(join(folder, 'shelf'), join(folder, 'plugins/shelf'), { recursive: true });

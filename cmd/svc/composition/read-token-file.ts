@@ -6,7 +6,8 @@ import type { Options } from '../options/option-table.ts';
 import { explainStartFailure } from '../process/start-failure.ts';
 
 /**
- * Reads the personal token from the file of the option, by default the administrator's. The file holds nothing else.
+ * Reads the personal token from the file of the option, by default the administrator's. The file contains only the
+ * token.
  * @throws OperatorError that names the option
  */
 export async function readTokenFile(

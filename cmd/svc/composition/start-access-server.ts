@@ -17,7 +17,7 @@ import { showCertificate } from '../tls/open-certificate.ts';
 
 export interface ListeningAccess {
   address: AddressInfo;
-  /** For https, where there is a certificate. */
+  /** The https listener, if there is a certificate. */
   tlsAddress: AddressInfo | undefined;
   serve(access: AccessService, writes: WriteMonitor): void;
   readonly stop: () => Promise<void>;
@@ -28,15 +28,15 @@ export interface ListenParts {
   teardown: Teardown;
   certificate: ServerCertificate | undefined;
   metrics?: Registry;
-  /** Of the process; default: one of its own. */
+  /** The budget of the process; default: a separate one. */
   byteBudget?: ByteBudget;
-  /** Asked when it stops; those of the options by default. */
+  /** Called at the stop; default: the times of the options. */
   drain?: () => DrainTimes;
 }
 
 /**
- * Listens for the access management service: alive from now on, ready when `serve` was called. Throws OperatorError
- * where a port is taken.
+ * Listens for access management: live from now on, ready once `serve` was called. Throws OperatorError if a port is in
+ * use.
  */
 export async function listenForAccess(
   options: Options,

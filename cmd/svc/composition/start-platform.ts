@@ -58,7 +58,7 @@ export interface Platform extends Running {
 
 /** Which parts run in this process next to the API. */
 export interface PlatformParts {
-  /** And plugins. */
+  /** The platform's controllers and plugins. */
   controllers: boolean;
   /** A separate listener of the access management service. */
   accessServer: boolean;
@@ -112,7 +112,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       : undefined;
     const keys = new KeyWorker();
     const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
-    // After the registry, before the store: whatever waits for keys gets its failure.
+    // Stopped after the registry and before the store: callers that wait for keys get an error.
     teardown.add('index keys', () => keys.stop());
     metrics.store.show(store);
     const accessDatabase = new AccessDatabase(database);
@@ -156,15 +156,15 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     server.serve(apiParts(options, { store, registry, access, metrics, plugins, writes, controllers }));
     accessServer?.serve(access, writes);
     controllers?.start();
-    // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is
-    // under way.
+    // A second time, so that it stops before its dependencies; controllers have the same dependencies, and the same
+    // time for running work.
     teardown.add(
       'server and controllers',
       async () => void (await Promise.all([stopServer(), accessServer?.stop(), controllers?.stop()])),
     );
     const failed = store.rewound.then(() => {
-      // What it knows may be wrong, and after a failover nobody else is there to whom a load balancer could turn
-      // meanwhile: the sooner it is started anew the better.
+      // Its data may be wrong, and after a failover a load balancer has no other replica to use meanwhile: restart as
+      // soon as possible.
       drain = { ...drain, delayMs: 0 };
       return 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon';
     });
@@ -190,7 +190,7 @@ function startMaintenance(
   teardown.add('maintenance', () => maintenance.stop());
 }
 
-/** The API over loopback, for the components of this process. */
+/** A loopback client with all permissions, for the components of this process. */
 function administrator(
   registry: PlatformRegistry,
   { log, teardown }: { log: Logger; teardown: Teardown },
@@ -206,7 +206,7 @@ function administrator(
   return client;
 }
 
-/** The API over loopback, as each plugin's own user. */
+/** Loopback clients with each plugin's own user. */
 function pluginClients(
   registry: PlatformRegistry,
   { log, teardown }: { log: Logger; teardown: Teardown },
@@ -304,7 +304,7 @@ function apiParts(
   };
 }
 
-/** What is there from the start beside what comes and goes. */
+/** The fixed endpoints together with those of plugins. */
 function withDocuments(plugins: EndpointDocuments, own: readonly EndpointDocument[]): EndpointDocuments {
   return {
     *documents() {

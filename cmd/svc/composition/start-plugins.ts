@@ -7,29 +7,29 @@ import { PluginMetrics } from '../metrics/plugin-metrics.ts';
 import type { Options } from '../options/option-table.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
-/** The variables this program was started with. */
+/** The environment variables of this program. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface PluginParts {
-  /** The API as the controllers know it. */
+  /** The controllers' client. */
   client: Client;
-  /** The API as each plugin's own user. */
+  /** Creates a client with the plugin's own user. */
   clientOf: (plugin: string) => Client;
   metrics: Registry;
-  /** Of this process, for API servers elsewhere. */
+  /** The URL of this process for other API servers. */
   url: string;
   environment: Environment;
   log: Logger;
 }
 
-/** The host of plugins: its controller is for those who run the platform's own, and nothing of it runs before. */
+/** The host of plugins; its controller must run together with the platform's own, and nothing runs before. */
 export function pluginHost(
   options: Options,
   { client, clientOf, metrics, url, environment, log }: PluginParts,
 ): PluginHost {
   const dataDir = resolve(options['svc.data.dir']);
   const observer = new PluginMetrics(metrics);
-  // The platform's own variables hold secrets, and are for nobody else.
+  // The platform's own variables contain secrets, so plugins do not see them.
   const visible = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SVC_')));
   const host = new PluginHost({
     client,

@@ -4,7 +4,7 @@ import type { ControllerObserver, ReconcileOutcome } from '#pkg/runtime/index';
 
 type Result = 'success' | 'requeue_after' | 'error';
 
-/** As controller-runtime counts outcomes. */
+/** Maps outcomes to the labels of controller-runtime. */
 const results: Record<ReconcileOutcome, Result> = {
   success: 'success',
   requeued: 'requeue_after',
@@ -23,8 +23,8 @@ interface Counts {
 }
 
 /**
- * What controllers and their queues do. Source of the names: controller-runtime, `pkg/internal/controller/metrics` and
- * `pkg/metrics/workqueue.go`.
+ * Metrics of controllers and their queues. Source of the names: controller-runtime, `pkg/internal/controller/metrics`
+ * and `pkg/metrics/workqueue.go`.
  */
 export class ControllerMetrics {
   readonly #counts = new Map<string, Counts>();
@@ -109,7 +109,10 @@ export class ControllerMetrics {
     );
   }
 
-  /** Shows who leads, as it is when asked. Source of the name: controller-runtime, `pkg/metrics/leaderelection.go`. */
+  /**
+   * Shows whether this process leads, at the time of the scrape. Source of the name: controller-runtime,
+   * `pkg/metrics/leaderelection.go`.
+   */
   showLeading(lease: string, leads: () => boolean): void {
     registerReading({
       registry: this.#registry,
@@ -120,7 +123,7 @@ export class ControllerMetrics {
     });
   }
 
-  /** The same for a name whenever it is asked for: a controller that begins anew is counted on. */
+  /** Returns the same observer for a name, so that a restarted controller continues its counts. */
   readonly observerFor = (name: string): ControllerObserver => {
     const known = this.#observers.get(name) ?? this.#newObserver(name);
     this.#observers.set(name, known);

@@ -48,7 +48,7 @@ export class DatabaseMetrics implements DatabaseObserver {
   }
 
   statement(operation: string, summary: string, ms: number, failure: string | undefined): void {
-    // Summaries are in lower case, operations in upper case: none is taken for the other.
+    // Summaries are in lower case, operations in upper case, so that they cannot be confused.
     const what = summary === '' ? operation : summary;
     const key = failure === undefined ? what : `${what} ${failure}`;
     let series = this.#statements.get(key);
@@ -80,7 +80,7 @@ export class DatabaseMetrics implements DatabaseObserver {
     this.#writes?.suspect(failure);
   }
 
-  /** Shows whether writes are taken, and has that looked at when a statement was refused. */
+  /** Shows whether PostgreSQL accepts writes, and makes the monitor check it after a refused statement. */
   showWrites(monitor: Pick<WriteMonitor, 'refusal' | 'suspect'>): void {
     this.#writes = monitor;
     registerReading({
@@ -92,7 +92,7 @@ export class DatabaseMetrics implements DatabaseObserver {
     });
   }
 
-  /** Shows the pools as they are when asked. */
+  /** Shows the pools at the time of the scrape. */
   showPools(states: () => readonly PoolState[]): void {
     const registry = this.#registry;
     const timeouts = this.#timeouts;

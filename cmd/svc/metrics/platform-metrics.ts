@@ -43,7 +43,7 @@ export class PlatformMetrics {
     });
   }
 
-  /** Where history is cut, whatever its age. */
+  /** Size limit of the history, whatever its age. */
   showLogLimit(bytes: number): void {
     registerReading({
       registry: this.registry,
@@ -54,7 +54,7 @@ export class PlatformMetrics {
     });
   }
 
-  /** The same store, with its lookups counted. */
+  /** Wraps the store to count its lookups. */
   countLookups(tokens: Pick<TokenStore, 'findOwner'>): Pick<TokenStore, 'findOwner'> {
     const counts = { found: 0, unknown: 0, failed: 0 };
     registerReading({

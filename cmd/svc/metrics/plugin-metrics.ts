@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { durationBuckets, registerReading, SeriesHistogram, type HistogramSeries } from '#pkg/http/index';
 import type { PluginHost, PluginObserver } from '#pkg/plugin/index';
 
-/** What the host of plugins does. */
+/** Metrics of the plugin host. */
 export class PluginMetrics implements PluginObserver {
   readonly #registry: Registry;
   readonly #starts: HistogramSeries;
@@ -34,7 +34,7 @@ export class PluginMetrics implements PluginObserver {
     this.#restarts.set(plugin, (this.#restarts.get(plugin) ?? 0) + 1);
   }
 
-  /** Shows the phases as they are when asked: of the process that leads alone. */
+  /** Shows the phases at the time of the scrape; only the leader has any. */
   show(host: Pick<PluginHost, 'phases'>): void {
     registerReading({
       registry: this.#registry,

@@ -6,7 +6,7 @@ import { Measurement } from './measurement.ts';
 
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/** What the store does, as metrics, and at log level debug as a line for each batch and each write in it. */
+/** Metrics of the store; with log level debug also a log line for each batch and each write in it. */
 export class StoreMetrics implements StoreObserver {
   readonly #registry: Registry;
   readonly #log: Logger;

@@ -29,8 +29,8 @@ function checkReachability(options: Options): void {
 }
 
 /**
- * Before anything is written: a token that nobody can use must not become the administrator's. Throws OperatorError,
- * which does not repeat it.
+ * Checked before anything is written: an unusable token must not become the administrator's. Throws OperatorError,
+ * which does not contain the token.
  */
 export function checkAdminToken(options: Options): void {
   const token = options['svc.security.initial-admin-token'];
@@ -41,7 +41,7 @@ export function checkAdminToken(options: Options): void {
   }
 }
 
-/** `svc apiserver` and `svc access-server` start no embedded PostgreSQL. */
+/** `svc apiserver` and `svc access-server` do not start an embedded PostgreSQL. */
 export function checkDatabaseUrl(options: Options, verb: 'apiserver' | 'access-server'): void {
   if (options['svc.database.url'] === undefined) {
     throw new OperatorError(`svc ${verb} has no PostgreSQL of its own; set svc.database.url, or use svc serve.`);

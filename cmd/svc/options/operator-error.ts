@@ -1,6 +1,4 @@
-/**
- * A mistake of whoever starts the program; its message is one sentence that says what to do, and is all that is shown.
- */
+/** A mistake of the operator; its message is one sentence that says what to do, and is all that is shown. */
 export class OperatorError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

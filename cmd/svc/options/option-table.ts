@@ -13,7 +13,7 @@ import {
 } from './option-types.ts';
 import type { Option, ValueOf } from './option.ts';
 
-/** Every startup option there is. Names are public: they are kept, or kept working, from release to release. */
+/** All startup options. Names are public: they stay supported from release to release. */
 export const optionTable = {
   'svc.server.port': { type: port, default: '8090', doc: 'Port of the content platform.' },
   'svc.server.host': {

@@ -39,7 +39,7 @@ export function enumOption<const W extends string>(...words: readonly W[]): Opti
   };
 }
 
-/** Milliseconds, written `500ms`, `30s`, `10m` or `1h`. The longest is a week: timers end at 24 days. */
+/** Milliseconds, written `500ms`, `30s`, `10m` or `1h`. The maximum is a week: timers are limited to 24 days. */
 export function duration({ min = '1ms', max = '168h' }: { min?: string; max?: string } = {}): OptionType<number> {
   const [least, most] = [parseQuantity(min, millisecondsOf)!, parseQuantity(max, millisecondsOf)!];
   return {
@@ -49,7 +49,7 @@ export function duration({ min = '1ms', max = '168h' }: { min?: string; max?: st
   };
 }
 
-/** Bytes, written `512KiB`, `64MiB` or `1GiB`. */
+/** Bytes, written as `512KiB`, `64MiB` or `1GiB`. */
 export function size({ min, max }: { min: string; max: string }): OptionType<number> {
   const [least, most] = [parseQuantity(min, bytesOf)!, parseQuantity(max, bytesOf)!];
   return {
@@ -59,7 +59,7 @@ export function size({ min, max }: { min: string; max: string }): OptionType<num
   };
 }
 
-/** Values separated by commas; in a file a list may be a list. */
+/** Values separated by commas; a file may also use a list. */
 export function listOf<T>(item: OptionType<T>): OptionType<readonly T[]> {
   return {
     label: 'list',
@@ -75,7 +75,7 @@ export function listOf<T>(item: OptionType<T>): OptionType<readonly T[]> {
   };
 }
 
-/** As browsers send it: scheme, host and port, nothing else; no wildcard. */
+/** In the form that browsers send: scheme, host and port, nothing else; no wildcard. */
 export const origin: OptionType<string> = {
   label: 'origin',
   expected: 'an origin, such as https://console.example.com',
@@ -83,8 +83,8 @@ export const origin: OptionType<string> = {
 };
 
 /**
- * Without a path, as paths are the service's own. Its value is the origin: lower case, no port that goes without
- * saying, no slash at the end.
+ * Without a path, because the service defines the paths. The value is the origin: lower case, no default port, no slash
+ * at the end.
  */
 export const serverUrlOption: OptionType<string> = {
   label: 'url',

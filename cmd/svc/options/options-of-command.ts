@@ -15,15 +15,12 @@ const ofServer = [
 ];
 
 interface Chosen {
-  /** Beginnings of names. Default: all. */
+  /** Prefixes of option names. Default: all. */
   of?: readonly string[];
   but?: readonly string[];
 }
 
-/**
- * The options that a command takes account of. The others may be given as well, so that a command can be started as the
- * server was.
- */
+/** The options that a command uses. It accepts the others too, so that it can be started with the server's options. */
 const chosen: Readonly<Record<string, Chosen>> = {
   serve: { but: [ofControllers, ...ofAnotherPlatform] },
   apiserver: { but: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
@@ -64,7 +61,7 @@ const chosen: Readonly<Record<string, Chosen>> = {
   'plugin remove': { of: [...ofServer, 'svc.plugins.dir'] },
 };
 
-/** Of a command by its words, or else by the first of them; of an unknown one there are none. */
+/** The options of a command by its words, or else by the first of them; none for an unknown command. */
 export function optionsOfCommand(command: string, names: readonly OptionName[]): OptionName[] {
   const { of, but = [] } = chosen[command] ?? chosen[command.split(' ')[0]!] ?? { of: [] };
   const begins = (name: string, beginnings: readonly string[]): boolean =>

@@ -8,9 +8,9 @@ import { newUnknownOption, type Setting } from './setting.ts';
 const DEEPEST = 16;
 
 /**
- * The options in all YAML files of a folder, in the order of the files' names. Keys may be nested, dotted, or both
- * (`svc.server: { port: 8090 }`). A folder that is not there holds none, unless it `mustExist`. Throws OperatorError
- * for what cannot be read, and for an unknown option.
+ * The options in all YAML files of a folder, in the order of the file names. Keys may be nested, dotted, or both
+ * (`svc.server: { port: 8090 }`). A missing folder has none, unless it `mustExist`. Throws OperatorError for an
+ * unreadable file or folder, and for an unknown option.
  */
 export function readConfigFolder(
   folder: string,
@@ -35,11 +35,11 @@ function listFiles(folder: string, mustExist: boolean): string[] {
 }
 
 function readConfig(file: string): Setting[] {
-  // "failsafe" leaves every value the text that was written: 0123 in a password stays 0123.
+  // "failsafe" keeps every value as the written text: 0123 in a password stays 0123.
   const document = parseDocument(readText(file), { schema: 'failsafe', prettyErrors: true });
   const [mistake] = [...document.errors, ...document.warnings];
   if (mistake !== undefined) {
-    // Its message quotes the line, which may hold a secret.
+    // The parser's message quotes the line, which may contain a secret.
     const where = mistake.linePos === undefined ? '' : ` at line ${mistake.linePos[0].line}`;
     throw new OperatorError(`${file} is not valid YAML${where} (${mistake.code}).`);
   }
@@ -69,7 +69,7 @@ function flatten(node: unknown, path: readonly string[], file: string): Setting[
     );
   }
   const isEmpty = node === null || (isScalar(node) && node.value === '');
-  // A file, or a part of one, in which everything is commented out.
+  // All of the file, or of this part, is commented out.
   if (isEmpty && (path.length === 0 || optionNames.some((each) => each.startsWith(`${name}.`)))) return [];
   if (path.length === 0) {
     throw new OperatorError(`${file} holds no options: it must be a map, such as "svc: { server: { port: 8090 } }".`);

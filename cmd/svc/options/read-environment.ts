@@ -4,8 +4,8 @@ import { newUnknownOption, type Setting } from './setting.ts';
 const namesByVariable = new Map(optionNames.map((name) => [environmentName(name), name]));
 
 /**
- * The options among the environment's variables. Throws OperatorError for an SVC_ variable that is none; SVC_TEST_ is
- * left to the tests.
+ * The options in environment variables. Throws OperatorError for an unknown SVC_ variable; SVC_TEST_ variables belong
+ * to the tests.
  */
 export function readEnvironment(environment: Readonly<Record<string, string | undefined>>): Setting[] {
   return Object.entries(environment).flatMap(([variable, text]) => {

@@ -4,8 +4,8 @@ import { trueOrFalse } from './option-types.ts';
 import { newUnknownOption, type Setting } from './setting.ts';
 
 /**
- * The options on a command line: `--svc.server.port=8090` or `--svc.server.port 8090`; a lone `--name` of a
- * true-or-false option is true. Of one given twice the last counts. Throws OperatorError for anything else.
+ * The options on a command line: `--svc.server.port=8090` or `--svc.server.port 8090`; a `--name` without a value sets
+ * a boolean option to true. The last of duplicates wins. Throws OperatorError for anything else.
  */
 export function readFlags(args: readonly string[]): Setting[] {
   const settings: Setting[] = [];
@@ -34,7 +34,7 @@ export function readFlags(args: readonly string[]): Setting[] {
 }
 
 function split(arg: string): { name: string; text?: string } {
-  // Not repeated: what stands where no word belongs may be a secret behind a stray space.
+  // The message does not repeat the word: it may be a secret after a stray space.
   if (!arg.startsWith('--'))
     throw new OperatorError(
       'There is a word on the command line that is neither a command nor an option; options are written --name=value.',

@@ -2,7 +2,7 @@ import { nearestName } from '#pkg/apimachinery/index';
 import { OperatorError } from './operator-error.ts';
 import type { OptionName } from './option-table.ts';
 
-/** What one spelling says about one option. */
+/** The value of one option in one source. */
 export interface Setting {
   readonly name: OptionName;
   /** Not parsed yet; '' stands for the default. */
@@ -13,7 +13,7 @@ export interface Setting {
   readonly file?: string;
 }
 
-/** The sentence for a name nobody knows. It never holds a value: that may be a secret whose name is misspelled. */
+/** The error for an unknown name. It never contains a value, which may be a secret with a misspelled name. */
 export function newUnknownOption(what: string, name: string, candidates: readonly string[]): OperatorError {
   const nearest = nearestName(name, candidates);
   return new OperatorError(

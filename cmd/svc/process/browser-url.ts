@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 
-/** What to type into a browser for a server that listens on this host. */
+/** The URL to open in a browser for a server on this host. */
 export function urlOf(host: string, { port }: Pick<AddressInfo, 'port'>, scheme: 'http' | 'https' = 'http'): string {
   return `${scheme}://${visitable(host)}:${port}`;
 }

@@ -4,21 +4,21 @@ import { memoryLimit } from './memory-limit.ts';
 import type { Options } from '../options/option-table.ts';
 
 /**
- * Of what the process may take, and of the heap: the rest is for the process at rest, watches, and what is garbage but
- * not collected yet.
+ * Shares of the process's memory limit and of the heap: the rest is for the idle process, watches, and uncollected
+ * garbage.
  */
 const ofLimit = 0.3;
 const ofHeap = 0.55;
-/** The least that two large bodies of different users can be worked on with. */
+/** The minimum for two large bodies of different users. */
 const leastBytes = 96 * 1024 ** 2;
 const ofParsed = 1 / 3;
 
-/** What requests may take together by default, in bytes. */
+/** The default for the total memory of requests, in bytes. */
 export function automaticBytes({ memory, heap }: { memory: number; heap: number }): number {
   return Math.max(leastBytes, Math.floor(Math.min(memory * ofLimit, heap * ofHeap)));
 }
 
-/** The one budget of all listeners of this process. */
+/** The budget that all listeners of this process share. */
 export function newByteBudget(options: Options): ByteBudget {
   const all =
     options['svc.http.max-bytes-in-flight'] ??

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { Options } from '../options/option-table.ts';
 
-/** Of the drain timeout, what is kept back for everything after the last request. */
+/** The part of the drain timeout for everything after the last request. Milliseconds. */
 const LONGEST_AFTERMATH_MS = 5000;
 
-/** For a server to end its requests. */
+/** How long a server takes to end its requests. */
 export interface DrainTimes {
-  /** For load balancers to notice, at most half of what there is. */
+  /** Time for load balancers to notice, at most half of the total. */
   readonly delayMs: number;
   readonly drainTimeoutMs: number;
 }
@@ -18,10 +18,7 @@ export function drainTimes(options: Options): DrainTimes {
   return { delayMs, drainTimeoutMs: forRequests - delayMs };
 }
 
-/**
- * Said at the start, as at the end nobody would hear of it: load balancers that take longer than the delay that is left
- * lose requests.
- */
+/** Warns at the start, because a log line at the stop would be too late: slower load balancers lose requests. */
 export function warnOfShortDelay(options: Options, log: Logger): void {
   const wanted = options['svc.server.shutdown-delay'];
   const { delayMs } = drainTimes(options);

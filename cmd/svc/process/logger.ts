@@ -8,8 +8,8 @@ import { prettyLine } from './pretty-line.ts';
 export type LogOptions = Pick<Options, 'svc.log.level' | 'svc.log.format'>;
 
 /**
- * Logs one JSON object a line, or text for people, on stdout unless another file descriptor is given. It is written
- * before the call returns, so the last entry before an exit arrives. What is logged never holds a secret.
+ * Logs one JSON object in each line, or readable text, to stdout or the given file descriptor. Writes synchronously, so
+ * that the last entry before an exit is not lost. Log entries must never contain a secret.
  */
 export function newLogger(options: LogOptions, dest = 1): Logger {
   const settings = {
@@ -22,7 +22,7 @@ export function newLogger(options: LogOptions, dest = 1): Logger {
   return pino(settings, destination(options['svc.log.format'], dest));
 }
 
-/** Is text for people wanted there? */
+/** Whether to log readable text. */
 export function isPretty(format: LogOptions['svc.log.format'], fileDescriptor: number): boolean {
   return format === 'pretty' || (format === 'auto' && isatty(fileDescriptor));
 }
@@ -36,7 +36,7 @@ function destination(format: LogOptions['svc.log.format'], dest: number): Destin
   return { write: (line) => void file.write(pretty(line)) };
 }
 
-/** How the database failed, where that is behind an error, however it was translated. */
+/** The database failure behind an error, however it was translated. */
 function failureOf(error: unknown): { failure?: DatabaseFailure } {
   for (let cause = error, depth = 0; cause instanceof Error && depth <= 5; { cause } = cause, depth += 1) {
     const failure = databaseFailure(cause);

@@ -1,11 +1,11 @@
 import { totalmem } from 'node:os';
 
 /**
- * Bytes that this process may take before the system ends it: of its control group, of whichever version, or of the
- * machine.
+ * Bytes that this process may use before the system kills it: the limit of its control group, of any version, or the
+ * machine's memory.
  */
 export function memoryLimit(): number {
-  // A control group without a limit tells none, or one that no machine has.
+  // A control group without a limit reports none, or more than any machine has.
   const ofGroup = process.constrainedMemory();
   return ofGroup > 0 ? Math.min(ofGroup, totalmem()) : totalmem();
 }

@@ -1,17 +1,17 @@
 import { createRequire } from 'node:module';
 import type * as PinoPretty from 'pino-pretty';
 
-/** Of these some terminals make commands, or another order of what is read: a client may have sent them. */
+/** Some terminals interpret these as commands or as text direction; a client may have sent them. */
 const misleading = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const control = /[\u0000-\u0008\u000b-\u001f]/g;
 
 /**
- * Makes a log entry, which is JSON, text for people: time, level, message and the other fields on one line, an error on
+ * Formats a JSON log entry as readable text: time, level, message and the other fields on one line, an error on
  * several.
  */
 export function prettyLine({ colors }: { colors: boolean }): (line: string) => string {
-  // Only here: loading it takes longer than all else of a logger.
+  // Loaded only here: it takes longer than the rest of a logger.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   const format = prettyFactory({
     colorize: colors,
@@ -27,12 +27,12 @@ export function prettyLine({ colors }: { colors: boolean }): (line: string) => s
   };
 }
 
-/** What follows in a message of several lines must not look like an entry of its own. */
+/** The further lines of a message must not look like separate entries. */
 function indented(message: string): string {
   return message.replaceAll('\n', '\n    ');
 }
 
-/** Stacks, and the message, are the texts that are not printed as JSON. */
+/** Only stacks and the message are not printed as JSON. */
 function withVisibleStack(error: unknown): unknown {
   if (typeof error !== 'object' || error === null) return error;
   const { stack, cause, ...rest } = error as { stack?: unknown; cause?: unknown };

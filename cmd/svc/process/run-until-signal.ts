@@ -1,20 +1,20 @@
 import type { Logger } from 'pino';
 import { threadCount } from '#pkg/plugin/index';
 
-/** Ctrl-C reaches a program under npm twice at once: from the terminal, and passed on by npm. */
+/** With npm, Ctrl-C reaches the program twice: from the terminal and from npm. Milliseconds. */
 const SAME_SIGNAL_MS = 500;
 
 export interface Running {
-  /** Resolves with the reason if it cannot go on as it is, and is to be started anew. */
+  /** Resolves with the reason if the process must be restarted. */
   readonly failed?: Promise<string>;
-  /** True where everything ended as it should. */
+  /** True if everything stopped without an error. */
   stop(): Promise<boolean>;
 }
 
 /**
  * Starts, waits for SIGTERM, SIGINT or a failure, stops, and returns the exit code: 1 after a failure. A signal during
- * the start is obeyed after it. A second signal, or a stop that takes longer than the drain timeout, ends the process
- * with 1, and so does an error nobody caught. Where the thread of a plugin might hold up the end, SIGKILL is that end.
+ * the start takes effect after it. A second signal, a stop that takes longer than the drain timeout, or an uncaught
+ * error ends the process with 1. If a plugin's thread might block the exit, the process kills itself with SIGKILL.
  */
 export async function runUntilSignal(
   start: () => Promise<Running>,
@@ -63,8 +63,8 @@ export async function runUntilSignal(
 }
 
 /**
- * An exit waits for all threads, and nothing ends one that is within a call of the system. To be called last, as what
- * others do at the exit comes before.
+ * An exit waits for all threads, and a thread in a system call cannot be terminated. Call it last, because other exit
+ * handlers must run before.
  */
 function waitForNoThread(log: Logger): void {
   process.once('exit', () => {

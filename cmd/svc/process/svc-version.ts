@@ -1,18 +1,20 @@
 import { readFileSync } from 'node:fs';
 
-/** Which build this is. */
+/** The version of this build. */
 export interface SvcBuild {
-  /** 2.22.0 of a release, 2.22.0+1ebebde0a1b2 of another commit, 2.22.0+1ebebde0a1b2.dirty of none. */
+  /**
+   * 2.22.0 for a release, 2.22.0+1ebebde0a1b2 for another commit, 2.22.0+1ebebde0a1b2.dirty with uncommitted changes.
+   */
   readonly svcVersion: string;
-  /** 40 digits; '' where it is not known. */
+  /** 40 digits; '' if unknown. */
   readonly gitCommit: string;
 }
 
 let known: SvcBuild | undefined;
 
 /**
- * As `dist/build.json` has it (hack/builds/build-info.mjs); from the sources as BUILD_VERSION and BUILD_COMMIT say
- * (`npm run dev`), else by package.json.
+ * From `dist/build.json` (hack/builds/build-info.mjs); when run from the sources, from BUILD_VERSION and BUILD_COMMIT
+ * (`npm run dev`), else from package.json.
  */
 export function svcBuild(): SvcBuild {
   known ??= readBuild();

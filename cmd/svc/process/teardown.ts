@@ -5,7 +5,7 @@ interface Step {
   readonly stop: () => Promise<void>;
 }
 
-/** What was started, to be stopped in the opposite order. */
+/** Stops what was started, in reverse order. */
 export class Teardown {
   readonly #log: Logger;
   readonly #steps: Step[] = [];
@@ -18,7 +18,7 @@ export class Teardown {
     this.#steps.push({ name, stop });
   }
 
-  /** One after the other, each whatever became of those before; true where none failed. */
+  /** Runs all steps one by one, even after failures; true if none failed. */
   async run(): Promise<boolean> {
     let isClean = true;
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {

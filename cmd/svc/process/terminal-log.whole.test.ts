@@ -43,7 +43,7 @@ async function tokenIn(program: Program): Promise<string> {
   return token;
 }
 
-// `script` of other systems takes other options.
+// `script` has other options on other systems.
 (process.platform === 'linux' ? test : test.skip)(
   'on a terminal logs are for people, of plugins too, and the start says where everything is; Ctrl-C stops it',
   async () => {

@@ -3,8 +3,8 @@ import { OperatorError } from '../options/operator-error.ts';
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Runs a command that may take long. A first SIGINT or SIGTERM aborts its signal, for it to undo what it has begun, and
- * gives the exit code; a second one ends the process as ever.
+ * Runs a long command. The first SIGINT or SIGTERM aborts its signal, so that it undoes its work, and sets the exit
+ * code; a second one ends the process.
  */
 export async function untilInterrupted(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const controller = new AbortController();

@@ -1,21 +1,21 @@
 import { readSecretFile, writeSecretFile } from '#pkg/access/index';
 
-/** Whoever takes it away keeps the file. */
+/** A user who removes this line keeps the file. */
 export const kubeconfigMark = '# Written by svc at each start, for as long as this line is here.';
 
 export interface KubeconfigParts {
   /** `https://127.0.0.1:8443` */
   url: string;
   token: string;
-  /** PEM; without it the system's authorities are asked. */
+  /** PEM; without it the system's authorities apply. */
   authority?: string;
-  /** The name to expect in the certificate, where it is not that of the URL. */
+  /** The name to expect in the certificate, if it differs from the URL's host. */
   serverName?: string;
 }
 
 /**
- * Writes what kubectl and its like need to work as the administrator (0600). False where a file of somebody else is
- * there, which is left alone.
+ * Writes a kubeconfig for the administrator (0600). False if the file was not written by this program; then it stays
+ * unchanged.
  */
 export async function writeKubeconfig(file: string, parts: KubeconfigParts): Promise<boolean> {
   const wanted = formatKubeconfig(parts).trimEnd();

@@ -3,16 +3,14 @@ import { isIP } from 'node:net';
 import type { KeyPair } from '#pkg/http/index';
 
 const DAY_MS = 86_400_000;
-/** Clocks of clients may be slow. */
+/** Clients' clocks may be slow. Milliseconds. */
 const EARLIER_MS = 3_600_000;
 const AUTHORITY_DAYS = 3650;
 const SERVER_DAYS = 90;
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const serverAuthentication = '1.3.6.1.5.5.7.3.1';
 
-/**
- * An authority for one machine: clients that are given its certificate know the server by it. PEM; its key is PKCS #8.
- */
+/** Creates an authority for one machine: clients with its certificate trust the server. PEM; the key is PKCS #8. */
 export async function makeAuthority(): Promise<KeyPair> {
   const {
     BasicConstraintsExtension,
@@ -38,8 +36,8 @@ export async function makeAuthority(): Promise<KeyPair> {
 }
 
 /**
- * A server's certificate, for 90 days or as long as the authority, and a new key. `names` are DNS names and addresses.
- * Throws where the authority cannot be used.
+ * Issues a server's certificate with a new key, for 90 days or until the authority expires. `names` are DNS names and
+ * addresses. Throws if the authority is unusable.
  */
 export async function issueCertificate(authority: KeyPair, names: readonly string[]): Promise<KeyPair> {
   const {
@@ -75,7 +73,7 @@ export async function issueCertificate(authority: KeyPair, names: readonly strin
   return { cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
 }
 
-/** Loaded only where a certificate is made: it is large, and wants a global that nothing else here needs. */
+/** Loaded only to create a certificate: it is large, and needs a global that nothing else here uses. */
 async function x509(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');
   const library = await import('@peculiar/x509');
@@ -92,7 +90,7 @@ function validFor(days: number): { notBefore: Date; notAfter: Date } {
   return { notBefore: new Date(now - EARLIER_MS), notAfter: new Date(now + days * DAY_MS) };
 }
 
-/** Positive, as the first bit is none. */
+/** The first bit is 0, so the number is positive. */
 function newSerial(): string {
   const bytes = randomBytes(16);
   bytes[0]! &= 0x7f;

@@ -9,29 +9,29 @@ import { ServerCertificate, type KeyPair } from '#pkg/http/index';
 import { issueCertificate, makeAuthority } from './local-authority.ts';
 
 const DAY_MS = 86_400_000;
-/** Before the end of a certificate; of the server's, a third of its life. */
+/** When to renew before the expiry; a third of the server certificate's life. */
 const RENEW_DAYS = 30;
-/** A clock that is set is noticed so soon. */
+/** How soon a changed clock is noticed. Milliseconds. */
 const LOOK_MS = 60_000;
 
 export interface LocalCertificateOptions {
-  /** Holds `ca.crt`, `ca.key`, `server.crt` and `server.key`; made where it is missing. */
+  /** Contains `ca.crt`, `ca.key`, `server.crt` and `server.key`; created if missing. */
   folder: string;
-  /** Names and addresses besides those of this machine. */
+  /** Names and addresses in addition to those of this machine. */
   hosts: readonly string[];
   log: Logger;
-  /** The certificate is looked at this often; default a minute. */
+  /** Interval of the checks; default a minute. Milliseconds. */
   lookMs?: number;
 }
 
 /**
- * The certificate of a server on one machine, by an authority that lives in its data folder. What is missing, damaged,
- * not valid yet by the clock, or soon out of date is made anew at the start, and the certificate while it runs, too;
- * clients that have `ca.crt` notice nothing. Another authority is theirs to be given.
+ * The certificate of a server on one machine, issued by an authority in its data folder. Missing, damaged, not yet
+ * valid and soon expiring files are replaced at the start, and the certificate also while the server runs; clients that
+ * trust `ca.crt` do not notice. Clients must get a new authority by hand.
  */
 export class LocalCertificate {
   readonly certificate: ServerCertificate;
-  /** Of the authority, PEM. */
+  /** Certificate of the authority, PEM. */
   readonly authority: string;
   readonly #timer: NodeJS.Timeout;
   #renewing: Promise<void> = Promise.resolve();
@@ -57,7 +57,7 @@ export class LocalCertificate {
     return new LocalCertificate(options, authority, pair);
   }
 
-  /** It is renewed no more. Idempotent. */
+  /** Stops the renewal. Idempotent. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#renewing;
@@ -74,7 +74,7 @@ export class LocalCertificate {
     }
   }
 
-  /** It is in kubeconfig, and clients have it: it stays until the next start. */
+  /** Only warns: kubeconfig and clients contain the authority, so it stays until the next start. */
   #warn({ folder, log }: LocalCertificateOptions): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
@@ -100,14 +100,14 @@ async function newAuthority(options: LocalCertificateOptions): Promise<KeyPair> 
   return writePair(options, 'ca', await makeAuthority());
 }
 
-/** Undefined where either is missing. */
+/** Undefined if either file is missing. */
 async function readPair({ folder }: LocalCertificateOptions, name: string): Promise<KeyPair | undefined> {
   const cert = await readSecretFile(join(folder, `${name}.crt`));
   const key = await readSecretFile(join(folder, `${name}.key`));
   return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
-/** The key first: a certificate on the disk has its key beside it. */
+/** The key first, so that a stored certificate always has its key. */
 async function writePair({ folder, log }: LocalCertificateOptions, name: string, pair: KeyPair): Promise<KeyPair> {
   await writeSecretFile(join(folder, `${name}.key`), pair.key.trimEnd());
   await writeSecretFile(join(folder, `${name}.crt`), pair.cert.trimEnd());
@@ -128,11 +128,11 @@ function isGood(pair: KeyPair | undefined, authority: KeyPair, names: readonly s
   return certificate.verify(new X509Certificate(authority.cert).publicKey) && names.every(isFor);
 }
 
-/** Undefined for what is damaged. */
+/** Undefined for a damaged certificate. */
 function read(pair: KeyPair | undefined): X509Certificate | undefined {
   if (pair === undefined) return undefined;
   try {
-    // It refuses what is no pair.
+    // Throws if key and certificate do not match.
     void new ServerCertificate(pair);
     return new X509Certificate(pair.cert);
   } catch {
@@ -140,7 +140,7 @@ function read(pair: KeyPair | undefined): X509Certificate | undefined {
   }
 }
 
-/** Valid by the clock of this machine, and not near its end. */
+/** Whether it is valid by the clock of this machine, and not close to its expiry. */
 function isTimely({ validFrom, validTo }: X509Certificate): boolean {
   const now = Date.now();
   return Date.parse(validFrom) <= now && now <= Date.parse(validTo) - RENEW_DAYS * DAY_MS;

@@ -9,18 +9,18 @@ import type { Teardown } from '../process/teardown.ts';
 
 export interface OpenedCertificate {
   certificate: ServerCertificate;
-  /** PEM, of the one that this program has made. */
+  /** PEM of the generated authority. */
   authority?: string;
 }
 
 export interface OpenCertificateParts {
-  /** Make one where the options name none. */
+  /** Whether to generate a certificate if the options name none. */
   selfMade: boolean;
   log: Logger;
   teardown: Teardown;
 }
 
-/** What the process speaks TLS with; undefined where it does not. Throws OperatorError. */
+/** The certificate of the process; undefined without TLS. Throws OperatorError. */
 export async function openCertificate(
   options: Options,
   { selfMade, log, teardown }: OpenCertificateParts,
@@ -56,7 +56,7 @@ async function openFiles(files: { certFile: string; keyFile: string; log: Logger
   }
 }
 
-/** What clients may know this server by: where it listens, unless that is everywhere. */
+/** Names for this server's certificate: the listening hosts, except wildcards. */
 export function hostsOf(options: Options): string[] {
   const hosts = [
     options['svc.server.tls.host'] ?? options['svc.server.host'],
@@ -67,10 +67,10 @@ export function hostsOf(options: Options): string[] {
     .filter((host) => (isIP(host) === 0 ? /^[a-z0-9.-]+$/.test(host) : host !== '0.0.0.0' && host !== '::'));
 }
 
-/** As a certificate has it: an address without its zone, and one of IPv4 in IPv4's own form. */
+/** The form of a host in a certificate: an address without its zone, and an IPv4-mapped one as IPv4. */
 export function certifiedName(host: string): string {
   if (!isIPv6(host)) return host.toLowerCase();
-  // As one way of writing of many.
+  // The canonical form of an IPv6 address.
   const address = new URL(`http://[${host.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(address);
   if (mapped === null) return address;
@@ -78,7 +78,7 @@ export function certifiedName(host: string): string {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** Shows the end of the certificate in use, for whoever is to be warned of it. */
+/** Shows the expiry of the certificate in use, for alerts. */
 export function showCertificate(registry: Registry, certificate: ServerCertificate): void {
   registerReading({
     registry,

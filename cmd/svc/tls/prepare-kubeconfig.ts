@@ -10,12 +10,12 @@ import { certifiedName, type OpenedCertificate } from './open-certificate.ts';
 export interface PrepareKubeconfigParts {
   opened: OpenedCertificate;
   tlsAddress: AddressInfo;
-  /** The administrator's. */
+  /** The administrator's token file. */
   tokenFile: string;
   log: Logger;
 }
 
-/** Writes `kubeconfig` into the data folder, for this machine; undefined where a file of somebody else is there. */
+/** Writes `kubeconfig` into the data folder, for this machine; undefined if another program's file exists. */
 export async function prepareKubeconfig(
   options: Options,
   { opened: { authority, certificate }, tlsAddress, tokenFile, log }: PrepareKubeconfigParts,
@@ -33,7 +33,7 @@ export async function prepareKubeconfig(
   return written ? file : undefined;
 }
 
-/** A name is in the certificate as it was given; whoever listens everywhere is found at home. */
+/** A name is in the certificate as it was given; for a wildcard, the loopback address. */
 function addressFor(host: string, { address }: AddressInfo): string {
   if (address === '0.0.0.0' || address === '::') return '127.0.0.1';
   return isIP(host) === 0 && host !== 'localhost' ? host : certifiedName(address);

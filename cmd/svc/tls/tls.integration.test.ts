@@ -129,7 +129,7 @@ describe('certificate and key files', () => {
 
   test('that are replaced between the reads of the two are read again, as one pair', async () => {
     const authority = await makeAuthority();
-    // A version that comes again while its successor is read could not be told from one that stayed.
+    // All different, because a version that returns while the next one is read would look unchanged.
     const pairs = await Promise.all(Array.from({ length: 10 }, () => issueCertificate(authority, ['127.0.0.1'])));
     const files = await openMounted(pairs[0]!, { pollMs: 1 });
     for (let version = 2; version <= 101; version += 1) await mount(pairs[version % 10]!, String(version));
@@ -205,7 +205,7 @@ describe('a listener of https', () => {
     closers.push(async () => sockets.forEach((socket) => socket.destroy()));
     await waitUntil(() => server.connections.refused.address === 5);
     expect(server.connections.open).toBe(3);
-    // What the server ends is no handshake that failed.
+    // A connection that the server ends is not a failed handshake.
     await waitUntil(() => sockets.filter((socket) => socket.destroyed).length === 5);
     expect(server.connections.failedHandshakes).toBe(0);
     sockets.forEach((socket) => socket.destroy());
@@ -226,7 +226,7 @@ describe('a listener of https', () => {
     expect(server.connections.failedHandshakes).toBe(2);
   });
 
-  /** Whose connections make room for nobody. */
+  /** Connections from these addresses are never closed to make room. */
   const proxies = new TrustedProxies(['127.0.0.1']);
 
   test('closes an idle connection for one that comes later, shaken hands or not', async () => {
@@ -396,7 +396,7 @@ describe('the certificate of one machine', () => {
       const before = local.certificate.pair;
       await waitUntil(() => local.certificate.pair !== before);
       jest.useRealTimers();
-      // It begins in 85 days.
+      // It starts in 85 days.
       const ahead = local.certificate.pair;
       await waitUntil(() => local.certificate.pair !== ahead);
       expect((await greet(port, local.authority)).authorized).toBe(true);

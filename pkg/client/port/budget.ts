@@ -1,6 +1,6 @@
 import { whenAborted } from '#pkg/apimachinery/index';
 
-/** An amount that may be in use at once. Who wants more waits, in the order of asking. */
+/** A limited amount, such as memory. Callers that want more than is left wait in order. */
 export class Budget {
   readonly #total: number;
   readonly #waiting = new Set<{ amount: number; begin: () => void }>();
@@ -12,8 +12,8 @@ export class Budget {
   }
 
   /**
-   * Resolves with true when the amount is the caller's, to be given back; with false when the signal fires first. More
-   * than all would wait for ever.
+   * Resolves with true when the caller has the amount and must give it back; with false when the signal fires first. An
+   * amount above the total would wait for ever.
    */
   take(amount: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
@@ -38,7 +38,7 @@ export class Budget {
     });
   }
 
-  /** Takes it whether it is there or not. */
+  /** Takes the amount even if it is not available. */
   overdraw(amount: number): void {
     this.#left -= amount;
   }

@@ -1,11 +1,11 @@
 import { whenAborted } from '#pkg/apimachinery/index';
 
-/** How many events may still be sent to a reader, who grants them. */
+/** How many events may still be sent to a reader, which grants them. */
 export class Credit {
   #left = 0;
   #wake: (() => void) | undefined;
 
-  /** Grants beyond `max` in all are not counted. */
+  /** Grants above this total are ignored. */
   static readonly max = 10_000;
 
   grant(count: number): void {
@@ -14,7 +14,8 @@ export class Credit {
   }
 
   /**
-   * Resolves with true when one more may be sent, and with false when the signal fires first. To be waited for by one.
+   * Resolves with true when one more event may be sent, and with false when the signal fires first. Supports one
+   * waiting caller.
    */
   async take(signal: AbortSignal): Promise<boolean> {
     while (this.#left === 0 && !signal.aborted) await this.#more(signal);

@@ -24,10 +24,10 @@ export const verbs = [
   'watch',
 ] as const;
 
-/** All that any verb takes; each looks at its own. */
+/** The options of all verbs; each verb uses its own. */
 export type PortCallOptions = DeleteOptions & Omit<ListOptions, 'signal'> & Pick<WatchOptions, 'resourceVersion'>;
 
-/** One call as the other side makes it. */
+/** A call from the other side. */
 export interface PortCall {
   verb: (typeof verbs)[number];
   type: ResourceType;
@@ -35,7 +35,7 @@ export interface PortCall {
   object: AnyObject;
   patch: Patch;
   options: PortCallOptions;
-  /** Events of a watch that may be sent at first. */
+  /** Initial number of events that a watch may send. */
   grant: number;
 }
 
@@ -43,7 +43,7 @@ const fieldValidations = ['Ignore', 'Warn', 'Strict'] as const;
 const propagationPolicies = ['Background', 'Foreground', 'Orphan'] as const;
 const noKey: ObjectKey = { namespace: '', name: '' };
 
-/** Takes what a worker sent for nothing but data. @throws StatusError 400 for what is no call */
+/** Parses a worker's message as untrusted data. @throws StatusError 400 for an invalid call */
 export function parsePortCall(value: unknown): PortCall {
   const call = objectOf(value, 'the call');
   const verb = oneOf(call['verb'], verbs, 'verb');

@@ -30,18 +30,18 @@ import { eventWindow, PortEventStream } from './port-event-stream.ts';
 import type { PortCall } from './port-call.ts';
 
 export interface PortClientOptions {
-  /** Its other side is served by `servePort`. This client closes it in the end. */
+  /** `servePort` must serve its other side. The client's `close` closes it. */
   port: MessagePort;
-  /** For a call to be answered, or a watch to begin; milliseconds. Default 60 s. */
+  /** Timeout for a response, or for the start of a watch. Milliseconds, default 60 s. */
   answerMs?: number;
 }
 
 /**
- * Characters of calls that are not answered yet. Others wait here, in the memory of whoever makes them, and not in that
+ * Limit of unanswered calls, in characters. Further calls wait here, so that they use the memory of the caller and not
  * of the other side.
  */
 const maxUnanswered = 16 << 20;
-/** Objects of a list without a limit that are asked for at a time. */
+/** Chunk size of a list without a limit. */
 const chunkSize = 500;
 
 type Call = { verb: PortCall['verb']; type: ResourceType; options?: object | undefined } & Partial<
@@ -49,14 +49,14 @@ type Call = { verb: PortCall['verb']; type: ResourceType; options?: object | und
 >;
 
 interface Waiting {
-  /** @param outcome gives the result, or throws */
+  /** @param outcome returns the result or throws */
   resolve(outcome: () => unknown): void;
   reject(error: StatusError): void;
 }
 
 /**
- * The API by way of a port, as a worker thread has it: the permissions and the connection are those of the other side.
- * To be closed in the end.
+ * A Client over a port, for a worker thread: permissions and connection are those of the other side. The caller must
+ * close it.
  */
 export class PortClient implements Client {
   readonly #port: MessagePort;
@@ -129,13 +129,13 @@ export class PortClient implements Client {
         forget();
       },
     });
-    // Before the call: events may come together with its answer.
+    // Registered before the call, because events may arrive together with its response.
     this.#streams.set(id, stream);
     try {
       await this.#send<boolean>(id, { verb: 'watch', type, options, grant: eventWindow }, signal);
     } catch (error) {
       stream.end();
-      // Who gave up hears of nothing more.
+      // The caller has aborted, so it gets no further events.
       if (signal?.aborted === true) return emptyEventStream;
       throw error;
     }
@@ -164,7 +164,7 @@ export class PortClient implements Client {
     try {
       const outcome = await new Promise<() => unknown>((resolve, reject) => {
         const giveUp = (error: StatusError): void => {
-          // Before all else: a call that is not sent yet must not come after its end.
+          // First of all: a call that is not sent yet must not be sent after its end.
           over.abort();
           reject(error);
           this.#post({ id, abort: true });
@@ -189,7 +189,7 @@ export class PortClient implements Client {
           return undefined;
         });
       });
-      // A refusal is made here, where its stack names who called.
+      // Created here, so that its stack trace shows the caller.
       return outcome() as Result;
     } finally {
       settle();

@@ -1,18 +1,18 @@
 import type { AnyObject, ClientEvent, EventStream, StatusError } from '#pkg/apimachinery/index';
 
-/** Events that may be on their way to a reader. */
+/** Events that may be in flight to a reader. */
 export const eventWindow = 64;
 
 export interface PortEventStreamOptions {
-  /** Lets the other side send so many more. */
+  /** Allows the other side to send more events. */
   grant: (count: number) => void;
-  /** Tells the other side that the reader is done before it was. */
+  /** Tells the other side that the reader has stopped early. */
   abandon: () => void;
-  /** Called once, when nothing more will come. */
+  /** Called once, when no more events will come. */
   release: () => void;
 }
 
-/** The events of one watch, as many at a time as its reader has granted. */
+/** The events of one watch; the reader grants how many may be in flight. */
 export class PortEventStream<T extends AnyObject> implements EventStream<T> {
   readonly #options: PortEventStreamOptions;
   #waiting: ClientEvent<T>[] = [];
@@ -31,7 +31,7 @@ export class PortEventStream<T extends AnyObject> implements EventStream<T> {
     this.#wake?.();
   }
 
-  /** What has come is still told. */
+  /** The reader still gets the events that have arrived. */
   end(error?: StatusError): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -2,19 +2,19 @@ import type { MessagePort } from 'node:worker_threads';
 import { isJsonObject, type Status, type StatusError, statusErrorFrom } from '#pkg/apimachinery/index';
 
 /**
- * What goes over the port, each message as JSON text, so that its size is known before it is read and neither side can
- * send the other anything but data. A call has a number, which everything about it bears.
+ * A message on the port, as JSON text, so that its size is known before it is parsed and only data can be sent. All
+ * messages of a call have its id.
  */
 export type WorkerMessage =
   | { id: number; call: unknown }
-  /** The answer is no longer waited for; of a watch: it is over. */
+  /** The caller no longer waits for the response; ends a watch. */
   | { id: number; abort: true }
-  /** So many more events may be sent. */
+  /** Allows the watch to send this many more events. */
   | { id: number; grant: number }
-  /** So many characters have been read, since this was said last. */
+  /** Characters read since the previous message of this kind. */
   | { read: number };
 
-/** What a reader may have read without saying so. Characters. */
+/** After this many characters the reader must report them as read. */
 export const readStep = 64 << 10;
 
 export type HostMessage =
@@ -23,7 +23,7 @@ export type HostMessage =
   | { id: number; event: unknown }
   /** The watch has ended without an error. */
   | { id: number; end: true }
-  /** The other side takes no more calls. */
+  /** The other side accepts no more calls. */
   | { closed: true };
 
 export interface WireError {
@@ -46,7 +46,7 @@ export function sendText(port: MessagePort, text: string): void {
   port.postMessage(text);
 }
 
-/** Undefined for a text that is no JSON object. */
+/** Undefined if the text is not a JSON object. */
 export function readMessage(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -52,7 +52,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await setImmediate();
 }
 
-/** What comes back for messages of any kind, once a good call that was sent last is answered. */
+/** The responses to arbitrary messages, once a valid call that is sent last is answered. */
 async function answersTo(
   port: MessagePort,
   messages: readonly unknown[],
@@ -332,7 +332,7 @@ describe('limits', () => {
     await until(() => events.length === 3);
     post({ id: 1, grant: 2 });
     await until(() => events.length === 5);
-    // What was sent meanwhile would be there before the answer to this.
+    // Other messages would arrive before the response to this one.
     await answersTo(port, []);
     expect(events).toHaveLength(5);
     service.close();
@@ -407,7 +407,7 @@ describe('the end', () => {
       await service.closed;
     };
     for (let i = 0; i < 1000; i += 50) await Promise.all(Array.from({ length: 50 }, (_, k) => one(i + k)));
-    // The last one hears of it later.
+    // The last one is aborted later.
     await until(() => getEventListeners(signal, 'abort').length === 0);
     await until(() => Number(queryObjects(PortClient)) < 10);
   });

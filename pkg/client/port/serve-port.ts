@@ -17,44 +17,41 @@ import { parsePortCall, type PortCallOptions, type PortCall } from './port-call.
 
 export interface ServePortOptions {
   port: MessagePort;
-  /** Whose permissions hold for whoever has the other side. */
+  /** Calls run with the permissions of this client. */
   client: Client;
-  /** Calls and watches under way; one more is 429. Default 1000. */
+  /** Concurrent calls and watches; one more is 429. Default 1000. */
   maxCalls?: number;
-  /** Calls that are worked on at once, a list as four; the others wait. Default 16. */
+  /** Calls processed at once, a list counts as four; the others wait. Default 16. */
   maxAtWork?: number;
-  /** Of a message that comes, in characters; a larger one is 413. Default 16 Mi. */
+  /** Limit of an incoming message, in characters; a larger one is 413. Default 16 Mi. */
   maxMessageLength?: number;
-  /** Of a message that goes. Default 64 Mi. */
+  /** Limit of an outgoing message, in characters. Default 64 Mi. */
   maxAnswerLength?: number;
-  /**
-   * Characters that were sent and not read yet; no more are sent then, but for one message of any length. Default 16
-   * Mi.
-   */
+  /** Characters sent and not read yet; above this no more is sent, except one message of any length. Default 16 Mi. */
   maxUnread?: number;
-  /** Hears of failures that no client should cause. Default: nobody does. */
+  /** Called with failures that no client should cause. Default: ignored. */
   onError?: (error: unknown) => void;
 }
 
 /** One side of a port, until either is closed. */
 export interface PortService {
-  /** Calls and watches under way. */
+  /** Running calls and watches. */
   readonly size: number;
-  /** Resolves when it is over and nothing of it is left. */
+  /** Resolves when it is closed and all its calls have ended. */
   readonly closed: Promise<void>;
   /** Ends every call with 503 and every stream. Idempotent. */
   close(): void;
 }
 
 /**
- * Serves calls that come over a port, from a PortClient on its other side. What comes is taken for data of any kind: a
- * message that is no call is answered 400, or not at all where it names none, and nothing that comes makes this throw.
+ * Serves calls over a port from a PortClient on the other side. Messages are untrusted: an invalid call gets 400, or no
+ * response if it has no id, and no message makes this throw.
  */
 export function servePort(options: ServePortOptions): PortService {
   return new ServedPort(options);
 }
 
-/** Of what may be worked on at once: a list may be as long as many objects. */
+/** Share of `maxAtWork` that a list takes, because it may be as large as many objects. */
 const listShare = 4;
 
 interface ServedCall {
@@ -116,7 +113,7 @@ class ServedPort implements PortService {
   readonly #onMessage = (text: unknown): void => {
     if (typeof text !== 'string') return;
     const { maxMessageLength, maxCalls } = this.#options;
-    // A client of ours names the call first, so that also what is not read can be answered.
+    // Our client sends the id first, so that a message that is too large to parse gets a response too.
     const head = Number(/^\{"id":(\d{1,15}),"call"/.exec(text.slice(0, 32))?.[1] ?? 0);
     if (text.length > maxMessageLength)
       return this.#refuse(head, newRequestEntityTooLarge(`the message is larger than ${maxMessageLength} characters`));
@@ -177,7 +174,7 @@ class ServedPort implements PortService {
     }
   }
 
-  /** Does it when its turn has come. @throws StatusError where the signal fires before */
+  /** Waits for its turn, then runs `work`. @throws StatusError if the signal fires before */
   async #working<T>(share: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const mine = Math.min(share, this.#options.maxAtWork);
     if (!(await this.#atWork.take(mine, signal))) throw abortError(signal);
@@ -189,8 +186,8 @@ class ServedPort implements PortService {
   }
 
   /**
-   * Sends it when the reader has read enough of what was sent before, unless the signal fires first. @throws
-   * StatusError 413 for what is too large to be sent
+   * Sends the message when the reader has read enough of the previous ones, unless the signal fires first. @throws
+   * StatusError 413 if it is too large
    */
   async #answer(message: HostMessage, signal: AbortSignal): Promise<void> {
     const text = this.#textOf(message);
@@ -207,7 +204,7 @@ class ServedPort implements PortService {
     this.#post({ id, error: wireError(isStatusError(error) ? error : newInternalError(error)) });
   }
 
-  /** At once: for what is short, and comes once a call. */
+  /** Sends immediately: for short messages, one for each call. */
   #post(message: HostMessage): void {
     if (this.#isClosed) return;
     const text = this.#textOf(message);
@@ -225,7 +222,7 @@ class ServedPort implements PortService {
   }
 }
 
-/** Undefined where it would be longer than any text can be. */
+/** Undefined if it would exceed the maximum string length. */
 function textOf(message: HostMessage): string | undefined {
   try {
     return JSON.stringify(message);

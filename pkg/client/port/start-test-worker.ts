@@ -13,7 +13,7 @@ const postType: ResourceType<Post> = {
   hasStatusSubresource: true,
 };
 
-/** What a test's worker does with the port that it is given: it leaves a watch open. */
+/** The program of a test's worker: it leaves a watch open. */
 async function run(port: MessagePort): Promise<void> {
   const client = new PortClient({ port });
   const { resourceVersion } = await client.list(postType);

@@ -2,8 +2,8 @@ import { validateHeaderValue } from 'node:http';
 import type { Credentials, Endpoint } from './endpoint.ts';
 
 /**
- * As whom a client asks, where that is not whoever its credentials are of; they need the right to `impersonate`.
- * Source: Kubernetes, user impersonation.
+ * The user to impersonate; the client's own user needs the right to `impersonate`. Source: Kubernetes, user
+ * impersonation.
  */
 export interface ActAs {
   user: string;
@@ -11,7 +11,7 @@ export interface ActAs {
   groups?: readonly string[];
 }
 
-/** The endpoint as somebody else. @throws TypeError for names that no header can carry */
+/** Wraps the endpoint to impersonate a user. @throws TypeError for names that are invalid in a header */
 export function actingAs(endpoint: Endpoint, { user, groups = [] }: ActAs): Endpoint {
   const named = {
     'impersonate-user': headerText(user),
@@ -27,7 +27,7 @@ export function actingAs(endpoint: Endpoint, { user, groups = [] }: ActAs): Endp
   };
 }
 
-/** As bytes of UTF-8. White space around it would be lost on the way, and name another. */
+/** Encodes as UTF-8. Surrounding white space would be trimmed in transit, which would name another user. */
 function headerText(name: string): string {
   if (name === '' || name.trim() !== name)
     throw new TypeError('whom a client acts as is named without white space around it');

@@ -1,6 +1,6 @@
 import { abortError, newServiceUnavailable, whenAborted, type StatusError } from '#pkg/apimachinery/index';
 
-/** Calls under way: each ends by its own work, by its caller's signal, or with all the others. */
+/** Running calls: each ends by itself, by its caller's signal, or together with all others. */
 export class CallSet {
   readonly #calls = new Set<AbortController>();
   #closed: StatusError | undefined;

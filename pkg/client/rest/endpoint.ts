@@ -1,24 +1,24 @@
 import type { Agent } from 'node:http';
 import type { RequestOptions } from 'node:https';
 
-/** What a request carries to be let in. */
+/** The credentials of a request. */
 export interface Credentials {
   headers: Readonly<Record<string, string | string[]>>;
   tls: Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'rejectUnauthorized' | 'servername'>;
-  /** In place of the client's own, where the way leads through a proxy. */
+  /** Replaces the client's own agent, for a proxy. */
   agent?: Agent;
 }
 
-/** A server, and how it is asked. */
+/** A server with the credentials for it. */
 export interface Endpoint {
-  /** May have a path, below which the API is. */
+  /** May have a path, which prefixes the API's paths. */
   readonly url: URL;
   credentials(): Promise<Credentials>;
-  /** The server did not accept the last ones: the next request comes with others, if there are any. */
+  /** The server refused the last credentials: the next request must use others, if there are any. */
   refused(): void;
 }
 
-/** One token for all time; a function's authority is asked for at each request. */
+/** A fixed token; a function for the certificate authority is called for each request. */
 export function fixedEndpoint(
   url: string,
   token: string | undefined,
@@ -32,7 +32,7 @@ export function fixedEndpoint(
   return { url: parseServerUrl(url), credentials, refused: () => undefined };
 }
 
-/** @throws TypeError for what is no URL of a server */
+/** @throws TypeError for an invalid server URL */
 export function parseServerUrl(text: string): URL {
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

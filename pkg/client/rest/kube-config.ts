@@ -2,12 +2,12 @@ import type { RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { parseServerUrl, type Credentials, type Endpoint } from './endpoint.ts';
 
-/** Files are read and programs asked again so often; their tokens may have been renewed. Milliseconds. */
+/** Credentials are read again after this time, because their tokens may have been renewed. Milliseconds. */
 const credentialsLifeMs = 30_000;
 
 /**
- * Reads a kubeconfig: the file, or without one what kubectl would take (`KUBECONFIG`, `~/.kube/config`, a pod's service
- * account). Only here the Kubernetes client is loaded, which takes 0.4 s and 80 MB.
+ * Reads a kubeconfig: the file, or by default the one that kubectl would use (`KUBECONFIG`, `~/.kube/config`, a pod's
+ * service account). Loads the Kubernetes client only here, because it takes 0.4 s and 80 MB.
  */
 export async function loadKubeConfig(file?: string): Promise<KubeConfig> {
   const { KubeConfig: Config } = await import('@kubernetes/client-node');
@@ -17,14 +17,14 @@ export async function loadKubeConfig(file?: string): Promise<KubeConfig> {
   return config;
 }
 
-/** The server of the present context, with its user's certificate, token, password or credential program. */
+/** The server of the current context, with its user's certificate, token, password or credential program. */
 export class KubeConfigEndpoint implements Endpoint {
   readonly url: URL;
   readonly #config: KubeConfig;
   readonly #isProxied: boolean;
   #asked: { at: number; credentials: Promise<Credentials> } | undefined;
 
-  /** @throws TypeError where the present context names no server */
+  /** @throws TypeError if the current context has no server */
   constructor(config: KubeConfig) {
     const cluster = config.getCurrentCluster();
     if (cluster === null) throw new TypeError('the present context of the kubeconfig names no server');

@@ -13,8 +13,8 @@ import type { RestLimits } from './rest-limits.ts';
 import { newUnreachable } from './transport.ts';
 
 /**
- * The object that an answer holds. @throws StatusError: the server's, where it is a failure; 500 where it is nothing
- * that this API gives
+ * The object in a response. @throws StatusError: the server's own for a failure; 500 for a response that this API
+ * cannot give
  */
 export async function readAnswer(
   response: IncomingMessage,
@@ -37,8 +37,7 @@ export function requestIdOf({ headers }: IncomingMessage): { requestId?: string 
 }
 
 /**
- * @throws StatusError 413 above the limit, 504 where nothing comes for long, 503 where it breaks off, the signal's
- * reason
+ * @throws StatusError 413 above the limit, 504 after a long silence, 503 if the connection breaks, the signal's reason
  */
 function readBytes(
   response: IncomingMessage,

@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream';
 import { StatusError } from '#pkg/apimachinery/index';
 
 export interface LineLimits {
-  /** Of one line, in bytes. */
+  /** Maximum length of a line. Bytes. */
   maxBytes: number;
-  /** A source that gives nothing for so long, while it is waited for, is destroyed. Milliseconds. */
+  /** A source that sends nothing for this long while the reader waits is destroyed. Milliseconds. */
   silenceMs: number;
 }
 
 /**
- * The lines of a stream, as many at a time as came together; empty ones, and a last one without its end, are left out.
- * Nothing is read ahead of who takes them. Ends with the stream, however that ends.
+ * The lines of a stream, in batches as they arrive; omits empty lines and an unterminated last one. Does not read ahead
+ * of the consumer. Ends or fails with the stream.
  * @throws StatusError 500 for a line that is too long
  */
 export async function* readLines(source: Readable, { maxBytes, silenceMs }: LineLimits): AsyncGenerator<string[]> {

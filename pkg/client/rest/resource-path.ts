@@ -12,14 +12,14 @@ import {
   type WriteOptions,
 } from '#pkg/apimachinery/index';
 
-/** Of a type's objects, in one namespace or in all. @throws StatusError 400 */
+/** The path of a type's objects, in one namespace or in all. @throws StatusError 400 */
 export function collectionPath({ group, version, plural }: ResourceType, namespace: string | undefined): string {
   checkNamespaceName(namespace);
   const root = group === '' ? `/api/${segment(version)}` : `/apis/${segment(group)}/${segment(version)}`;
   return `${root}${namespace === undefined || namespace === '' ? '' : `/namespaces/${segment(namespace)}`}/${segment(plural)}`;
 }
 
-/** `key` has passed `checkObjectKey`. */
+/** `checkObjectKey` must have accepted `key`. */
 export function objectPath(
   type: ResourceType,
   { namespace, name }: ObjectKey,
@@ -50,12 +50,12 @@ export function writeQuery({ dryRun = false, fieldValidation }: WriteOptions): U
   return query;
 }
 
-/** @throws StatusError 400 for a fence that no lease can give. */
+/** @throws StatusError 400 for an impossible fence. */
 export function fenceHeaders(fence: Fence | undefined): Record<string, string> {
   return fence === undefined ? {} : { [fenceHeader]: formatFence(parseFence(formatFence(fence))) };
 }
 
-/** Dots alone would be read as a way up. @throws StatusError 400 */
+/** A segment of dots would mean a parent folder. @throws StatusError 400 */
 function segment(text: string): string {
   if (text === '' || text === '.' || text === '..')
     throw newBadRequest(`the path of the request cannot have the segment "${text}"`);

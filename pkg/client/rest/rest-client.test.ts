@@ -43,7 +43,7 @@ afterEach(async () => {
   await peer?.stop();
 });
 
-/** A client of a peer that answers so. */
+/** A client of a peer with these responses. */
 async function clientOf(answer: Answerer, options: RestClientOptions & { path?: string } = {}): Promise<RestClient> {
   peer = await startScriptedServer(answer);
   client = RestClient.connect({ url: peer.url + (options.path ?? ''), token: 'pat_x', ...options });
@@ -210,7 +210,7 @@ describe('failures', () => {
 
   test.each([
     ['no answer begins', 50, (): void => undefined, 'has begun'],
-    // Long enough for the head to arrive on a machine that is busy.
+    // Long enough for the headers to arrive on a slow machine.
     [
       'an answer does not go on',
       5000,
@@ -298,7 +298,7 @@ describe('trying again', () => {
 
   test('a read whose kept connection was closed meanwhile is asked again on a new one', async () => {
     const api = await clientOf((response, request, count) => {
-      // The second request comes on the kept connection, and is answered by closing it.
+      // The second request uses the keep-alive connection, which is then reset.
       if (count === 2) request.socket.resetAndDestroy();
       else answerJson(response, 200, stored);
     });

@@ -60,8 +60,8 @@ export interface ConnectOptions extends RestClientOptions {
   url: string;
   token?: string;
   /**
-   * Certificates to trust instead of the usual ones, as PEM. A function is asked at each request: they may be renewed,
-   * and streams that are open stay.
+   * PEM certificates to trust instead of the default ones. A function is called for each request, so that they can be
+   * renewed; open streams stay.
    */
   ca?: string | (() => string);
 }
@@ -91,12 +91,12 @@ export class RestClient implements Client {
     this.#warn = warn;
   }
 
-  /** @throws TypeError for a URL that is none, and for an `actAs` that no header can carry */
+  /** @throws TypeError for an invalid URL, and for an `actAs` that is invalid in a header */
   static connect({ url, token, ca, ...options }: ConnectOptions): RestClient {
     return new RestClient(fixedEndpoint(url, token, ca), options);
   }
 
-  /** The server and user of its present context; see `loadKubeConfig`. @throws TypeError where it names no server */
+  /** The server and user of its current context; see `loadKubeConfig`. @throws TypeError if it has no server */
   static fromKubeConfig(config: KubeConfig, options: RestClientOptions = {}): RestClient {
     return new RestClient(new KubeConfigEndpoint(config), options);
   }
@@ -300,7 +300,7 @@ export class RestClient implements Client {
     });
     this.#streams.add(stream);
     forget = whenAborted(caller, () => stream.close());
-    // The client may have been closed since the answer began.
+    // The client may have been closed since the response started.
     if (own.aborted) stream.close();
     return stream;
   }

@@ -13,15 +13,15 @@ import { readLines } from './read-lines.ts';
 import type { RestLimits } from './rest-limits.ts';
 
 /**
- * The events of one watch, at the pace of its reader: what is not taken stays in the connection, and the server ends a
- * watch that is not read.
+ * The events of one watch. Events that the reader does not take stay in the connection, and the server ends a watch
+ * that is not read.
  */
 export class RestEventStream<T extends AnyObject> implements EventStream<T> {
   readonly #response: IncomingMessage;
   readonly #limits: RestLimits;
   #closed = false;
 
-  /** `release` is called once, when the connection is over for whatever reason. */
+  /** `release` is called once, when the connection has ended for any reason. */
   constructor(response: IncomingMessage, limits: RestLimits, release: () => void) {
     this.#response = response;
     this.#limits = limits;

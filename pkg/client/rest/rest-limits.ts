@@ -1,14 +1,14 @@
-/** What a RestClient waits for and takes in. Times in milliseconds, sizes in bytes. */
+/** Timeouts and size limits of a RestClient. Times in milliseconds, sizes in bytes. */
 export interface RestLimits {
-  /** For an answer to begin, and between two pieces of it. Default 30 s. */
+  /** Timeout until a response starts, and between two parts of it. Default 30 s. */
   answerMs: number;
-  /** A watch on which nothing comes for so long is dead: the server gives a sign of life every 15 s. Default 45 s. */
+  /** A watch without data for this long is dead, because the server sends a heartbeat every 15 s. Default 45 s. */
   silenceMs: number;
-  /** Of one answer. Default 64 MiB; a list that is larger is asked for in smaller chunks. */
+  /** Limit of one response. Default 64 MiB; a larger list is read in smaller chunks. */
   answerBytes: number;
-  /** Of one event. Default 16 MiB. */
+  /** Limit of one event. Default 16 MiB. */
   eventBytes: number;
-  /** Connections for everything but watches, each of which has its own; calls beyond wait. Default 64. */
+  /** Connections for everything but watches, which have one each; further calls wait. Default 64. */
   connections: number;
 }
 

@@ -1,10 +1,10 @@
 import { abortError, isStatusError, pause } from '#pkg/apimachinery/index';
 
 const maxRetries = 3;
-/** Who is told to wait longer is not kept waiting. */
+/** If the server asks for a longer wait, the call fails immediately. */
 const longestWaitSeconds = 30;
 
-/** What a server says about coming again. Source: RFC 9110, 10.2.3; a date counts as well. */
+/** Parses Retry-After, in seconds or as a date. Source: RFC 9110, 10.2.3. */
 export function retryAfterSeconds(header: string | undefined, now = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header);
@@ -12,7 +12,7 @@ export function retryAfterSeconds(header: string | undefined, now = Date.now()):
   return Number.isNaN(at) ? undefined : Math.max(0, (at - now) / 1000);
 }
 
-/** A refusal for now, and when to come again. */
+/** A transient refusal with the time of the retry. */
 export class TryAgainError extends Error {
   readonly failure: Error;
   readonly afterSeconds: number;
@@ -24,15 +24,12 @@ export class TryAgainError extends Error {
   }
 }
 
-/** Is this a failure that goes away? */
+/** Whether the failure is transient. */
 export function isForNow(error: unknown): error is Error {
   return isStatusError(error) && (error.code === 429 || error.code === 503);
 }
 
-/**
- * Reads as often as the server asks to come again, up to three times more. @throws what the last try said, or the
- * signal's reason
- */
+/** Retries a read as the server asks, up to three times. @throws the last failure, or the signal's reason */
 export async function retryReads<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {

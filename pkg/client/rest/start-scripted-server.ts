@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** A server of any kind on the other side, for tests: it answers as it is told. */
+/** A scripted server for tests. */
 export interface ScriptedServer {
   url: string;
-  /** Requests that came, with their bodies. */
+  /** Received requests with their bodies. */
   requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[];
   server: Server;
   stop(): Promise<void>;
@@ -52,7 +52,7 @@ export function answerJson(
   response.end(JSON.stringify(body));
 }
 
-/** Of nobody: made for these tests, valid for 127.0.0.1. */
+/** Generated for these tests only, valid for 127.0.0.1. */
 const testKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRPk+pzf3N/ZFm0p2
 /sucTGOAyGxKsMtmzmyM4h7TzUWhRANCAARjUxLolIqJf02PIIdFPvu4nocPhkBn

@@ -12,20 +12,20 @@ import {
 import type { Credentials, Endpoint } from './endpoint.ts';
 import type { RestLimits } from './rest-limits.ts';
 
-/** A kept connection is not used any more when it was idle for so long: servers close theirs after a minute or so. */
+/** A connection that was idle for this long is not reused: servers close theirs after about a minute. Milliseconds. */
 const idleConnectionMs = 30_000;
 
 export interface OutgoingRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With the query. */
+  /** Includes the query. */
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string;
-  /** Is it a watch? Then it has a connection of its own. */
+  /** Whether it is a watch, which gets its own connection. */
   isStream?: boolean;
 }
 
-/** Sends requests to one endpoint, on connections that are kept. */
+/** Sends requests to one endpoint over keep-alive connections. */
 export class Transport {
   readonly #endpoint: Endpoint;
   readonly #limits: RestLimits;
@@ -43,16 +43,15 @@ export class Transport {
   }
 
   /**
-   * Resolves when an answer begins, of whatever status; the caller reads it to its end or destroys it.
-   * @throws StatusError 503 where the server cannot be reached, 504 where it does not answer in time, the signal's
-   * reason.
+   * Resolves when a response of any status starts; the caller must read it to its end or destroy it.
+   * @throws StatusError 503 if the server cannot be reached, 504 if it does not respond in time, the signal's reason.
    */
   async open(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const credentials = await this.#credentials(signal);
     try {
       return await this.#exchange(request, credentials, signal);
     } catch (error) {
-      // The server closed a kept connection while the request was on its way: a read may be asked for again.
+      // The server closed a keep-alive connection while the request was in transit: a read can be repeated.
       if (request.method !== 'GET' || !(error instanceof StaleConnectionError))
         throw error instanceof StaleConnectionError ? error.failure : error;
       return await this.#exchange(request, credentials, signal).catch((again: unknown) => {
@@ -84,8 +83,7 @@ export class Transport {
     const { method, path, body, isStream = false } = outgoing;
     const { url } = this.#endpoint;
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    // As bytes: with a text Node writes the headers in the text's encoding, and changes what a header carries beyond
-    // ASCII.
+    // As bytes: with a text Node would write the headers in the text's encoding too, and corrupt non-ASCII headers.
     const bytes = body === undefined ? undefined : Buffer.from(body);
     const length = bytes === undefined ? {} : { 'content-length': String(bytes.length) };
     return new Promise((resolve, reject) => {
@@ -128,7 +126,7 @@ export class Transport {
       request.on('response', (response) => {
         settle();
         if (response.statusCode === 401) this.#endpoint.refused();
-        // What breaks off is seen by who reads it.
+        // The reader of the response gets the error.
         response.on('error', () => undefined);
         resolve(response);
       });
@@ -150,7 +148,7 @@ function isReset(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
 
-/** The cause is for whoever runs the client; the message goes further. */
+/** The cause is for the client's own log; the message may be shown to others. */
 export function newUnreachable(message: string, cause: unknown): StatusError {
   const failure = newServiceUnavailable(cause instanceof Error ? `${message}: ${cause.message}` : message);
   failure.cause = cause;

@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 
 const warning = /299 \S+ "((?:[^"\\]|\\.)*)"/g;
 
-/** What the Warning headers of an answer say. They come as UTF-8, which Node reads as latin1. Source: RFC 7234, 5.5. */
+/**
+ * The texts of the Warning headers of a response. They are UTF-8, which Node decodes as latin1. Source: RFC 7234, 5.5.
+ */
 export function warningTexts({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): string[] {
   const values = headersDistinct['warning'] ?? [];
   return values.flatMap((value) =>

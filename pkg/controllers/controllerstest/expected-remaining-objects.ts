@@ -1,4 +1,4 @@
-/** An owner that an object names. */
+/** A reference from an object to its owner. */
 export interface ModelReference {
   apiVersion: string;
   kind: string;
@@ -10,16 +10,15 @@ export interface ModelReference {
 export interface ExpectedObject {
   uid: string;
   kind: string;
-  /** '' where its kind has none. */
+  /** '' if its kind is cluster-scoped. */
   namespace: string;
   name: string;
   references: readonly ModelReference[];
 }
 
 /**
- * What must be left of a world when some of its objects were deleted, by name, with the uids of the owners each then
- * names: computed from the rule alone, until nothing changes, and in no order. Orphaned worlds hold no owners that are
- * not there.
+ * The objects that must remain after some objects of a world were deleted, by name, with the uids of their remaining
+ * owners. Computed from the rules alone, until nothing changes. In orphaned worlds no object keeps a missing owner.
  */
 export function mustBeLeft(
   world: readonly ExpectedObject[],
@@ -40,7 +39,7 @@ export function mustBeLeft(
       (owner.namespace === '' || owner.namespace === object.namespace)
     );
   };
-  // Of an object without a namespace that names an owner of a kind that has them, nothing can be said.
+  // For a cluster-scoped object with a namespaced owner the result is undefined.
   const isLeftAlone = ({ namespace, references }: ExpectedObject): boolean =>
     namespace === '' && references.some(({ kind }) => kind !== 'Boss');
   for (let isChanged = true; isChanged;) {

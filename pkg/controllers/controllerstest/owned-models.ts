@@ -25,9 +25,9 @@ const typeOf = (kind: string, namespaced: boolean): ResourceType<Thing> => ({
   hasStatusSubresource: false,
 });
 
-/** Without namespaces. */
+/** Cluster-scoped. */
 export const bossType = typeOf('Boss', false);
-/** In namespaces; so are workers. */
+/** Namespaced, as workers are. */
 export const teamType = typeOf('Team', true);
 export const workerType = typeOf('Worker', true);
 export const thingTypes = [bossType, teamType, workerType];
@@ -39,7 +39,7 @@ export const silentControllerLog: Log = {
   error: () => undefined,
 };
 
-/** Declares the three models; they are served when this resolves. */
+/** Registers the three models; resolves when they are served. */
 export async function defineThings(env: TestEnv, types: readonly ResourceType[] = thingTypes): Promise<void> {
   for (const type of types) {
     const answer = await env.request('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
@@ -88,7 +88,7 @@ export function keyOfObject({ metadata: { namespace = '', name } }: AnyObject): 
   return { namespace, name };
 }
 
-/** The object as it is now; undefined if it, or another of its name, is not there. */
+/** The stored object; undefined if it does not exist or was replaced by another of the same name. */
 export async function present<T extends AnyObject>(
   client: Client,
   type: ResourceType<T>,
@@ -103,7 +103,7 @@ export async function present<T extends AnyObject>(
   }
 }
 
-/** Runs the built-in controllers; the answer stops them. */
+/** Runs the built-in controllers; the returned function stops them. */
 export function runControllers(client: Client, log: Log = silentControllerLog): () => Promise<void> {
   const manager = new Manager({ client, log, controllers: builtinControllers({ client, log }) });
   manager.start();

@@ -16,7 +16,7 @@ import {
 import { once } from '../once-source.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 
-/** How long an event is kept after it last happened, as in Kubernetes. Milliseconds. */
+/** How long an event is kept after its last occurrence, as in Kubernetes. Milliseconds. */
 export const eventTtlMs = 3_600_000;
 const pauseMs = 60_000;
 const chunkSize = 500;
@@ -25,20 +25,20 @@ const chunksATurn = 20;
 const deletionsAtOnce = 32;
 
 export interface EventExpiryOptions {
-  /** What is read through it is never from a cache. */
+  /** Must not read from a cache. */
   client: Reader;
   /** Default `eventTtlMs`. */
   ttlMs?: number;
 }
 
-/** Deletes events that have not happened again for an hour. */
+/** Deletes events that have not recurred for an hour. */
 export function eventExpiry({ client, ttlMs = eventTtlMs }: EventExpiryOptions): ControllerDefinition {
   return {
     name: 'event-expiry',
     watches: [],
     indexes: [],
     tuning: {},
-    // Every look asks for the next.
+    // Every reconcile requests the next one.
     begin: () => ({
       sources: [once({ namespace: '', name: 'expired' })],
       reconcile: (_request, context) => expire(client, ttlMs, context),
@@ -54,8 +54,8 @@ async function expire(
   const end = formatTimestamp(Date.now() - ttlMs);
   let chunks = 0;
   let gone = 0;
-  // Those that do not say when they last happened count from when they were made. What is marked waits for its
-  // finalizers, not for us.
+  // Events without a last occurrence expire by their creation. Events with a deletionTimestamp wait for their
+  // finalizers.
   for (const expired of [`lastTimestamp<${end}`, `!lastTimestamp,metadata.creationTimestamp<${end}`]) {
     const fieldSelector = `${expired},!metadata.deletionTimestamp`;
     let next: string | undefined;
@@ -77,7 +77,7 @@ async function expire(
   return { requeueAfterMs: pauseMs };
 }
 
-/** Is it gone? One that happened again meanwhile stays. */
+/** True if it was deleted. An event that recurred meanwhile stays. */
 async function remove(
   client: Pick<Client, 'delete'>,
   { metadata: { namespace = '', name, resourceVersion } }: Stored<Event>,

@@ -34,22 +34,22 @@ import { OwnerKinds } from './owner-kinds.ts';
 import { OwnerStates, type OwnerId } from './owner-states.ts';
 import { formatTarget, parseTarget } from './target.ts';
 
-/** Chunks of a sweep that are looked at before others have their turn. */
+/** Chunks of a sweep before other requests have their turn. */
 const chunksATurn = 10;
 const changedMs = 100;
 
 export interface CollectorOptions {
-  /** What is read through it is never from a cache. */
+  /** Must not read from a cache. */
   client: Client;
   log: Log;
-  /** Of the streams of changes. */
+  /** Back-off of the watches. */
   backoff?: Backoff;
 }
 
 /**
- * One turn of collecting. It follows the changes of every served type and keeps none of the objects: only which owned
- * objects are to be looked at, which owners have gone, and, of a bounded number of owners, whether they were there. At
- * first, and after news were missed, it looks at all owned objects once.
+ * One term of garbage collection. It watches every served type and caches no objects. It remembers which owned objects
+ * to check, which owners were deleted, and, for a limited number of owners, whether they exist. At the start, and after
+ * missed events, it checks all owned objects once.
  */
 export class Collector implements Source {
   readonly #options: CollectorOptions;
@@ -58,16 +58,16 @@ export class Collector implements Source {
   readonly #states = new OwnerStates();
   readonly #owners: OwnerFinder;
   readonly #streams = new Map<string, ObjectFollower>();
-  /** Of types that are no longer served. */
+  /** Watches of types that are no longer served. */
   readonly #lastStreams = new Set<ObjectFollower>();
   readonly #kinds: OwnerKinds;
-  /** Owners that have gone, by uid: of which type. */
+  /** Types of deleted owners, by uid. */
   readonly #gone = new Map<string, ResourceType>();
-  /** Owners deleted in the foreground, by uid: what to look at when a dependent goes. */
+  /** Requests for owners in foreground deletion, by uid: enqueued when a dependent is deleted. */
   readonly #waiting = new Map<string, ReconcileRequest>();
-  /** Of objects that are to be looked at, what the last event said. */
+  /** Metadata from the last event of each enqueued object. */
   readonly #told = new Map<string, Stored<AnyObject>['metadata']>();
-  /** Where sweeps go on, and whether they still may. */
+  /** Continue tokens of sweeps, with the generation for which they are valid. */
   readonly #sweeps = new Map<string, { continue: string; generation: number }>();
   #enqueue: (request: ReconcileRequest) => void = () => undefined;
   #stopped = false;
@@ -134,7 +134,7 @@ export class Collector implements Source {
     });
     this.#streams.set(resource, stream);
     stream.start();
-    // Until now it was not known whether owners of this kind are there.
+    // Until now it was unknown whether owners of this kind exist.
     for (const dependent of this.#kinds.dependentsOf(type))
       this.#enqueue(formatTarget({ look: 'sweep', resource: resourceKey(dependent) }));
   }
@@ -146,7 +146,7 @@ export class Collector implements Source {
     const stream = this.#streams.get(resource);
     this.#streams.delete(resource);
     if (stream === undefined) return;
-    // The last of its objects may have gone with their definition: their dependents go, too.
+    // Its last objects may be deleted together with their definition: collect their dependents too.
     this.#lastStreams.add(stream);
     void stream.finish().finally(() => this.#lastStreams.delete(stream));
   }
@@ -186,7 +186,7 @@ export class Collector implements Source {
     this.#wakeOwners(ownerReferences);
   }
 
-  /** Those among them that wait for their dependents. */
+  /** Enqueues the owners that wait for their dependents. */
   #wakeOwners(references: readonly OwnerReference[]): void {
     for (const { uid } of references) {
       const waiting = this.#waiting.get(uid);
@@ -223,7 +223,7 @@ export class Collector implements Source {
     return deleteDependents(type, object, finishing);
   }
 
-  /** Looks at the dependents of owners that have gone, of many at once. */
+  /** Checks the dependents of deleted owners, many owners at once. */
   async #collect(judging: DependentDecisionParts): Promise<ReconcileResult> {
     const owners = [...this.#gone].slice(0, ownersAtOnce);
     if (owners.length === 0) return undefined;
@@ -237,13 +237,13 @@ export class Collector implements Source {
     return this.#gone.size > 0 ? { requeueAfterMs: 0 } : undefined;
   }
 
-  /** Looks at every object of a type that has owners, then at those that wait for the collector. */
+  /** Checks every object of a type that has owners, then those that wait for the collector. */
   async #sweep(type: ResourceType, judging: DependentDecisionParts): Promise<ReconcileResult> {
     const resource = resourceKey(type);
     const { generation } = this.#states;
     for (let chunks = 0; chunks < chunksATurn; chunks += 1) {
       const known = this.#sweeps.get(resource);
-      // What was missed asks for a sweep from the beginning.
+      // After missed events the sweep starts from the beginning.
       const from = known?.generation === generation ? known.continue : undefined;
       const chunk = await this.#sweptChunk(type, from, judging.signal);
       for (const object of chunk.items) this.#kinds.note(type, object);
@@ -278,7 +278,7 @@ export class Collector implements Source {
     }
   }
 
-  /** One that fails is tried again by itself, and does not keep the others waiting. */
+  /** A failing object is retried separately, and does not block the others. */
   async #verdictOn(
     type: ResourceType,
     object: Stored<AnyObject>,

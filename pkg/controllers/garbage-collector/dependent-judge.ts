@@ -19,15 +19,16 @@ export interface DependentDecisionParts {
 }
 
 /**
- * `changed`: somebody else wrote the object, or made another under its name: it is to be read again. `ignored`: its
- * owners cannot be what they say, so nothing is done about it, and nobody waits for it.
+ * `changed`: another client changed or replaced the object: read it again. `ignored`: its owner references are invalid,
+ * so it stays and blocks no owner.
  */
 export type DependentOutcome = 'done' | 'changed' | 'ignored';
 
 /**
- * Does with an object what its owners ask for: none there, it is deleted; some there, it ceases to name the others. One
- * whose only owners wait for their dependents is deleted in the foreground too. Every write holds only for the object
- * as it was read. Source: the garbage collector of kube-controller-manager, attemptToDeleteItem.
+ * Applies the owner rules to an object: without an existing owner it is deleted; with one it loses the references to
+ * missing owners. If its only owners wait for their dependents, it is deleted in the foreground too. Every write fails
+ * if the object has changed since it was read. Source: the garbage collector of kube-controller-manager,
+ * attemptToDeleteItem.
  */
 export async function judgeDependent(
   owners: OwnerFinder,
@@ -62,7 +63,7 @@ export async function judgeDependent(
   );
 }
 
-/** Leaves these owners, and with them the object, if nobody wrote it meanwhile. */
+/** Removes all other owner references, unless the object has changed. */
 export async function dropOwners(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,
@@ -82,7 +83,7 @@ export async function dropOwners(
   );
 }
 
-/** Without a policy of ours what the object itself asks for, by its finalizers, holds. */
+/** Without a policy the object's own finalizers decide. */
 async function deleteDependent(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,

@@ -15,9 +15,9 @@ import { ownedBy, readChunks } from './owned-objects.ts';
 import { isDeletedInForeground, type OwnerFinder } from './owner-finder.ts';
 
 export const typesAtOnce = 8;
-/** Of one type: enough to fill a batch of the store. */
+/** Dependents of one type: enough to fill a batch of the store. */
 export const dependentsAtOnce = 32;
-/** News of dependents come as events; whatever else may let an owner go is found by looking again. Milliseconds. */
+/** Events report changes of dependents; this requeue covers everything else that may unblock an owner. Milliseconds. */
 const lookAgainMs = 5000;
 const changedMs = 100;
 
@@ -27,7 +27,7 @@ export interface Finishing {
   judging: DependentDecisionParts;
 }
 
-/** Does it wait for the collector? */
+/** Whether it waits for the collector. */
 export function isHeldByCollector(object: AnyObject): boolean {
   return (
     object.metadata.deletionTimestamp !== undefined &&
@@ -35,28 +35,26 @@ export function isHeldByCollector(object: AnyObject): boolean {
   );
 }
 
-/** Takes a deleted owner out of its dependents, then lets it go. */
+/** Removes a deleted owner from its dependents, then removes the owner's finalizer. */
 export async function orphanDependents(
   type: ResourceType,
   owner: Stored<AnyObject>,
   finishing: Finishing,
 ): Promise<ReconcileResult> {
   let isChanged = false;
-  // Whoever named the owner a moment ago must not be lost because the news have not come yet.
+  // All possible types: a new dependent must not be missed because its event has not arrived yet.
   const types = finishing.judging.kinds.typesBelow(type);
   const count = await eachDependent(owner, { types, type, finishing }, async (dependentType, dependent) => {
     const stays = (dependent.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner.metadata.uid);
     if ((await unlessChanged(dropOwners(dependentType, dependent, stays, finishing.judging))) === 'changed')
       isChanged = true;
   });
-  // Who was written meanwhile, or came to name the owner: the next look finds none.
+  // Dependents may have changed or been added meanwhile; the next pass must find none.
   if (isChanged || count > 0) return { requeueAfterMs: isChanged ? changedMs : 0 };
   return letGo(type, owner, orphanFinalizer, finishing.judging);
 }
 
-/**
- * Deletes the dependents of an owner that was deleted in the foreground; lets it go when none is left that blocks it.
- */
+/** Deletes the dependents of an owner in foreground deletion; removes its finalizer once no dependent blocks it. */
 export async function deleteDependents(
   type: ResourceType,
   owner: Stored<AnyObject>,
@@ -78,10 +76,7 @@ export async function deleteDependents(
   return { requeueAfterMs: lookAgainMs };
 }
 
-/**
- * Every object of these types that names the owner and lies where its dependents may lie, but for itself; answers how
- * many there were.
- */
+/** Runs `work` for every dependent of the owner among these types, except the owner itself; returns their number. */
 async function eachDependent(
   { metadata }: Stored<AnyObject>,
   { types, type, finishing }: { types: readonly ResourceType[]; type: ResourceType; finishing: Finishing },
@@ -117,7 +112,7 @@ async function letGo(
   return verdict === 'changed' ? { requeueAfterMs: changedMs } : undefined;
 }
 
-/** Does the owner, over owners that wait for their dependents too, wait for its own end? */
+/** Whether the owner is part of a cycle of owners that wait for their dependents. */
 async function waitsForItself(type: ResourceType, owner: Stored<AnyObject>, finishing: Finishing): Promise<boolean> {
   const seen = new Set<string>();
   let next = await waitingOwners(type, owner, finishing);
@@ -135,7 +130,7 @@ interface TypedObject {
   object: Stored<AnyObject>;
 }
 
-/** Those of an object's owners that are deleted in the foreground. */
+/** The object's owners in foreground deletion. */
 async function waitingOwners(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,
@@ -154,7 +149,7 @@ async function waitingOwners(
   return found;
 }
 
-/** In a circle of owners nobody would ever be the first to go. */
+/** Breaks a cycle of owners, which would wait for each other for ever. */
 async function unblockOwners(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,

@@ -17,7 +17,7 @@ import {
 import { garbageCollector } from './garbage-collector.ts';
 import { mustBeLeft, type ExpectedObject, type ModelReference } from '../controllerstest/expected-remaining-objects.ts';
 
-/** `SVC_TEST_SEEDS=1000 npm test -- garbage-collector-faults` runs more of them. */
+/** `SVC_TEST_SEEDS=1000 npm test -- garbage-collector-faults` runs more seeds. */
 const seeds = Number(process.env['SVC_TEST_SEEDS'] ?? 15);
 const firstSeed = Number(process.env['SVC_TEST_FIRST_SEED'] ?? 1);
 const rates = { unavailable: 0.1, lostAnswer: 0.1, droppedWatch: 0.1, expired: 0.05, delayedEvent: 0.2 };
@@ -49,7 +49,7 @@ interface Made {
   references: ModelReference[];
 }
 
-/** Objects that name each other, and some that nobody made. */
+/** Objects that reference each other, and some missing owners. */
 async function makeWorld(
   random: SeededRandom,
   { seed, isOrphaning }: { seed: number; isOrphaning: boolean },
@@ -93,7 +93,7 @@ function modelOf({ type, object, references }: Made): ExpectedObject {
   return { uid, kind: type.kind, namespace, name, references };
 }
 
-/** What there is now, with the owners it names. */
+/** The remaining objects with the owners that they reference. */
 async function left(world: readonly Made[]): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const { type, object } of world) {
@@ -115,12 +115,12 @@ async function remove(
   try {
     await client.delete(type, keyOfObject(object), { uid: object.metadata.uid, propagationPolicy });
   } catch (error) {
-    // The collector may have been there before.
+    // The collector may have deleted it first.
     if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict')) throw error;
   }
 }
 
-/** Somebody else writes objects meanwhile: what the collector has read of them no longer holds. */
+/** Changes objects concurrently, so that the collector's reads become stale. */
 async function disturb(random: SeededRandom, world: readonly Made[]): Promise<void> {
   for (const { type, object } of world.filter(() => random.chance(0.3))) {
     await client
@@ -169,10 +169,9 @@ test(
       const deadline = Date.now() + 20_000;
       await waitUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline);
       faulty.heal();
-      // One look asks for every type there is: what failed again and again until now waits for its next try, which
-      // comes the later the more often it failed.
+      // One pass reads every type: after repeated failures it waits for its next try, with growing delays.
       await waitUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline + 100_000);
-      // Whatever it still had in mind: a last dependent of nobody goes after it.
+      // Waits for everything that is still enqueued: a last dependent with a missing owner is deleted after it.
       const boss = await client.create(
         bossType,
         newThing(bossType, `s${seed}-last`, {

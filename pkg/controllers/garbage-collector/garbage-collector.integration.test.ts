@@ -48,7 +48,7 @@ beforeEach(() => {
 });
 afterEach(() => stop());
 
-/** Made on the other server than the one that the collector asks. */
+/** Created on another server than the collector reads from. */
 function make(
   type: ResourceType<Thing>,
   owners: readonly OwnerReference[] = [],
@@ -67,7 +67,7 @@ async function gone(type: ResourceType<Thing>, ...objects: Stored<Thing>[]): Pro
   );
 }
 
-/** Everything asked for before has been looked at: an object that nobody owns has gone. */
+/** Waits until everything enqueued before is done: an object with a missing owner is deleted last. */
 async function settled(): Promise<void> {
   await gone(workerType, await make(workerType, [{ ...refersTo(await make(bossType)), uid: 'nobody' }]));
 }
@@ -204,7 +204,7 @@ test.each([
         patch: { metadata: { ownerReferences: [{ ...refersTo(teams[(i + 1) % size]!) }] } },
       });
     for (const [i, propagationPolicy] of policies.entries()) {
-      // The first may have ended the whole circle.
+      // Deleting the first one may have deleted the whole cycle.
       if (teams[i] !== undefined)
         await client
           .delete(teamType, keyOfObject(teams[i]), { propagationPolicy })
@@ -274,7 +274,7 @@ test('an object that cannot be changed does not keep others from going', async (
   const [boss, second] = [await make(bossType), await make(bossType)];
   const stubborn = await make(strict, [refersTo(boss), refersTo(second)]);
   const others = await Promise.all(Array.from({ length: 5 }, () => make(strict, [refersTo(boss)])));
-  // What is stored is no longer legal: it can be deleted, and not be changed.
+  // The stored object is no longer valid: it can be deleted but not changed.
   const patch = [{ op: 'add', path: '/spec/versions/0/schema/openAPIV3Schema/required', value: ['spec'] }];
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/stricts.owned.example.com';
   expect(

@@ -1,12 +1,12 @@
 import type { ControllerDefinition } from '#pkg/runtime/index';
 import { Collector, type CollectorOptions } from './collector.ts';
 
-/** A sweep or a large owner may have very many objects to look at. Milliseconds. */
+/** A sweep or a large owner may have very many objects to check. Milliseconds. */
 const timeoutMs = 600_000;
 
 /**
- * Deletes what nobody owns any more, by the owners that objects name in their metadata. Deletions in the foreground and
- * orphaning wait for it by a finalizer.
+ * Deletes objects whose owners no longer exist, by the owner references in their metadata. It completes foreground
+ * deletion and orphaning, which use finalizers.
  */
 export function garbageCollector(options: CollectorOptions): ControllerDefinition {
   return {

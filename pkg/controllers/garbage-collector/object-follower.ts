@@ -12,7 +12,7 @@ import { ItemBackoff, type Log } from '#pkg/runtime/index';
 import type { Backoff } from '../served-types/served-types.ts';
 
 export interface StreamListener {
-  /** Every change from here on is told. `isGap`: some before were not. */
+  /** Called when the watch starts: every later change is reported. `isGap`: some earlier changes were missed. */
   began(isGap: boolean): void;
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Stored<AnyObject>): void;
 }
@@ -20,14 +20,14 @@ export interface StreamListener {
 export interface ObjectStreamOptions {
   client: Reader & Watcher;
   type: ResourceType;
-  /** Where it begins. */
+  /** Start of the watch. */
   resourceVersion: string;
   listener: StreamListener;
   log: Log;
   backoff?: Backoff;
 }
 
-/** Follows the changes of one type and keeps none of its objects; what is there at first is for its listener to ask. */
+/** Watches one type without caching its objects; the listener reads the existing ones itself. */
 export class ObjectFollower {
   readonly #options: ObjectStreamOptions;
   readonly #backoff: ItemBackoff;
@@ -41,7 +41,7 @@ export class ObjectFollower {
     this.#backoff = new ItemBackoff({ ...(options.backoff ?? { baseMs: 200, maxMs: 30_000 }), jitter: 0.5 });
   }
 
-  /** Why its type cannot be followed now, which it goes on trying. One that is not served is none. */
+  /** Why it cannot watch its type now (it keeps trying). A type that is not served is not a problem. */
   get problem(): unknown {
     return this.#problem;
   }
@@ -52,15 +52,14 @@ export class ObjectFollower {
   }
 
   /**
-   * Tells what is still to be told of a type that is no longer served, whose watch the server ends. Resolves as `stop`
-   * does.
+   * Reports the last events of a type that is no longer served, whose watch the server ends. Resolves as `stop` does.
    */
   async finish(): Promise<void> {
     this.#isLast = true;
     await this.#running;
   }
 
-  /** Resolves when its listener will hear nothing more. */
+  /** Resolves when the listener gets no further calls. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -106,7 +105,7 @@ export class ObjectFollower {
     return (await client.list(type, { limit: 1, signal })).resourceVersion;
   }
 
-  /** Tells the listener of each event, and yields how far it is told. */
+  /** Passes each event to the listener, and yields the revision reached. */
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<string> {
     const { client, type, listener } = this.#options;
     const stream = await client.watch(type, { resourceVersion, signal });

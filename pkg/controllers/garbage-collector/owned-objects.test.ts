@@ -17,7 +17,7 @@ const type: ResourceType = {
   hasStatusSubresource: false,
 };
 
-/** Answers the lists one after the other; what was asked is noted. */
+/** Returns the lists one by one, and records the requests. */
 function readerOf(...answers: (Error | { items: string[]; continue?: string })[]): {
   reader: Reader;
   asked: (ListOptions | undefined)[];

@@ -8,26 +8,26 @@ import {
   type Stored,
 } from '#pkg/apimachinery/index';
 
-/** Objects asked for at a time. */
+/** Objects in a chunk of a list. */
 export const chunkSize = 500;
-/** Owners whose dependents are asked for at once. */
+/** Owners in one query for dependents. */
 export const ownersAtOnce = 100;
 
-/** A chunk of a type's objects that the field selector takes. */
+/** A chunk of the objects that match a field selector. */
 export interface OwnedChunk {
   items: Stored<AnyObject>[];
   continue?: string;
 }
 
-/** Objects that have any owner. */
+/** Field selector of objects with any owner. */
 export const hasOwner = ownerUidIndex.name;
 
-/** Objects that name one of these among their owners. */
+/** Field selector of objects that have one of these owners. */
 export function ownedBy(uids: readonly string[]): string {
   return `${ownerUidIndex.name} in (${uids.join(',')})`;
 }
 
-/** One chunk; none of a type that is not served. */
+/** Reads one chunk; an empty one if the type is not served. */
 export async function readChunk(
   client: Reader,
   type: ResourceType,
@@ -42,7 +42,7 @@ export async function readChunk(
   }
 }
 
-/** All of them, chunk by chunk. */
+/** Reads all chunks. */
 export async function* readChunks(
   client: Reader,
   type: ResourceType,

@@ -37,7 +37,7 @@ interface Given {
   states?: OwnerStates;
 }
 
-/** Sites and pages are served; what is asked of the API is noted. */
+/** Serves sites and pages, and records the requests. */
 function newFinder({
   get = () => Promise.reject(new Error('not asked')),
   isGone = false,

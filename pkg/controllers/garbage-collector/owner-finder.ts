@@ -13,18 +13,18 @@ import { hasFinalizer } from '#pkg/runtime/index';
 import type { ServedTypes } from '../served-types/served-types.ts';
 import type { OwnerId, OwnerState, OwnerStates } from './owner-states.ts';
 
-/** `unknown`: its kind is not served at present. `invalid`: a namespaced owner of an object without a namespace. */
+/** `unknown`: its kind is not served now. `invalid`: a namespaced owner of a cluster-scoped object. */
 export type FoundOwner = OwnerState | 'unknown' | 'invalid';
 
 export interface OwnerFinderOptions {
   client: Reader;
   types: ServedTypes;
   states: OwnerStates;
-  /** Was the owner of this uid seen to go, not long ago? */
+  /** Whether the owner with this uid was deleted recently. */
   isGone: (uid: string) => boolean;
 }
 
-/** Finds out about owners: from memory, else from the API, never from a cache, which might not know an owner yet. */
+/** Finds the state of owners: from memory, else from the API. Not from a cache, which might lag behind a new owner. */
 export class OwnerFinder {
   readonly #options: OwnerFinderOptions;
 
@@ -32,7 +32,7 @@ export class OwnerFinder {
     this.#options = options;
   }
 
-  /** Are all owners of an object known to be there? Asks nobody. */
+  /** Whether all owners of an object are known to exist. Makes no request. */
   areKnown(type: ResourceType, { metadata }: AnyObject): boolean {
     return (metadata.ownerReferences ?? []).every((reference) => {
       const id = this.idOf(type, metadata.namespace, reference);
@@ -56,7 +56,7 @@ export class OwnerFinder {
     const { generation } = states;
     const state = stateOf(await this.#get(ownerType, id, signal), id.uid);
     states.note(id, state, generation);
-    // A deletion may have been told of meanwhile.
+    // An event may have reported the deletion meanwhile.
     return states.get(id) ?? state;
   }
 
@@ -65,8 +65,8 @@ export class OwnerFinder {
   }
 
   /**
-   * Where the owner must be: in its dependent's namespace, if it is in one. Undefined for a kind that is not served,
-   * and for what cannot be.
+   * The owner's key: in its dependent's namespace if the owner is namespaced. Undefined for a kind that is not served,
+   * and for an invalid reference.
    */
   idOf(type: ResourceType, namespace: string | undefined, reference: OwnerReference): OwnerId | undefined {
     const ownerType = this.typeOf(reference);
@@ -81,7 +81,7 @@ export class OwnerFinder {
     };
   }
 
-  /** Undefined only where the API says that there is no object of this name. */
+  /** Undefined only if the API says that no object of this name exists. */
   async #get(
     type: ResourceType,
     { namespace, name }: OwnerId,
@@ -90,7 +90,7 @@ export class OwnerFinder {
     try {
       return await this.#options.client.get(type, { namespace, name }, { signal });
     } catch (error) {
-      // That the type or the namespace is not there says nothing of its objects.
+      // A 404 for the type or namespace says nothing about its objects.
       const isGone =
         isStatusError(error, 'NotFound') && error.details?.name === name && error.details.kind === type.plural;
       if (isGone) return undefined;
@@ -99,13 +99,13 @@ export class OwnerFinder {
   }
 }
 
-/** Of an object found under an owner's name. */
+/** The state of the object that was found under an owner's name. */
 export function stateOf(object: AnyObject | undefined, uid: string): OwnerState {
   if (object === undefined || object.metadata.uid !== uid) return 'absent';
   return isDeletedInForeground(object) ? 'waiting' : 'solid';
 }
 
-/** Where both are asked for, orphaning comes first. */
+/** If an object has both finalizers, orphaning comes first. */
 export function isDeletedInForeground(object: AnyObject): boolean {
   return (
     object.metadata.deletionTimestamp !== undefined &&

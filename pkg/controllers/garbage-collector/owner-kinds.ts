@@ -1,11 +1,11 @@
 import { apiGroupOf, type AnyObject, type ResourceType } from '#pkg/apimachinery/index';
 import { kindKey, resourceKey, type ServedTypes } from '../served-types/served-types.ts';
 
-/** Which kinds own objects, and of which types: few among many, so that nobody has to be asked in vain. */
+/** Tracks which kinds own objects, and of which types. These are few, so that most lookups need no request. */
 export class OwnerKinds {
   readonly #types: ServedTypes;
   readonly #dependents = new Map<string, Set<string>>();
-  /** Types whose objects have not all been seen yet. */
+  /** Types whose objects were not all read yet. */
   readonly #unseen = new Set<string>();
 
   constructor(types: ServedTypes) {
@@ -16,7 +16,7 @@ export class OwnerKinds {
     this.#unseen.add(resourceKey(type));
   }
 
-  /** Every object of the type that has owners was noted. */
+  /** All objects of the type that have owners were noted. */
   seen(resource: string): void {
     this.#unseen.delete(resource);
   }
@@ -29,12 +29,12 @@ export class OwnerKinds {
     }
   }
 
-  /** Could there be dependents of an object of this type? */
+  /** Whether an object of this type could have dependents. */
   isOwner(type: ResourceType): boolean {
     return this.#unseen.size > 0 || this.#dependents.has(kindKey(type));
   }
 
-  /** Types of which there could be dependents of an object of this type, as far as news have come. */
+  /** Types that could have dependents of an object of this type, as far as events have arrived. */
   dependentsOf(type: ResourceType): ResourceType[] {
     const seen = this.#dependents.get(kindKey(type));
     return this.typesBelow(type).filter(
@@ -42,7 +42,7 @@ export class OwnerKinds {
     );
   }
 
-  /** Types whose objects can have owners of this type at all. */
+  /** Types whose objects can have owners of this type by scope. */
   typesBelow(type: ResourceType): ResourceType[] {
     return this.#types.all().filter(({ namespaced }) => !type.namespaced || namespaced);
   }

@@ -3,7 +3,7 @@ import type { ObjectKey } from '#pkg/apimachinery/index';
 /** Exists; is being deleted in the foreground and waits for its dependents; does not exist (any more). */
 export type OwnerState = 'solid' | 'waiting' | 'absent';
 
-/** Of which the newest are remembered; about 5 MB. */
+/** Maximum number of remembered states, the newest; about 5 MB. */
 const maxStates = 20_000;
 
 /** The identity of an owner: a new object of the same name is a different owner. */

@@ -1,15 +1,15 @@
 import type { ObjectKey } from '#pkg/apimachinery/index';
 import type { ReconcileRequest } from '#pkg/runtime/index';
 
-/** What the collector has to look at, as a request of its queue. */
+/** What the collector must check, as a request of its queue. */
 export type Target =
   | { look: 'object'; resource: string; key: ObjectKey }
-  /** Every object of a resource that has owners, or waits for the collector. */
+  /** Every object of a resource that has owners or waits for the collector. */
   | { look: 'sweep'; resource: string }
-  /** The dependents of the owners that have gone since. */
+  /** The dependents of owners that were deleted since. */
   | { look: 'gone' };
 
-/** A resource and a namespace are joined by a blank, which neither holds. */
+/** Joins resource and namespace with a space, which neither can contain. */
 export function formatTarget(target: Target): ReconcileRequest {
   if (target.look === 'object')
     return { namespace: `${target.resource} ${target.key.namespace}`, name: target.key.name };

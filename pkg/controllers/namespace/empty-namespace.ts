@@ -12,17 +12,17 @@ import { inParallel } from '../parallel/in-parallel.ts';
 import { resourceKey } from '../served-types/served-types.ts';
 
 const typesAtOnce = 8;
-/** Of one type: enough to fill a batch of the store. */
+/** Objects of one type: enough to fill a batch of the store. */
 const objectsAtOnce = 32;
 const chunkSize = 500;
 
-/** What a namespace still holds. */
+/** The remaining content of a namespace. */
 export interface NamespaceRemains {
-  /** By `posts.blog.example.com`: how many objects. */
+  /** Number of objects by resource, such as `posts.blog.example.com`. */
   resources: Map<string, number>;
-  /** By finalizer: how many objects it holds. */
+  /** Number of objects by finalizer. */
   finalizers: Map<string, number>;
-  /** By resource: why its objects could not be deleted. */
+  /** Why objects could not be deleted, by resource. */
   failures: Map<string, string>;
 }
 
@@ -32,7 +32,7 @@ export interface NamespaceEmptying {
   signal: AbortSignal;
 }
 
-/** Deletes all objects of these types in a namespace; answers those that are left all the same. */
+/** Deletes all objects of these types in a namespace; returns those that remain. */
 export async function emptyNamespace(
   namespace: string,
   types: readonly ResourceType[],
@@ -44,7 +44,7 @@ export async function emptyNamespace(
       await deleteAll(namespace, type, emptying, remains);
     } catch (error) {
       emptying.signal.throwIfAborted();
-      // Not served any more: what it leaves, the server sees.
+      // Not served any more: the server checks what remains of it.
       if (isStatusError(error, 'NotFound')) return;
       remains.failures.set(resourceKey(type), error instanceof Error ? error.message : String(error));
     }
@@ -79,7 +79,7 @@ async function deleteAll(
   failures.rethrow();
 }
 
-/** Answers the object if it is left. */
+/** Returns the object if it remains. */
 async function deleteOne(
   type: ResourceType,
   object: Stored<AnyObject>,

@@ -2,12 +2,12 @@ import type { Condition } from '#pkg/apimachinery/index';
 import { setCondition } from '#pkg/apis/index';
 import type { NamespaceRemains } from './empty-namespace.ts';
 
-/** Of each kind so many are named in a message. */
+/** Maximum number of names of each kind in a message. */
 const maxNamed = 10;
 
 /**
- * What a namespace that is being deleted says of itself; a condition that never held is left out.
- * Source of types, reasons and words: k8s.io/kubernetes, pkg/controller/namespace/deletion.
+ * The conditions of a namespace in deletion; omits a condition that never held. Source of types, reasons and messages:
+ * k8s.io/kubernetes, pkg/controller/namespace/deletion.
  */
 export function namespaceConditions(
   present: readonly Condition[],

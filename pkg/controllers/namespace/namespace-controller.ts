@@ -24,18 +24,18 @@ import { ServedTypes } from '../served-types/served-types.ts';
 import { emptyNamespace, type NamespaceRemains } from './empty-namespace.ts';
 import { namespaceConditions } from './namespace-conditions.ts';
 
-/** A large namespace takes its time. Milliseconds. */
+/** A large namespace takes long. Milliseconds. */
 const timeoutMs = 600_000;
-/** Between two looks at one whose content waits for others: the longer it has waited, the longer. Milliseconds. */
+/** Pause between checks of a namespace whose content waits for others; grows with the wait. Milliseconds. */
 const pause = { shortest: 500, longest: 15_000 };
 
 export interface NamespaceControllerOptions {
-  /** What is read through it is never from a cache. */
+  /** Must not read from a cache. */
   client: Client;
   log: Log;
 }
 
-/** Empties the namespaces that were deleted, says what is left in them, and lets them go. */
+/** Empties deleted namespaces, reports what remains, and removes their finalizer. */
 export function namespaceController(options: NamespaceControllerOptions): ControllerDefinition {
   return {
     name: 'namespaces',
@@ -77,14 +77,14 @@ async function terminate(name: string, { reader, types, context }: Terminating):
   if (isEmpty && (!hasFinalizer(namespace, namespaceFinalizer) || (await letGo(client, namespace)))) return undefined;
   const present = await read();
   if (present === undefined) return undefined;
-  // Nobody wrote it, and it could not go: objects are in it that nobody serves.
+  // It has not changed and still could not be deleted: it has objects of types that are not served.
   const isSame = present.metadata.resourceVersion === namespace.metadata.resourceVersion;
   if (isEmpty && !isSame) return { requeueAfterMs: 0 };
   await tell(client, present, isEmpty ? unseen() : remains);
   return { requeueAfterMs: pauseFor(namespace) };
 }
 
-/** False if it was written meanwhile, or is not empty. */
+/** False if it has changed or is not empty. */
 async function letGo(client: Pick<Client, 'patch'>, namespace: Stored<Namespace>): Promise<boolean> {
   try {
     await ignoreNotFound(removeFinalizer(client, namespaceType, namespace, namespaceFinalizer));

@@ -1,12 +1,12 @@
-/** So many, and it is no longer about single objects. */
+/** From this number on the cause is not single objects. */
 const mostFailures = 16;
 
-/** What failed among many: one of them does not keep the others from being worked on. */
+/** Collects failures: one failing item does not stop the others. */
 export class Failures {
   #count = 0;
   #first: unknown;
 
-  /** @throws what `work` throws, where too much has failed already. */
+  /** @throws the error of `work`, after too many failures. */
   async attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -1,6 +1,6 @@
 /**
- * Works on the items, some at a time. After a failure the work under way is waited for, no other begun, and the failure
- * thrown.
+ * Processes the items with limited concurrency. After a failure it waits for running work, starts no more, and
+ * rethrows.
  */
 export async function inParallel<Item>(
   items: Iterable<Item>,

@@ -7,7 +7,7 @@ const rule = (resource: string): PolicyRule => ({ apiGroups: ['g'], resources: [
 
 interface Shape {
   labels?: Record<string, string>;
-  /** Resources of its rules. */
+  /** The resources in its rules. */
   rules?: string[];
   selectors?: RoleSelector[];
 }

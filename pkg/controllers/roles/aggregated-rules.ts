@@ -2,9 +2,9 @@ import { matchesLabels, type LabelRequirement, type LabelSelector } from '#pkg/a
 import type { ClusterRole, PolicyRule, RoleSelector } from '#pkg/apis/index';
 
 /**
- * The rules that each ClusterRole with an aggregation rule has, by its name: all different ones of the roles that it
- * selects, and of those that these select, in the order of the roles' names. What is stored as the rules of such a role
- * does not count, so that roles which select each other keep nothing of what they once had.
+ * The rules of each ClusterRole with an aggregation rule, by name: the distinct rules of all roles that it selects
+ * directly or indirectly, in the order of the roles' names. Ignores the stored rules of aggregating roles, so that
+ * roles which select each other keep no stale rules.
  */
 export function aggregatedRules(roles: readonly ClusterRole[]): Map<string, PolicyRule[]> {
   const sorted = roles.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -20,7 +20,7 @@ function rulesOf(
   selected: ReadonlyMap<ClusterRole, readonly ClusterRole[]>,
 ): PolicyRule[] {
   const reached = new Set([role]);
-  // Grows as it is gone through.
+  // The set grows during the iteration.
   for (const each of reached) for (const other of selected.get(each) ?? []) reached.add(other);
   return distinct(sorted.filter((each) => reached.has(each) && !selected.has(each)).flatMap(({ rules = [] }) => rules));
 }
@@ -32,7 +32,7 @@ function selectedBy(role: ClusterRole, roles: readonly ClusterRole[]): ClusterRo
   );
 }
 
-/** The server stores no operator but these. */
+/** The server accepts only these operators. */
 function labelSelectorFrom({ matchLabels = {}, matchExpressions = [] }: RoleSelector): LabelSelector {
   return [
     ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In' as const, values: [value] })),

@@ -19,14 +19,14 @@ import {
 import { ignoreNotFound, writeChanges } from '#pkg/runtime/index';
 
 type RoleObject = ClusterRole | ClusterRoleBinding;
-/** Of labels by which a role is part of others. */
+/** Prefix of labels that aggregate a role into others. */
 const aggregatePrefix = 'rbac.authorization.k8s.io/aggregate-to-';
 
 type RoleWriter = Pick<Client, 'create' | 'patch' | 'patchStatus' | 'delete'>;
 
 /**
- * Its labels and owner are added to those that others gave it, but for labels by which other roles take its rules in;
- * all else of it is as it says.
+ * Labels and owner are added to existing ones, but existing aggregation labels are removed; all other fields are
+ * replaced.
  */
 export interface WantedRole {
   name: string;
@@ -35,7 +35,7 @@ export interface WantedRole {
   owner?: OwnerReference;
 }
 
-/** Makes the ClusterRole as it is wanted, and writes nothing where it is. */
+/** Creates or updates the ClusterRole; no write if it is already as wanted. */
 export async function keepRole(
   client: RoleWriter,
   present: Stored<ClusterRole> | undefined,
@@ -49,7 +49,7 @@ export async function keepRole(
   });
 }
 
-/** Makes the ClusterRoleBinding give the ClusterRole of its name to this subject alone. */
+/** Creates or updates the ClusterRoleBinding that gives the ClusterRole of its name to this subject only. */
 export async function keepBinding(
   client: RoleWriter,
   present: Stored<ClusterRoleBinding> | undefined,
@@ -65,7 +65,7 @@ export async function keepBinding(
   };
   if (present === undefined || isSameJson(present.roleRef as unknown as JsonObject, roleRef))
     return keep(client, clusterRoleBindingType, present, binding);
-  // A reference cannot be changed.
+  // A roleRef is immutable.
   await deleteRole(client, clusterRoleBindingType, present);
   await keep(client, clusterRoleBindingType, undefined, binding);
 }
@@ -114,7 +114,7 @@ function metadataOf({ name, labels, owner }: Omit<WantedRole, 'rules'>): Cluster
   };
 }
 
-/** A former one of the same name counts: what it owned is the present one's. */
+/** Ignores the uid: a previous owner of the same name counts as the present one. */
 export function isSameOwner(
   a: Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'>,
   b: Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'>,

@@ -8,8 +8,8 @@ const readVerbs = ['get', 'list', 'watch'];
 const allVerbs = [...readVerbs, 'create', 'update', 'patch', 'delete', 'deletecollection'];
 
 /**
- * Keeps, for each definition whose objects are served, ClusterRoles `<plural>.<group>:view` and `:manage`, which `view`
- * and `edit` aggregate. They are the definition's: they go with it, and when it is served no more.
+ * Maintains ClusterRoles `<plural>.<group>:view` and `:manage` for each served definition, which `view` and `edit`
+ * aggregate. The definition owns them; they are also deleted when it is no longer served.
  */
 export function modelRoles(options: ServedDefinitionsOptions): ControllerDefinition {
   return {
@@ -56,13 +56,13 @@ async function keepRoles(
   const roles = lister(clusterRoleType);
   if (definition === undefined) {
     const left = [`${name}:view`, `${name}:manage`].flatMap((role) => roles.get({ namespace: '', name: role }) ?? []);
-    // One that somebody made by hand is theirs.
+    // A role that a user created stays.
     for (const role of left)
       if (role.metadata.ownerReferences?.some((owner) => isSameOwner(owner, definitionNamed(name))) === true)
         await deleteRole(client, clusterRoleType, role);
     return;
   }
-  // A deletion in the foreground waits for its roles to go: one that came back would hold it for ever.
+  // Foreground deletion waits for the roles: recreating one would block it for ever.
   if (definition.isHeldByCollector) return;
   for (const role of rolesOf(name, definition))
     await keepRole(client, roles.get({ namespace: '', name: role.name }), role);

@@ -13,15 +13,15 @@ import { keepBinding, keepRole } from './keep-role.ts';
 
 const name = 'system:plugin-impersonator';
 const key = { namespace: '', name };
-/** Those whose members run controllers, and plugins, in processes of their own. */
+/** The group of processes that run controllers and plugins outside the API server. */
 const controllerManagersGroup = 'system:controller-managers';
 
 const enqueueIt: EventHandler = () => [key];
 const enqueueIfIt: EventHandler = ({ object }) => (object.metadata.name === name ? [requestOf(object)] : []);
 
 /**
- * Keeps the ClusterRole by which a controller-manager may act as each of the plugins there are, and as nobody else,
- * given to the group of all of them.
+ * Maintains the ClusterRole that lets a controller-manager impersonate the existing plugins and no other user, bound to
+ * the group of all controller-managers.
  */
 export function pluginImpersonator(): ControllerDefinition {
   return {
@@ -37,9 +37,9 @@ export function pluginImpersonator(): ControllerDefinition {
   };
 }
 
-/** What it takes to act as these plugins. */
+/** The rules needed to impersonate these plugins. */
 export function impersonationRules(plugins: readonly string[]): PolicyRule[] {
-  // A rule without names is for all.
+  // A rule without names would apply to all users.
   if (plugins.length === 0) return [];
   const rule = (resource: string, resourceNames: string[]): PolicyRule => ({
     apiGroups: [''],

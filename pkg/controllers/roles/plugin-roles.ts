@@ -18,8 +18,8 @@ import {
 import { keepBinding, keepRole } from './keep-role.ts';
 
 /**
- * Gives each plugin's user what the plugin's `spec.permissions` say: a ClusterRole and a ClusterRoleBinding, both of
- * the user's name, which go with the Plugin. Whether the plugin runs does not matter: nobody else is that user.
+ * Gives each plugin's user the plugin's `spec.permissions`: a ClusterRole and a ClusterRoleBinding with the user's
+ * name, owned by the Plugin. They also exist while the plugin does not run, because no other process can be that user.
  */
 export function pluginRoles(): ControllerDefinition {
   const enqueuePlugin = enqueueOwner(pluginType, { onlyController: false });
@@ -30,7 +30,7 @@ export function pluginRoles(): ControllerDefinition {
     .watches(clusterRoleBindingType, enqueuePlugin)
     .reconcile(async (key, context) => {
       const plugin = context.lister(pluginType).get(key);
-      // A deletion in the foreground waits for its roles to go: one that came back would hold it for ever.
+      // Foreground deletion waits for the roles: recreating one would block it for ever.
       if (plugin === undefined || plugin.metadata.deletionTimestamp !== undefined) return undefined;
       return keepRoles(plugin, context);
     });

@@ -5,12 +5,12 @@ import { inParallel } from '../parallel/in-parallel.ts';
 import { aggregatedRules } from './aggregated-rules.ts';
 
 const writesAtOnce = 8;
-/** Any role may be part of any other: all are looked at together, once for however many changed. */
+/** Any role may aggregate any other: one reconcile handles all of them, however many changed. */
 const all = { namespace: '', name: 'aggregated' };
 
 /**
- * Writes into ClusterRoles with an aggregation rule which rules they have, for people to read: who decides finds them
- * by itself. Source: k8s.io/kubernetes/pkg/controller/clusterroleaggregation.
+ * Writes the aggregated rules into ClusterRoles, for users to read; the authorizer computes them itself. Source:
+ * k8s.io/kubernetes/pkg/controller/clusterroleaggregation.
  */
 export function roleAggregation(): ControllerDefinition {
   return {

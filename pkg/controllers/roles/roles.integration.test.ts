@@ -166,7 +166,7 @@ describe('roles of models', () => {
     await client.delete(definitionType, keyOf('bosses.owned.example.com'), { propagationPolicy: 'Foreground' });
     await Promise.all([isThere(view, false), isThere(manage, false)]);
     await waitUntil(async () => (await find(definitionType, 'bosses.owned.example.com')) === undefined);
-    // One that somebody made for a model that is not there stays theirs.
+    // A role that a user created for a missing model stays.
     expect(await rulesOf('absent.owned.example.com:view')).toEqual(viewRules);
     await waitUntil(async () => !JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
   });
@@ -223,7 +223,7 @@ describe('roles of plugins', () => {
 
   test('are what its permissions say, given to its user', async () => {
     await waitUntil(async () => (await rulesOf('system:plugin-impersonator')) !== undefined);
-    // A rule without names would be for everybody.
+    // A rule without names would apply to all users.
     expect(await rulesOf('system:plugin-impersonator')).toEqual([]);
     const plugin = await create('todo', { permissions });
     const owner = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', name: 'todo', uid: plugin.metadata.uid };
@@ -328,7 +328,7 @@ test('nothing is written where all is as it should be', async () => {
       ...(await client.list(clusterRoleType)).items,
       ...(await client.list(clusterRoleBindingType)).items,
     ];
-    // That one speaks of the plugin by which the test sees that all were looked at.
+    // That role lists the plugin that the test waits for.
     return roles
       .filter(({ metadata }) => metadata.name !== 'system:plugin-impersonator')
       .map(({ kind, metadata }) => [kind, metadata.name, metadata.resourceVersion]);
@@ -338,7 +338,7 @@ test('nothing is written where all is as it should be', async () => {
     ((await rulesOf(role)) ?? []).some(
       ({ resources, verbs }) => resources?.includes('bosss') === true && verbs.includes(verb),
     );
-  // All that aggregate them have what they will have.
+  // All roles that aggregate them have their final rules.
   await waitUntil(
     async () =>
       (await has('sees-all', 'get')) &&

@@ -21,20 +21,17 @@ export interface ServedDefinitionsOptions {
   log: Log;
 }
 
-/** A definition whose objects are served, as far as permissions speak of it. */
+/** The permission-related parts of a served definition. */
 export interface ServedDefinition {
   uid: string;
   group: string;
   /** Plural and subresources, as rules name them. */
   resources: string[];
-  /** Its deletion waits until it owns nothing any more. */
+  /** Foreground deletion waits until it owns nothing any more. */
   isHeldByCollector: boolean;
 }
 
-/**
- * The definitions whose objects are served, by name; of them nothing else is kept. Asks for a look at each that comes,
- * changes or goes.
- */
+/** The served definitions by name, without their other fields. Enqueues each that is added, changed or deleted. */
 export class ServedDefinitions implements Source {
   readonly #reflector: Reflector<CustomResourceDefinition>;
   readonly #served = new Map<string, ServedDefinition>();
@@ -91,7 +88,7 @@ export class ServedDefinitions implements Source {
 
   #set(definition: Stored<CustomResourceDefinition>): void {
     const { name, uid } = definition.metadata;
-    // Of a large one nothing is worked out that permissions do not speak of.
+    // Skips fields that do not affect permissions, because a definition may be large.
     if (!isDefinition(definition) || !isEstablished(definition)) return this.#remove(name);
     const { group, names } = definition.spec;
     const resources = resourcesOf(definition);
@@ -101,7 +98,7 @@ export class ServedDefinitions implements Source {
     this.#look(name);
   }
 
-  /** One that was not served before this process began may have roles, too. */
+  /** A definition that was not served before this process started may have roles too. */
   #remove(name: string): void {
     this.#served.delete(name);
     this.#look(name);
@@ -112,7 +109,7 @@ export class ServedDefinitions implements Source {
   }
 }
 
-/** None where no version is served. */
+/** Empty if no version is served. */
 function resourcesOf(definition: CustomResourceDefinition): string[] {
   const {
     names: { plural },

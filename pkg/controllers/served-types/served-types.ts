@@ -18,14 +18,14 @@ import {
 } from '#pkg/apis/index';
 import { Reflector, type Log, type Source } from '#pkg/runtime/index';
 
-/** Hears of types as they come to be served and cease to be. Runs synchronously. */
+/** Gets the types that start or stop being served. Runs synchronously. */
 export interface TypeListener {
-  /** Every change of its objects from this revision on is news. */
+  /** The listener must treat every change of its objects after this revision as new. */
   joined(type: ResourceType, resourceVersion: string): void;
   left(type: ResourceType): void;
 }
 
-/** Milliseconds between tries that fail: the first of them, and the longest. Default 200 and 30 000. */
+/** Delays between failed tries: the first and the longest. Milliseconds, default 200 and 30 000. */
 export interface Backoff {
   baseMs: number;
   maxMs: number;
@@ -38,15 +38,15 @@ export interface ServedTypesOptions {
 }
 
 /**
- * The types that are served now, each in one version: the built-in ones, and those that definitions declare. Of the
- * definitions nothing else is kept.
+ * The served types, each in one version: built-in ones and those of definitions. Caches nothing else of the
+ * definitions.
  */
 export class ServedTypes implements Source {
   readonly #reflector: Reflector<CustomResourceDefinition>;
   readonly #byResource = new Map<string, ResourceType>();
   readonly #byKind = new Map<string, ResourceType>();
   #listener: TypeListener | undefined;
-  /** Of the definitions, as far as they are known: one count for all types. */
+  /** The revision of the known definitions; revisions are global to all types. */
   #revision = '';
   #synced: () => void = () => undefined;
   #problem: unknown;
@@ -68,7 +68,7 @@ export class ServedTypes implements Source {
     });
   }
 
-  /** Is told of those there are, too. To be called when `start` has resolved. */
+  /** Also reports the existing types. Call it after `start` has resolved. */
   listen(listener: TypeListener): void {
     this.#listener = listener;
     for (const type of this.#byResource.values()) listener.joined(type, this.#revision);
@@ -78,12 +78,12 @@ export class ServedTypes implements Source {
     return [...this.#byResource.values()];
   }
 
-  /** By `posts.blog.example.com`. */
+  /** `resource` as in `posts.blog.example.com`. */
   ofResource(resource: string): ResourceType | undefined {
     return this.#byResource.get(resource);
   }
 
-  /** Whatever the version. */
+  /** In any version. */
   ofKind(group: string, kind: string): ResourceType | undefined {
     return this.#byKind.get(kindKey({ group, kind }));
   }
@@ -129,7 +129,7 @@ export class ServedTypes implements Source {
     const present = this.#byResource.get(name);
     if (present !== undefined && type !== undefined && isSame(present, type)) return;
     if (present !== undefined) this.#remove(name);
-    // One that clashes with a built-in model is never established.
+    // A definition that clashes with a built-in model is never established.
     if (type !== undefined && resourceKey(type) === name) this.#put(type);
   }
 
@@ -159,7 +159,7 @@ export function kindKey({ group, kind }: { group: string; kind: string }): strin
   return `${group}/${kind}`;
 }
 
-/** The version that objects are stored in, if that is served, or else the first that is; undefined if none is. */
+/** The storage version if it is served, else the first served one; undefined if none is. */
 function typeOf({ group, names, scope, versions, storageVersion }: Model): ResourceType | undefined {
   const served = versions.filter((version) => version.served);
   const version = served.find(({ name }) => name === storageVersion) ?? served[0];

@@ -8,9 +8,9 @@ import { runEsbuild } from './run-esbuild.ts';
 const names = ['index-keys.ts', 'index-keys.js', 'index-keys.mjs'] as const;
 
 /**
- * The module of computed index keys beside a plugin's own, as a script that leaves its exports in a variable
- * `indexKeys`; undefined where there is none. It is pure: API servers run it where there is nothing but the language.
- * @throws PluginError `BundleFailed`, also where it imports a module of Node or the SDK
+ * Bundles the plugin's module of computed index keys into a script that leaves its exports in a variable `indexKeys`;
+ * undefined if there is no such module. The script must be pure, because API servers run it without any Node API.
+ * @throws PluginError `BundleFailed`, also if it imports a module of Node or the SDK
  */
 export async function bundleIndexKeys(
   folder: string,
@@ -25,7 +25,7 @@ export async function bundleIndexKeys(
     format: 'iife',
     globalName: 'indexKeys',
     platform: 'neutral',
-    // Another text is another index, to be built anew: comments and formatting are none of it.
+    // A changed text makes the server rebuild the index; comments and formatting must not.
     minifyWhitespace: true,
     plugins: [nothingOfTheHost, ownPackages(folder, ''), bundleInput(digests)],
   });

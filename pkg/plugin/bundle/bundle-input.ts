@@ -3,13 +3,13 @@ import { pathToFileURL } from 'node:url';
 import type { OnLoadResult, Plugin } from 'esbuild';
 import { fileDigest } from './fingerprint.ts';
 
-/** What stands for `import.meta.url`. */
+/** The identifier that replaces `import.meta.url`. */
 const moduleUrl = 'svcModuleUrl';
 
 /**
- * Reads what goes into a bundle. `digests` gets each file's as it was read, so that a change that comes while we bundle
- * is a change still. `import.meta.url` stays the URL of the author's file, so that what lies beside it is found; in the
- * bundle it would be the bundle's.
+ * Reads the source files of a bundle. `digests` gets the digest of each file as read here, so that a change during
+ * bundling is detected. `import.meta.url` stays the URL of the author's file, so that the code finds the files next to
+ * it.
  */
 export function bundleInput(digests: Map<string, string>): Plugin {
   return {
@@ -32,7 +32,7 @@ export function bundleInput(digests: Map<string, string>): Plugin {
   };
 }
 
-/** On the first line, so that no other moves. */
+/** Stays on the first line, so that line numbers do not change. */
 function withUrl(text: string, path: string): string {
   return `const ${moduleUrl} = ${JSON.stringify(pathToFileURL(path).href)};${text.replace(/^#!.*/, '')}`;
 }

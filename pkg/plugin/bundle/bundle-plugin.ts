@@ -10,42 +10,36 @@ import { fingerprintFrom } from './fingerprint.ts';
 import { ownPackages } from './own-packages.ts';
 import { runEsbuild } from './run-esbuild.ts';
 
-/** What a plugin's folder was bundled into. */
+/** The result of bundling a plugin's folder. */
 export interface PluginBundle {
-  /** Of the plugin's module, on disk: ESM, with the source map in it. */
+  /** The bundled module on disk: ESM with an inline source map. */
   file: string;
-  /** Where its worker begins: it shares the modules behind `@svc/sdk` with the bundle. */
+  /** The entry point of its worker, which shares the modules behind `@svc/sdk` with the bundle. */
   worker: string;
-  /**
-   * `index-keys.ts|js|mjs` beside the module, as a script of its own: it imports nothing, and leaves its exports in a
-   * variable `indexKeys`.
-   */
+  /** The bundled `index-keys.ts|js|mjs`: a script without imports that leaves its exports in a variable `indexKeys`. */
   indexKeys?: string;
-  /** Absolute paths of what went into it. */
+  /** Absolute paths of the source files. */
   files: string[];
-  /** Of those files as they were read: when `fingerprintOf(files)` is another, there is something new. */
+  /** Fingerprint of those files as read; if `fingerprintOf(files)` differs, they have changed. */
   fingerprint: string;
 }
 
 export interface BundleOptions {
-  /** Of the plugin, absolute. */
+  /** The plugin's folder, absolute. */
   folder: string;
   /** Its module, relative to the folder. */
   main: string;
-  /**
-   * Where bundles are written, one for each folder: the next one takes the place of the last. Made where it is not
-   * there.
-   */
+  /** Where bundles are written, one for each folder: a new bundle replaces the previous one. Created if missing. */
   outDir: string;
 }
 
-/** Characters of a bundle, its source map included. */
+/** Maximum length of a bundle with its source map. Characters. */
 const maxBundleLength = 64 << 20;
 
 /**
- * Bundles a plugin's module with all it imports: TypeScript or JavaScript, and packages of its own `node_modules`.
- * Modules of Node stay imports, and `@svc/sdk` becomes one of the host's. @throws PluginError `BundleFailed` that names
- * file, line and column
+ * Bundles a plugin's module with everything that it imports: TypeScript or JavaScript, and packages of its own
+ * `node_modules`. Modules of Node stay imports, and `@svc/sdk` becomes the host's.
+ * @throws PluginError `BundleFailed` that names file, line and column
  */
 export async function bundlePlugin({ folder, main, outDir }: BundleOptions): Promise<PluginBundle> {
   const { sdk, worker } = await bundleSdk(outDir);
@@ -81,7 +75,7 @@ async function bundleModule({
     entryPoints: [join(folder, main)],
     sourcemap: 'inline',
     sourcesContent: false,
-    // So that stacks name the author's files.
+    // Stack traces name the author's files.
     sourceRoot: `${pathToFileURL(folder).href}/`,
     plugins: [ownPackages(folder, sdk), bundleInput(digests)],
   });
@@ -94,7 +88,7 @@ async function bundleModule({
   return text;
 }
 
-/** A worker that begins meanwhile finds the file of before, or this one, and never a part. */
+/** Atomic: a worker that starts meanwhile reads the old file or the new one, never a part. */
 async function writeWhole(file: string, text: string): Promise<void> {
   await mkdir(join(file, '..'), { recursive: true });
   const draft = `${file}.${randomUUID()}`;

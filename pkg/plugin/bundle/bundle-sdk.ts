@@ -6,31 +6,28 @@ import type { Plugin } from 'esbuild';
 import { runEsbuild } from './run-esbuild.ts';
 
 /**
- * What plugins are given in place of `@svc/sdk`, and the program of their workers: bundled, as hundreds of modules take
- * half a second to load.
+ * The module that replaces `@svc/sdk` for plugins, and the program of their workers. Both are bundled, because loading
+ * hundreds of modules takes half a second.
  */
 export interface SdkBundle {
-  /** URL of the module that `@svc/sdk` stands for. */
+  /** URL of the module that replaces `@svc/sdk`. */
   sdk: string;
-  /** Path of the worker's program, which shares its modules. */
+  /** Path of the worker's program, which shares modules with `sdk`. */
   worker: string;
 }
 
-/** `.ts` where we run from the sources, `.js` where we run from what was built of them. */
+/** `.ts` if this process runs from the sources, `.js` if it runs from the build. */
 const extension = extname(fileURLToPath(import.meta.url));
 const conditions = extension === '.ts' ? ['source'] : [];
 const workerMain = sourceOf('../worker/worker-main');
 const made = new Map<string, Promise<SdkBundle>>();
 
-/**
- * Bundles the SDK into a folder of its own below `outDir`: once in the life of this process, unless somebody removes
- * it.
- */
+/** Bundles the SDK into its own folder below `outDir`: once per process, and again if the files were removed. */
 export async function bundleSdk(outDir: string): Promise<SdkBundle> {
   const last = made.get(outDir);
   const known = await last?.catch(() => undefined);
   if (known !== undefined && (await isThere(known.worker))) return known;
-  // Of several that miss it at once, the first one makes it.
+  // If several callers find it missing at once, the first one builds it.
   if (made.get(outDir) === last) made.set(outDir, makeSdk(outDir));
   return made.get(outDir)!;
 }
@@ -44,10 +41,10 @@ async function makeSdk(outDir: string): Promise<SdkBundle> {
     conditions,
     minifySyntax: true,
     minifyWhitespace: true,
-    // Messages and stacks name classes and functions.
+    // Error messages and stack traces contain names of classes and functions.
     keepNames: true,
     plugins: [unusedIsLeftOut],
-    // What is CommonJS asks for Node's own modules so.
+    // CommonJS packages load Node's own modules with `require`.
     banner: {
       js: "import { createRequire as svcCreateRequire } from 'node:module'; const require = svcCreateRequire(import.meta.url);",
     },
@@ -64,7 +61,7 @@ async function makeSdk(outDir: string): Promise<SdkBundle> {
     for (const { path, contents } of outputFiles) await writeFile(join(draft, basename(path)), contents);
     await rename(draft, folder);
   } catch (error) {
-    // Another process made the same one meanwhile.
+    // Another process built the same bundle meanwhile.
     if (!(await isThere(bundle.worker))) throw error;
   } finally {
     await rm(draft, { recursive: true, force: true });
@@ -73,8 +70,8 @@ async function makeSdk(outDir: string): Promise<SdkBundle> {
 }
 
 /**
- * No module of ours does anything by being imported, so what a worker does not use (the host, servers, PostgreSQL) need
- * not be there.
+ * Our modules have no side effects on import, so the bundle can omit what a worker does not use (the host, servers,
+ * PostgreSQL).
  */
 const unusedIsLeftOut: Plugin = {
   name: 'unused-is-left-out',
@@ -82,7 +79,7 @@ const unusedIsLeftOut: Plugin = {
     build.onResolve({ filter: /^[^/]/ }, async ({ path, pluginData, kind, ...rest }) => {
       if (pluginData === resolving || kind === 'entry-point') return undefined;
       const { importer, namespace, resolveDir } = rest;
-      // What others load only where it is needed, the host needs.
+      // Only the host needs the modules that other files import dynamically.
       if (kind === 'dynamic-import' && dirname(importer) !== dirname(workerMain)) return { path, external: true };
       const result = await build.resolve(path, { importer, namespace, resolveDir, kind, pluginData: resolving });
       return result.errors.length > 0 || result.external ? result : { ...result, sideEffects: false };

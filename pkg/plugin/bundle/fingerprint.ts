@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-/** Of the files' contents, in any order of the paths; one that cannot be read counts as such. */
+/** The fingerprint of the files' contents, independent of the order of the paths; an unreadable file counts as such. */
 export async function fingerprintOf(files: readonly string[]): Promise<string> {
   const digests = new Map<string, string>();
   for (const file of files) digests.set(file, fileDigest(await readFile(file).catch(() => undefined)));
@@ -12,7 +12,7 @@ export function fileDigest(content: Uint8Array | undefined): string {
   return content === undefined ? 'absent' : createHash('sha256').update(content).digest('hex');
 }
 
-/** Takes the digests by path. */
+/** Computes the fingerprint from digests by path. */
 export function fingerprintFrom(digests: ReadonlyMap<string, string>): string {
   return fileDigest(Buffer.from(JSON.stringify([...digests].toSorted(([a], [b]) => (a < b ? -1 : 1)))));
 }

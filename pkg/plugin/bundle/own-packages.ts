@@ -10,12 +10,12 @@ export function isBuiltin(path: string): boolean {
   return path.startsWith('node:') || builtins.has(path);
 }
 
-/** A package, not a file, not a URL, and not the importer's own `#import`. */
+/** Matches a package: not a file, a URL or the importer's own `#import`. */
 export const bareImport = /^[^./#]/;
 
 /**
- * Packages come from `node_modules` of the plugin's folder alone: what lies above it is the host's, and would be
- * missing where the plugin goes next. `@svc/sdk` is `sdk`.
+ * Resolves packages from `node_modules` of the plugin's folder only: those of parent folders belong to the host, and
+ * would be missing on the plugin's next host. `@svc/sdk` resolves to `sdk`.
  */
 export function ownPackages(folder: string, sdk: string): Plugin {
   return {
@@ -36,7 +36,7 @@ async function resolveBare(
   if (path.startsWith('file:') || path.startsWith('data:')) return undefined;
   for (let at = resolveDir; isWithin(folder, at); at = dirname(at))
     if (await isThere(join(at, 'node_modules', name))) return undefined;
-  // Some packages try for another, and go on without it.
+  // Some packages try to require another one, and work without it.
   if (kind === 'require-call' || kind === 'require-resolve') return { path, external: true };
   const hint = path.startsWith('@svc/') ? 'the host gives @svc/sdk alone' : `run "npm install ${name}" in ${folder}`;
   return { errors: [{ text: `the package ${name} is not in the plugin's node_modules: ${hint}` }] };

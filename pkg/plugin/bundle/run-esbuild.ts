@@ -3,7 +3,7 @@ import type { BuildFailure, BuildOptions, BuildResult, Message } from 'esbuild';
 import { untilAborted, withinTime } from '#pkg/apimachinery/index';
 import { PluginError } from '../plugin-error.ts';
 
-/** What every bundle is made with: one file of ESM for this Node, from nothing but the files and what stands here. */
+/** The options of every bundle: one ESM file for this version of Node, independent of any configuration file. */
 const options = {
   bundle: true,
   write: false,
@@ -20,14 +20,14 @@ export type Bundled = BuildResult<BuildOptions & typeof options>;
 
 const maxMessages = 10;
 
-/** For esbuild to answer what is no work at all. Milliseconds. */
+/** How long esbuild may take to answer an empty transform. Milliseconds. */
 const answerMs = 5000;
-/** How often esbuild's process, which all bundles share, was given up. */
+/** How often esbuild's process, which all bundles share, was replaced. */
 let restarts = 0;
 
 /**
- * Bundles with esbuild, which is loaded here only. Where its process was killed, or does not answer, a new one has a
- * second try.
+ * Bundles with esbuild, which is loaded here only. If its process was killed or does not answer, a new process tries
+ * once more.
  * @throws PluginError `BundleFailed`, each message with file, line and column; also after a minute
  */
 export async function runEsbuild(given: BuildOptions, timeoutMs = 60_000): Promise<Bundled> {
@@ -55,14 +55,14 @@ async function attempt(
       making.then((build) => build.rebuild()),
     );
   } finally {
-    // Nobody waits for these: a process that is stopped answers to nothing.
+    // Not awaited, because a stopped process does not answer.
     void making.then(async (build) => build.cancel().then(() => build.dispose())).catch(() => undefined);
   }
 }
 
 /**
- * Is the process well that failed, so that the bundle is to blame? Otherwise it is given up, once, and the next call
- * begins another.
+ * Whether esbuild's process still works, so that the bundle caused the failure. If not, the process is stopped once,
+ * and the next call starts another.
  */
 async function isAlive({ transform, stop }: typeof Esbuild, known: number, limitMs: number): Promise<boolean> {
   if (restarts !== known) return false;
@@ -96,7 +96,7 @@ function bundleError({ errors }: BuildFailure): PluginError {
 
 /** `index.ts:3:14: Expected ";" but found "x"`: lines and columns from 1. */
 function textOf({ text, location, notes, pluginName }: Message): string {
-  // Of our own errors the notes tell nothing but that they are ours.
+  // The notes of our own errors say only that they come from our plugin.
   const hint =
     pluginName !== ''
       ? ''

@@ -9,7 +9,7 @@ import { runEsbuild } from './run-esbuild.ts';
 
 let root: string;
 let stopped: number[] = [];
-/** Of the test runner, which transforms its sources with esbuild too. */
+/** Processes of the test runner, which also transforms its sources with esbuild. */
 let others: number[] = [];
 beforeAll(async () => {
   others = await pids();
@@ -27,7 +27,7 @@ async function bundle(timeoutMs?: number): Promise<string> {
   return outputFiles[0]!.text;
 }
 
-/** Of esbuild, that this process began for what is tested. */
+/** esbuild's processes that this process started for the test. */
 async function pids(): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=,stat=,args=', '--ppid', String(process.pid)]);
   const lines = stdout

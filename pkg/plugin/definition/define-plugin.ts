@@ -2,7 +2,7 @@ import type { ControllerDefinition } from '#pkg/runtime/index';
 import type { DefinedModel } from '../model/define-model.ts';
 import type { EndpointDefinition } from './endpoint-definition.ts';
 
-/** What the module of a plugin exports as its default; presets lie beside it as files. */
+/** The default export of a plugin's module; presets are files next to it. */
 export interface PluginDefinition {
   readonly models: readonly DefinedModel[];
   readonly controllers: readonly ControllerDefinition[];
@@ -10,8 +10,8 @@ export interface PluginDefinition {
 }
 
 /**
- * Declares a plugin as a value: it can be looked at before it runs, and tested without a host. @throws TypeError for
- * two of one name
+ * Declares a plugin as a value: it can be inspected before it runs, and tested without a host. @throws TypeError for a
+ * duplicate name
  */
 export function definePlugin({
   models = [],

@@ -9,27 +9,27 @@ export interface EndpointRequest<Params, Query, Body> {
   params: Params;
   query: Query;
   body: Body;
-  /** Who asks; anonymous at a public endpoint. */
+  /** The caller; anonymous at a public endpoint. */
   user: UserInfo;
-  /** On every log line about it, and in the answer's X-Request-Id. */
+  /** Appears in every log line of this request, and in the response header X-Request-Id. */
   requestId: string;
 }
 
 export interface EndpointContext {
-  /** The API, with the plugin's permissions, not the caller's. */
+  /** A client with the plugin's permissions, not the caller's. */
   client: Client;
   log: Log;
-  /** Fires when the caller is gone or the time is up. */
+  /** Fires when the caller has disconnected or the request has timed out. */
   signal: AbortSignal;
 }
 
-/** An answer that is more than a value: `new EndpointAnswer({ status: 201, body: post })`. */
+/** A response with a status or headers: `new EndpointAnswer({ status: 201, body: post })`. */
 export class EndpointAnswer {
   /** Default 200, or 204 without a body. */
   readonly status: number;
   /** No connection headers, no cookies, no Content-Length. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Goes as JSON, unless a text comes with a Content-Type of its own. */
+  /** Sent as JSON, unless it is a text with a Content-Type. */
   readonly body: JsonValue | undefined;
 
   constructor({ status, headers = {}, body }: { status?: number; headers?: Record<string, string>; body?: unknown }) {
@@ -40,7 +40,8 @@ export class EndpointAnswer {
 }
 
 /**
- * A value is a 200 with it as JSON, none a 204; a StatusError is what it says, any other throw a 500 that says nothing.
+ * A returned value becomes a 200 with it as JSON, and `undefined` a 204. A thrown StatusError is sent as it is; any
+ * other error becomes a 500 without details.
  */
 export type EndpointHandler<Params, Query, Body> = (
   request: EndpointRequest<Params, Query, Body>,
@@ -58,22 +59,22 @@ export interface EndpointOptions<Params extends TObject, Query extends TObject, 
   group: string;
   version: string;
   method: PluginEndpoint['method'];
-  /** `/posts/{name}/publication`; each parameter is one whole segment. */
+  /** `/posts/{name}/publication`; each parameter is a whole segment. */
   path: string;
-  /** Unique within the plugin. Default: made of method and path. */
+  /** Unique within the plugin. Default: derived from method and path. */
   operationId?: string;
   summary?: string;
   description?: string;
   /**
-   * The schema of each parameter in the path; strings without one. Values are converted to the types that the schemas
-   * name.
+   * A schema for each parameter in the path; a parameter without one is a string. Values are converted to the types of
+   * their schemas.
    */
   params?: Params;
-  /** Parameters beyond these are ignored, as everywhere in the API. */
+  /** Other query parameters are ignored, as everywhere in the API. */
   query?: Query;
-  /** Absent: a body is not read. */
+  /** If absent, the body is not read. */
   body?: Body;
-  /** For the reference; answers are not checked. */
+  /** For the API reference only; responses are not validated. */
   response?: TSchema;
   handler: EndpointHandler<
     StaticOr<Params, Record<string, string>>,
@@ -82,12 +83,12 @@ export interface EndpointOptions<Params extends TObject, Query extends TObject, 
   >;
 }
 
-/** An endpoint of whatever types, as a plugin lists it. */
+/** An endpoint of any types, as a plugin lists it. */
 export interface EndpointDefinition extends Omit<EndpointOptions<TObject, TObject, TSchema>, 'handler'> {
   handler: EndpointHandler<never, never, never>;
 }
 
-/** Declares an endpoint whose handler is typed by its schemas. It is served while its plugin is started. */
+/** Declares an endpoint whose handler is typed by its schemas. It is served while its plugin runs. */
 export function defineEndpoint<
   Params extends TObject = never,
   Query extends TObject = never,

@@ -1,21 +1,21 @@
 import type { EndpointCall, EndpointResult } from './endpoint-call.ts';
 
 /**
- * For the answer of an operation that has given none yet: so many at once leave a server room, and few clients have to
+ * Assumed for an operation that has not answered yet: it bounds the memory of concurrent calls, and few clients have to
  * wait. Bytes.
  */
 const unknownBytes = 2 * 1024 * 1024;
-/** Its text, and the bytes of it. */
+/** The text and its bytes. */
 const copies = 2;
 
 /**
- * How large the answers of each operation are, by the last one: a call begins when there is room for its answer, which
- * nothing can hold back once it is given.
+ * The size of the last answer of each operation. A call starts only if there is memory for its answer, because an
+ * answer cannot be refused once the handler has returned it.
  */
 export class AnswerSizes {
   readonly #sizes = new Map<string, number>();
 
-  /** What a call takes of memory: its body, in the form in which it is passed on too, and its answer. */
+  /** The memory that a call takes: its body, which exists twice while it is forwarded, and its answer. Bytes. */
   expected(call: EndpointCall): number {
     return copies * ((call.body?.length ?? 0) + (this.#sizes.get(keyOf(call)) ?? unknownBytes));
   }
@@ -26,7 +26,7 @@ export class AnswerSizes {
   }
 }
 
-/** Of what is mounted, so there are no more of them than plugins declare. */
+/** Keys are mounted operations only, so their number is bounded. */
 function keyOf({ plugin, operationId }: EndpointCall): string {
   return `${plugin}/${operationId}`;
 }

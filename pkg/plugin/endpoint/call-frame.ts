@@ -2,14 +2,14 @@ import { isJsonObject, type JsonObject } from '#pkg/apimachinery/index';
 
 const lineFeed = 10;
 
-/** What goes between API server and host, either way: one line of JSON, and after it bytes of any kind. */
+/** One message between API server and host, in either direction: a line of JSON, then any bytes. */
 export interface CallFrame {
   head: JsonObject;
-  /** Empty where there are none. */
+  /** Empty if there are none. */
   rest: Buffer;
 }
 
-/** JSON has no line feeds of its own. */
+/** JSON contains no unescaped line feed. */
 export function formatFrame(head: object, rest: Uint8Array | string = ''): Buffer {
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), typeof rest === 'string' ? Buffer.from(rest) : rest]);
 }

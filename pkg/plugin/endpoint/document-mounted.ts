@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '
 import type { EndpointAudience, PluginEndpoint } from '#pkg/apis/index';
 import type { PathEndpoints, EndpointTable, MountedEndpoint } from './endpoint-tree.ts';
 
-/** What is mounted for one audience, as OpenAPI 3.1; the shape that the reference of the API server takes. */
+/** The mounted endpoints of one audience as OpenAPI 3.1, in the shape that the API server's reference takes. */
 export interface MountedDocument {
   readonly audience: EndpointAudience;
   readonly paths: Readonly<Record<string, JsonObject>>;
 }
 
-/** The endpoints of a table as path items, by their audiences; of places that are not `isShown` none. */
+/** The endpoints of a table as path items, by audience; prefixes that are not `isShown` are omitted. */
 export function documentMounted(
   table: EndpointTable,
   isShown: (place: PathEndpoints) => boolean = () => true,
@@ -36,7 +36,7 @@ function operation(place: PathEndpoints, { plugin, endpoint }: MountedEndpoint):
   const { audience, group, version, operationId, summary, description, body } = endpoint;
   const parameters = [...pathParameters(place, endpoint), ...queryParameters(endpoint)];
   return {
-    // Of models' operations none has a dot, and of plugins none has one in its name.
+    // Unique: operation IDs of models have no dot, and plugin names have none either.
     operationId: `${plugin}.${operationId}`,
     ...(summary === undefined ? {} : { summary }),
     ...(description === undefined ? {} : { description }),
@@ -102,7 +102,7 @@ function failures({ audience, params, query, body }: PluginEndpoint): JsonObject
 }
 
 const deepest = 100;
-/** What they name is found from the root of the document, where it would be something else or nothing. */
+/** Keywords that refer to or from the root of a document: inside another document they would find something else. */
 const placeBound: ReadonlySet<string> = new Set([
   '$ref',
   '$id',
@@ -114,7 +114,7 @@ const placeBound: ReadonlySet<string> = new Set([
   '$recursiveAnchor',
 ]);
 
-/** A schema as a part of the document; any value, where it refers to parts of itself. */
+/** A schema as a part of the document; if it refers to parts of itself, a schema that allows any value. */
 function embedded(schema: unknown): JsonObject {
   return isJsonObject(schema) && !isPlaceBound(schema, 0) ? schema : {};
 }

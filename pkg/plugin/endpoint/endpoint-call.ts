@@ -1,15 +1,14 @@
 import type { UserInfo } from '#pkg/identity/index';
 
 /**
- * A request to an endpoint of a plugin, as an API server hands it to the host: who asks is known, and what came is
- * bounded, nothing else was checked.
+ * A request to a plugin's endpoint as an API server passes it to the host: the caller is authenticated and the size is
+ * limited; nothing else was checked.
  */
 export interface EndpointCall {
   plugin: string;
   operationId: string;
   /**
-   * What the API server took it for, and so whom it let through: `PUT
-   * /apis/console.api.blog.example.com/v1/posts/{name}/publication`.
+   * The endpoint that the API server authorized: `PUT /apis/console.api.blog.example.com/v1/posts/{name}/publication`.
    */
   endpoint: string;
   /** Segments of the path, decoded. */
@@ -17,13 +16,13 @@ export interface EndpointCall {
   /** Raw, without the question mark. */
   query: string;
   contentType?: string;
-  /** Absent where the request has none. */
+  /** Absent if the request has none. */
   body?: Uint8Array;
   user: UserInfo;
   requestId: string;
 }
 
-/** What the handler answered. A failure that is a Status is thrown instead, as StatusError. */
+/** The handler's response. A failure that is a Status is thrown as StatusError instead. */
 export interface EndpointResult {
   status: number;
   headers: Record<string, string>;
@@ -33,7 +32,8 @@ export interface EndpointResult {
 /** Runs the endpoints of the plugins in this process. */
 export interface EndpointHost {
   /**
-   * @throws StatusError: the handler's own, what the endpoint's schemas refuse, 503 where the plugin does not run here
+   * @throws StatusError: the handler's own, validation errors of the endpoint's schemas, 503 if the plugin does not run
+   * here
    */
   call(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult>;
 }

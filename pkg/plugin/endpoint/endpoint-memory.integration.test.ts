@@ -33,7 +33,7 @@ test('a call begins when there is room for its answer: as large as the last one 
     const held = { owner: 'user:other', bytes: 0 };
     budget.moved.add(held, 7 * megabyte);
     test1.host.calls = [];
-    // It has answered before: a few bytes.
+    // Its last answer was a few bytes.
     expect(await status()).toBe(200);
     test1.host.handlers.set('blog.listPosts', () =>
       Promise.resolve({ status: 200, headers: {}, body: JSON.stringify('x'.repeat(megabyte)) }),

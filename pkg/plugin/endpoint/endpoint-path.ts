@@ -1,7 +1,7 @@
 import { isPrototypeKey } from '#pkg/apimachinery/index';
 import type { EndpointAudience, PluginEndpoint } from '#pkg/apis/index';
 
-/** One segment of a path: itself, or whatever stands there under a name. */
+/** One segment of a path: a literal or a named parameter. */
 export type EndpointPathSegment = { literal: string } | { parameter: string };
 
 const maxLength = 1024;
@@ -15,7 +15,7 @@ const groupPrefixes: Readonly<Record<EndpointAudience, string>> = {
   public: 'api.',
 };
 
-/** `/apis/api.blog.example.com/v1`: what all endpoints of one audience, group and version lie below. */
+/** `/apis/api.blog.example.com/v1`: the path prefix of all endpoints of one audience, group and version. */
 export function endpointPrefix({
   audience,
   group,
@@ -24,14 +24,14 @@ export function endpointPrefix({
   return `/apis/${groupPrefixes[audience]}${group}/${version}`;
 }
 
-/** `PUT /apis/console.api.blog.example.com/v1/posts/{name}/publication`: what an endpoint is to its callers. */
+/** `PUT /apis/console.api.blog.example.com/v1/posts/{name}/publication`: how callers name an endpoint. */
 export function endpointRoute(
   endpoint: Pick<PluginEndpoint, 'audience' | 'group' | 'version' | 'method' | 'path'>,
 ): string {
   return `${endpoint.method} ${endpointPrefix(endpoint)}${endpoint.path}`;
 }
 
-/** The segments of a template such as `/posts/{name}/publication`; the rule that it breaks where it is none. */
+/** The segments of a template such as `/posts/{name}/publication`; if it is invalid, the rule that it breaks. */
 export function parseEndpointPath(path: string): EndpointPathSegment[] | string {
   if (path.length > maxLength) return `must be at most ${maxLength} characters`;
   if (!path.startsWith('/') || path.length === 1) return 'must begin with a slash and have a segment';

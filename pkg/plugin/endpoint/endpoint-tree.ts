@@ -1,7 +1,7 @@
 import type { PluginEndpoint } from '#pkg/apis/index';
 import { endpointPrefix, parseEndpointPath, type EndpointPathSegment } from './endpoint-path.ts';
 
-/** An endpoint, and whose it is. */
+/** An endpoint and its plugin. */
 export interface MountedEndpoint {
   plugin: string;
   endpoint: PluginEndpoint;
@@ -9,7 +9,7 @@ export interface MountedEndpoint {
 
 /** All endpoints of one path. */
 export interface PathEndpoints {
-  /** As a template, from `/apis` on. */
+  /** The path template, from `/apis` on. */
   path: string;
   segments: readonly EndpointPathSegment[];
   byMethod: Map<string, MountedEndpoint>;
@@ -28,8 +28,8 @@ interface Node {
 }
 
 /**
- * The endpoints below one prefix, by their paths. A path belongs to one template, whatever the method: of several that
- * match, to the one that has a literal where the other has a parameter, in the first segment in which they differ.
+ * The endpoints below one prefix, by their paths. A path belongs to one template, whatever the method. If several
+ * templates match, the first segment in which they differ decides: a literal wins over a parameter.
  */
 export class EndpointTree {
   readonly #prefix: string;
@@ -46,9 +46,8 @@ export class EndpointTree {
   }
 
   /**
-   * Answers who is there already, and then adds nothing: an endpoint of the same method and path, or of a path that
-   * matches the same but has other names for its parameters, of which no reader of the reference could tell which is
-   * meant.
+   * Returns the conflicting endpoint and adds nothing if there is one: an endpoint of the same method and path, or of a
+   * path that differs only in its parameter names, which readers of the reference could not tell apart.
    */
   add(mounted: MountedEndpoint): MountedEndpoint | undefined {
     const { path, method } = mounted.endpoint;
@@ -67,7 +66,7 @@ export class EndpointTree {
     return holder;
   }
 
-  /** `path` is decoded, and begins with the prefix. */
+  /** `path` is decoded, and starts with the prefix. */
   find(path: string): EndpointMatch | undefined {
     if (path.charCodeAt(this.#prefix.length) !== 47) return undefined;
     const segments = path.slice(this.#prefix.length + 1).split('/', this.#depth + 1);
@@ -109,11 +108,11 @@ function newNode(): Node {
   return { literals: new Map(), parameter: undefined, place: undefined };
 }
 
-/** Visits a node at most once, as only one way leads to it. */
+/** Visits a node at most once, because only one path leads to it. */
 function descend(node: Node, segments: readonly string[], at: number): PathEndpoints | undefined {
   const segment = segments[at];
   if (segment === undefined) return node.place;
-  // A path that ends in a slash is nobody's.
+  // No endpoint has a path that ends with a slash.
   if (segment === '') return undefined;
   const literal = node.literals.get(segment);
   const found = literal === undefined ? undefined : descend(literal, segments, at + 1);

@@ -7,7 +7,8 @@ const methods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DE
 const operationForm = /^[A-Za-z_][A-Za-z0-9_-]{0,126}$/;
 
 /**
- * The rule that an endpoint breaks by itself, as a sentence that names the field; undefined where it can be mounted.
+ * The rule that an endpoint breaks regardless of other endpoints, as a sentence that names the field; undefined if it
+ * is valid.
  */
 export function endpointViolation(endpoint: PluginEndpoint): string | undefined {
   const { audience, group, version, method, path, operationId } = endpoint;

@@ -3,7 +3,7 @@ import { endpointRoute } from './endpoint-path.ts';
 import { EndpointTable } from './endpoint-tree.ts';
 import { endpointViolation } from './endpoint-violation.ts';
 
-/** What one plugin mounts, or wants to. */
+/** The endpoints that one plugin mounts or wants to mount. */
 export interface EndpointsOfPlugin {
   plugin: string;
   endpoints: readonly PluginEndpoint[];
@@ -12,16 +12,15 @@ export interface EndpointsOfPlugin {
 /** Why an endpoint cannot be mounted. */
 export interface EndpointConflict {
   endpoint: PluginEndpoint;
-  /** The plugin that has the path already; absent where the endpoint is wrong by itself. */
+  /** The plugin that already has the path; absent if the endpoint itself is invalid. */
   holder?: string;
-  /** For people: names the endpoint, and the plugin. */
+  /** Human-readable: names the endpoint and the plugin. */
   message: string;
 }
 
 /**
- * What keeps endpoints from being mounted beside those of others: paths that others have, or the plugin itself twice,
- * and what no endpoint may be. Whoever is mounted stays: a start with conflicts is to fail. Endpoints of others that
- * are wrong themselves are passed over.
+ * Conflicts that prevent mounting: paths of other plugins, duplicate paths of the plugin itself, and invalid endpoints.
+ * Mounted endpoints stay: a start with conflicts must fail. Invalid endpoints of other plugins are ignored.
  */
 export function findEndpointConflicts(
   { plugin, endpoints }: EndpointsOfPlugin,

@@ -20,18 +20,21 @@ export interface HostEndpointsOptions {
   verifier: CallVerifier;
 }
 
-/** Where API servers find the host: `/plugin-endpoints/<plugin>/<operation>`. */
+/** The host's path prefix: `/plugin-endpoints/<plugin>/<operation>`. */
 export const hostPrefix = '/plugin-endpoints';
-/** Of an answer that is the endpoint's own, or the host's word about it; any other came from something between. */
+/**
+ * The content type of a response from the endpoint or the host; a response with another type comes from a proxy
+ * between.
+ */
 export const resultType = 'application/vnd.svc.endpoint-result';
 
-/** An API server's own limit of bodies is at most 64 MiB. */
+/** An API server limits bodies to 64 MiB or less. */
 const maxCallBytes = 65 * 1024 * 1024;
 const pathForm = /^\/plugin-endpoints\/([a-z0-9-]{1,253})\/([A-Za-z0-9_-]{1,127})$/;
 
 /**
- * The way for API servers in other processes to the plugins of this one: what they have not signed is 401, and no body
- * of it is read.
+ * Serves calls from API servers in other processes to the plugins of this one. A call without a valid signature gets
+ * 401, and its body is not read.
  */
 export function hostEndpoints({ host, verifier }: HostEndpointsOptions): EndpointGroup {
   const router = Router();
@@ -49,7 +52,7 @@ async function serve(context: RequestContext, host: EndpointHost, verifier: Call
     log,
   );
   response.removeHeader('WWW-Authenticate');
-  // All calls of an API server come from one address; what they take of memory is their users'.
+  // All calls of an API server come from one address; their memory counts against their users.
   if (claims.user !== undefined) context.user = { name: claims.user, uid: '', groups: [] };
   const bytes = await readBody(context, { limit: maxCallBytes });
   verifier.verifyBody(claims, bytes, log);
@@ -58,7 +61,7 @@ async function serve(context: RequestContext, host: EndpointHost, verifier: Call
   await send(context, 200, resultType, await frameOf(untilAborted(host.call(call, signal), signal), context));
 }
 
-/** Failures travel as answers: those of the way there look different. */
+/** The host answers failures as frames, so that they differ from failures of the connection. */
 async function frameOf(work: ReturnType<EndpointHost['call']>, { log }: RequestContext): Promise<Buffer> {
   try {
     const { status, headers, body } = await work;
@@ -111,7 +114,7 @@ function readUser(value: JsonValue | undefined): UserInfo | undefined {
     if (!isJsonObject(extra) || !Object.values(extra).every(isTexts)) return undefined;
     user.extra = extra as Record<string, string[]>;
   }
-  // What cannot be read as a restriction must not be taken for none.
+  // An unreadable restriction must not count as no restriction.
   if (restriction !== undefined) {
     if (!isJsonObject(restriction) || !isTexts(restriction['roles'])) return undefined;
     user.restriction = { roles: restriction['roles'] };

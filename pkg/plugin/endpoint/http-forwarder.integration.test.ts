@@ -11,7 +11,7 @@ const result = { 'content-type': 'application/vnd.svc.endpoint-result' };
 const ok = { status: 200, headers: {}, body: '[]' };
 
 let test1: TestEndpointEnv;
-/** Stands where the host ought to be. */
+/** Listens at the host's address instead of the host. */
 let impostor: Server;
 let respond: (response: ServerResponse, request: IncomingMessage) => void;
 let seen: { url: string | undefined; signature: string; body: Buffer }[] = [];
@@ -121,7 +121,7 @@ describe('a kept connection', () => {
     const sockets = new Set<unknown>();
     respond = (response, request) => {
       sockets.add(request.socket);
-      // Closes right behind its answer, which does not say so.
+      // Closes the connection after its response without announcing it.
       if (seen.length === 3) response.once('finish', () => setImmediate(() => request.socket.destroy()));
       response.writeHead(200, result).end('{"status":200,"headers":{},"hasBody":true}\n[]');
     };
@@ -156,7 +156,7 @@ describe('what is captured', () => {
     expect(
       (await replay(find, { ...first, body: Buffer.from(body.toString().replace('admin', 'other')) })).status,
     ).toBe(401);
-    // That attempt has used it up.
+    // The previous attempt used up the nonce.
     expect((await replay(find, first)).status).toBe(401);
     expect(test1.host.calls).toEqual([]);
     const second = signed();

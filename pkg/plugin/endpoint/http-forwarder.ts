@@ -14,22 +14,19 @@ import type { CallSigner } from './signature/server-identity.ts';
 export interface HttpForwarderOptions {
   signer: CallSigner;
   log: Log;
-  /**
-   * For a connection to be made. Milliseconds, default 3000; the answer itself has the time that the caller's signal
-   * gives it.
-   */
+  /** Connect timeout. Milliseconds, default 3000; the caller's signal limits the response. */
   connectMs?: number;
 }
 
-/** Shorter than servers keep theirs. */
+/** Shorter than the keep-alive timeout of servers. */
 const idleMs = 30_000;
 const maxConnections = 256;
-/** Headers, and the line before a text. */
+/** Limit of headers, and of the JSON line before a text. */
 const maxHeadBytes = 256 * 1024;
 
 /**
- * Forwards calls over HTTP, signed, on connections that are kept. It follows no redirect, and takes nothing for an
- * answer but what a host gives: whatever else comes back, or does not, is a 503 that says nothing of it.
+ * Forwards signed calls over HTTP on keep-alive connections. It follows no redirect. Any response that does not come
+ * from a host, and any failure, becomes a 503 without details.
  */
 export class HttpForwarder implements Forwarder {
   readonly #signer: CallSigner;
@@ -61,7 +58,8 @@ export class HttpForwarder implements Forwarder {
     let answer: Answer;
     try {
       answer = await this.#exchange(outgoing, signal).catch((error: unknown) => {
-        // The host closed a kept connection. If it has seen the request, it refuses the same signature.
+        // The host closed a keep-alive connection. If the host has already seen the request, it refuses the same
+        // signature.
         if (error instanceof ExchangeError && error.isStale) return this.#exchange(outgoing, signal);
         throw error;
       });
@@ -73,7 +71,7 @@ export class HttpForwarder implements Forwarder {
     return this.#read(answer, call, base);
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): void {
     for (const agent of Object.values(this.#agents)) agent.destroy();
   }
@@ -112,7 +110,7 @@ export class HttpForwarder implements Forwarder {
 
   #read({ status, type, bytes }: Answer, call: EndpointCall, base: URL): EndpointResult {
     const facts = { url: base.origin, status };
-    // A clock that is wrong, or a lease that is not there yet, at whichever side.
+    // One of the two clocks is wrong, or the lease does not exist yet.
     if (status === 401)
       throw this.#unreachable(call, facts, 'the host refused the signature of this server; its log says why');
     const frame = status === 200 && type === resultType ? parseFrame(bytes) : undefined;
@@ -150,7 +148,7 @@ interface Answer {
 class AnswerTooLargeError extends Error {}
 
 class ExchangeError extends Error {
-  /** The other side closed a kept connection before a word of an answer. */
+  /** The peer closed a keep-alive connection before it sent any part of the response. */
   readonly isStale: boolean;
 
   constructor(cause: Error, isStale: boolean) {
@@ -171,13 +169,13 @@ function parseBase(url: string): URL | undefined {
   return isPlain ? base : undefined;
 }
 
-/** The system's own time-out is minutes. */
+/** The operating system's own timeout is minutes. */
 function limitConnecting(request: ClientRequest, connectMs: number): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return;
     const giveUp = (): void =>
       void (socket.connecting && request.destroy(new Error(`no connection within ${connectMs} ms`)));
-    // Where this process itself stood still, the connection may have been made meanwhile: that is heard after timers.
+    // If this process itself was paused, the connection may exist already; Node reports that after timers.
     const timer = setTimeout(() => setImmediate(giveUp), connectMs);
     const stop = (): void => clearTimeout(timer);
     socket.once('connect', stop);

@@ -1,7 +1,6 @@
 /**
- * The endpoints of plugins over HTTP: mounted by every API server as the status of their plugins says, run by the one
- * process that hosts them, and signed on the way from the one to the other. Apart from the rest of the wing, as it
- * needs a web server.
+ * The endpoints of plugins over HTTP. Every API server mounts them as the plugins' status says, one process runs them,
+ * and requests between the two are signed. Kept apart from the rest of the package, because it needs a web server.
  */
 export type * from './endpoint-call.ts';
 export { findEndpointConflicts, type EndpointConflict, type EndpointsOfPlugin } from './find-endpoint-conflicts.ts';

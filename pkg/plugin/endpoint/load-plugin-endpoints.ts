@@ -1,6 +1,6 @@
 /**
- * What API servers and hosts mount of plugins' endpoints. Loaded when it is asked for: it needs a web server, which a
- * plugin's worker is to do without.
+ * Loads the endpoints of plugins for API servers and hosts. A dynamic import, because it needs a web server, which a
+ * plugin's worker must not load.
  */
 export function loadPluginEndpoints(): Promise<typeof import('./index.ts')> {
   return import('./index.ts');

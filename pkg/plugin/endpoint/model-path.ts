@@ -1,13 +1,13 @@
 /** The models that this API server serves, as its registry knows them. */
 export interface ServedModels {
   find(group: string, version: string, resource: string): object | undefined;
-  /** Grows with every change of what is served. */
+  /** Increases with every change of the served models. */
   readonly generation: number;
 }
 
 /**
- * Does a decoded path below `/apis/<group>/<version>` lead to a model: to its objects, or those of one namespace? A
- * template counts as the path that it looks like.
+ * Whether a decoded path below `/apis/<group>/<version>` is the path of a model's objects, cluster-wide or in one
+ * namespace. A template is treated as a literal path.
  */
 export function isModelPath(models: ServedModels, path: string): boolean {
   const [, , group = '', version = '', resource = '', , namespaced = ''] = path.split('/', 7);

@@ -65,7 +65,7 @@ test('each document shows the endpoints of its audience while they are mounted, 
     expect(Object.keys(await pathsOf(name)).filter((path) => path.includes('blog'))).toEqual([]);
 });
 
-/** What OpenAPI demands, as far as endpoints can break it. */
+/** Violations of OpenAPI that endpoints could cause. */
 function faults(whole: JsonObject): string[] {
   const found: string[] = [];
   const ids = new Set<JsonValue | undefined>();
@@ -134,7 +134,7 @@ function resolved(whole: JsonObject, reference: string): JsonValue | undefined {
       await list.locator('.opblock-summary-control').click();
       await list.getByText('tag', { exact: true }).first().waitFor();
       expect(await page.evaluate(() => (globalThis as { broken?: number }).broken)).toBeUndefined();
-      // The page keeps a tag open that both documents have.
+      // The page keeps a tag expanded that both documents have.
       await tag.locator('.opblock-tag').click();
       await list.waitFor({ state: 'hidden' });
       await page.getByLabel('Personal token').fill(test1.env.token);

@@ -366,7 +366,7 @@ describe('the path of a model', () => {
     expect(test1.host.calls).toEqual([]);
     expect(await documented()).toEqual(['shadow.one', 'shadow.three']);
     expect(await statuses(free)).toEqual([200, 200]);
-    // Another group, though a plugin's endpoints of this one are below it.
+    // Another group, although the plugin's endpoints of this group are below it.
     expect(
       (await ask('/apis/console.api.shadow.example.com/v1/things', { method: 'POST', asAdmin: true, body: {} })).status,
     ).toBe(200);
@@ -476,7 +476,7 @@ async function define(group: string, kind: string, scope: 'Cluster' | 'Namespace
   });
 }
 
-/** By a path that no client has tidied up. */
+/** Sends a path that no client has normalized. */
 function raw(path: string, method: string, headers: Record<string, string>): Promise<number> {
   const { hostname, port } = new URL(test1.env.url);
   return new Promise((resolve, reject) => {

@@ -24,33 +24,33 @@ import { sendResult } from './send-result.ts';
 export interface PluginEndpointsOptions {
   client: Reader & Watcher;
   log: Log;
-  /** Their paths are theirs, whether they or the endpoints were there first. */
+  /** Paths of models take precedence over endpoints, whichever came first. */
   models: ServedModels;
-  /** The host in this process, where that is the one which runs the plugin. */
+  /** The host in this process, if it runs the plugin. */
   local?: (plugin: string) => EndpointHost | undefined;
-  /** To the host in another process. */
+  /** Forwards to the host in another process. */
   forward: Forwarder;
   body?: ReadBodyOptions;
 }
 
 /**
- * The endpoints of all started plugins, as this API server serves them: it follows the Plugin objects, so they come and
- * go with what their status says. What no endpoint owns is not touched, whatever its prefix; the path of a model is
- * never one's. Of two plugins that claim a path the first by name has it; whoever starts plugins does not let it come
- * to that (`findEndpointConflicts`).
+ * The endpoints of all started plugins, as this API server serves them: it watches the Plugin objects and mounts what
+ * their status says. Paths without an endpoint pass through, whatever their prefix; the path of a model is never an
+ * endpoint's. If two plugins claim a path, the first by name has it; plugin starts prevent that
+ * (`findEndpointConflicts`).
  */
 export class PluginEndpoints {
   readonly #options: PluginEndpointsOptions;
   readonly #informer: Informer<Plugin>;
   readonly #sizes = new AnswerSizes();
-  /** What is mounted of each plugin, as text: most changes of a status leave it alone. */
+  /** The mounted endpoints of each plugin, as text: most status changes do not affect them. */
   readonly #mounted = new Map<string, string>();
   #groups = new Map<string, EndpointGroup>();
   #table: EndpointTable | undefined;
   #documents: { generation: number; made: readonly MountedDocument[] } | undefined;
   #generation = 0;
 
-  /** Read anew for each request. */
+  /** Evaluated for each request. */
   readonly groups: Iterable<EndpointGroup> = {
     [Symbol.iterator]: () => {
       this.#current();
@@ -66,12 +66,12 @@ export class PluginEndpoints {
     );
   }
 
-  /** Grows with every change of what is mounted, or of the models. */
+  /** Increases with every change of the mounted endpoints or of the models. */
   get generation(): number {
     return this.#generation + this.#options.models.generation;
   }
 
-  /** What is mounted, for the reference of the API. */
+  /** The mounted endpoints, for the API reference. */
   documents(): Iterable<MountedDocument> {
     const { generation } = this;
     if (this.#documents?.generation !== generation)
@@ -82,7 +82,7 @@ export class PluginEndpoints {
     return this.#documents.made;
   }
 
-  /** Does it know of all plugins there are? Until then their paths are unknown. */
+  /** Whether all existing plugins are known. Until then their paths are unknown. */
   get isSynced(): boolean {
     return this.#informer.isSynced;
   }
@@ -91,12 +91,12 @@ export class PluginEndpoints {
     this.#informer.start();
   }
 
-  /** Resolves true once `isSynced`; false if it stops, or `signal` fires, before. */
+  /** Resolves true once `isSynced`; false if it stops or `signal` fires before. */
   waitForSync(signal: AbortSignal): Promise<boolean> {
     return this.#informer.waitForSync(signal);
   }
 
-  /** To be called before the client is closed. */
+  /** Call it before the client is closed. */
   stop(): Promise<void> {
     return this.#informer.stop();
   }
@@ -153,7 +153,7 @@ export class PluginEndpoints {
   }
 
   async #serve(context: RequestContext, mounted: MountedEndpoint, params: Record<string, string>): Promise<void> {
-    // It would have no time-out, and count as what it is not.
+    // A watch would have no timeout, and would be counted as a watch.
     if (context.info.verb === 'watch') throw newBadRequest("watch is not supported here: this endpoint is a plugin's");
     const status = this.#informer.indexer.get({ namespace: '', name: mounted.plugin })?.status;
     if (status?.phase !== 'Started' && status?.phase !== 'Stopping') throw newEndpointUnavailable();
@@ -181,7 +181,7 @@ export class PluginEndpoints {
   }
 }
 
-/** A plugin that failed keeps its paths: they answer that they will be back. */
+/** A failed plugin keeps its paths: they answer 503 with Retry-After. */
 function mountedOf({ status }: Plugin): readonly PluginEndpoint[] {
   return status?.phase === 'Disabled' ? [] : (status?.endpoints ?? []);
 }

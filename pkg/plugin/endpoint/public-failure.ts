@@ -6,14 +6,14 @@ import {
   type StatusError,
 } from '#pkg/apimachinery/index';
 
-/** A plugin that is starting, or was stopped by its own fault, may be back any moment. */
+/** A plugin that is starting or has crashed may be available again soon. */
 export function newEndpointUnavailable(cause?: unknown, retryAfterSeconds = 2): StatusError {
   return withCause(newServiceUnavailable('this endpoint is not available now', retryAfterSeconds), cause);
 }
 
 /**
- * What the caller of an endpoint is told of a failure: a refusal as it is, of a failure behind it only its kind. A
- * handler that lets one through may not know what it says: addresses of other servers, for one. The log has it all.
+ * What the caller of an endpoint gets for a failure: a refusal unchanged, any other failure only by its kind, because
+ * its message may contain internals such as addresses of other servers. The log has the details.
  */
 export function publicFailure(error: unknown): StatusError {
   if (!isStatusError(error)) return newInternalError(error);

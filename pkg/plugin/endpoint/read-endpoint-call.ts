@@ -5,12 +5,12 @@ import type { EndpointCall } from './endpoint-call.ts';
 import { endpointRoute } from './endpoint-path.ts';
 import type { MountedEndpoint } from './endpoint-tree.ts';
 
-/** The conditions and promises of the API that a handler, which sees no headers, would not keep. */
+/** Headers with conditions and guarantees of the API that a handler cannot honor, because it does not see headers. */
 const promises = ['idempotency-key', 'if-match', 'if-none-match', 'if-unmodified-since', 'x-svc-fence'] as const;
 
 /**
- * A request as the call that the host gets. The body is read only where the endpoint takes one.
- * @throws StatusError 400 for what the endpoint would not keep to; those of `readBody`
+ * Converts a request to the call that the host gets. The body is read only if the endpoint takes one.
+ * @throws StatusError 400 for a guarantee that the endpoint does not give; those of `readBody`
  */
 export async function readEndpointCall(
   context: RequestContext,
@@ -37,7 +37,9 @@ export async function readEndpointCall(
   };
 }
 
-/** Whoever sends one of these relies on it: it would be carried out twice, or for real, or over somebody's change. */
+/**
+ * The sender relies on these headers: without them the call would run twice, or for real, or overwrite another change.
+ */
 function refusePromises({ request, query }: RequestContext, endpoint: PluginEndpoint): void {
   const header = promises.find((name) => request.headers[name] !== undefined);
   if (header !== undefined)

@@ -3,8 +3,8 @@ import { PluginError } from '../plugin-error.ts';
 import { findEndpointConflicts, type EndpointsOfPlugin } from './find-endpoint-conflicts.ts';
 
 /**
- * What a start asks before it mounts. `others` are all plugins, itself among them; those that are disabled hold
- * nothing. @throws PluginError `EndpointConflict`, which names all of them
+ * Checked before a start mounts endpoints. `others` are all plugins, including this one; disabled plugins hold no
+ * paths. @throws PluginError `EndpointConflict`, which names all conflicts
  */
 export function refuseEndpointConflicts(
   own: EndpointsOfPlugin,

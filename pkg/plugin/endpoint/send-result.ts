@@ -3,10 +3,10 @@ import { newInternalError } from '#pkg/apimachinery/index';
 import { beginAnswer, isAnswered, send, type RequestContext } from '#pkg/http/index';
 import type { EndpointResult } from './endpoint-call.ts';
 
-/** Of a text; larger ones are a fault of the plugin. */
+/** Limit of a body; a larger one is a fault of the plugin. */
 export const maxResultBytes = 8 * 1024 * 1024;
 
-/** What belongs to the connection, to the server or to who signs people in, and is no handler's to set. */
+/** Headers that a handler must not set: those of the connection, the server and authentication. */
 const refused: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -33,8 +33,8 @@ const refused: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Answers with what a handler gave: its headers but for those that are not its own, JSON unless it says what else.
- * @throws StatusError 500 for what no answer can be
+ * Sends the result of a handler: its headers without the refused ones, and its body as JSON by default.
+ * @throws StatusError 500 for an invalid result
  */
 export async function sendResult(context: RequestContext, { status, headers, body }: EndpointResult): Promise<void> {
   if (!Number.isInteger(status) || status < 200 || status > 599)
@@ -44,7 +44,7 @@ export async function sendResult(context: RequestContext, { status, headers, bod
   const own = ownHeaders(headers, context);
   const contentType = own['content-type'] ?? 'application/json';
   delete own['content-type'];
-  // Every 401 tells how to come back.
+  // Every 401 says how to authenticate.
   if (status === 401) own['www-authenticate'] ??= 'Bearer realm="svc"';
   if (body !== undefined && body !== '') return send(context, status, contentType, body, own);
   if (isAnswered(context.response)) return;

@@ -25,7 +25,7 @@ export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, er
 
 type TestHandler = (call: EndpointCall, signal: AbortSignal) => Promise<EndpointResult>;
 
-/** A host whose handlers are functions of the test; it remembers what it was asked. */
+/** A host whose handlers are functions of the test; it records the calls. */
 export class TestEndpointHost implements EndpointHost {
   readonly handlers = new Map<string, TestHandler>();
   calls: EndpointCall[] = [];
@@ -38,7 +38,7 @@ export class TestEndpointHost implements EndpointHost {
   }
 }
 
-/** One of the API servers, and what it needs to forward. */
+/** One of the API servers, and the dependencies of its forwarder. */
 export interface TestMount {
   identity: ServerIdentity;
   endpoints: PluginEndpoints;
@@ -47,15 +47,15 @@ export interface TestMount {
 export interface TestEndpointEnv {
   env: TestEnv;
   host: TestEndpointHost;
-  /** Of the process that hosts. */
+  /** URL of the process that hosts. */
   hostUrl: string;
   hostBudget: ByteBudget;
   mounts: TestMount[];
   client: Client;
-  /** Makes a plugin, or changes its status. */
+  /** Creates a plugin, or changes its status. */
   set(name: string, status: PluginStatus): Promise<void>;
   ask(path: string, request?: TestAsk): Promise<Response>;
-  /** The same, with the body as JSON. */
+  /** The same, with the response body as JSON. */
   asked(path: string, request?: TestAsk): Promise<{ status: number; body: unknown; headers: Headers }>;
   stop(): Promise<void>;
 }
@@ -64,16 +64,16 @@ export interface TestAsk {
   server?: number;
   method?: string;
   headers?: Record<string, string>;
-  /** What is no text goes as JSON. */
+  /** Sent as JSON unless it is a text. */
   body?: unknown;
   signal?: AbortSignal;
-  /** Default: nobody. */
+  /** Default: anonymous. */
   asAdmin?: boolean;
 }
 
 /**
- * API servers that mount endpoints, and over HTTP the process that hosts them; `isLocal`: the first server hosts them
- * itself.
+ * Starts API servers that mount endpoints, and a host that they reach over HTTP; with `isLocal` the first server hosts
+ * them itself.
  */
 export async function startTestEndpoints({
   replicas = 1,
@@ -171,7 +171,7 @@ async function setStatus(client: Client, name: string, status: PluginStatus): Pr
   await client.updateStatus(pluginType, { ...found, status });
 }
 
-/** Asks until it holds. */
+/** Polls until it holds. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
   await waitUntil(holds);
 }

@@ -9,11 +9,10 @@ export interface GenerateOptions {
 }
 
 /**
- * TypeScript for models that somebody else declared: for each group and served version one file, by its path
- * (`blog.example.com/v1.ts`). It holds the types of specs and statuses, a ResourceType and a client for each model, and
- * imports nothing but types. The same models give the same text, whatever their order; nothing that stands in a schema
- * can become code.
- * @throws TypeError for a group or version that cannot be the name of a file
+ * Generates TypeScript for existing models: a file for each group and served version, by its path
+ * (`blog.example.com/v1.ts`). It has the types of specs and statuses, a ResourceType and a client for each model, and
+ * only type imports. The output does not depend on the order of the models, and no text of a schema can become code.
+ * @throws TypeError for a group or version that cannot be a file name
  */
 export function generateTypes(
   models: readonly Model[],

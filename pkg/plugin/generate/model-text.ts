@@ -3,10 +3,10 @@ import { docComment, stringLiteral } from './source-text.ts';
 import type { TypeNames } from './type-names.ts';
 import { membersText, typeText } from './type-text.ts';
 
-/** The server's own, or written by themselves. */
+/** Fields of the platform, or generated separately. */
 const commonFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 
-/** The types of one version of a model, its ResourceType, and a client of its own. */
+/** The types of one version of a model, its ResourceType and its client. */
 export function modelText(model: Model, version: ModelVersion, names: TypeNames): string {
   const { spec, status } = partsOf(version.schema);
   return [
@@ -61,7 +61,7 @@ function resourceTypeText({ group, names, scope }: Model, version: ModelVersion,
   return `export const ${object}: svc.ResourceType<${object}> = {\n${fields.map((field) => `  ${field},\n`).join('')}};\n`;
 }
 
-/** Of a cluster-scoped model objects are known by their names alone. */
+/** Objects of a cluster-scoped model are identified by name alone. */
 function clientText({ scope }: Model, { subresources }: ModelVersion, { object, client }: TypeNames): string {
   const isNamespaced = scope === 'Namespaced';
   const key = isNamespaced ? 'key: svc.ObjectKey' : 'name: string';

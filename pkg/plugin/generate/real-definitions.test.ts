@@ -27,7 +27,7 @@ function modelsIn(folder: string): Model[] {
     .map((definition) => modelFromDefinition(defaultDefinition(definition)));
 }
 
-/** Uses what was written: the compiler must know its fields, and that there are no others. */
+/** Uses the generated types: the compiler must know exactly their fields. */
 const use = `
 import type { Client } from '@svc/sdk';
 import { Certificate, CertificateClient } from './cert-manager.io/v1.ts';

@@ -1,10 +1,10 @@
 /**
- * What reads as nothing or as something else: control and format characters, unpaired surrogates, separators of lines
+ * Characters that are invisible or ambiguous: control and format characters, unpaired surrogates, separators of lines
  * and paragraphs.
  */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** A string literal that holds exactly this text, and nothing that an editor would not show. */
+/** A string literal of exactly this text, with invisible characters escaped. */
 export function stringLiteral(text: string): string {
   const body = JSON.stringify(text).slice(1, -1);
   const shown = body.replaceAll(invisible, (character) =>
@@ -16,14 +16,14 @@ export function stringLiteral(text: string): string {
   return `'${shown.replaceAll(String.raw`\"`, '"').replaceAll("'", String.raw`\'`)}'`;
 }
 
-/** The name of a property, quoted where it must be. */
+/** A property name, quoted if necessary. */
 export function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : stringLiteral(name);
 }
 
 /**
- * A documentation comment with its line feed, or '' where there is nothing to say. No text ends it, or speaks to the
- * compiler.
+ * A documentation comment with its line feed; '' if all texts are empty. No text can end the comment or contain a
+ * compiler directive.
  */
 export function docComment(texts: readonly (string | undefined)[], indent = ''): string {
   const lines = texts.flatMap((text) => (text ?? '').split(/\r\n|[\n\r\u2028\u2029]/)).map(commentLine);

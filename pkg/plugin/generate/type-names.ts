@@ -1,4 +1,4 @@
-/** The names one model is written under. */
+/** The generated names of one model. */
 export interface TypeNames {
   object: string;
   spec: string;
@@ -6,7 +6,7 @@ export interface TypeNames {
   client: string;
 }
 
-/** What every file means by these names. */
+/** Names that every file imports or uses. */
 const reserved = [
   'Promise',
   'Object',
@@ -24,8 +24,7 @@ const reserved = [
 ];
 
 /**
- * Gives each kind names that are identifiers and nobody else's: `FooBar` for `foo-bar`, and `FooBar2` for the next that
- * would be called so.
+ * Gives each kind a unique identifier: `FooBar` for `foo-bar`, and `FooBar2` for the next kind with the same result.
  */
 export class NameGiver {
   readonly #taken = new Set(reserved);

@@ -1,13 +1,13 @@
 import { isJsonObject } from '#pkg/apimachinery/index';
 import { docComment, propertyName, stringLiteral } from './source-text.ts';
 
-/** As deep as a legal schema is; below it anything may stand. */
+/** The maximum depth of a legal schema; below it any value is allowed. */
 const deepest = 100;
 const longestDefault = 200;
 
 /**
- * The TypeScript type of the values under a schema. The schema may be any value: what is no legal schema is any JSON.
- * Combinations (`anyOf`...) only restrict, and say nothing here. Names of the port's types are prefixed with `svc.`.
+ * The TypeScript type of the values of a schema. The schema may be any value: an invalid schema allows any JSON.
+ * Combinations (`anyOf`...) only restrict, and are ignored here. SDK types have the prefix `svc.`.
  */
 export function typeText(schema: unknown, indent: string, depth = 0): string {
   if (!isJsonObject(schema) || depth > deepest) return 'svc.JsonValue';
@@ -15,7 +15,7 @@ export function typeText(schema: unknown, indent: string, depth = 0): string {
   return schema['nullable'] === true && text !== 'svc.JsonValue' ? `${text} | null` : text;
 }
 
-/** The members of an object's type, one a line; '' where it has no declared ones. */
+/** The members of an object's type, one a line; '' if it declares none. */
 export function membersText(schema: Record<string, unknown>, indent: string, depth = 0): string {
   const properties = propertiesOf(schema);
   const required: ReadonlySet<unknown> = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
@@ -32,7 +32,7 @@ export function membersText(schema: Record<string, unknown>, indent: string, dep
   return members.join('');
 }
 
-/** Literals; undefined where there are none, or some that are no plain values. Null is what `nullable` says. */
+/** The enum as literals; undefined if there is none, or if a value is not primitive. `nullable` covers null. */
 function enumText(schema: Record<string, unknown>): string | undefined {
   const values = Array.isArray(schema['enum']) ? (schema['enum'] as unknown[]).filter((value) => value !== null) : [];
   if (values.length === 0 || !values.every((value) => ['string', 'number', 'boolean'].includes(typeof value)))
@@ -73,7 +73,7 @@ function objectText(schema: Record<string, unknown>, indent: string, depth: numb
   return `{\n${membersText(schema, `${indent}  `, depth)}${indent}}`;
 }
 
-/** An embedded resource says what it is, whether its schema declares it or not. */
+/** An embedded resource has apiVersion, kind and metadata, even if its schema does not declare them. */
 function propertiesOf(schema: Record<string, unknown>): Record<string, unknown> {
   const declared = isJsonObject(schema['properties']) ? schema['properties'] : {};
   if (schema['x-kubernetes-embedded-resource'] !== true) return declared;

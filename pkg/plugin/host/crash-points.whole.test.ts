@@ -72,7 +72,7 @@ async function write(name: string): Promise<void> {
   });
 }
 
-/** Lets a process die after so many writes; false where that was enough for all it had to do. */
+/** Kills a process after `count` writes; false if it finished with fewer. */
 async function dies(count: number, work: (signal: AbortSignal) => Promise<unknown>): Promise<boolean> {
   const { dying, died } = dyingAfter(count);
   const host = new TestPluginHost(dying, folder);

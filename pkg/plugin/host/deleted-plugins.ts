@@ -3,9 +3,9 @@ import { systemNamespace } from '#pkg/apis/index';
 import { ignoreNotFound, leaseType } from '#pkg/runtime/index';
 
 /**
- * A Plugin that was deleted is made anew, disabled, as long as its folder is there. That it was, and this is no first
- * sight of the folder, outlives the process: a Lease that nobody holds says so from before the object goes until it is
- * there again.
+ * Records in a Lease without a holder that a Plugin was deleted. While its folder exists, the host recreates the
+ * object, disabled. The Lease exists from before the deletion until the object exists again, so that a restart does not
+ * mistake the folder for a new one.
  */
 export async function rememberDeleted(client: Client, plugin: string): Promise<void> {
   try {

@@ -1,14 +1,14 @@
 import type { Plugin } from '#pkg/apis/index';
 import { resolveDependencies } from '../manifest/resolve-dependencies.ts';
 
-/** Why a plugin cannot be started now; it may be when those it waits for are. */
+/** Why a plugin cannot start now; it can once its dependencies have changed. */
 export interface DependencyProblem {
   reason: string;
   message: string;
   waits: boolean;
 }
 
-/** Undefined where everything that `plugin` depends on is there, in the right version, and started. */
+/** Undefined if every dependency of `plugin` exists, in a matching version, and has started. */
 export function dependencyProblem(
   plugin: Plugin,
   all: readonly Plugin[],
@@ -37,12 +37,12 @@ export function dependenciesOf({ spec }: Plugin): string[] {
   return Object.keys(spec.dependencies ?? {}).toSorted();
 }
 
-/** Does it name `name` as a dependency? */
+/** Whether it depends on `name`. */
 export function dependsOn({ spec }: Pick<Plugin, 'spec'>, name: string): boolean {
   return Object.hasOwn(spec.dependencies ?? {}, name);
 }
 
-/** Those that name `name` as a dependency. */
+/** The plugins that depend on `name`. */
 export function dependentsOf(name: string, all: readonly Plugin[]): string[] {
   return all.filter((plugin) => dependsOn(plugin, name)).map(({ metadata }) => metadata.name);
 }

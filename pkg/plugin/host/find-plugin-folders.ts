@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readPluginName } from './read-plugin-name.ts';
 
-/** The folders in a folder of plugins, which need not exist, whose manifest says this name. */
+/** The folders below `dir` whose manifest has this name. `dir` need not exist. */
 export async function foldersNamed(dir: string, name: string): Promise<string[]> {
   const entries = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;

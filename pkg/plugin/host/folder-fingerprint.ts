@@ -3,20 +3,20 @@ import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PluginError } from '../plugin-error.ts';
 
-/** What a plugin's own files may be; past that it is not a plugin's folder. */
+/** Limits of a plugin's own files; a larger folder is not a plugin. */
 const most = { files: 5000, depth: 12 };
 
 export interface FolderFingerprint {
-  /** Another wherever a file came, went, or was written to. */
+  /** Changes whenever a file is added, removed or written. */
   readonly text: string;
-  /** When anything in it was changed last, by the clock of the file system. Milliseconds since 1970. */
+  /** The last change of anything in it, by the clock of the file system. Milliseconds since 1970. */
   readonly changed: number;
 }
 
 /**
- * Tells whether a folder's files have changed, by their names, sizes and times. `node_modules` and names that begin
- * with a dot are left out, and folders behind links.
- * @throws PluginError FolderTooLarge; the system's error where it cannot be read
+ * Detects changes of a folder's files by their names, sizes and times. Skips `node_modules`, names that begin with a
+ * dot, and folders behind links.
+ * @throws PluginError FolderTooLarge; the system's error if the folder cannot be read
  */
 export async function fingerprintFolder(folder: string): Promise<FolderFingerprint> {
   const hash = createHash('sha256');
@@ -34,7 +34,7 @@ export async function fingerprintFolder(folder: string): Promise<FolderFingerpri
           message: `the folder has more than ${most.files} files, or they lie deeper than ${most.depth} folders`,
         });
       const inner = `${within}/${name}`;
-      // A link to nothing is a file as well.
+      // A dangling link counts as a file.
       const { size, mtimeMs, ctimeMs } = await stat(join(path, name)).catch(() => lstat(join(path, name)));
       changed = Math.max(changed, ctimeMs);
       if (entry.isDirectory()) await walk(join(path, name), inner, depth + 1);

@@ -2,8 +2,8 @@ import type { Client, Reader, Watcher } from '#pkg/apimachinery/index';
 import { wrapClient } from '#pkg/client/index';
 
 /**
- * A client that writes as `fenced` does and reads from the server. A cache may be behind, by as much as its watch is:
- * what it does not show yet would be taken for gone, and forgotten.
+ * A client that writes through `fenced` and reads from the server. A cache may lag, and an object that it does not show
+ * yet would count as deleted.
  */
 export function freshClient(fenced: Client, server: Reader & Watcher): Client {
   return wrapClient(fenced, {

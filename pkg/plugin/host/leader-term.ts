@@ -22,7 +22,7 @@ import { healthConditions, type PreparedPlugin } from './start-plugin.ts';
 import { stopPlugin } from './stop-plugin.ts';
 
 export interface LeaderTermOptions {
-  /** The API as a plugin's own user. */
+  /** Creates a client with the plugin's own user. */
   clientOf: (plugin: string) => Client;
   dir: string;
   bundleDir: string;
@@ -57,7 +57,7 @@ const changingOften: ConditionChange = {
   message: 'what it is made of changes again and again: it is started anew once a minute at most',
 };
 
-/** Runs the plugins in this process from when it becomes the leader until it no longer is. */
+/** Runs the plugins in this process while it is the leader. */
 export class LeaderTerm {
   readonly sources: readonly Source[];
   readonly #options: LeaderTermOptions;

@@ -1,34 +1,36 @@
 import { formatTimestamp, type Condition } from '#pkg/apimachinery/index';
 import { setCondition } from '#pkg/apis/index';
 
-/** What the conditions of a Plugin speak of. */
+/** The types of a Plugin's conditions. */
 export type PluginConditionType =
-  /** Its folder is there, and its manifest, module and presets can be read. */
+  /** Its folder exists, and its manifest, module and presets are readable. */
   | 'FilesValid'
-  /** The platform has the version it requires, and the plugins it depends on are started. */
+  /** The platform has the required version, and its dependencies have started. */
   | 'DependenciesMet'
   /** Its models are served. */
   | 'ModelsServed'
-  /** What it ships is there. */
+  /** Its presets exist. */
   | 'PresetsApplied'
-  /** Presets that a person had made before were taken over; the message names them. */
+  /** Presets that a user had created before were adopted; the message names them. */
   | 'Adopted'
-  /** Its worker runs, and its controllers do. */
+  /** Its worker and its controllers run. */
   | 'Healthy'
-  /** False where reconciles fail again and again; absent where they do not. */
+  /** False if reconciles fail repeatedly; absent otherwise. */
   | 'ReconcilesSucceed'
-  /** False where newer files could not be started, and the version before goes on; absent where it is as its files. */
+  /**
+   * False if newer files could not be started and the old version keeps running; absent if it runs its current files.
+   */
   | 'Reloaded';
 
-/** What holds of one aspect, and why; `undefined` takes the condition away. */
+/** The new value of a condition; `undefined` removes it. */
 export type ConditionChange = { isTrue: boolean; reason: string; message?: string } | undefined;
 
 export type ConditionChanges = Partial<Record<PluginConditionType, ConditionChange>>;
 
-/** Of a message: the rest is in the log. Characters. */
+/** Limit of a message; the log has all of it. Characters. */
 const longestMessage = 4000;
 
-/** The conditions with these changes; the time of one moves only with its status. */
+/** Applies the changes; the transition time of a condition changes only with its status. */
 export function changeConditions(
   present: readonly Condition[],
   changes: ConditionChanges,
@@ -54,7 +56,7 @@ export function changeConditions(
   return conditions;
 }
 
-/** A message may quote anything, but not everything can be stored. */
+/** A message may quote any text, but the API cannot store every character. */
 function storable(message: string): string {
   return Buffer.from(message.slice(0, longestMessage)).toString().replaceAll('\0', '\uFFFD');
 }

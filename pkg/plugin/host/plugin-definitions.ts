@@ -4,28 +4,24 @@ import { unregisterModel } from '../model/unregister-model.ts';
 import type { PluginRecord } from './plugin-record.ts';
 
 export interface UnregisterModels {
-  /** Names of those that stay served. */
+  /** Names of the models that stay served. */
   except?: readonly string[];
-  /**
-   * What the plugin has shipped: the rules of presets decide over definitions among them. Default: what the inventory
-   * says now.
-   */
+  /** The plugin's shipped presets: the preset rules apply to definitions among them. Default: the present inventory. */
   shipped?: readonly PresetRecord[];
   signal: AbortSignal;
 }
 
-/** A model that is served still, and why. */
+/** A model that is still served, and why. */
 export interface LeftModel {
   name: string;
   error: Error;
 }
 
 /**
- * Takes the plugin's models out of service, but for those in `except`. Which they are, their definitions say
- * themselves, so that none is forgotten, whenever a process ended; one that the plugin shipped as a preset is no model
- * of its code, and one that has the label of what is the user's is left alone. Answers those that could not be taken
- * out of service; it does not wait for ever.
- * @throws StatusError where they cannot be listed, the fence is lost, or the signal fires
+ * Takes the plugin's models out of service, except those in `except`. Finds them by the labels of the definitions, so
+ * that none is lost when a process ends. Skips definitions that the plugin shipped as presets, and those labelled as
+ * the user's. Returns the models that could not be taken out of service in time.
+ * @throws StatusError if they cannot be listed, the fence is lost, or the signal fires
  */
 export async function withdrawModels(
   client: Client,
@@ -51,12 +47,12 @@ export async function withdrawModels(
       left.push({ name, error });
     }
   };
-  // At once, as each has its own 30 s.
+  // In parallel, because each has its own 30 s.
   await Promise.all(names.map(withdraw));
   return left;
 }
 
-/** The same, where one that is left is a failure. @throws StatusError */
+/** The same, but a remaining model is a failure. @throws StatusError */
 export async function unregisterModels(client: Client, record: PluginRecord, options: UnregisterModels): Promise<void> {
   const [left] = await withdrawModels(client, record, options);
   if (left !== undefined) throw left.error;

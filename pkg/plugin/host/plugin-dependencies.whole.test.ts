@@ -42,7 +42,7 @@ function start(options: TestHostOptions = {}): TestPluginHost {
   return host;
 }
 
-/** An endpoint that does one thing. */
+/** The source of a plugin with one endpoint. */
 function module(name: string, doing: string): string {
   return `
     import { defineEndpoint, definePlugin } from '@svc/sdk';
@@ -85,7 +85,7 @@ async function act({ host }: TestPluginHost, plugin: string): Promise<string> {
   }
 }
 
-/** Changes of phase from now on, in order. */
+/** Phase changes from now on, in order. */
 async function* phases(): AsyncGenerator<string> {
   const { resourceVersion, items } = await client.list(pluginType);
   const known = new Map(items.map(({ metadata, status }) => [metadata.name, status?.phase]));
@@ -98,7 +98,7 @@ async function* phases(): AsyncGenerator<string> {
   }
 }
 
-/** Those changes that are of these phases, until `last`. */
+/** The changes to these phases, until `last`. */
 async function phasesUntil(last: string, ...wanted: string[]): Promise<string[]> {
   const seen: string[] = [];
   for await (const change of phases()) {
@@ -120,7 +120,7 @@ describe('dependencies', () => {
 
     const stopping = phasesUntil('base Disabled', 'Failed', 'Disabled');
     await enable(client, 'base', false);
-    // That the workers of two have ended may be written of them at the same time.
+    // The two workers may end at the same time.
     const stopped = await stopping;
     expect([stopped.slice(0, -1).toSorted(), stopped.at(-1)]).toEqual([
       ['middle Failed', 'top Failed'],
@@ -133,7 +133,7 @@ describe('dependencies', () => {
     await enable(client, 'base');
     expect(await again).toEqual(inOrder);
 
-    // Another version, which one of them cannot work with.
+    // A version that one of them does not accept.
     await write('base', { version: '2.0.0' });
     const failed = await waitForPlugin(
       client,
@@ -201,7 +201,7 @@ describe('a newer version that may not run leaves the one before', () => {
       condition(refused, 'DependenciesMet'),
       await act(host, 'above'),
     ]).toEqual(['Started', '1.0.0', 'True Met', '200 1']);
-    // What depends on it counts on the version that runs.
+    // Dependents count on the running version.
     await write('top', { version: '1.1.0', dependencies: { above: '^1.0.0' } });
     await startedAs(client, 'top', '1.1.0');
 
@@ -326,7 +326,7 @@ describe('several hosts', () => {
     });
     const { resourceVersion } = await client.list(namespaceType);
     start();
-    // Somebody holds what it shipped, for a while.
+    // A finalizer holds a preset for a while.
     for await (const event of await client.watch(namespaceType, {
       resourceVersion,
       signal: AbortSignal.timeout(20_000),

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const log: Log = { debug: () => {}, info: () => {}, warn: (details) => void warnings.push(details), error: () => {} };
 
-/** Names that were asked for, as they come. */
+/** The enqueued names, in order. */
 class Asked {
   readonly #names: string[] = [];
   #wake = (): void => undefined;
@@ -86,14 +86,14 @@ test('names a plugin that is not valid, and says once of a folder that has no na
   await folder.write('d', files('twin', '2.0.0'));
   await writeFile(join(folder.dir, 'a-file'), '');
   await mkdir(join(folder.dir, '.hidden'));
-  // Until all lie still: of two that do not, the one that is looked at later may be judged first.
+  // Until both have settled: otherwise the folder that is read later may be judged first.
   await delay(100);
   const { plugins, asked } = await look();
   const names = new Set<string>();
   while (names.size < 2) names.add(await asked.next());
   expect(names).toEqual(new Set(['invalid', 'twin']));
   expect(plugins.find('invalid')!.problem).toMatchObject({ reason: 'ManifestInvalid' });
-  // Something new twice: when it comes to the second, the look that came to the first is over, warnings and all.
+  // Two new folders: when the second one is reported, the poll of the first one is complete, including its warnings.
   for (const name of ['e', 'f']) {
     await folder.write(name, files(name));
     while ((await asked.next()) !== name);

@@ -8,7 +8,7 @@ import { fingerprintFolder, type FolderFingerprint } from './folder-fingerprint.
 import { readPluginName } from './read-plugin-name.ts';
 
 export interface PluginFolderOptions {
-  /** Each of its subfolders is a plugin. It need not exist. */
+  /** The parent folder of all plugins. It need not exist. */
   dir: string;
   log: Log;
   /** Poll interval. Milliseconds, default 2 000. */

@@ -6,38 +6,38 @@ import { freshClient } from './fresh-client.ts';
 import { LeaderTerm, type PluginObserver } from './leader-term.ts';
 
 export interface PluginHostOptions {
-  /** The API without a cache between. */
+  /** A client without a cache. */
   client: Reader & Watcher;
-  /** The API as a plugin's own user; it must work until the host's controller has stopped. */
+  /** Creates a client with the plugin's own user; it must work until the host's controller has stopped. */
   clientOf: (plugin: string) => Client;
   /** The folder of plugins; it need not exist. */
   dir: string;
-  /** Where bundles are written. Made where it is not there. */
+  /** Where bundles are written. Created if missing. */
   bundleDir: string;
   log: Log;
-  /** What `requires` is compared with. */
+  /** The version that `requires` is compared with. */
   platformVersion: string;
-  /** Start a plugin anew when its files change? Another version always is. Default true. */
+  /** Whether to restart a plugin when its files change; a new version always restarts it. Default true. */
   reload?: boolean;
-  /** Of which a plugin sees what its manifest names. Default: nothing. */
+  /** A plugin sees the variables that its manifest names. Default: none. */
   environment?: Readonly<Record<string, string | undefined>>;
   /** The URL at which API servers in other processes reach the endpoints of this host. */
   url?: string;
-  /** Between two looks at the folder. Milliseconds, default 2 000. */
+  /** Poll interval of the folder. Milliseconds, default 2 000. */
   intervalMs?: number;
   observer?: PluginObserver;
 }
 
-/** A start may take as long as its manifest allows (300 s), and models and presets their time. Milliseconds. */
+/** A start may take as long as its manifest allows (300 s), plus the time for models and presets. Milliseconds. */
 const timeoutMs = 900_000;
 
 /**
- * Runs the plugins of a folder where its controller runs, so on one process of all. Plugin objects say which are to run
- * and tell what came of it. When the controller stops, because the process ends or no longer leads, so do the workers,
- * and nothing else changes.
+ * Runs the plugins of a folder while its controller runs, so in one process at a time. Plugin objects say which plugins
+ * run, and report the result. When the controller stops, because the process ends or loses leadership, the workers stop
+ * too, and nothing else changes.
  */
 export class PluginHost implements EndpointHost {
-  /** For a Manager, with the platform's own. */
+  /** For a Manager, together with the platform's own controllers. */
   readonly controller: ControllerDefinition;
   #term: LeaderTerm | undefined;
   readonly #notice: EventHandler = (event) => {
@@ -58,8 +58,7 @@ export class PluginHost implements EndpointHost {
       name: 'plugins',
       watches: [{ type: pluginType, selection: {}, handler: this.#notice, predicates: [] }],
       indexes: [],
-      // A start or a stop may take its time, and must keep no other waiting; how many start at once is the starter's to
-      // say.
+      // A slow start or stop must not block others; the starter limits how many start at once.
       tuning: { concurrency: 256, timeoutMs },
       begin: () => {
         const term = new LeaderTerm({ ...options, reload, environment, url, intervalMs, observer });
@@ -73,7 +72,7 @@ export class PluginHost implements EndpointHost {
     };
   }
 
-  /** Does a worker of this plugin run here? */
+  /** Whether a worker of this plugin runs in this process. */
   runs(plugin: string): boolean {
     return this.#term?.runs(plugin) === true;
   }
@@ -84,12 +83,12 @@ export class PluginHost implements EndpointHost {
     return worker.call(call, signal);
   }
 
-  /** Names of the plugins here whose controllers do not run, or have reconciles that fail. */
+  /** Names of this process's plugins whose controllers do not run or whose reconciles fail. */
   troubled(): string[] {
     return this.#term?.troubled ?? [];
   }
 
-  /** How many plugins are in which phase; nothing where this process does not lead. */
+  /** The number of plugins in each phase; empty if this process does not lead. */
   phases(): Map<PluginPhase, number> {
     const counts = new Map<PluginPhase, number>();
     for (const phase of this.#term?.phases ?? []) counts.set(phase, (counts.get(phase) ?? 0) + 1);

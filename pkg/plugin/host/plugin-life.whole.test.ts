@@ -60,7 +60,7 @@ function newNote(name: string, title: string, labels = {}): Note {
   return { apiVersion: `${name}.example.com/v1`, kind: 'Note', metadata: { name: title, labels }, spec: { title } };
 }
 
-/** A model, a controller that marks its objects, an endpoint, a preset. */
+/** The source of a plugin with a model, a controller that marks its objects, an endpoint and a preset. */
 function module(
   name: string,
   { greeting = 'hello', before = '' }: { greeting?: string; before?: string } = {},
@@ -178,7 +178,7 @@ describe('a folder', () => {
     await inPhase(client, 'notes', 'Started');
     expect((await client.list(type)).items.map(({ metadata }) => metadata.name)).toEqual(['mine', 'welcome']);
     await client.delete(pluginType, pluginKey('notes'));
-    // Its folder is there, so it comes back; it was not the folder's first sight.
+    // The folder exists, so the host recreates the object; the folder does not count as new.
     await waitForPlugin(
       client,
       'notes',
@@ -251,7 +251,7 @@ test('a start that takes its time is given up when the plugin is no longer to ru
   const began = performance.now();
   await enable(client, 'slow', false);
   await inPhase(client, 'slow', 'Disabled');
-  // It has 30 s for its start.
+  // The start may take 30 s.
   expect(performance.now() - began).toBeLessThan(25_000);
 });
 
@@ -359,7 +359,7 @@ describe('changed files', () => {
     await write('selfish', { enabled: true, before });
     const host = start();
     const { metadata } = await inPhase(client, 'selfish', 'Started');
-    // A sight of another folder, which came later, is a sight of this one too.
+    // Once the host has seen a folder that was written later, it has seen this one too.
     await folder.write('later', { 'plugin.yaml': manifest({ name: 'later' }) });
     await waitForPlugin(client, 'later', ({ status }) => status !== undefined);
     await write('selfish', { before, version: '1.1.0' });

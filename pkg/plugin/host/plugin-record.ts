@@ -11,20 +11,20 @@ import { pluginType, type Plugin, type PluginSpec, type PluginStatus, type Prese
 import { addFinalizer, hasFinalizer, ignoreNotFound, removeFinalizer, writeChanges } from '#pkg/runtime/index';
 import { changeConditions, type ConditionChanges } from './plugin-conditions.ts';
 
-/** Holds a Plugin that has been started until it was stopped. */
+/** Blocks the deletion of a started Plugin until it has stopped. */
 export const stopFinalizer = 'plugin.svc.run/stop';
 
-/** What is written of a status; `undefined` takes a field away. */
+/** Changes of status fields; `undefined` removes a field. */
 export type StatusChange = {
   [Field in Exclude<keyof PluginStatus, 'conditions' | 'observedGeneration'>]?: PluginStatus[Field] | undefined;
 } & { conditions?: ConditionChanges };
 
-/** One Plugin object as this process knows it, through all that it writes to it. */
+/** The Plugin object as this process last read or wrote it. */
 export class PluginRecord {
   readonly #client: Client;
   #object: Stored<Plugin>;
 
-  /** @param client whose reads ask the server */
+  /** @param client reads from the server, without a cache */
   constructor(client: Client, object: Stored<Plugin>) {
     this.#client = client;
     this.#object = object;
@@ -59,14 +59,14 @@ export class PluginRecord {
   }
 
   /**
-   * The object as it is now: whoever led before may have written what no cache shows yet. @throws StatusError 404 where
-   * it is gone
+   * Reads the current object: the previous leader may have written changes that the cache does not show yet. @throws
+   * StatusError 404 if it no longer exists
    */
   async refresh(signal?: AbortSignal): Promise<void> {
     this.#object = await this.#client.get(pluginType, pluginKey(this.name), signal === undefined ? {} : { signal });
   }
 
-  /** The spec becomes what the file says, but for whether it is to run. */
+  /** Copies the spec from the file, except `enabled`. */
   async follow(spec: PluginSpec): Promise<void> {
     const { enabled = false } = this.#object.spec;
     this.#object = await writeChanges(this.#client, pluginType, this.#object, {
@@ -79,13 +79,13 @@ export class PluginRecord {
     this.#object = await addFinalizer(this.#client, pluginType, this.#object, stopFinalizer);
   }
 
-  /** Lets a deleted one go. */
+  /** Removes the finalizer of a deleted Plugin. */
   async release(): Promise<void> {
     if (hasFinalizer(this.#object, stopFinalizer))
       await ignoreNotFound(removeFinalizer(this.#client, pluginType, this.#object, stopFinalizer));
   }
 
-  /** Writes what differs, and nothing where nothing does. */
+  /** Writes the fields that differ; no write if none does. */
   async change({ conditions = {}, ...fields }: StatusChange): Promise<void> {
     const merged = {
       ...this.status,
@@ -100,8 +100,8 @@ export class PluginRecord {
   }
 
   /**
-   * Stores what the plugin ships; to be called before the objects themselves change. @throws StatusError 409 where
-   * another has stored it meanwhile
+   * Stores the preset inventory; call it before the objects themselves change. @throws StatusError 409 if another
+   * process has changed it meanwhile
    */
   readonly recordInventory = async (presets: PresetRecord[]): Promise<void> => {
     for (;;) {
@@ -118,7 +118,7 @@ export class PluginRecord {
         if (!isStatusError(error, 'Conflict') || isFenceLost(error)) throw error;
         const expected = this.inventory;
         await this.refresh();
-        // What else others write is none of its business.
+        // Concurrent changes of other fields do not matter.
         const isExpected = isSameJson(this.inventory as unknown as JsonValue, expected as unknown as JsonValue);
         if (!isExpected || this.#object.metadata.resourceVersion === resourceVersion) throw error;
       }
@@ -126,7 +126,7 @@ export class PluginRecord {
   };
 }
 
-/** Is it to run? */
+/** Whether the plugin should run. */
 export function isWanted({ spec, metadata }: Plugin): boolean {
   return spec.enabled === true && metadata.deletionTimestamp === undefined;
 }

@@ -50,20 +50,23 @@ function noteType(plugin: string): ResourceType<Note> {
 
 interface Written {
   version: string;
-  /** Before all else in the module. */
+  /** Inserted at the start of the module. */
   before?: string;
-  /** Beside the title, in the schema of a note. */
+  /** Added to a note's schema, next to the title. */
   fields?: string;
-  /** In place of the reconcile that marks notes with the version. */
+  /** Replaces the reconcile that marks notes with the version. */
   reconcile?: string;
-  /** What the controller is made into. */
+  /** Replaces the list of controllers. */
   controllers?: string;
   models?: string;
   path?: string;
   presets?: object[];
 }
 
-/** A model, a controller that marks its objects with the version, an endpoint that tells it, presets. */
+/**
+ * Writes a plugin with a model, a controller that marks its objects with the version, an endpoint that returns it, and
+ * presets.
+ */
 async function write(
   name: string,
   {
@@ -116,7 +119,10 @@ async function ask(plugin: string, path = '/version'): Promise<string> {
   }
 }
 
-/** Asks again and again until it is stopped; the different answers in order, and the most workers there were. */
+/**
+ * Calls the endpoint repeatedly until stopped; records the different responses in order, and the maximum number of
+ * workers.
+ */
 class Poll {
   readonly answers: string[] = [];
   workers = 0;
@@ -267,7 +273,7 @@ describe('a newer version that cannot be started leaves the one before as it was
       refused.status!.models,
       condition(refused, 'Healthy'),
     ]).toEqual(['Started', '1.0.0', before.status!.models, 'True Running']);
-    // As it was: schema, models, presets, controllers.
+    // Everything is restored: schema, models, presets, controllers.
     expect((await client.get(definitionType, pluginKey('notes.kept.example.com'))).spec).toEqual(spec);
     const extra = await client.get(definitionType, pluginKey('extras.kept.example.com')).catch(() => undefined);
     expect(extra?.spec.versions.some(({ served }) => served) ?? false).toBe(false);
@@ -330,7 +336,7 @@ test('a plugin that is disabled, and enabled again, while the newer version is p
   host = new TestPluginHost(client, folder);
   await startedAs(client, 'hasty', '1.0.0');
   const type = noteType('hasty');
-  // For one that is being deleted the presets wait.
+  // The presets wait for an object that is being deleted.
   await client.create(type, {
     ...note('hasty', 'held'),
     metadata: { name: 'held', finalizers: ['test.example.com/held'] },

@@ -14,23 +14,23 @@ import { preparePlugin, startPlugin, workerStopMs, type PreparedPlugin } from '.
 import { undoStart } from './stop-plugin.ts';
 
 export interface StarterOptions {
-  /** The API as a plugin's own user. */
+  /** Creates a client with the plugin's own user. */
   clientOf: (plugin: string) => Client;
   bundleDir: string;
   environment: Readonly<Record<string, string | undefined>>;
   url: string | undefined;
   log: Log;
   running: RunningPlugins;
-  /** A start succeeded, and took so many milliseconds. */
+  /** Called after a successful start. */
   onStarted: (tookMs: number) => void;
-  /** A plugin is to be looked at: its worker says something else of its health. */
+  /** Called when a plugin's worker reports another health: reconcile the plugin. */
   onHealth: (plugin: string) => void;
 }
 
 /** A plugin whose files are valid. */
 export type ValidPlugin = FoundPlugin & { readonly manifest: PluginManifest };
 
-/** For a start that takes the place of a version that runs. */
+/** Given if the start replaces a running version. */
 export interface Replacement {
   prepared: PreparedPlugin;
   old: RunningPlugin;
@@ -41,11 +41,11 @@ interface StartAttempt {
   found: ValidPlugin;
   replacement: Replacement | undefined;
   input: string;
-  /** Its signal gives up the start. */
+  /** Its signal cancels the start. */
   context: ReconcileContext;
 }
 
-/** Starts plugins: what fails is undone, and not tried again before its time. */
+/** Starts plugins: undoes a failed start, and delays the next attempt. */
 export class PluginStarter {
   readonly #options: StarterOptions;
   readonly #retry = new RetryTimes();
@@ -56,39 +56,39 @@ export class PluginStarter {
     this.#options = options;
   }
 
-  /** Gives up the start under way, if there is one: its stop takes back what it did. */
+  /** Cancels the start in progress, if any; the stop undoes its changes. */
   giveUp(name: string): void {
     this.#underWay.get(name)?.abort(newServiceUnavailable('the plugin is no longer to run'));
   }
 
-  /** A worker that was started ended by itself. */
+  /** A started worker ended by itself. */
   crashed(name: string, { input, since }: RunningPlugin): void {
     this.#retry.failed(name, input, performance.now() - since);
   }
 
-  /** Milliseconds until a start of these files may be tried again; 0 for now. */
+  /** Milliseconds until the next start of these files; 0 if it may start now. */
   wait(record: PluginRecord, found: FoundPlugin): number {
     return this.#retry.wait(record.name, inputOf(record, found));
   }
 
-  /** Has a start of these files failed? */
+  /** Whether a start of these files has failed. */
   hasFailed(record: PluginRecord, found: FoundPlugin): boolean {
     return this.#retry.hasFailed(record.name, inputOf(record, found));
   }
 
-  /** Its failures no longer count. */
+  /** Resets its failures. */
   forget(name: string): void {
     this.#retry.forget(name);
   }
 
-  /** What a start takes from the files; may be done before. @throws StartFailure */
+  /** The part of a start that only reads files; it may run in advance. @throws StartFailure */
   prepare(manifest: PluginManifest): Promise<PreparedPlugin> {
     return preparePlugin(manifest, this.#options.bundleDir);
   }
 
   /**
-   * Starts it, or says when it may be tried again. A version that runs goes on until the new one is there, and where
-   * that cannot be started.
+   * Starts the plugin, or returns when it may be tried again. A running version keeps running until the new one is
+   * ready, and also if that fails.
    */
   async start(
     record: PluginRecord,
@@ -105,10 +105,10 @@ export class PluginStarter {
     this.#underWay.set(name, abort);
     try {
       await record.refresh(context.signal);
-      // What was to run a moment ago; its stop has been asked for.
+      // The plugin was disabled meanwhile; its stop is enqueued.
       if (!isWanted(record.object)) return undefined;
       await record.hold();
-      // One that is tried again stays what it is until it has succeeded.
+      // A retry keeps the phase until it succeeds.
       if (replacement === undefined && !this.#retry.hasFailed(name, input)) await record.change({ phase: 'Starting' });
       return await this.#attempt(
         { record, found, replacement, input, context: { ...context, signal: abort.signal } },
@@ -136,7 +136,8 @@ export class PluginStarter {
     } catch (error) {
       const isGivenUp = signal.aborted && !context.signal.aborted;
       const hasOld = replacement !== undefined && running.get(record.name) === replacement.old;
-      // Its stop has its own order. One whose controllers have stopped is not left so: it may be wanted again by then.
+      // The stop shuts the old version down in its own order. If its controllers have stopped already, end it here: the
+      // plugin may be enabled again before its stop.
       if (isGivenUp && hasOld && !takeOver.isBegun) return undefined;
       if (!isGivenUp && hasOld)
         return await this.#keepOld({ ...attempt, replacement }, takeOver, asStartFailure(error), context);
@@ -160,7 +161,8 @@ export class PluginStarter {
     const stopOld = async (): Promise<void> => {
       if (replacement === undefined) return;
       takeOver.isBegun = true;
-      // One that does not heed its signal must not go on beside the new version: then there is no way back.
+      // If its reconciles ignore the signal, the old version must not run next to the new one; a rollback is then
+      // impossible.
       if (!(await replacement.old.worker.stopControllers(workerStopMs))) await running.stop(name);
     };
     const { worker, change } = await startPlugin({
@@ -182,7 +184,7 @@ export class PluginStarter {
       since,
       ...(before === undefined ? {} : { before }),
     };
-    // Whoever sees the endpoints can call them.
+    // Added before the status shows its endpoints, so that visible endpoints can be called.
     if (!(await running.add(name, started))) return;
     try {
       await record.change(change);
@@ -199,7 +201,7 @@ export class PluginStarter {
     });
   }
 
-  /** The version that runs goes on, with what the new one had changed made as it was. */
+  /** Keeps the running version, and restores what the new version had changed. */
   async #keepOld(
     { record, replacement: { old }, found, input }: StartAttempt & { replacement: Replacement },
     takeOver: { isBegun: boolean },
@@ -247,14 +249,12 @@ export class PluginStarter {
     return { requeueAfterMs: this.#retry.wait(name, input) };
   }
 
-  /** The same failure of the same files is told once. */
+  /** Warns once about the same failure of the same files. */
   #tellFailure(isFirst: boolean, details: object, message: string): void {
     this.#options.log[isFirst ? 'warn' : 'debug'](details, message);
   }
 
-  /**
-   * Takes back what was done of a start, unless this process no longer leads: then the next leader goes on from there.
-   */
+  /** Undoes a failed start, unless this process no longer leads: then the next leader continues it. */
   async #failed({ record, input }: StartAttempt, error: unknown, context: ReconcileContext): Promise<ReconcileResult> {
     if (context.signal.aborted || isFenceLost(error)) throw error;
     const { name } = record;

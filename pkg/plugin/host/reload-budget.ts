@@ -1,23 +1,23 @@
 import { systemClock, type Clock } from '#pkg/runtime/index';
 
 /**
- * So many at once, which is more than who writes a plugin saves; after them one a minute, which is enough for a plugin
- * that changes itself.
+ * The number of reloads at once, more than an author saves in a row; then one a minute, which slows down a plugin that
+ * changes its own files.
  */
 const burst = 10;
 const everyMs = 60_000;
 
-/** How often plugins are started anew for changed files. */
+/** Limits how often plugins restart because of changed files. */
 export class ReloadBudget {
   readonly #clock: Clock;
-  /** When all of a plugin's will be there again. */
+  /** When a plugin's budget will be full again. */
   readonly #full = new Map<string, number>();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  /** Milliseconds until the next one; 0 for now. */
+  /** Milliseconds until the next reload; 0 if it may reload now. */
   wait(plugin: string): number {
     return Math.max(0, (this.#full.get(plugin) ?? 0) - this.#clock.now() - (burst - 1) * everyMs);
   }

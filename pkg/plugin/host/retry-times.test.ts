@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { RetryTimes } from './retry-times.ts';
 
-/** How long a plugin is to wait after so many failures, in whole seconds. */
+/** The wait after so many failures, in whole seconds. */
 function waits(failures: number, { ranMs = 0 } = {}): number {
   const times = new RetryTimes();
   for (let i = 0; i < failures; i += 1) times.failed('a', 'x', ranMs);
@@ -17,7 +17,7 @@ test('waits longer after each failure, up to five minutes and the jitter', () =>
     [5, 16],
     [9, 256],
   ] as const) {
-    // A moment has passed since.
+    // Some time has passed since the failure.
     expect(waits(failures)).toBeGreaterThanOrEqual(least - 1);
     expect(waits(failures)).toBeLessThanOrEqual(least * 1.2);
   }

@@ -1,18 +1,17 @@
 import { ItemBackoff } from '#pkg/runtime/index';
 
-/** A worker that ran so long was well: its next crash counts as the first. Milliseconds. */
+/** After running this long a worker counts as healthy: its next crash counts as the first. Milliseconds. */
 const wellAfterMs = 600_000;
 
 /**
- * When plugins that failed may be started again: 1 s after the first failure, twice as long after each that follows, up
- * to 5 min.
+ * When failed plugins may start again: 1 s after the first failure, twice as long after each further one, up to 5 min.
  */
 export class RetryTimes {
   readonly #backoff = new ItemBackoff({ baseMs: 1000, maxMs: 300_000, jitter: 0.2 });
-  /** What it failed with, and when it may be tried again. */
+  /** The input of the failed start, and when it may be tried again. */
   readonly #due = new Map<string, { input: string; at: number }>();
 
-  /** @param input what the start was made of; with another it is not the same failure any more */
+  /** @param input identifies files and spec of the start; another input counts as a first failure */
   failed(name: string, input: string, ranMs = 0): void {
     if (ranMs >= wellAfterMs || this.#due.get(name)?.input !== input) this.#backoff.forget(name);
     this.#due.set(name, { input, at: performance.now() + this.#backoff.delay(name) });
@@ -24,7 +23,7 @@ export class RetryTimes {
     return due === undefined || due.input !== input ? 0 : Math.max(0, due.at - performance.now());
   }
 
-  /** Is this another try with the same? */
+  /** Whether a start with this input has failed. */
   hasFailed(name: string, input: string): boolean {
     return this.#due.get(name)?.input === input;
   }

@@ -19,7 +19,7 @@ function endpointOf(operationId: string): Parameters<typeof endpointRoute>[0] & 
   };
 }
 
-/** A worker that serves GET endpoints of these names, and says when it is stopped. */
+/** A worker that serves GET endpoints of these names, and records its stop. */
 function newWorker(name: string, stopped: string[], operations: readonly string[] = []): TestWorker {
   let crash: (reason: never) => void = () => undefined;
   const worker = {

@@ -7,23 +7,23 @@ import { dependsOn } from './dependencies.ts';
 import type { ConditionChange } from './plugin-conditions.ts';
 import { workerStopMs, type PreparedPlugin } from './start-plugin.ts';
 
-/** For API servers in other processes to hear of a change: 500 ms where no notification comes. Milliseconds. */
+/** How long API servers in other processes take to notice a change: 500 ms if no notification arrives. Milliseconds. */
 const newsMs = 1000;
 
 export interface RunningPlugin {
   readonly worker: PluginWorker;
-  /** Fingerprint of its folder when that was last found to hold what it was made of. */
+  /** Fingerprint of its folder when the folder last matched the running version. */
   seen: string;
   readonly prepared: PreparedPlugin;
-  /** As its manifest had it: the Plugin's own may be that of newer files. */
+  /** From its own manifest: the Plugin object may have the spec of newer files. */
   readonly spec: PluginSpec;
-  /** What it was started with; see RetryTimes. */
+  /** Identifies its files and spec; see RetryTimes. */
   readonly input: string;
-  /** By the clock of `performance`. */
+  /** By `performance.now()`. */
   readonly since: number;
-  /** The worker before it, for calls of endpoints that only it has, until no API server knows of them any more. */
+  /** The previous worker, for endpoints that only it has, until no API server knows them any more. */
   before?: PluginWorker;
-  /** Newer files that cannot be run, and why. */
+  /** Newer files that could not be started, and why. */
   refused?: { fingerprint: string; condition: ConditionChange };
 }
 
@@ -33,12 +33,12 @@ export class RunningPlugins {
   readonly #onCrash: (name: string, crash: PluginCrash, plugin: RunningPlugin) => void;
   #isOver = false;
 
-  /** @param onCrash one ended by itself; it is no longer here */
+  /** @param onCrash called after a worker ended by itself and was removed */
   constructor(onCrash: (name: string, crash: PluginCrash, plugin: RunningPlugin) => void) {
     this.#onCrash = onCrash;
   }
 
-  /** Whose controllers do not do as they should. */
+  /** Plugins whose controllers do not run or whose reconciles fail. */
   get troubled(): string[] {
     return Array.from(this.#plugins).flatMap(
       ([
@@ -58,7 +58,7 @@ export class RunningPlugins {
     return this.#plugins.has(name);
   }
 
-  /** That which has the endpoint. */
+  /** The worker that has the endpoint. */
   workerFor({ plugin, operationId, endpoint }: EndpointCall): PluginWorker | undefined {
     const running = this.#plugins.get(plugin);
     const has = (worker: PluginWorker): boolean =>
@@ -68,10 +68,7 @@ export class RunningPlugins {
       : running?.worker;
   }
 
-  /**
-   * In the place of the one of that name, if there is one. Stops the worker, and answers false, where no plugins are to
-   * run any more.
-   */
+  /** Adds the worker, or replaces the one of that name. After `end` it stops the worker and returns false. */
   async add(name: string, plugin: RunningPlugin): Promise<boolean> {
     if (this.#isOver) {
       await plugin.worker.stop(workerStopMs);
@@ -83,7 +80,7 @@ export class RunningPlugins {
   }
 
   /**
-   * Ends the worker that `plugin` has taken the place of, when no API server asks for what only that one has. Never
+   * Stops the worker that `plugin` has replaced, once no API server calls endpoints that only that worker has. Never
    * rejects.
    */
   async endBefore(name: string, plugin: RunningPlugin, signal: AbortSignal): Promise<void> {
@@ -102,7 +99,7 @@ export class RunningPlugins {
     await plugin?.worker.stop(workerStopMs);
   }
 
-  /** Stops all, each after those that depend on it; none is added afterwards. */
+  /** Stops all, each after its dependents; later workers are refused. */
   async end(): Promise<void> {
     this.#isOver = true;
     const all = new Map(this.#plugins);

@@ -2,7 +2,7 @@ import { isFenceLost, isStatusError, type StatusReason } from '#pkg/apimachinery
 import { isPluginError } from '../plugin-error.ts';
 import type { ConditionChanges, PluginConditionType } from './plugin-conditions.ts';
 
-/** Why a start did not come to its end, and which condition says so. */
+/** Why a start failed, and the condition that reports it. */
 export class StartFailure extends Error {
   override readonly name = 'StartFailure';
   readonly condition: PluginConditionType;
@@ -19,10 +19,7 @@ export class StartFailure extends Error {
   }
 }
 
-/**
- * Does one step of a start; what it throws says which condition does not hold. A lost fence is none of the plugin's
- * business.
- */
+/** Runs one step of a start; an error fails `condition`. A lost fence is not a failure of the plugin. */
 export async function step<T>(condition: PluginConditionType, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -32,7 +29,7 @@ export async function step<T>(condition: PluginConditionType, work: () => Promis
   }
 }
 
-/** May another try, with nothing changed, come to another end? */
+/** Reasons that may pass on a retry without any change. */
 const passing: ReadonlySet<StatusReason> = new Set([
   'Conflict',
   'AlreadyExists',
@@ -44,8 +41,8 @@ const passing: ReadonlySet<StatusReason> = new Set([
 ]);
 
 /**
- * What the API will never store of a plugin, such as a status that is too large, is a failure of its start; other
- * errors stay what they are.
+ * An error that the API will always return for this plugin, such as a too large status, is a failure of its start;
+ * other errors stay unchanged.
  */
 export function asStartFailure(error: unknown): unknown {
   if (!isStatusError(error) || isFenceLost(error) || error.code >= 500 || passing.has(error.reason)) return error;

@@ -20,7 +20,7 @@ export const workerStopMs = 5000;
 
 const defaultLimits: Required<PluginLimits> = { memoryMiB: 128, startSeconds: 30, blockedSeconds: 10 };
 
-/** What a start takes from the folder. */
+/** The prepared files of a start. */
 export interface PreparedPlugin {
   readonly bundle: PluginBundle;
   readonly presets: readonly PresetObject[];
@@ -31,13 +31,13 @@ export interface PreparedPlugin {
 export interface StartOptions {
   record: PluginRecord;
   prepared: PreparedPlugin;
-  /** Fenced, as the next. */
+  /** Fenced, like `pluginClient`. */
   client: Client;
   /** The API as the plugin's own user. */
   pluginClient: Client;
   log: Log;
   lister: ReconcileContext['lister'];
-  /** What the plugin may see of. */
+  /** The variables that a plugin may read. */
   environment: Readonly<Record<string, string | undefined>>;
   /** The URL at which API servers in other processes reach the endpoints of this host. */
   url: string | undefined;
@@ -141,7 +141,7 @@ async function bringUp(worker: PluginWorker, options: StartOptions): Promise<Sta
   const { adopted } = await applyContent(worker, options);
   const names = models.map(({ metadata }) => metadata.name);
   await step('Healthy', () => worker.runControllers());
-  // Models of an earlier version.
+  // Remove models of an earlier version.
   if (record.status.models?.some((name) => !names.includes(name)) === true)
     await step('ModelsServed', () => unregisterModels(client, record, { except: names, signal }));
   signal.throwIfAborted();
@@ -170,7 +170,7 @@ async function bringUp(worker: PluginWorker, options: StartOptions): Promise<Sta
   };
 }
 
-/** What a worker says of its controllers. */
+/** The conditions for what a worker reports of its controllers. */
 export function healthConditions({
   controllers,
   reconciles,

@@ -16,7 +16,7 @@ test('the next has a place when one is given back, or was held for long', async 
   first();
   first();
   await third;
-  // The second and the third hold theirs for long.
+  // The second and third start keep their slots for long.
   const rest = await Promise.all([slots.take(signal), slots.take(signal)]);
   for (const giveBack of rest) giveBack();
 });

@@ -1,7 +1,7 @@
 import { whenAborted } from '#pkg/apimachinery/index';
 /**
- * Limits how many plugins start at a time. A start that takes long frees its slot: it waits for something, and would
- * delay the other starts.
+ * Limits how many plugins start at a time. A slow start frees its slot: it waits for something, and would delay the
+ * other starts.
  */
 export class StartSlots {
   readonly #limit: number;

@@ -12,7 +12,7 @@ export interface TestHostOptions extends Partial<PluginHostOptions> {
   election?: { durationMs: number; deadlineMs: number; retryMs: number };
 }
 
-/** A host with a manager of its own, as a process has it. */
+/** A host with its own manager, as in a process. */
 export class TestPluginHost {
   readonly host: PluginHost;
   readonly manager: Manager;
@@ -54,7 +54,7 @@ export function enable(client: Client, name: string, enabled = true): Promise<St
   return client.patch(pluginType, pluginKey(name), { type: 'merge', patch: { spec: { enabled } } });
 }
 
-/** Waits until the Plugin is as wanted. */
+/** Waits until the Plugin satisfies the predicate. */
 export async function waitForPlugin(
   client: Client,
   name: string,
@@ -85,7 +85,7 @@ export function startedAs(client: Client, name: string, version: string): Promis
   return waitForPlugin(client, name, ({ status }) => status?.phase === 'Started' && status.version === version);
 }
 
-/** As if there had never been any: hosts of the next test begin with nothing. */
+/** Deletes all plugins and their folders, so that the next test starts empty. */
 export async function forgetPlugins(client: Client, folder: TestFolder): Promise<void> {
   await folder.empty();
   for (const { metadata } of (await client.list(pluginType)).items) {
@@ -98,7 +98,7 @@ export async function forgetPlugins(client: Client, folder: TestFolder): Promise
   }
 }
 
-/** `True Reason`, or undefined where there is no such condition. */
+/** `True Reason`, or undefined if it has no such condition. */
 export function condition({ status }: Stored<Plugin>, type: string): string | undefined {
   const found = status?.conditions?.find((each) => each.type === type);
   return found === undefined ? undefined : `${found.status} ${found.reason}`;

@@ -99,11 +99,11 @@ test('a start that fails leaves the namespace where a person’s objects are, th
       message: `these could not be removed: Namespace blog (other objects are in it: ${gadgets})`,
     }),
   );
-  // Enabled again, and its module does not build.
+  // Enabled again, with a module that does not build.
   await undoStart({ record, client, log, signal });
   expect((await find(namespaceType, 'blog'))?.metadata.deletionTimestamp).toBeUndefined();
   expect(record.inventory.map(({ kind }) => kind)).toEqual(['Namespace']);
-  // Mended.
+  // Fixed.
   await registerModel(client, Gadget, { plugin: 'blog' });
   expect(await find(Gadget, 'mine', 'blog')).toBeDefined();
 });
@@ -214,7 +214,7 @@ test('a stop ends, and says so, where a model cannot be taken out of service', a
   );
 });
 
-/** Whichever plugin of these tests had it before. */
+/** Takes the model over from the plugin of another test. */
 async function registerGadgets(plugin: string): Promise<void> {
   if ((await find(definitionType, gadgets)) !== undefined)
     await client.patch(definitionType, pluginKey(gadgets), {

@@ -6,7 +6,7 @@ import type { ConditionChange } from './plugin-conditions.ts';
 import { unregisterModels, withdrawModels, type LeftModel } from './plugin-definitions.ts';
 import type { PluginRecord } from './plugin-record.ts';
 
-/** For presets to go that somebody's finalizers hold. Milliseconds. */
+/** How long to wait for presets that finalizers block. Milliseconds. */
 const removalMs = 30_000;
 
 export interface StopOptions {
@@ -17,7 +17,7 @@ export interface StopOptions {
   signal: AbortSignal;
 }
 
-/** Presets, endpoints, worker, models, in this order; each step may be done again by whoever comes after a crash. */
+/** Stops presets, endpoints, worker and models, in this order; each step can be repeated after a crash. */
 export async function stopPlugin(options: StopOptions & { stopWorker: () => Promise<void> }): Promise<void> {
   const { record, client, stopWorker, signal } = options;
   await record.refresh(signal);
@@ -44,8 +44,8 @@ export async function stopPlugin(options: StopOptions & { stopWorker: () => Prom
 }
 
 /**
- * Takes back what a start did that failed: everything if no start has succeeded since the last stop, otherwise the
- * models that are new. The status tells, so it is the same after a crash in between.
+ * Undoes a failed start: everything if no start has succeeded since the last stop, otherwise only the new models. It
+ * decides by the status, so a crash in between does not matter.
  */
 export async function undoStart(options: StopOptions): Promise<void> {
   const { record, client, signal } = options;
@@ -56,7 +56,7 @@ export async function undoStart(options: StopOptions): Promise<void> {
   await unregisterModels(client, record, { except: models ?? [], shipped, signal });
 }
 
-/** Answers the condition that tells which models are, if any is. */
+/** Returns the condition that lists models that are still served, if any. */
 function stillServed({ record, log }: StopOptions, left: readonly LeftModel[]): ConditionChange {
   if (left.length === 0) return undefined;
   const message = `these could not be taken out of service: ${left.map(({ name, error }) => `${name} (${error.message})`).join(', ')}`;
@@ -64,7 +64,7 @@ function stillServed({ record, log }: StopOptions, left: readonly LeftModel[]): 
   return { isTrue: true, reason: 'SomeLeft', message };
 }
 
-/** Answers the condition that tells what is left, if anything is. */
+/** Returns the condition that lists presets that are left, if any. */
 async function removePresets({ record, client, log, signal }: StopOptions): Promise<ConditionChange> {
   if (record.inventory.length === 0) return undefined;
   const presets = new PresetReconciler({ client, log });

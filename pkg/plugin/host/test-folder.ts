@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A folder of plugins for tests; files go by their paths in a plugin. */
+/** A folder of plugins for tests; files are given by their paths in a plugin. */
 export class TestFolder {
   readonly root: string;
   readonly dir: string;
@@ -18,8 +18,8 @@ export class TestFolder {
   }
 
   /**
-   * A new folder comes whole; of one that is there each file comes whole, and only where it changes: nobody who looks
-   * meanwhile finds half of it.
+   * Atomic: a new folder appears complete, and in an existing one each changed file is replaced as a whole, so that the
+   * host never reads a partial file.
    */
   async write(plugin: string, files: Record<string, string>): Promise<void> {
     const target = join(this.dir, plugin);

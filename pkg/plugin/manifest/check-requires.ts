@@ -2,8 +2,8 @@ import satisfies from 'semver/functions/satisfies.js';
 import { PluginError } from '../plugin-error.ts';
 
 /**
- * Is it made for this version of the platform? A pre-release counts as its place in the order says. @throws PluginError
- * `PlatformVersionMismatch`
+ * Checks that the plugin supports this version of the platform. A pre-release is compared by its place in the order.
+ * @throws PluginError `PlatformVersionMismatch`
  */
 export function checkRequires(requires: string | undefined, platformVersion: string): void {
   if (requires === undefined || isInRange(platformVersion, requires)) return;

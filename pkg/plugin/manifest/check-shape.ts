@@ -10,8 +10,8 @@ import {
 type Path = readonly PathSegment[];
 
 /**
- * What is wrong with a value that a person wrote, by the part of the dialect that Plugin's own schema uses; a sentence
- * each. Fields that the schema does not know are wrong here: the file is not pruned, and who wrote one meant something.
+ * The errors of a value against a schema in the dialect that Plugin's own schema uses; a sentence each. Unknown fields
+ * are errors here, because the author of the file meant something by them; they are not pruned.
  */
 export function shapeProblems(schema: JsonSchema, value: JsonValue, path: Path): string[] {
   if (!isOfType(schema, value))

@@ -3,18 +3,18 @@ import validRange from 'semver/ranges/valid.js';
 import { validateName } from '#pkg/apimachinery/index';
 import type { PluginSpec } from '#pkg/apis/index';
 
-/** What is wrong with a spec whose shape is right; a sentence each. */
+/** The errors of a spec whose shape is valid; a sentence each. */
 export function specProblems(spec: PluginSpec, name: string): string[] {
   return [...versionProblems(spec), ...dependencyProblems(spec, name), ...environmentProblems(spec)];
 }
 
-/** Undefined for a good name. It is a label's value too, so 63 characters are the most. */
+/** Undefined for a valid name. The name is also a label value, so it has at most 63 characters. */
 export function pluginNameProblem(name: string): string | undefined {
   return name.length > 63 ? 'must be no more than 63 characters' : validateName(name, 'model');
 }
 
 function versionProblems({ version, requires }: PluginSpec): string[] {
-  // Taken as written: 'v1.0.0' would be compared as 1.0.0, and shown as something else.
+  // Compared as written: 'v1.0.0' would count as 1.0.0 in comparisons, but be shown as 'v1.0.0'.
   const problems =
     validVersion(version) === version.replace(/\+.*$/s, '')
       ? []

@@ -3,7 +3,7 @@ import { open, realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { PluginError } from '../plugin-error.ts';
 
-/** A file of a plugin that cannot be used; `reason` as of PluginError. */
+/** Limits of a plugin's file; `reason` is that of the PluginError. */
 export interface FileRules {
   reason: string;
   /** Bytes. */
@@ -11,9 +11,9 @@ export interface FileRules {
 }
 
 /**
- * The contents of a file within `folder`, or undefined where there is none.
- * @throws PluginError for one that is no regular file, is larger than `maxBytes`, cannot be read, or lies elsewhere: by
- * `..` or by a symbolic link
+ * The contents of a file within `folder`, or undefined if it does not exist.
+ * @throws PluginError if it is not a regular file, is larger than `maxBytes`, is unreadable, or is outside: by `..` or
+ * a symbolic link
  */
 export async function readFileWithin(
   folder: string,
@@ -22,7 +22,7 @@ export async function readFileWithin(
 ): Promise<Buffer | undefined> {
   const real = await fileWithin(folder, path, reason);
   if (real === undefined) return undefined;
-  // A pipe would be waited for by an ordinary open.
+  // Without O_NONBLOCK opening a pipe would block.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
     throw new PluginError({ reason, message: `${path} cannot be read: ${codeOf(error)}`, cause: error });
   });
@@ -30,7 +30,7 @@ export async function readFileWithin(
     const stats = await file.stat();
     if (!stats.isFile()) throw new PluginError({ reason, message: `${path} is no regular file` });
     if (stats.size > maxBytes) throw new PluginError({ reason, message: `${path} is larger than ${maxBytes} bytes` });
-    // Of what may still be growing, no more than that.
+    // Reads no more than this, because the file may still grow.
     const bytes = Buffer.alloc(stats.size);
     const { bytesRead } = await file.read(bytes, 0, stats.size, 0);
     return bytes.subarray(0, bytesRead);
@@ -40,8 +40,8 @@ export async function readFileWithin(
 }
 
 /**
- * The real path of something within `folder`, or undefined where there is nothing. @throws PluginError where it lies
- * elsewhere
+ * The real path of a file or folder within `folder`, or undefined if it does not exist. @throws PluginError if it is
+ * outside
  */
 export async function fileWithin(folder: string, path: string, reason: string): Promise<string | undefined> {
   if (isAbsolute(path) || path.split(/[/\\]/).includes('..') || path.includes('\0'))
@@ -53,7 +53,7 @@ export async function fileWithin(folder: string, path: string, reason: string): 
   return real;
 }
 
-/** Both real paths. */
+/** Both must be real paths. */
 export function isWithin(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);

@@ -6,7 +6,7 @@ import { fileWithin } from './file-within.ts';
 const defaultMains = ['index.ts', 'index.js', 'index.mjs'] as const;
 const reason = 'ManifestInvalid';
 
-/** The module of a plugin, relative to its folder. @throws PluginError where there is none, and for one elsewhere */
+/** The plugin's module, relative to its folder. @throws PluginError if it is missing or outside */
 export async function findMain(folder: string, main: string | undefined): Promise<string> {
   if (main === undefined) {
     for (const candidate of defaultMains) if (await isFile(folder, candidate)) return candidate;

@@ -1,13 +1,13 @@
 import type { PluginSpec } from '#pkg/apis/index';
 
-/** A plugin's folder as its `plugin.yaml` describes it. */
+/** A plugin's folder, as its `plugin.yaml` describes it. */
 export interface PluginManifest {
   name: string;
-  /** As written, but for `enabled`, which is always there. */
+  /** As written, with the default for `enabled`. */
   spec: PluginSpec & { enabled: boolean };
   /** Absolute, without symbolic links. */
   folder: string;
-  /** Its module, relative to the folder: there, and within it. */
+  /** The module, relative to the folder; it exists and is inside. */
   main: string;
 }
 

@@ -26,7 +26,7 @@ function messageFor(text: string): string {
   return 'nothing';
 }
 
-/** The good one with another spec; YAML in one line. */
+/** The valid manifest with another spec; one line of YAML. */
 function withSpec(spec: string): string {
   return `{ apiVersion: plugin.svc.run/v1alpha1, kind: Plugin, metadata: { name: blog }, spec: ${spec} }`;
 }

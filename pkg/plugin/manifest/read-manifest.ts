@@ -12,7 +12,7 @@ const reason = 'ManifestInvalid';
 const maxBytes = 64 * 1024;
 const apiVersion = `${pluginGroup}/${pluginType.version}`;
 const text: JsonSchema = { type: 'string' };
-/** Of the file: the model's own, but the status is not written in it, nor most of metadata. */
+/** The file's schema: the model's own without status and most of metadata. */
 const schema: JsonSchema = {
   type: 'object',
   required: ['apiVersion', 'kind', 'metadata', 'spec'],
@@ -25,7 +25,7 @@ const schema: JsonSchema = {
 };
 
 /**
- * Reads and checks `plugin.yaml` of a folder, and finds the module. @throws PluginError `ManifestInvalid` that names
+ * Reads and validates a folder's `plugin.yaml`, and finds the module. @throws PluginError `ManifestInvalid` that names
  * file and fields
  */
 export async function readManifest(folder: string): Promise<PluginManifest> {
@@ -40,7 +40,7 @@ export async function readManifest(folder: string): Promise<PluginManifest> {
   };
 }
 
-/** What the file says, checked. @throws PluginError `ManifestInvalid` */
+/** Parses and validates the file. @throws PluginError `ManifestInvalid` */
 export function parseManifest(bytes: Buffer): { name: string; spec: PluginSpec } {
   const { value, duplicates, dropped } = decode(bytes);
   if (!isJsonObject(value)) throw newInvalid(['it must hold an object']);

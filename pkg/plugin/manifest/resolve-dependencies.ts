@@ -4,21 +4,21 @@ import { isInRange } from './check-requires.ts';
 export interface DependentPlugin {
   name: string;
   version: string;
-  /** Ranges by name. */
+  /** Version ranges by plugin name. */
   dependencies?: Readonly<Record<string, string>>;
 }
 
 export interface DependencyResolution {
-  /** Names of those that can be started, each after what it depends on, otherwise by name. */
+  /** Names of the plugins that can start, each after its dependencies, otherwise by name. */
   order: string[];
-  /** Why each of the others cannot. */
+  /** Why each of the others cannot start. */
   problems: Map<string, PluginError>;
 }
 
 /**
- * In which order plugins start. What is missing, is of another version, depends on itself in a circle, or on one of
- * these, has no place in it: its problem names the other plugin, and a circle all of its plugins. The order of
- * `plugins` does not matter.
+ * The start order of plugins. A plugin has no place in it if a dependency is missing or has the wrong version, if it is
+ * part of a cycle, or if it depends on such a plugin. Its problem names the other plugin, or all plugins of the cycle.
+ * The order of `plugins` does not matter.
  */
 export function resolveDependencies(plugins: readonly DependentPlugin[]): DependencyResolution {
   const byName = new Map(plugins.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((plugin) => [plugin.name, plugin]));
@@ -62,8 +62,8 @@ function missing(
 }
 
 /**
- * One circle for each plugin that is part of any, told once, beginning with the first of its names. Without recursion:
- * chains may be long.
+ * One cycle for each plugin that is part of any, without duplicates, starting with its first name. Not recursive,
+ * because chains may be long.
  */
 function circlesIn(byName: ReadonlyMap<string, DependentPlugin>): string[][] {
   const circles: string[][] = [];
@@ -78,7 +78,7 @@ function circlesIn(byName: ReadonlyMap<string, DependentPlugin>): string[][] {
   return circles;
 }
 
-/** The shortest way from a plugin back to itself. */
+/** The shortest cycle through a plugin. */
 function circleThrough(start: string, byName: ReadonlyMap<string, DependentPlugin>): string[] | undefined {
   const cameFrom = new Map<string, string>();
   const next = [start];
@@ -100,7 +100,7 @@ function wayTo(name: string, cameFrom: ReadonlyMap<string, string>): string[] {
   return way;
 }
 
-/** Also gives a problem to each plugin that depends on one that has one. */
+/** Also adds a problem to each plugin that depends on a plugin with a problem. */
 function placeAfterDependencies(
   byName: ReadonlyMap<string, DependentPlugin>,
   problems: Map<string, PluginError>,

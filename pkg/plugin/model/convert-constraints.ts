@@ -3,7 +3,7 @@ import type { JsonSchema } from '#pkg/apimachinery/index';
 import { jsonAt } from './to-plain-json.ts';
 import { newSchemaError } from './schema-error.ts';
 
-/** Said the same in both. */
+/** Keywords that both dialects share. */
 const same: ReadonlySet<string> = new Set([
   'format',
   'minLength',
@@ -21,7 +21,7 @@ const same: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ]);
 
-/** Said differently, below. */
+/** Keywords that are translated below. */
 const translated: ReadonlySet<string> = new Set([
   'minimum',
   'maximum',
@@ -32,8 +32,8 @@ const translated: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The rules of one node, without what lies below it. @throws TypeError for a keyword that is neither a rule of the
- * dialect nor in `known`
+ * The constraints of one node, without its children. @throws TypeError for a keyword that is neither a constraint of
+ * the dialect nor in `known`
  */
 export function constraintsOf(node: Record<string, unknown>, path: string, known: ReadonlySet<string>): JsonSchema {
   const rules: Record<string, unknown> = {};
@@ -58,8 +58,8 @@ function otherRules({ multipleOf, pattern }: Record<string, unknown>, path: stri
 }
 
 /**
- * A number in JSON Schema's `exclusiveMinimum` is a `minimum` with a mark in the dialect; of two bounds the narrower
- * one counts.
+ * A numeric `exclusiveMinimum` of JSON Schema becomes `minimum` with a boolean in the dialect; of two bounds the
+ * narrower one counts.
  */
 function bound(
   node: Record<string, unknown>,

@@ -3,8 +3,8 @@ import { enumSchema, withNull } from './enum-schema.ts';
 import { newSchemaError } from './schema-error.ts';
 
 /**
- * Literals are an enum, a branch for null is `nullable`, integer or string is int-or-string; the dialect has no other
- * unions.
+ * A union of literals becomes an enum, a null branch `nullable`, and integer or string int-or-string; the dialect has
+ * no other unions.
  */
 export function convertUnion(
   node: Record<string, unknown>,
@@ -28,7 +28,7 @@ export function convertUnion(
   );
 }
 
-/** Unions within unions are one. */
+/** Flattens nested unions. */
 function branchesOf(node: Record<string, unknown>, path: string, depth = 0): Record<string, unknown>[] {
   return (node['anyOf'] as unknown[]).flatMap((branch) => {
     if (!isJsonObject(branch) || depth > 100) throw newSchemaError(path, 'is a union of something that is no schema');

@@ -203,7 +203,7 @@ test('computed keys are declared by the function’s name, without its text', ()
   expect(definition.spec.versions[0]).not.toHaveProperty('indexKeys');
 });
 
-/** Never called: tsc is what checks it. */
+/** Never called: only tsc checks it. */
 export async function typesOf(client: Client): Promise<unknown[]> {
   const post: Post = {
     apiVersion: 'blog.example.com/v1',

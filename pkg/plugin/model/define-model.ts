@@ -13,23 +13,23 @@ export interface ModelOptions<Spec extends TObject, Status extends TObject> {
   /** Lowercase, as in URLs; so is `singular`. */
   plural: string;
   singular: string;
-  /** Do its objects live in namespaces? Default false. */
+  /** Whether its objects live in namespaces. Default false. */
   namespaced?: boolean;
   shortNames?: readonly string[];
   categories?: readonly string[];
   spec: Spec;
-  /** Written apart, at `/status`. */
+  /** Written separately, at `/status`. */
   status?: Status;
   indexes?: readonly ModelIndex[];
   printerColumns?: readonly PrinterColumn[];
 }
 
-/** An object of a model in code: its spec is always there. */
+/** An object of a model in code: it always has a spec. */
 export interface ModelObject<Spec, Status> extends ApiObject<Spec, Status> {
   spec: Spec;
 }
 
-/** A model in code: the type of its objects for a Client, and the definition that registers it. */
+/** A model in code: the type of its objects for a Client, and its definition. */
 export interface DefinedModel<Spec = unknown, Status = unknown> extends ResourceType<ModelObject<Spec, Status>> {
   readonly definition: CustomResourceDefinition;
 }
@@ -38,10 +38,10 @@ export interface DefinedModel<Spec = unknown, Status = unknown> extends Resource
 export type ObjectOf<M extends ResourceType> = NonNullable<M['object']>;
 
 /**
- * Declares a model in code. `spec` and `status` are TypeBox schemas; their objects are typed by them, and the server
- * validates by the same. Nothing happens yet: `registerModel` makes it known.
- * @throws TypeError that names the place, for what a definition cannot say and for names, indexes or columns that the
- * server would refuse
+ * Declares a model in code. `spec` and `status` are TypeBox schemas: they type the objects, and the server validates
+ * with them. It has no side effects; `registerModel` registers it.
+ * @throws TypeError that names the place, for schemas that a definition cannot express, and for names, indexes or
+ * columns that the server would refuse
  */
 export function defineModel<Spec extends TObject, Status extends TObject = never>(
   options: ModelOptions<Spec, Status>,

@@ -1,7 +1,7 @@
 import type { JsonSchema, JsonValue } from '#pkg/apimachinery/index';
 import { newSchemaError } from './schema-error.ts';
 
-/** One of these values and no other; they are of one type, but for null, and for integers among strings. */
+/** Allows exactly these values; they have one type, except for null, and integers among strings. */
 export function enumSchema(values: readonly unknown[], path: string): JsonSchema {
   const allowed = values.map((value) => literalAt(value, path));
   const kinds = new Set(allowed.map(kindOf));
@@ -14,7 +14,7 @@ export function enumSchema(values: readonly unknown[], path: string): JsonSchema
   throw newSchemaError(path, 'has literals of several types; a field has one, or null, or is an integer or a string');
 }
 
-/** The same, or null. An enum must name null as well, or null is refused. */
+/** The same schema, nullable. An enum must list null too, or null is refused. */
 export function withNull(schema: JsonSchema, nullable: boolean): JsonSchema {
   if (!nullable && schema.nullable !== true) return schema;
   return {

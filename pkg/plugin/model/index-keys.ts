@@ -1,6 +1,6 @@
 import type { CustomResourceDefinition } from '#pkg/apis/index';
 
-/** The definition with the text of the functions that compute keys, in the versions where an index names one. */
+/** Adds the text of the key functions to each version of the definition that has a computed index. */
 export function withIndexKeys(definition: CustomResourceDefinition, text: string): CustomResourceDefinition {
   if (computedIndexes(definition).length === 0) return definition;
   const versions = definition.spec.versions.map((version) =>

@@ -1,10 +1,7 @@
 import { parseIndexPath, type IndexPathSegment, type IndexType, type JsonSchema } from '#pkg/apimachinery/index';
 import type { DeclaredIndex } from '#pkg/apis/index';
 
-/**
- * What lists may select by: a field, as `index` and `multiIndex` give it, or what a function computes, as
- * `computedIndex` does.
- */
+/** An index that lists can select by: a field (`index`, `multiIndex`) or the result of a function (`computedIndex`). */
 export type ModelIndex = FieldIndex | ComputedModelIndex;
 
 export interface FieldIndex {
@@ -25,47 +22,47 @@ export interface ComputedModelIndex {
 }
 
 export interface MultiIndexOptions {
-  /** What `fieldSelector` and `sort` call it. Default: the path, without `[*]`. */
+  /** Its name in `fieldSelector` and `sort`. Default: the path, without `[*]`. */
   name?: string;
 }
 
 export interface IndexOptions extends MultiIndexOptions {
-  /** No two objects of the model have the same value: 409. Default false. */
+  /** Whether two objects of the model must not have the same value: 409. Default false. */
   unique?: boolean;
-  /** May an object have no value? Default true; otherwise 422. */
+  /** Whether an object may have no value. Default true; otherwise 422. */
   nullable?: boolean;
 }
 
 export interface ComputedIndexOptions {
-  /** The function, as the plugin's `index-keys.ts` exports it. */
+  /** The name of the function in the exports of the plugin's `index-keys.ts`. */
   key: string;
-  /** Of what it returns; a date is RFC 3339 text or a Date. */
+  /** The type of its result; a date is RFC 3339 text or a Date. */
   type: IndexType;
-  /** It returns a list (or a Set), of which a list selects by containment. Default false. */
+  /** Whether it returns a list (or a Set); lists then select by containment. Default false. */
   multi?: boolean;
-  /** No two objects of the model have the same key: 409. Not with `multi`. Default false. */
+  /** Whether two objects of the model must not have the same key: 409. Not with `multi`. Default false. */
   unique?: boolean;
-  /** May it return null? Default true; otherwise 422. */
+  /** Whether it may return null. Default true; otherwise 422. */
   nullable?: boolean;
 }
 
 /**
- * An index of one value: `index('spec.slug', { unique: true })`. Its type is the field's; a text of format date or
+ * An index of one value: `index('spec.slug', { unique: true })`. It has the field's type; text with format date or
  * date-time is a date.
  */
 export function index(path: string, { name = path, unique = false, nullable = true }: IndexOptions = {}): FieldIndex {
   return { path, name, multi: false, unique, nullable };
 }
 
-/** An index of several values, which a list selects by containment: `multiIndex('spec.tags[*]')`. */
+/** An index of several values; lists select by containment: `multiIndex('spec.tags[*]')`. */
 export function multiIndex(path: string, { name = path.replaceAll('[*]', '') }: MultiIndexOptions = {}): FieldIndex {
   return { path, name, multi: true, unique: false, nullable: true };
 }
 
 /**
- * An index of what a pure function makes of an object: `computedIndex('spec-word-count', { key: 'wordCount', type:
- * 'integer' })`. The function is exported by `index-keys.ts`, a module that imports nothing of the platform; servers
- * run it whenever an object is written. See docs/models.md.
+ * An index of the result of a pure function of an object: `computedIndex('spec-word-count', { key: 'wordCount', type:
+ * 'integer' })`. `index-keys.ts` exports the function and imports nothing of the platform; servers run it whenever an
+ * object is written. See docs/models.md.
  */
 export function computedIndex(
   name: string,
@@ -75,7 +72,8 @@ export function computedIndex(
 }
 
 /**
- * As the definition declares it. @throws TypeError that names the path, where it leads to no plain field of `schema`
+ * The index as the definition declares it. @throws TypeError that names the path, if it is not the path of a plain
+ * field of `schema`
  */
 export function declareIndex(declared: ModelIndex, schema: JsonSchema): DeclaredIndex {
   const { name, multi, unique, nullable } = declared;
@@ -109,7 +107,7 @@ export function declareIndex(declared: ModelIndex, schema: JsonSchema): Declared
 const text: JsonSchema = { type: 'string' };
 const texts: JsonSchema = { type: 'object', additionalProperties: text };
 
-/** What an index may say of metadata; names and times are indexed in every model. */
+/** The metadata fields that an index can use; names and times are indexed in every model. */
 const metadata: JsonSchema = {
   type: 'object',
   properties: {

@@ -42,7 +42,7 @@ test('what TypeBox accepts the server accepts, and what the server stores TypeBo
         counts[isLegal ? 'accepted' : 'refused'] += 1;
         const shown = JSON.stringify([schema, value, stored]);
         if (isLegal) expect([shown, stored !== undefined && isPartOf(stored[`s${i}`], value)]).toEqual([shown, true]);
-        // Nulls where none may be are dropped, and defaults filled in, so it is what is stored that is compared.
+        // Compares what is stored: the server drops nulls that are not allowed, and fills in defaults.
         else if (stored !== undefined) expect([shown, Value.Check(Type.Object(fields), stored)]).toEqual([shown, true]);
       }
     }
@@ -54,7 +54,7 @@ test('what TypeBox accepts the server accepts, and what the server stores TypeBo
   expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(50);
 });
 
-/** What comes of the spec; undefined if it is refused. */
+/** The stored spec; undefined if it is refused. */
 async function storedAs(type: ResourceType, spec: unknown): Promise<Record<string, unknown> | undefined> {
   const object: AnyObject = {
     apiVersion: `${type.group}/${type.version}`,
@@ -73,7 +73,7 @@ async function storedAs(type: ResourceType, spec: unknown): Promise<Record<strin
   }
 }
 
-/** Is what is stored what was given, but for fields the schema does not know, and for defaults? */
+/** Whether the stored value is the given one, except for unknown fields and defaults. */
 function isPartOf(stored: unknown, given: unknown): boolean {
   if (Array.isArray(given))
     return (
@@ -86,7 +86,7 @@ function isPartOf(stored: unknown, given: unknown): boolean {
   );
 }
 
-/** A schema with values that come near it: many satisfy it. */
+/** A schema with values that resemble it: many are valid. */
 interface SchemaSample {
   schema: TSchema;
   values: fc.Arbitrary<unknown>;
@@ -143,7 +143,7 @@ const scalar: fc.Arbitrary<SchemaSample> = fc.oneof(
   }),
 );
 
-/** Schemas that a definition can say, of every kind, a few levels deep. */
+/** Schemas of every kind that a definition can express, a few levels deep. */
 const anySchema: fc.Arbitrary<SchemaSample> = fc.letrec<{ node: SchemaSample; scalar: SchemaSample }>((tie) => ({
   scalar,
   node: fc.oneof(
@@ -194,7 +194,7 @@ function objectOf(fields: Record<string, [SchemaSample, boolean]>, isOpen: boole
   };
 }
 
-/** Any value or null is any value, and the dialect has one way to say it. */
+/** A union of any value and null is the same as any value: the dialect cannot tell them apart. */
 function isSayable(schema: TSchema): boolean {
   const [branch] = (schema as unknown as { anyOf: TSchema[] }).anyOf;
   return Object.keys(branch ?? {}).length > 0;

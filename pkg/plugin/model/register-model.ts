@@ -28,24 +28,21 @@ import { computedIndexes, withIndexKeys } from './index-keys.ts';
 import { versionsServedBefore, withoutServedBefore } from './served-versions.ts';
 
 export interface RegisterOptions {
-  /**
-   * The plugin that the model belongs to. A definition of another's is left alone, and is 409; one that belongs to none
-   * is taken.
-   */
+  /** The plugin that owns the model. A definition of another plugin is a 409; one without owner is taken over. */
   plugin?: string;
   /**
    * The text that defines the global `indexKeys`, for a model with computed indexes: the plugin's `index-keys.ts`,
    * bundled.
    */
   indexKeys?: string;
-  /** Default 30 000; then it is 504. */
+  /** Timeout in milliseconds, default 30 000; then it is 504. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
 
 type DefinitionClient = Pick<Reader & Writer & Watcher, 'get' | 'create' | 'update' | 'watch'>;
 
-/** What another look may find mended. */
+/** Reasons that may pass on a retry. */
 const forNow: ReadonlySet<StatusReason> = new Set([
   'AlreadyExists',
   'Conflict',
@@ -56,7 +53,7 @@ const forNow: ReadonlySet<StatusReason> = new Set([
   'TooManyRequests',
 ]);
 
-/** No second look will help. */
+/** A retry will not help. */
 class ModelRefusedError extends StatusError {
   constructor(message: string) {
     super(409, 'Conflict', message);
@@ -64,14 +61,14 @@ class ModelRefusedError extends StatusError {
 }
 
 /**
- * Makes the API serve a model in code: writes its definition where that is missing or differs, and resolves when the
- * model is served. Safe in several processes at once; what fails for now is tried again. The code speaks for its
- * version, which becomes the storage version, and for the names; other versions stay. Indexes may still be being built:
- * the definition's condition `IndexesReady` tells.
- * @param client not a cached one
+ * Makes the API serve a model in code: creates or updates its definition, and resolves when the model is served. Safe
+ * in several processes at once; transient failures are retried. The code decides over its own version, which becomes
+ * the storage version, and over the names; other versions stay. Indexes may still be building: see the definition's
+ * condition `IndexesReady`.
+ * @param client must not read from a cache
  * @throws TypeError for a model with computed indexes without `indexKeys`
- * @throws StatusError 409 that names who has one of the names, or the model, 422 for a change the server refuses, 504
- * past the time
+ * @throws StatusError 409 that names the owner of the model or of one of its names, 422 for a change that the server
+ * refuses, 504 on timeout
  */
 export async function registerModel(
   client: DefinitionClient,
@@ -97,7 +94,7 @@ export async function registerModel(
   return withinTime({ timeoutMs, signal, late }, (limit) => settle(client, wanted, limit, failed));
 }
 
-/** Looks, writes what differs, and looks again, until the server has decided. */
+/** Writes what differs and waits for a change, until the server has decided. */
 async function settle(
   client: DefinitionClient,
   wanted: CustomResourceDefinition,
@@ -132,7 +129,7 @@ async function writeDefinition(
     if (!isStatusError(error, 'NotFound')) throw error;
     return client.create(definitionType, wanted, { signal });
   }
-  // What is being deleted takes no changes; it is made anew when it is gone.
+  // A definition that is being deleted takes no changes; it is recreated afterwards.
   if (stored.metadata.deletionTimestamp !== undefined) return stored;
   const owner = stored.metadata.labels?.[pluginLabel];
   if (owner !== undefined && owner !== wanted.metadata.labels?.[pluginLabel])
@@ -148,14 +145,14 @@ async function writeDefinition(
 }
 
 /**
- * What the code declares, beside the versions that only the stored definition has: objects may be stored in them, and
- * those that were served when it was unregistered are served again.
+ * The declared version next to the versions that only the stored definition has, because objects may be stored in them.
+ * Versions that were served before the definition was unregistered are served again.
  */
 function wantedSpec(definition: CustomResourceDefinition, stored: CustomResourceDefinition): DefinitionSpec {
   const { spec } = defaultDefinition(definition);
   const [own] = spec.versions;
   const before = versionsServedBefore(stored.metadata);
-  // One text for all of them: the functions are the code's, whichever version an index is declared in.
+  // All versions get the same text: the functions belong to the code, whichever version declares an index.
   const keysOf = ({ indexKeys }: DefinitionVersion): Pick<DefinitionVersion, 'indexKeys'> =>
     indexKeys === undefined || own?.indexKeys === undefined ? {} : { indexKeys: own.indexKeys };
   const kept = (version: DefinitionVersion): DefinitionVersion => ({
@@ -168,7 +165,7 @@ function wantedSpec(definition: CustomResourceDefinition, stored: CustomResource
   return { ...spec, versions: own === undefined || versions.includes(own) ? versions : [...versions, own] };
 }
 
-/** @throws ModelRefusedError where another model has one of the names */
+/** @throws ModelRefusedError if another model has one of the names */
 function isServed(definition: Stored<CustomResourceDefinition>): boolean {
   const { name, deletionTimestamp } = definition.metadata;
   if (deletionTimestamp !== undefined) return false;
@@ -178,7 +175,7 @@ function isServed(definition: Stored<CustomResourceDefinition>): boolean {
   return isEstablished(definition);
 }
 
-/** Resolves when there may be news of the definition. */
+/** Resolves when the definition may have changed. */
 async function nextChange(
   client: DefinitionClient,
   { metadata }: Stored<CustomResourceDefinition>,

@@ -1,6 +1,6 @@
 import { formatPath } from '#pkg/apimachinery/index';
 
-/** What a model's author wrote and no definition can say: `spec.tags[*] is a tuple; ...`. */
+/** A schema that a definition cannot express: `spec.tags[*] is a tuple; ...`. */
 export function newSchemaError(path: string, problem: string): TypeError {
   return new TypeError(`${path} ${problem}`);
 }

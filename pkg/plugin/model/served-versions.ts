@@ -1,7 +1,7 @@
 import type { ObjectMeta } from '#pkg/apimachinery/index';
 import type { CustomResourceDefinition } from '#pkg/apis/index';
 
-/** On a definition that was unregistered: the versions that were served until then, for the next registration. */
+/** On an unregistered definition: the versions that were served, for the next registration. */
 const servedVersionsAnnotation = 'svc.run/served-versions';
 
 export function versionsServedBefore({ annotations }: ObjectMeta): ReadonlySet<string> {
@@ -12,7 +12,7 @@ export function withServedBefore<Meta extends ObjectMeta>(metadata: Meta, versio
   return { ...metadata, annotations: { ...metadata.annotations, [servedVersionsAnnotation]: versions.join(',') } };
 }
 
-/** What was served until it was unregistered, if it was, served again; all else as it is. */
+/** Serves the versions again that were served before the definition was unregistered; changes nothing else. */
 export function servedAgain<Definition extends CustomResourceDefinition>(definition: Definition): Definition {
   const before = versionsServedBefore(definition.metadata);
   if (before.size === 0) return definition;

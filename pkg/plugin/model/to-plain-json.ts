@@ -3,7 +3,7 @@ import { newSchemaError } from './schema-error.ts';
 
 const deepest = 100;
 
-/** The value as plain JSON. @throws TypeError for what JSON cannot say */
+/** The value as plain JSON. @throws TypeError for a value that JSON cannot express */
 export function jsonAt(value: unknown, path: string, depth = 0): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;

@@ -6,13 +6,13 @@ import { enumSchema, withNull } from './enum-schema.ts';
 import { jsonAt } from './to-plain-json.ts';
 import { childOf, newSchemaError } from './schema-error.ts';
 
-/** As deep as a definition may be. */
+/** The maximum depth of a definition. */
 const deepest = 100;
 
-/** What is said of any value. */
+/** Keywords that are allowed for any value. */
 const annotations = ['nullable', 'default', 'title', 'description', 'example', 'examples', 'externalDocs'];
 
-/** Keywords that are read here; `constraintsOf` knows the others. */
+/** Keywords that are handled here; `constraintsOf` handles the others. */
 const structure: ReadonlySet<string> = new Set([
   ...annotations,
   'type',
@@ -33,9 +33,9 @@ const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'integ
 const anyKey = '^.*$';
 
 /**
- * A TypeBox schema in the structural dialect that definitions use. Optional properties are not required, unions of
- * literals are an enum, unions with null are nullable, records are maps, unknown values are kept as they are.
- * @throws TypeError for what the dialect cannot say, with its path
+ * Converts a TypeBox schema to the structural dialect of definitions. Optional properties are not required, unions of
+ * literals become an enum, unions with null `nullable`, records maps; unknown values are preserved.
+ * @throws TypeError that names the path, for a schema that the dialect cannot express
  */
 export function toStructuralSchema(schema: TSchema, path: string): JsonSchema {
   return convertNode(schema, path, 1);
@@ -69,12 +69,12 @@ function shapeOf(node: Record<string, unknown>, path: string, convert: Convert):
     return { type: type as NonNullable<JsonSchema['type']>, ...allowed };
   }
   if (node['x-kubernetes-int-or-string'] === true) return {};
-  // Null is a value as any other here; without `nullable` it would be dropped.
+  // Null is a valid value here; without `nullable` the server would drop it.
   if (saysNothing(node)) return { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
   throw newSchemaError(path, 'has no type');
 }
 
-/** Any value, as `Type.Unknown()` and `Type.Any()`. */
+/** Whether it allows any value, as `Type.Unknown()` and `Type.Any()` do. */
 function saysNothing(node: Record<string, unknown>): boolean {
   return Object.keys(node).every((key) => key === 'x-kubernetes-preserve-unknown-fields' || annotations.includes(key));
 }
@@ -83,7 +83,7 @@ function listShape({ items, uniqueItems }: Record<string, unknown>, path: string
   if (Array.isArray(items)) throw newSchemaError(path, 'is a tuple; a list has one schema for all its items');
   const list: JsonSchema = { type: 'array', items: convert(items, `${path}[*]`) };
   if (uniqueItems !== true) return list;
-  // Nothing twice: the dialect says it as a kind of list, and of plain values only.
+  // The dialect expresses unique items as a list type, for plain values only.
   const { type, nullable } = list.items ?? {};
   if (type === 'object' || type === 'array' || nullable === true)
     throw newSchemaError(
@@ -112,7 +112,7 @@ function objectShape(node: Record<string, unknown>, path: string, convert: Conve
   return shape;
 }
 
-/** The schema of a map's values; undefined where the object is no map. */
+/** The schema of a map's values; undefined if the object is not a map. */
 function mapValues(
   { additionalProperties: additional, patternProperties }: Record<string, unknown>,
   path: string,

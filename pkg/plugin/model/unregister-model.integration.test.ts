@@ -69,7 +69,7 @@ test('its paths, watches and documents are gone at once, on every server; all of
   expect((await env.request(path, { method: 'POST', body: object(Post, 'b') })).status).toBe(404);
   await waitUntil(async () => (await env.request(path, { server: 1 })).status === 404);
   expect(await told).toEqual([[], []]);
-  // A clean end: whoever watched asks again, and is told 404.
+  // The watch ends cleanly, and the next one gets 404.
   expect([overHttp.status, (await overHttp.text()).trim()]).toEqual([200, '']);
   for (const document of [
     '/apis',
@@ -93,7 +93,7 @@ test('its paths, watches and documents are gone at once, on every server; all of
     ]),
   ).toEqual([['a', created.metadata.uid, created.metadata.resourceVersion]]);
   expect([back.metadata.annotations, await servedVersions(nameOf(Post))]).toEqual([undefined, [['v1', true]]]);
-  // Indexes were kept, so nothing is built.
+  // The indexes were kept, so nothing is rebuilt.
   expect(back.status?.conditions).toContainEqual(expect.objectContaining({ type: 'IndexesReady', status: 'True' }));
 });
 
@@ -142,7 +142,7 @@ test('the versions that were served are served again, and no others', async () =
     ['v2', true],
     ['v3', true],
   ]);
-  // Registered from a newer version of the code alone: the others come along.
+  // Registered from a newer version of the code only: the other versions are served again too.
   await unregisterModel(client, name, { plugin });
   await registerModel(client, model('v4', kind), { plugin });
   expect(await servedVersions(name)).toEqual([

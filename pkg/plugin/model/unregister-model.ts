@@ -15,9 +15,9 @@ import { ItemBackoff } from '#pkg/runtime/index';
 import { withServedBefore } from './served-versions.ts';
 
 export interface UnregisterOptions {
-  /** Whose model it must be: a definition of another's, or of nobody's, is left as it is. */
+  /** The plugin that must own the model; other definitions stay unchanged. */
   plugin: string;
-  /** Default 30 000; then it is 504. */
+  /** Timeout in milliseconds, default 30 000; then it is 504. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -25,12 +25,12 @@ export interface UnregisterOptions {
 const forNow: ReadonlySet<StatusReason> = new Set(['Conflict', 'ServiceUnavailable', 'Timeout', 'TooManyRequests']);
 
 /**
- * Takes a model out of service: its paths are 404, its watches end, discovery and documents know it no more. Its
- * definition stays with its objects, indexes and names, which nobody else can take meanwhile; `registerModel` brings
- * all of it back, with every version that was served. Does nothing where there is nothing to do: no definition, or one
- * that is not served, is being deleted, or belongs to another.
+ * Takes a model out of service: its paths return 404, its watches end, and discovery and documents omit it. Its
+ * definition stays with its objects, indexes and names, which no other model can take; `registerModel` serves all of it
+ * again, with every version that was served. Does nothing if the definition is missing, not served, being deleted, or
+ * owned by another.
  * @param name of the definition: `posts.blog.example.com`
- * @throws StatusError 504 past the time
+ * @throws StatusError 504 on timeout
  */
 export function unregisterModel(
   client: Pick<Reader & Writer, 'get' | 'update'>,
@@ -82,7 +82,7 @@ async function withdraw(
   )
     return;
   const versions = stored.spec.versions.map((version) => ({ ...version, served: false }));
-  // The answer comes when the server has heard of the change: it serves the model no more by then.
+  // When the update returns, this server no longer serves the model.
   await client.update(
     definitionType,
     { ...stored, metadata: withServedBefore(stored.metadata, served), spec: { ...stored.spec, versions } },

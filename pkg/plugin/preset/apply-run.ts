@@ -17,12 +17,12 @@ export interface ApplyRunOptions {
   log: Log;
   plugin: string;
   inventory: Inventory;
-  /** For what is being deleted to be gone, and for a definition to be served. */
+  /** How long to wait until a deleted object is gone, and until a definition is served. */
   waitMs: number;
   signal: AbortSignal;
 }
 
-/** One start's way through the presets. */
+/** Applies the presets in one start. */
 export class ApplyRun {
   readonly #options: ApplyRunOptions;
 
@@ -31,8 +31,8 @@ export class ApplyRun {
   }
 
   /**
-   * What the inventory must say before any of them is written; nothing of kinds that are not served yet. @throws
-   * PluginError PresetTaken
+   * The records that the inventory must have before any preset is written; none for kinds that are not served yet.
+   * @throws PluginError PresetTaken
    */
   async records(planned: readonly PlannedPreset[]): Promise<PresetRecord[]> {
     const records: PresetRecord[] = [];
@@ -44,7 +44,7 @@ export class ApplyRun {
     return records;
   }
 
-  /** Makes one object what it is shipped as; answers its record where it is a person's. */
+  /** Creates or updates one object as shipped; returns its record if it belongs to a user. */
   async settle(planned: PlannedPreset): Promise<PresetRecord | undefined> {
     try {
       const { record, type } = await retryRaces(this.#options.signal, () => this.#attempt(planned));
@@ -81,7 +81,7 @@ export class ApplyRun {
         accepted.record.adopted === true ? 'an object that was there was adopted as a preset' : 'a preset was updated',
       );
     } else if (accepted.type === 'leave' && stored !== undefined && isDefinitionKind(shipped)) {
-      // Whose it is does not matter: it was the plugin's stop that took it out of service.
+      // The owner does not matter: the plugin's stop took it out of service.
       const wanted = servedAgain(stored as Stored<CustomResourceDefinition>);
       if (wanted === stored) return accepted;
       await client.update(definitionType, wanted, { signal }).catch(vanished(stored));
@@ -90,7 +90,7 @@ export class ApplyRun {
     return accepted;
   }
 
-  /** Without a verdict where the type is not served yet: its definition is one of the presets. */
+  /** Without a verdict if the type is not served yet, because its definition is one of the presets. */
   async #judge({
     type,
     key,
@@ -147,7 +147,7 @@ export class ApplyRun {
       last = definition.status?.conditions?.find(
         (condition) => condition.type === 'NamesAccepted' && condition.status === 'False',
       )?.message;
-      // Established it stays, also when it is served no more.
+      // A definition stays Established after it is no longer served.
       if (isMeant && !hasServedVersion(definition)) last = 'no version of it is served';
       else if (isEstablished(definition)) return true;
       return last === undefined ? undefined : false;
@@ -159,7 +159,7 @@ export class ApplyRun {
     });
   }
 
-  /** What no other try would mend is told with its place. */
+  /** Adds the preset's place to an error that a retry would not fix. */
   #refusal({ preset, shipped }: PlannedPreset, error: unknown): unknown {
     if (!isStatusError(error) || isFenceLost(error) || error.code >= 500 || error.code === 429) return error;
     const object = formatObject({ ...shipped, ...shipped.metadata });

@@ -36,7 +36,7 @@ export async function decodePresets(file: string, bytes: Buffer): Promise<Preset
   return presets;
 }
 
-/** A line that begins with `---` begins a document, whatever it stands in: YAML lets no scalar hold one. */
+/** YAML allows no line that starts with `---` inside a scalar, so such a line always starts a document. */
 function splitDocuments(file: string, bytes: Buffer): Buffer[] {
   let text: string;
   try {
@@ -50,7 +50,7 @@ function splitDocuments(file: string, bytes: Buffer): Buffer[] {
     .map((document) => Buffer.from(document));
 }
 
-/** By hand: a pattern with space at both ends takes time by the square of a line's length. */
+/** Not a regular expression: with whitespace at both ends it takes quadratic time in the length of a line. */
 function saysNothing(line: string): boolean {
   const text = line.trim();
   return text === '' || text === '...' || text === '%YAML 1.2' || text.startsWith('#');

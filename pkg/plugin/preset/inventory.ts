@@ -2,8 +2,7 @@ import { apiGroupOf, isSameJson, type JsonValue } from '#pkg/apimachinery/index'
 import type { PresetRecord } from '#pkg/apis/index';
 
 /**
- * That the inventory could not be stored ends everything: it is no failure of one preset. `cause` is what is to be
- * thrown on.
+ * The inventory could not be stored, which ends the whole run, not only one preset. `cause` is the error to rethrow.
  */
 export class InventoryNotStored extends Error {
   constructor(cause: unknown) {
@@ -12,13 +11,13 @@ export class InventoryNotStored extends Error {
   }
 }
 
-/** What a plugin shipped, as it is stored: nothing is changed here that is not stored by then. */
+/** The stored inventory of a plugin's presets: this copy changes only after the stored one. */
 export class Inventory {
   readonly #store: (records: PresetRecord[]) => Promise<void>;
   /** By identity. */
   #records: ReadonlyMap<string, PresetRecord>;
 
-  /** @param records as stored @param store must refuse where they were changed by somebody else meanwhile */
+  /** @param records as stored @param store must throw if another process has changed them meanwhile */
   constructor(records: readonly PresetRecord[], store: (records: PresetRecord[]) => Promise<void>) {
     this.#records = byIdentity(records);
     this.#store = store;
@@ -32,14 +31,14 @@ export class Inventory {
     return this.#records.get(identityOf(record));
   }
 
-  /** Makes these the first, in this order; the others stay, behind them. */
+  /** Moves these records to the front, in this order. */
   async lead(records: readonly PresetRecord[]): Promise<void> {
     const leading = byIdentity(records);
     const others = [...this.#records].filter(([identity]) => !leading.has(identity));
     await this.#replace(new Map([...leading, ...others]));
   }
 
-  /** Each in its place where it is there, and behind the others where it is not. */
+  /** Replaces existing records in place, and appends new ones. */
   async put(...records: PresetRecord[]): Promise<void> {
     const changed = records.filter((record) => !isSame(record, this.find(record)));
     if (changed.length > 0) await this.#replace(new Map([...this.#records, ...byIdentity(changed)]));
@@ -69,7 +68,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return isSameJson(a as JsonValue, (b ?? null) as JsonValue);
 }
 
-/** Whatever the version: an object is the same in all of them. */
+/** Without the version: an object has the same identity in all versions. */
 export function identityOf({ apiVersion, kind, namespace = '', name }: PresetRecord): string {
   return JSON.stringify([apiGroupOf(apiVersion), kind, namespace, name]);
 }

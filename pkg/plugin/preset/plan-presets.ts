@@ -11,16 +11,16 @@ import { identityOf } from './inventory.ts';
 import { isDefinitionKind, isNamespaceKind, type PresetKinds } from './preset-kinds.ts';
 import { formatObject, formatPlace, type PresetObject } from './preset-object.ts';
 
-/** A preset as it is to be, and how a client reaches it. */
+/** A preset with its resource type and key. */
 export interface PlannedPreset {
   preset: PresetObject;
   type: ResourceType;
   key: ObjectKey;
-  /** In a namespace, if its kind has one. */
+  /** With a namespace if its kind is namespaced. */
   shipped: AnyObject;
 }
 
-/** Those among the presets that declare kinds of others. @throws PluginError PresetsInvalid */
+/** The definitions among the presets that declare other presets' kinds. @throws PluginError PresetsInvalid */
 export function shippedDefinitions(
   presets: readonly PresetObject[],
   models: readonly string[],
@@ -38,7 +38,7 @@ export function shippedDefinitions(
 }
 
 /**
- * Resolves every preset, namespaces and definitions first, then as they are shipped; asks nobody.
+ * Resolves every preset without calling the API: namespaces and definitions first, then the others in their order.
  * @throws PluginError PresetKindUnknown, PresetsInvalid
  */
 export function planPresets(presets: readonly PresetObject[], kinds: PresetKinds): PlannedPreset[] {
@@ -63,7 +63,7 @@ function planPreset(preset: PresetObject, kinds: PresetKinds): PlannedPreset {
   if (type === undefined) throw newKindUnknown(preset, kinds);
   if (!type.namespaced && metadata.namespace !== undefined)
     throw newInvalid(preset, `metadata.namespace may not be: objects of kind ${type.kind} live in none`);
-  // Where kubectl would put it, too.
+  // The same namespace as with kubectl.
   const namespace = type.namespaced ? (metadata.namespace ?? defaultNamespace) : '';
   const shipped: AnyObject = { ...rest, metadata: { ...metadata, ...(namespace === '' ? {} : { namespace }) } };
   const key = { namespace, name: metadata.name };
@@ -74,8 +74,8 @@ function planPreset(preset: PresetObject, kinds: PresetKinds): PlannedPreset {
 }
 
 /**
- * With what the server would add, so that nothing differs where nothing does. Tools write an empty status into the
- * definitions they make.
+ * Adds the server's defaults, so that an unchanged definition compares equal. Some tools write an empty status into
+ * definitions.
  */
 function asStored(definition: AnyObject): AnyObject {
   const { status: _, ...shipped } = defaultDefinition(definition);

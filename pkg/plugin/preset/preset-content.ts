@@ -2,7 +2,7 @@ import { isSameJson, type AnyObject, type JsonObject, type ResourceType, type St
 import { pluginLabel } from '#pkg/apis/index';
 import { withoutServedBefore } from '../model/served-versions.ts';
 
-/** An object as the plugin creates it. */
+/** The object that the plugin creates. */
 export function newObject(shipped: AnyObject, plugin: string): AnyObject {
   return {
     ...shipped,
@@ -11,8 +11,8 @@ export function newObject(shipped: AnyObject, plugin: string): AnyObject {
 }
 
 /**
- * A stored object as the plugin has it: system fields, and what others added to metadata, are kept; every other field
- * is as shipped. Status is, where it is a part of the object, if it is shipped at all.
+ * The stored object with the plugin's content: keeps system fields and metadata that others added; replaces every other
+ * field. A status without a subresource is replaced only if it is shipped.
  */
 export function updatedObject(
   stored: Stored<AnyObject>,

@@ -19,9 +19,7 @@ import {
   type CustomResourceDefinition,
 } from '#pkg/apis/index';
 
-/**
- * The kinds that objects may be of, and how a client reaches them: built in, declared by definitions, or about to be.
- */
+/** The kinds that presets may have, and their resource types: built in, declared by definitions, or about to be. */
 export class PresetKinds {
   readonly #models = new Map<string, Model>();
 
@@ -29,7 +27,7 @@ export class PresetKinds {
     for (const model of models) this.#models.set(kindKey(model.group, model.names.kind), model);
   }
 
-  /** @param shipped definitions that are not written yet: their kinds will be there */
+  /** @param shipped definitions that are not written yet */
   static async load(
     client: Pick<Reader, 'list'>,
     shipped: readonly CustomResourceDefinition[],
@@ -39,7 +37,7 @@ export class PresetKinds {
     const stored = items
       .filter((definition) => isDefinition(definition) && isEstablished(definition))
       .map(modelFromDefinition);
-    // One that clashes with a built-in model is never served.
+    // The built-in model wins over a definition of the same kind, which is never served.
     return new PresetKinds([
       ...stored,
       ...shipped.map((definition) => modelFromDefinition(defaultDefinition(definition))),
@@ -47,7 +45,7 @@ export class PresetKinds {
     ]);
   }
 
-  /** The kind in this very version, if that is served. */
+  /** The kind in exactly this version, if it is served. */
   find({ apiVersion, kind }: Pick<AnyObject, 'apiVersion' | 'kind'>): ResourceType | undefined {
     const model = this.#models.get(kindKey(apiGroupOf(apiVersion), kind));
     return model === undefined
@@ -56,8 +54,8 @@ export class PresetKinds {
   }
 
   /**
-   * The kind in whichever version is served; `unserved` where its objects are kept but out of reach, undefined where
-   * there are none.
+   * The kind in any served version; `unserved` if its objects are stored but no version is served, undefined if the
+   * kind is unknown.
    */
   reach({ apiVersion, kind }: Pick<AnyObject, 'apiVersion' | 'kind'>): ResourceType | 'unserved' | undefined {
     const model = this.#models.get(kindKey(apiGroupOf(apiVersion), kind));
@@ -66,18 +64,18 @@ export class PresetKinds {
       : (this.find({ apiVersion, kind }) ?? typeOf(model, () => true) ?? 'unserved');
   }
 
-  /** Versions of a kind that are served: for messages. */
+  /** The served versions of a kind, for messages. */
   versionsOf(apiVersion: string, kind: string): string[] {
     const model = this.#models.get(kindKey(apiGroupOf(apiVersion), kind));
     return (model?.versions ?? []).filter(({ served }) => served).map(({ name }) => name);
   }
 
-  /** Every kind whose objects live in namespaces, as long as they can be asked for. */
+  /** All namespaced kinds that are served. */
   namespaced(): ResourceType[] {
     return this.#namespacedModels().flatMap((model) => typeOf(model, () => true) ?? []);
   }
 
-  /** Kinds whose objects live in namespaces and are out of reach: `posts.blog.example.com`. */
+  /** Namespaced kinds that are not served: `posts.blog.example.com`. */
   unserved(): string[] {
     return this.#namespacedModels().flatMap((model) =>
       typeOf(model, () => true) === undefined

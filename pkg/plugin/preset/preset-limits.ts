@@ -1,9 +1,10 @@
 /**
- * Bounds of what a plugin may ship: far more than any needs, little enough to be read whole and to be kept in a status.
+ * Limits of a plugin's presets: more than any plugin needs, and little enough to be read at once and listed in a
+ * status.
  */
 export const presetLimits = {
   files: 200,
-  /** Bytes of one file; YAML is parsed in the host. */
+  /** Bytes of one file; the host parses its YAML. */
   fileSize: 1 << 20,
   /** Bytes of all files. */
   totalSize: 8 << 20,

@@ -1,15 +1,15 @@
 import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
 
-/** One object that a plugin ships, and where it stands. */
+/** One object that a plugin ships, and its place. */
 export interface PresetObject {
-  /** Below the plugin's folder: `presets/tags.yaml`. */
+  /** Relative to the plugin's folder: `presets/tags.yaml`. */
   file: string;
-  /** Which document of the file, from 1; empty ones do not count. */
+  /** The document's number in the file, from 1; empty documents do not count. */
   document: number;
   object: ApiObject & JsonObject;
 }
 
-/** Where an author finds it. */
+/** The place, for the author. */
 export function formatPlace({ file, document }: Pick<PresetObject, 'file' | 'document'>): string {
   return `${file}, document ${document}`;
 }

@@ -28,7 +28,7 @@ async function stored(name: string): Promise<Stored<AnyObject> | undefined> {
   }
 }
 
-/** What a person sees of an object: its colour, and the labels that are not there for the server. */
+/** The parts of an object that a user sees: its colour, and the labels that the server did not set. */
 async function seen(name: string): Promise<{ color: unknown; labels: Record<string, string> } | undefined> {
   const object = await stored(name);
   return object && { color: (object.spec as { color?: string }).color, labels: object.metadata.labels ?? {} };
@@ -40,12 +40,12 @@ function change(name: string, patch: object): Promise<unknown> {
 
 interface RuleCase {
   reason: string;
-  /** Of the preset, whose colour is `shipped`. */
+  /** Labels of the preset, whose colour is `shipped`. */
   labels?: Record<string, string>;
   /** What happened before the start, to the object `name`. */
   before?: (plugin: ShippingPlugin, name: string) => Promise<unknown>;
   started: { color: string; labels: Record<string, string>; adopted?: true };
-  /** Absent: gone. */
+  /** Absent if it was deleted. */
   stopped?: { color: string; labels: Record<string, string> };
 }
 
@@ -195,7 +195,7 @@ describe('one preset, one start, one stop', () => {
     const { adopted } = await plugin.start([shippedAs(name, labels)]);
     expect(await seen(name)).toEqual({ color: started.color, labels: withOurs(started.labels) });
     expect(adopted.map((record) => record.name)).toEqual(started.adopted === true ? [name] : []);
-    // Nothing differs: nothing changes.
+    // Identical content is not written.
     const { metadata } = (await stored(name))!;
     await plugin.start([shippedAs(name, labels)]);
     expect([(await stored(name))!.metadata.resourceVersion, plugin.inventory.length]).toEqual([

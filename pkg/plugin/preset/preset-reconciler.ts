@@ -9,27 +9,27 @@ import type { PresetObject } from './preset-object.ts';
 import { RemovalRun, type LeftPreset } from './removal-run.ts';
 
 export interface PresetReconcilerOptions {
-  /** Of the plugin, with the fence of who leads; not a cached one. */
+  /** The plugin's client with the leader's fence; it must not read from a cache. */
   client: Client;
   log: Log;
   /**
-   * How long a start waits for what is being deleted to be gone, and for a definition to be served. Milliseconds,
-   * default 30 000.
+   * How long a start waits until a deleted object is gone, and until a definition is served. Milliseconds, default 30
+   * 000.
    */
   waitMs?: number;
-  /** How long a start waits for dropped presets to be gone, before it goes on without. Milliseconds, default 10 000. */
+  /** How long a start waits until dropped presets are gone before it continues. Milliseconds, default 10 000. */
   droppedMs?: number;
 }
 
 interface PresetWork {
   /** The plugin's name. */
   plugin: string;
-  /** As it is stored: `Plugin.status.presets`. */
+  /** As stored in `Plugin.status.presets`. */
   inventory: readonly PresetRecord[];
   /**
-   * Stores the inventory; called before what it says is done. It must throw where the stored one is no longer what
-   * `inventory` was read from, or was stored by the last call: else a leader that was deposed makes the next one
-   * forget.
+   * Stores the inventory, before the objects change. It must throw if the stored inventory is neither the one that
+   * `inventory` was read from nor the last one that was stored here: otherwise a deposed leader could delete records of
+   * the next one.
    */
   record: (inventory: PresetRecord[]) => Promise<void>;
   signal: AbortSignal;
@@ -37,19 +37,21 @@ interface PresetWork {
 
 export interface ApplyPresets extends PresetWork {
   presets: readonly PresetObject[];
-  /** Names of the definitions that the plugin registers itself: one that was a preset before is left to that. */
+  /**
+   * Names of the definitions that the plugin registers itself; if one was a preset before, the presets leave it alone.
+   */
   models?: readonly string[];
 }
 
 export interface RemovePresets extends PresetWork {
-  /** For everything. */
+  /** Timeout of the whole removal. */
   timeoutMs: number;
 }
 
 /**
- * Makes the objects that a plugin ships, and takes them away again. The inventory is written ahead: whatever is
- * interrupted, wherever, is finished by the same call made again with the inventory that is stored by then. What is a
- * person's is never deleted, and what another plugin's never touched.
+ * Creates and removes the objects that a plugin ships. The inventory is written ahead: after an interruption anywhere,
+ * the same call with the stored inventory completes the work. It never deletes a user's object, and never changes
+ * another plugin's.
  */
 export class PresetReconciler {
   readonly #options: Required<PresetReconcilerOptions>;
@@ -59,20 +61,19 @@ export class PresetReconciler {
   }
 
   /**
-   * A start: creates and updates what is shipped, and removes what is shipped no more; answers the objects that were
-   * there before, and a person's.
-   * @throws PluginError PresetsInvalid, PresetKindUnknown and PresetTaken before anything is written; PresetRefused,
-   * PresetTerminating and PresetTaken amidst; StatusError for what may pass, and for a lost fence; what `record` throws
+   * A start: creates and updates shipped presets, and removes those that are no longer shipped. Returns the objects
+   * that existed before and belong to a user.
+   * @throws PluginError PresetsInvalid, PresetKindUnknown and PresetTaken before the first write; PresetRefused,
+   * PresetTerminating and PresetTaken later; StatusError for transient failures and a lost fence; errors of `record`
    */
   apply(work: ApplyPresets): Promise<{ adopted: PresetRecord[] }> {
     return throughInventory(() => this.#apply(work));
   }
 
   /**
-   * A stop: removes what the inventory says, by the rules, and waits until it is gone; what is left when the time is
-   * over is answered, and stays in the inventory.
-   * @throws StatusError when the signal fires, the fence is lost, or the definitions cannot be listed; what `record`
-   * throws
+   * A stop: removes the objects of the inventory by the rules, and waits until they are gone. Returns the objects that
+   * are left after the timeout; they stay in the inventory.
+   * @throws StatusError if the signal fires, the fence is lost, or the definitions cannot be listed; errors of `record`
    */
   async remove({
     plugin,
@@ -104,7 +105,7 @@ export class PresetReconciler {
     const inventory = new Inventory(work.inventory, record);
     const run = new ApplyRun({ client, log, plugin, inventory, waitMs, signal });
     await inventory.lead(await run.records(planned));
-    // First, as what is shipped now may need what they hold: the value of a unique index.
+    // First, because shipped presets may need what dropped ones hold, such as the value of a unique index.
     const shipped = new Set(planned.map((each) => identityOf(recordOf(each))));
     const dropped = inventory.records.filter((each) => !shipped.has(identityOf(each)));
     if (dropped.length > 0)
@@ -116,7 +117,8 @@ export class PresetReconciler {
     };
     const isBase = (each: PlannedPreset): boolean => isNamespaceKind(each.shipped) || isDefinitionKind(each.shipped);
     for (const each of planned.filter(isBase)) await settle(each);
-    // At once, as each time the whole inventory is stored: what could not be judged before its definition was there.
+    // In one write, because each write stores the whole inventory: the presets that could not be judged before their
+    // definitions existed.
     const rest = planned.filter((each) => !isBase(each));
     await inventory.put(...(await run.records(rest.filter((each) => inventory.find(recordOf(each)) === undefined))));
     for (const each of rest) await settle(each);
@@ -146,7 +148,7 @@ function recordOf({ shipped: { apiVersion, kind }, key }: PlannedPreset): Preset
   return { apiVersion, kind, ...key };
 }
 
-/** Whoever stores the inventory knows its own failures. */
+/** Unwraps errors of the inventory's store, which the caller knows. */
 async function throughInventory<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

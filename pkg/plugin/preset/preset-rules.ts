@@ -2,7 +2,7 @@ import type { AnyObject, Stored } from '#pkg/apimachinery/index';
 import { doNotOverwriteLabel, pluginLabel, type PresetRecord } from '#pkg/apis/index';
 import { isDefinitionKind } from './preset-kinds.ts';
 
-/** What is to become of a preset at a start; `record` is what the inventory must say before it is done. */
+/** What a start does with a preset; the inventory must have `record` first. */
 export type ApplyVerdict =
   | { type: 'create' | 'update' | 'leave'; record: PresetRecord }
   /** It is being deleted. */
@@ -12,17 +12,17 @@ export type ApplyVerdict =
 
 export interface ApplyCase {
   plugin: string;
-  /** As it is shipped. */
+  /** The object as shipped. */
   shipped: AnyObject;
-  /** What the inventory says of it. */
+  /** Its record in the inventory. */
   record: PresetRecord | undefined;
   stored: Stored<AnyObject> | undefined;
 }
 
 /**
- * The rules of a start. An object is the plugin's if it carries the plugin's label and stands in the inventory; any
- * other that carries no other plugin's label is a person's. Of a definition the label alone decides, as it does for
- * models in code: it outlives a stop.
+ * The rules of a start. An object belongs to the plugin if it has the plugin's label and is in the inventory; it
+ * belongs to a user if it has no other plugin's label. For a definition the label alone decides, as for models in code,
+ * because it survives a stop.
  */
 export function judgeApply({ plugin, shipped, record, stored }: ApplyCase): ApplyVerdict {
   const isKept = hasKeepLabel(shipped);
@@ -48,13 +48,13 @@ export function judgeApply({ plugin, shipped, record, stored }: ApplyCase): Appl
   return { type, record: isOurs ? fresh : { ...fresh, adopted: true } };
 }
 
-/** What is to become of an object that the plugin shipped, once the plugin stops or ships it no more. */
+/** What happens to a shipped object once the plugin stops or no longer ships it. */
 export type RemovalVerdict =
-  /** It stays, and is none of the plugin's. */
+  /** It stays and no longer belongs to the plugin. */
   | 'forget'
-  /** A person's: it stays, without the label. */
+  /** It belongs to a user and stays, without the label. */
   | 'release'
-  /** A definition: it stays with its objects, and is served no more. */
+  /** A definition: it stays with its objects and is no longer served. */
   | 'withdraw'
   | 'delete'
   /** It is being deleted. */
@@ -75,7 +75,7 @@ export function judgeRemoval({ plugin, record, stored }: RemovalCase): RemovalVe
   return isGoing ? 'wait' : 'delete';
 }
 
-/** The plugin whose label an object carries. */
+/** The plugin in an object's label. */
 function ownerOf({ metadata }: AnyObject): string | undefined {
   const owner = metadata.labels?.[pluginLabel];
   return owner === '' ? undefined : owner;

@@ -36,7 +36,7 @@ const after = (name: string): AnyObject[] => [
 
 const person = (name: string) => client.create(Widget, widget(name, { color: 'mine' }, { mine: 'x' }) as never);
 
-/** A plugin that has run before, in the midst of what persons do; `name` begins the names of all that is its. */
+/** A plugin that has run before, with objects that users have changed; `name` is the prefix of all its names. */
 async function ranBefore(name: string): Promise<ShippingPlugin> {
   const plugin = new ShippingPlugin(client, `plugin-${name}`);
   await Promise.all(
@@ -52,7 +52,7 @@ interface World {
   inventory: PresetRecord[];
 }
 
-/** Everything there is under a name, and the inventory; names, plugin and uids left out. */
+/** All objects with a name prefix, and the inventory; without names, plugin and uids. */
 async function world(name: string, inventory: readonly PresetRecord[]): Promise<World> {
   const { items } = await client.list(Widget);
   const own = items.filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
@@ -73,7 +73,7 @@ async function ended(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Each step has a plugin of its own, so all are looked at at once. */
+/** Each step has its own plugin, so that all run in parallel. */
 async function atEveryStep(
   steps: number,
   look: (step: number, moment: 'before' | 'after') => Promise<void>,
@@ -242,7 +242,7 @@ test('an inventory that cannot be stored ends it at once, whenever that is', asy
   const record = async (): Promise<void> => {
     calls += 1;
     if (calls === 2) throw lost;
-    // It must be recorded as adopted, and cannot.
+    // It cannot be recorded as adopted, although it must be.
     await person('unstored');
   };
   await expect(presets.apply({ ...turn, inventory: [], record })).rejects.toBe(lost);
@@ -278,7 +278,7 @@ test('on a network where everything fails now and then the end is the same', asy
   await Promise.all(Array.from({ length: 8 }, (_, seed) => storm(seed)));
 });
 
-/** As its host does: a start that failed for now is tried again. */
+/** Retries transient failures of a start, as the host does. */
 async function untilDone(work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -322,7 +322,7 @@ test('two hosts that start and stop it at once, each taken for the leader, end w
   }
 });
 
-/** A plugin whose inventory is where the host keeps it; whoever finds it changed begins anew. */
+/** A plugin with its inventory in the Plugin's status; a run that finds it changed starts over. */
 class StoredPlugin {
   readonly #client: Client;
   readonly #name: string;

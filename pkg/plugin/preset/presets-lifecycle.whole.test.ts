@@ -40,7 +40,7 @@ const namespaceType: ResourceType = {
   hasStatusSubresource: true,
 };
 
-/** Names that no other test has. */
+/** Unique names for each test. */
 function fresh(waitMs?: number): { plugin: ShippingPlugin; name: string } {
   count += 1;
   return { plugin: new ShippingPlugin(client, `plugin-${count}`, waitMs), name: `life-${count}` };
@@ -433,7 +433,7 @@ describe('a namespace', () => {
     await other.start([shipped]);
     await client.delete(typeOf(shipped), { namespace: name, name: 'mine' });
     await other.stop();
-    // A kind that is not served holds nothing that has nothing of it.
+    // A kind that is not served does not block a namespace without objects of it.
     expect([await plugin.stop(), await find(namespaceType, name)]).toEqual([{ left: [] }, undefined]);
     await removeDefinition(shipped);
   });

@@ -29,7 +29,7 @@ type Edit = {
   do: 'make' | 'makeOurs' | 'makeAnothers' | 'edit' | 'keep' | 'unkeep' | 'unlabel' | 'delete';
   name: Name;
 };
-/** What happens at one step of a start or stop: it is killed, or a person does something. */
+/** An event at one step of a start or stop: the process is killed, or a user changes something. */
 type Event = { at: number; after: boolean; edit?: Edit };
 type Turn = { do: 'start'; shipped: Shipped; event?: Event } | { do: 'stop'; event?: Event };
 
@@ -55,15 +55,15 @@ const step: fc.Arbitrary<Turn | Edit> = fc.oneof(
   { weight: 6, arbitrary: edit(edits) },
 );
 
-/** One plugin with three names, and what must hold of them whatever happens. */
+/** One plugin with three names, and its invariants under all events. */
 class World {
   readonly #plugin: ShippingPlugin;
   readonly #prefix: string;
-  /** Uids of what persons made, or took from the plugin, and never gave to it. */
+  /** Uids of objects that users created, or took from the plugin, and never gave to it. */
   readonly #persons = new Set<string>();
-  /** Uids of what the label has made the user's. */
+  /** Uids of objects that the label has given to the user. */
   readonly #users = new Set<string>();
-  /** What persons touched in the midst of the present turn. */
+  /** Names that users changed during the present turn. */
   readonly #touched = new Set<Name>();
 
   constructor() {
@@ -94,7 +94,7 @@ class World {
     else this.#checkStarted(turn, { outcome, before, now });
   }
 
-  /** Shipped with the label, or let go because of it. */
+  /** Shipped with the label, or released because of it. */
   #isUsers(turn: Turn, name: Name, { labels }: AnyObject['metadata']): boolean {
     if (turn.do === 'start' && turn.shipped[name] === 'kept') return true;
     return (
@@ -103,7 +103,7 @@ class World {
     );
   }
 
-  /** A person's object is never deleted; another plugin's, or one with the label, is never changed. */
+  /** A user's object is never deleted; another plugin's, or one with the label, is never changed. */
   #checkUntouched(turn: Turn, before: Objects, now: Objects): void {
     for (const [name, object] of before) {
       const is = now.get(name);
@@ -139,13 +139,13 @@ class World {
           { color: 'shipped', size: 3 },
           this.#plugin.name,
         ]);
-      // What is a person's is known to be.
+      // The inventory marks users' objects.
       if (this.#persons.has(is.metadata.uid))
         expect([turn, name, inventory.get(is.metadata.name)?.adopted]).toEqual([turn, name, true]);
     }
   }
 
-  /** Nothing of the plugin is forgotten, whatever came between. */
+  /** No object of the plugin is forgotten, whatever happened. */
   #checkStopped(turn: Turn, outcome: string, now: Objects): void {
     expect([turn, outcome, this.#plugin.inventory]).toEqual([turn, 'done', []]);
     for (const [name, { metadata }] of now) {
@@ -195,7 +195,7 @@ class World {
     if (what === 'make' || what === 'makeOurs' || what === 'makeAnothers') {
       if (is !== undefined) return;
       const { metadata } = await client.create(Widget, widget(key.name, { color: 'mine' }, made[what]) as never);
-      // With our label, under a name that is ours, it is given to the plugin.
+      // An object with our label and our name now belongs to the plugin.
       const record = this.#plugin.inventory.find((each) => each.name === key.name);
       if (what !== 'makeOurs' || record === undefined || record.adopted === true) this.#persons.add(metadata.uid);
       else if (record.kept === true) this.#users.add(metadata.uid);
@@ -246,7 +246,7 @@ class World {
   }
 }
 
-/** In the midst of a turn an object may go while a person acts on it. */
+/** During a turn the object of a user's change may be deleted. */
 function unlessGone(error: unknown): void {
   if (!isStatusError(error, 'NotFound')) throw error;
 }

@@ -9,11 +9,10 @@ import { formatObject, formatPlace, type PresetObject } from './preset-object.ts
 const presetsFolder = 'presets';
 
 /**
- * What a plugin ships: every object in `presets/*.yaml|yml|json`, files in the order of their names, folders below left
- * out. None where there is no such folder.
- * @throws PluginError PresetsInvalid that names the file and the document: for what cannot be read or is no object with
- * apiVersion, kind and metadata.name, for an object that is there twice, for a link out of the plugin's folder, and
- * past the limits
+ * The presets of a plugin: every object in `presets/*.yaml|yml|json`, files by name, without subfolders. Empty if the
+ * folder does not exist.
+ * @throws PluginError PresetsInvalid that names the file and the document: for an unreadable file, a document without
+ * apiVersion, kind and metadata.name, a duplicate object, a link out of the plugin's folder, and past the limits
  */
 export async function readPresets(folder: string): Promise<PresetObject[]> {
   const presets: PresetObject[] = [];
@@ -37,14 +36,14 @@ export async function readPresets(folder: string): Promise<PresetObject[]> {
   return presets;
 }
 
-/** `place` is a file, or a document in it. */
+/** `place` is a file or a document in it. */
 export function newPresetsInvalid(place: string, message: string, cause?: unknown): PluginError {
   return new PluginError({ reason: 'PresetsInvalid', message: `${place}: ${message}`, cause });
 }
 
 interface PresetFile {
   file: string;
-  /** Where it really lies. */
+  /** The real path. */
   path: string;
 }
 
@@ -80,7 +79,7 @@ async function realPathWithin(root: string, file: string): Promise<string> {
 
 async function readPresetFile(file: string, path: string): Promise<Buffer> {
   try {
-    // What is no file, a pipe above all, might never answer once it is opened for reading: hence without waiting.
+    // Opening without O_NONBLOCK could block for ever, for example on a pipe.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = await handle.stat();

@@ -19,10 +19,10 @@ import { judgeRemoval } from './preset-rules.ts';
 import { retryRaces, VanishedError } from './retry-races.ts';
 import { pollUntil, readStored } from './stored-preset.ts';
 
-/** What a plugin shipped and could not be removed: it stays in the inventory. */
+/** A shipped object that could not be removed: it stays in the inventory. */
 export interface LeftPreset {
   record: PresetRecord;
-  /** In words, for people. */
+  /** Human-readable. */
   why: string;
 }
 
@@ -31,19 +31,19 @@ export interface RemovalRunOptions {
   log: Log;
   plugin: string;
   kinds: PresetKinds;
-  /** Definitions that the plugin registers itself by now: they stay as they are. */
+  /** Definitions that the plugin registers itself now: they stay unchanged. */
   models: readonly string[];
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-/** Machines leave them everywhere; they go with their namespace. */
+/** Controllers create these in any namespace; they are deleted with it. */
 const passing: ReadonlySet<string> = new Set(['leases.coordination.k8s.io', 'events', 'events.events.k8s.io']);
 
-/** Of deletions, and of waits. */
+/** Parallel deletions and waits. */
 const atOnce = 16;
 
-/** Kinds, in a message. */
+/** Maximum number of kinds in a message. */
 const maxNamed = 10;
 
 type Outcome = 'done' | { why: string } | Held;
@@ -54,10 +54,7 @@ interface Held {
   uid: string;
 }
 
-/**
- * One way through what a plugin shipped and ships no more: the last first, then namespaces, when they are empty, then
- * definitions.
- */
+/** Removes presets that are no longer shipped: in reverse order, then empty namespaces, then definitions. */
 export class RemovalRun {
   readonly #options: RemovalRunOptions;
   readonly #left: LeftPreset[] = [];
@@ -66,10 +63,7 @@ export class RemovalRun {
     this.#options = options;
   }
 
-  /**
-   * Answers what is left when the time is over, or nothing can be done. @throws what ends the work as a whole: the
-   * signal, or a lost fence
-   */
+  /** Returns what is left after the timeout or cannot be removed. @throws if the signal fires or the fence is lost */
   async remove(records: readonly PresetRecord[]): Promise<LeftPreset[]> {
     const { timeoutMs, signal } = this.#options;
     const reversed = records.toReversed();
@@ -85,7 +79,7 @@ export class RemovalRun {
     return this.#left;
   }
 
-  /** All are deleted before any is waited for: one may hold another. */
+  /** Deletes all before it waits for any, because one may block another. */
   async #removeAll(records: readonly PresetRecord[], limit: AbortSignal): Promise<void> {
     const held: [PresetRecord, Held][] = [];
     await inChunks(records, async (record) => {
@@ -97,7 +91,7 @@ export class RemovalRun {
     await inChunks(held, ([record, object]) => this.#attempt(record, () => this.#untilGone(record, object, limit)));
   }
 
-  /** What fails for one preset does not keep the others. */
+  /** A failure of one preset does not stop the others. */
   async #attempt<T>(record: PresetRecord, work: () => Promise<T>): Promise<T | undefined> {
     const { signal } = this.#options;
     try {
@@ -119,7 +113,7 @@ export class RemovalRun {
   async #remove(record: PresetRecord, limit: AbortSignal): Promise<Outcome> {
     const { client, log, plugin, kinds, models } = this.#options;
     const type = kinds.reach(record);
-    // Without a definition there are no objects.
+    // A kind without a definition has no objects.
     if (type === undefined || (isDefinitionKind(record) && models.includes(record.name))) return 'done';
     if (type === 'unserved') return { why: 'its kind is not served at present' };
     if (type.namespaced !== (record.namespace !== undefined)) return 'done';
@@ -143,7 +137,7 @@ export class RemovalRun {
     return 'done';
   }
 
-  /** Out of service, objects that wait for their finalizers would wait for ever. */
+  /** If the model were not served, its objects could never lose their finalizers. */
   #isLeftOf(definition: string, kinds: PresetKinds): boolean {
     return this.#left.some(({ record }) => {
       const type = kinds.reach(record);
@@ -160,7 +154,7 @@ export class RemovalRun {
       if (why !== undefined) return { why };
     }
     const key = { namespace, name };
-    // Whoever changed or replaced it since it was judged has a say: it is judged again.
+    // If somebody changed or replaced it since it was judged, the delete fails and it is judged again.
     const deletion = await client.delete(type, key, { uid, resourceVersion, signal: limit }).catch(ifVanished(stored));
     log.info(
       { plugin, object: formatObject({ kind, ...(namespace === '' ? {} : { namespace }), name }) },
@@ -170,8 +164,8 @@ export class RemovalRun {
   }
 
   /**
-   * Why a namespace is to stay: its deletion would delete what others put into it. Whether anything is in it the server
-   * says, which sees objects of kinds that are not served, too; what that is, the kinds that are served.
+   * Why a namespace must stay: deleting it would delete objects of others. The server knows whether it is empty,
+   * because it also sees objects of kinds that are not served; the served kinds say which objects those are.
    */
   async #keptBy(type: ResourceType, stored: Stored<AnyObject>, limit: AbortSignal): Promise<string | undefined> {
     const { client } = this.#options;
@@ -180,7 +174,7 @@ export class RemovalRun {
       .delete(type, { namespace: '', name }, { uid, resourceVersion, dryRun: true, signal: limit })
       .catch(ifVanished(stored));
     if (trial.object === undefined) return undefined;
-    // As they are now: the plugin's own may be served by this very start.
+    // Loaded again, because this start may have begun to serve the plugin's own kinds.
     const kinds = await PresetKinds.load(client, [], limit);
     const found = await this.#contentOf(name, kinds, limit);
     const others = found.filter((each) => !passing.has(each));
@@ -188,7 +182,7 @@ export class RemovalRun {
     const unserved = kinds.unserved();
     if (unserved.length > 0)
       return `objects may be in it whose kinds are not served at present: ${unserved.slice(0, maxNamed).join(', ')}`;
-    // Of one with a finalizer the server does not say it.
+    // For a namespace with a finalizer the trial does not show whether it is empty.
     return found.length === 0 && finalizers.length === 0 ? 'other objects are in it' : undefined;
   }
 
@@ -201,7 +195,7 @@ export class RemovalRun {
     return found;
   }
 
-  /** What comes under its name afterwards is not what the plugin shipped. */
+  /** Compares the uid: a new object with this name is not the plugin's. */
   async #untilGone(record: PresetRecord, { type, key, uid }: Held, limit: AbortSignal): Promise<void> {
     const { client, timeoutMs, signal } = this.#options;
     let heldBy: readonly string[] = [];
@@ -222,7 +216,7 @@ export class RemovalRun {
   }
 }
 
-/** One chunk after the other, in their order; after a failure what is under way is waited for. */
+/** Processes the chunks in order; after a failure it waits for the running chunk. */
 async function inChunks<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
   for (let i = 0; i < items.length; i += atOnce) {
     const settled = await Promise.allSettled(items.slice(i, i + atOnce).map(work));

@@ -1,15 +1,14 @@
 import { Session } from 'node:inspector';
 import { collectorKey } from './heap-collector.ts';
 
-/** For each answer. Milliseconds. */
+/** Timeout of each answer. Milliseconds. */
 const answerMs = 5000;
-/** So much above the limit is no garbage that waits to be collected: MiB. */
+/** Usage this far above the limit cannot be uncollected garbage alone. MiB. */
 const certain = 512;
 
 /**
- * The heap of a thread that does not answer, in MiB, or undefined where that cannot be found out. The inspector
- * interrupts whatever the thread does, which nothing else in this Node can. Above `limitMiB` the garbage is collected
- * first.
+ * The heap of a thread that does not respond, in MiB, or undefined if it cannot be read. Only the inspector can
+ * interrupt such a thread in this Node. Above `limitMiB` it collects garbage first.
  */
 export async function heapOfBusyThread(threadId: number, limitMiB: number): Promise<number | undefined> {
   const session = new Session();
@@ -21,7 +20,7 @@ export async function heapOfBusyThread(threadId: number, limitMiB: number): Prom
     await ask('Runtime.evaluate', { expression: `globalThis[Symbol.for('${collectorKey}')]?.()`, silent: true });
     return usedMiB(await ask('Runtime.getHeapUsage'));
   } catch {
-    // It ended meanwhile, or somebody else holds the inspector.
+    // The thread ended meanwhile, or another debugger holds the inspector.
     return undefined;
   } finally {
     session.disconnect();
@@ -30,7 +29,7 @@ export async function heapOfBusyThread(threadId: number, limitMiB: number): Prom
 
 type Ask = (method: string, params?: object) => Promise<unknown>;
 
-/** The domain of workers is missing in Node's types. */
+/** Node's types lack the inspector's NodeWorker domain. */
 interface WorkerSession {
   on(
     event: 'NodeWorker.attachedToWorker',
@@ -49,7 +48,7 @@ async function attach(session: Session, threadId: number): Promise<Ask> {
   const sessionId = await within(
     new Promise<string>((resolve) => {
       workers.on('NodeWorker.attachedToWorker', ({ params }) => {
-        // The title begins so; the ids are the session's own.
+        // Match by the title's prefix, because the session has its own ids.
         if (params.workerInfo.title.startsWith(`[worker ${threadId}]`)) resolve(params.sessionId);
       });
       workers.on('NodeWorker.receivedMessageFromWorker', ({ params }) => {

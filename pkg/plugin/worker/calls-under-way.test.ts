@@ -35,6 +35,6 @@ test('handlers that are never done do not lock the plugin for ever', async () =>
     'a place for another call',
   );
   expect(posted.filter(({ kind }) => kind === 'call')).toHaveLength(11);
-  // What comes late is of no interest.
+  // A late result is ignored.
   calls.resolve(1, { status: 204, headers: {} });
 });

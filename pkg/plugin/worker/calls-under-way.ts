@@ -15,7 +15,7 @@ import type { HostToWorker } from './control-message.ts';
  * `handlerTimeoutMs`.
  */
 const maxCalls = 100;
-/** The limit of one body, as everywhere in the API; and of all bodies at a time. */
+/** Limit of one body, as everywhere in the API, and of all bodies together. */
 const maxBodyBytes = 3 << 20;
 const maxBodiesBytes = 32 << 20;
 /** A handler that has not ended this long after its client disconnected no longer counts. Milliseconds. */
@@ -23,7 +23,7 @@ const defaultHandlerTimeoutMs = 30_000;
 
 interface CallUnderWay {
   bytes: number;
-  /** Runs once the client has disconnected. */
+  /** Started when the client has disconnected. */
   forgetTimer?: NodeJS.Timeout;
   resolve(result: EndpointResult): void;
   reject(error: StatusError): void;

@@ -5,7 +5,7 @@ const shape = 'export default definePlugin({ models, controllers, endpoints })';
 const most = { models: 100, controllers: 100, endpoints: 500 } as const;
 
 /**
- * The default export of a plugin's module, as what `definePlugin` gives. @throws TypeError that says what it is
+ * Checks that the default export of a plugin's module comes from `definePlugin`. @throws TypeError that says what it is
  * instead, and what to write
  */
 export function checkDefinition(module: Readonly<Record<string, unknown>>): PluginDefinition {

@@ -3,30 +3,30 @@ import type { CustomResourceDefinition, PluginEndpoint } from '#pkg/apis/index';
 import type { Status } from '#pkg/apimachinery/index';
 import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts';
 
-/** What a plugin is made of, as its module says. */
+/** The parts of a plugin, as its module declares them. */
 export interface PluginDescription {
   models: readonly CustomResourceDefinition[];
   controllers: readonly string[];
   endpoints: readonly PluginEndpoint[];
 }
 
-/** What is wrong with the controllers of a plugin, for people; absent where nothing is. */
+/** Problems of a plugin's controllers, human-readable; absent if there are none. */
 export interface PluginHealth {
   /** Controllers that cannot run, and why. */
   controllers?: string;
-  /** Reconciles that fail. */
+  /** Reconciles that fail, and why. */
   reconciles?: string;
 }
 
-/** What the host tells a worker, on a port of their own that the plugin does not see. */
+/** Messages from the host to a worker, on a port that the plugin does not see. */
 export type HostToWorker =
   | { kind: 'runControllers' }
-  /** Until `runControllers` is told again; calls go on. */
+  /** Stops the controllers until the next `runControllers`; calls continue. */
   | { kind: 'stopControllers' }
   | { kind: 'call'; id: number; call: EndpointCall }
-  /** The answer is no longer waited for. */
+  /** The caller no longer waits for the answer. */
   | { kind: 'abort'; id: number }
-  /** Reconciles and calls under way are to end. */
+  /** Running reconciles and calls must end. */
   | { kind: 'stop' };
 
 export type WorkerToHost =
@@ -44,7 +44,7 @@ export type WorkerToHost =
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a worker begins with. */
+/** The data that a worker starts with. */
 export interface WorkerStart {
   plugin: string;
   /** URL of the bundle. */
@@ -52,6 +52,6 @@ export interface WorkerStart {
   control: MessagePort;
   client: MessagePort;
   pulse: SharedArrayBuffer;
-  /** That it may have in use. */
+  /** Limit of its heap and buffers. */
   memoryMiB: number;
 }

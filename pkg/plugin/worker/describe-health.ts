@@ -3,12 +3,12 @@ import type { Manager } from '#pkg/runtime/index';
 import type { PluginHealth } from './control-message.ts';
 import { errorText } from './error-text.ts';
 
-/** Controllers that are told of in full. */
+/** Controllers that are described in full. */
 const mostControllers = 5;
 
 /**
- * How the controllers of a manager do, in words. One that is still starting counts once they have had the time to:
- * `hasSettled`.
+ * Describes the state of a manager's controllers. With `hasSettled` a controller that is still starting counts as a
+ * problem.
  */
 export function describeHealth(
   { controllers, failures }: Pick<Manager, 'controllers' | 'failures'>,

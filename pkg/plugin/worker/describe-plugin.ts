@@ -6,14 +6,14 @@ import { findEndpointConflicts } from '../endpoint/find-endpoint-conflicts.ts';
 import type { PluginDescription } from './control-message.ts';
 import { describeEndpoint } from './endpoint/describe-endpoint.ts';
 
-/** Characters of JSON. */
+/** Limit of the description. Characters of JSON. */
 const maxLength = 8 << 20;
-/** Of the endpoints, in bytes: they are part of the Plugin's status, which has room for 3 MiB of everything. */
+/** Limit of the endpoints: they are part of the Plugin's status, which is limited to 3 MiB. Bytes. */
 const maxEndpointBytes = 1.5 * 2 ** 20;
 
 /**
- * What a plugin is made of, as data. @throws TypeError for models that are no data, for controllers and endpoints that
- * cannot be or clash, and for endpoints that cannot be stored
+ * The parts of a plugin, as data. @throws TypeError for models that are not plain data, for invalid or conflicting
+ * controllers and endpoints, and for endpoints that cannot be stored
  */
 export function describePlugin(
   plugin: string,
@@ -40,8 +40,8 @@ export function describePlugin(
 }
 
 /**
- * By the rules of the API for depth, texts and numbers. Models are objects of their own, and the API tells of them
- * itself.
+ * Checks the API's limits for depth, texts and numbers. Only endpoints: models are separate objects, and the API
+ * validates them itself.
  */
 function checkStorable({ endpoints }: PluginDescription): void {
   const bytes = Buffer.from(JSON.stringify({ endpoints }));

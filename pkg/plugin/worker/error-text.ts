@@ -2,12 +2,12 @@ import { describeError } from '#pkg/apimachinery/index';
 
 const maxLength = 2000;
 const deepestCause = 2;
-/** Characters that are left for where it was thrown. */
+/** Characters that are reserved for the place of the throw. */
 const longestPlace = 500;
 
 /**
- * What was thrown, for people: `TypeError: x is not a function (index.ts:3:14)`, and its cause. Anything can be thrown,
- * and nothing of it is trusted to be what it seems.
+ * Describes a thrown value: `TypeError: x is not a function (index.ts:3:14)`, and its cause. A plugin can throw
+ * anything, so no property of it is trusted.
  */
 export function errorText(thrown: unknown): string {
   const text = textOf(thrown, 0);
@@ -37,7 +37,7 @@ function textOf(thrown: unknown, depth: number): string {
   }
 }
 
-/** The first frame that is the author's: not Node's, and not the SDK's. */
+/** The first stack frame in the author's code: not in Node or the SDK. */
 function placeIn(stack: string): string {
   for (const line of stack.split('\n')) {
     const place = /^\s+at (?:.*\()?(?:file:\/\/)?(\/.*:\d+:\d+)\)?$/.exec(line)?.[1];
@@ -46,7 +46,7 @@ function placeIn(stack: string): string {
   return '';
 }
 
-/** As the author wrote it: a plugin imports the SDK by the URL that it has at this host. */
+/** Restores the author's name of the SDK, which a plugin imports by the host's URL. */
 function named(message: string): string {
   return message.replaceAll(/file:\/\/[^\s'"]*\/sdk-[0-9a-f]{16}\/sdk\.mjs/g, '@svc/sdk');
 }

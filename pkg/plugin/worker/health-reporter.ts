@@ -3,7 +3,8 @@ import { systemClock, type Clock } from '#pkg/runtime/index';
 import type { PluginHealth } from './control-message.ts';
 
 /**
- * Between two reports, and between two that differ in their texts alone: each is a write of the Plugin. Milliseconds.
+ * Minimum between two reports, and between two reports that differ only in texts: each is a write of the Plugin.
+ * Milliseconds.
  */
 const shortestMs = 5000;
 const textsMs = 60_000;
@@ -15,8 +16,8 @@ export interface HealthReporterOptions {
 }
 
 /**
- * Reports how a plugin does when that changes: the first change at once, those that follow after a pause, and none that
- * has passed by then.
+ * Reports changes of a plugin's health: the first change at once, later ones after a pause, and a change that was
+ * reverted by then not at all.
  */
 export class HealthReporter {
   readonly #options: Required<HealthReporterOptions>;
@@ -28,7 +29,7 @@ export class HealthReporter {
     this.#options = { clock, ...options };
   }
 
-  /** Something may have changed. */
+  /** Call it when the health may have changed. */
   note(): void {
     if (this.#cancel === undefined) this.#wait(this.#at + shortestMs);
   }
@@ -59,7 +60,7 @@ export class HealthReporter {
       (health.controllers === undefined) !== (this.#reported.controllers === undefined) ||
       (health.reconciles === undefined) !== (this.#reported.reconciles === undefined);
     const due = isOtherKind ? this.#at + shortestMs : this.#at + textsMs;
-    // What changes more than texts meanwhile does not wait so long.
+    // Checks again soon, because a change of more than texts may be reported earlier.
     if (due > clock.now()) this.#wait(Math.min(due, clock.now() + shortestMs));
     else this.#report(health);
   }

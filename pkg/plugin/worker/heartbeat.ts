@@ -3,7 +3,7 @@
  * can read it even if its own event loop was blocked. Next to the count is the memory that the worker uses.
  */
 export class Heartbeat {
-  /** Between beats. Milliseconds. */
+  /** Interval of beats. Milliseconds. */
   static readonly intervalMs = 200;
   readonly #cells: Int32Array;
 
@@ -19,7 +19,7 @@ export class Heartbeat {
     return Atomics.load(this.#cells, 0);
   }
 
-  /** At the last beat: heap and buffers. */
+  /** Heap and buffers at the last beat. */
   get memoryMiB(): number {
     return Atomics.load(this.#cells, 1);
   }
@@ -43,14 +43,14 @@ export class HeartbeatMonitor {
   }
 
   /**
-   * Milliseconds without a beat, since the first one. A look that comes late counts little: where the whole process
-   * stood still, the worker could not beat either.
+   * Milliseconds without a beat, since the first one. A late look adds little: if the whole process was paused, the
+   * worker could not beat either.
    */
   look(now: number): number {
     const since = Math.min(now - this.#lookedAt, 2 * Heartbeat.intervalMs);
     this.#lookedAt = now;
     const { beats } = this.#pulse;
-    // Until the first one the worker is still being made.
+    // Before the first beat the worker is still starting.
     this.#stillMs = beats === this.#seen && beats !== 0 ? this.#stillMs + since : 0;
     this.#seen = beats;
     return this.#stillMs;

@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Of a line; the rest of a longer one is left out. */
+/** Maximum length of a line; the rest is dropped. */
 export const maxLineLength = 4096;
 
-/** Makes lines of what a plugin prints, however it comes in pieces and however long it is. */
+/** Splits a plugin's output into lines, for any chunks and any length. */
 export class LineSplitter {
   readonly #onLine: (line: string) => void;
   readonly #decoder = new StringDecoder('utf8');
@@ -28,7 +28,7 @@ export class LineSplitter {
     this.#add(text, begin, text.length);
   }
 
-  /** What is there counts as a line. */
+  /** Emits the unfinished line. */
   end(): void {
     const line = this.#isCut ? `${this.#line}...` : this.#line;
     this.#line = '';

@@ -1,6 +1,6 @@
 /**
- * The module that a plugin's folder was bundled into: the one import whose module nobody knows before. @throws whatever
- * the plugin's module throws
+ * Imports the bundled module of a plugin; the only import whose path is not static. @throws any error of the plugin's
+ * module
  */
 export async function loadBundle(url: string): Promise<Record<string, unknown>> {
   return (await import(url)) as Record<string, unknown>;

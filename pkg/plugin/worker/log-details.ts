@@ -1,6 +1,6 @@
 import { describeError } from '#pkg/apimachinery/index';
 
-/** Of messages and stacks of errors: the longest that fit into a line. */
+/** Lengths of error messages and stacks; the longest that fit into a line are used. */
 const errorLimits = [
   { message: 2000, stack: 4000 },
   { message: 1000, stack: 2000 },
@@ -10,8 +10,8 @@ const errorLimits = [
 type Limits = (typeof errorLimits)[number];
 
 /**
- * What is logged besides a message, as JSON of at most so many characters; undefined where it is longer. Whatever the
- * details are, it does not throw.
+ * The details of a log line as JSON of at most `longest` characters; undefined if they are longer. Never throws,
+ * whatever the details are.
  */
 export function formatDetails(details: object, longest: number): string | undefined {
   for (const limits of errorLimits) {
@@ -21,12 +21,12 @@ export function formatDetails(details: object, longest: number): string | undefi
   return undefined;
 }
 
-/** Characters of each name and text where there is room for little. */
+/** Maximum length of a name or text in the short form. Characters. */
 const longestShort = 200;
 
 /**
- * What there is room for in any case: what the error says, and values that are short or can be cut. JSON of at most so
- * many characters; it does not throw.
+ * The details in short form, which always fits: the error's message, and short or truncated values. JSON of at most
+ * `longest` characters; never throws.
  */
 export function formatShortDetails(details: object, longest: number): string {
   const entries: string[] = [];
@@ -45,7 +45,7 @@ export function formatShortDetails(details: object, longest: number): string {
   return `{${entries.join()}}`;
 }
 
-/** Undefined for what is of any size. */
+/** Undefined for values that can have any size. */
 function shortText(details: Record<string, unknown>, name: string): string | undefined {
   try {
     const value = details[name];
@@ -61,7 +61,7 @@ function shortText(details: Record<string, unknown>, name: string): string | und
   }
 }
 
-/** Entry by entry: one that cannot be told leaves the others alone. */
+/** Formats each entry separately: one that throws does not affect the others. */
 function textOf(details: object, limits: Limits): string {
   const entries: string[] = [];
   for (const name of Object.keys(details)) {
@@ -71,7 +71,7 @@ function textOf(details: object, limits: Limits): string {
   return `{${entries.join()}}`;
 }
 
-/** Undefined for what JSON leaves out. */
+/** Undefined for values that JSON omits. */
 function entryText(details: Record<string, unknown>, name: string, limits: Limits): string | undefined {
   try {
     const value = details[name];
@@ -81,12 +81,12 @@ function entryText(details: Record<string, unknown>, name: string, limits: Limit
   }
 }
 
-/** Makes errors and big numbers data, and ends circles. */
+/** Converts errors and bigints to data, and breaks cycles. */
 function plainValues(limits: Limits): (this: unknown, key: string, value: unknown) => unknown {
   const above: unknown[] = [];
   return function plainValue(key, value) {
     while (above.length > 0 && above.at(-1) !== this) above.pop();
-    // Before toJSON: there are errors that write the headers of their request.
+    // Before toJSON: that of some errors includes request headers.
     const given = (this as Record<string, unknown>)[key];
     if (isError(given)) return describeError(given, limits);
     if (typeof value === 'bigint') return String(value);

@@ -28,7 +28,7 @@ export class PluginThread {
   #definition: PluginDefinition | undefined;
   #endpoints: EndpointRunner | undefined;
   #manager: Manager | undefined;
-  /** Its controllers have had the time to start. */
+  /** Its controllers have had enough time to start. */
   #hasSettled = false;
   readonly #health = new HealthReporter({
     read: () => (this.#manager === undefined ? {} : describeHealth(this.#manager, this.#hasSettled)),
@@ -116,7 +116,7 @@ export class PluginThread {
       manager.start();
       await manager.settled(AbortSignal.timeout(settleMs));
       this.#hasSettled = true;
-      // Who only waits for what it follows may yet hear of it; what throws as it starts is a start that fails.
+      // A controller that only waits for its caches may still sync; one that throws fails the start.
       const failed = manager.controllers.find(({ state }) => state === 'failed');
       if (failed !== undefined)
         return await this.#refuse(`the controller ${failed.name} could not be started: ${errorText(failed.problem)}`);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import type { Client } from '#pkg/apimachinery/index';
 import { TestPlugins } from './start-test-plugin.ts';
 
-/** Asked for nothing here. */
+/** Never called here. */
 const client = {} as Client;
 const plugin = `import { definePlugin, defineEndpoint } from '@svc/sdk';\n`;
 const empty = `${plugin}export default definePlugin({});\n`;
@@ -149,7 +149,7 @@ describe('a plugin that', () => {
     await worker.stop(1000);
   });
 
-  // V8 itself would end the process for some of these.
+  // Without our limit V8 would end the process for some of these.
   test.each<[string, string]>([
     [
       'a list that grows',
@@ -199,7 +199,7 @@ test('what it prints is logged, line by line, and not without end', async () => 
   expect(many).toBeGreaterThan(300);
   expect(many).toBeLessThan(1500);
   const dropped = plugins.logged(/printed more than is taken/).map(({ details }) => Number(details['dropped']));
-  // Of the last ones too, where this process stood still meanwhile.
+  // If this process was paused, some of the last ones too.
   expect(dropped.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(5000 - many);
 });
 

@@ -16,34 +16,34 @@ export type { PluginDescription } from './control-message.ts';
 export type { PluginCrash } from './worker-thread.ts';
 
 export interface PluginWorkerOptions {
-  /** Of the plugin. */
+  /** The plugin's name. */
   name: string;
   bundle: PluginBundle;
-  /** The API as the plugin has it: with its permissions, and fenced. */
+  /** The plugin's client: with its permissions, and fenced. */
   client: Client;
   log: Log;
-  /** All that it sees of any. */
+  /** The only environment variables that the plugin sees. */
   environment: Readonly<Record<string, string>>;
   limits: Required<PluginLimits>;
-  /** Gives up the start. */
+  /** Cancels the start. */
   signal?: AbortSignal;
-  /** `health` is another now. */
+  /** Called when `health` has changed. */
   onHealth?: () => void;
 }
 
-/** Calls and watches on the API that one plugin may have under way. */
+/** Concurrent API calls and watches of one plugin. */
 const maxClientCalls = 2000;
-/** Threads of one plugin that do not end, and keep their memory: one more is not started. */
+/** Once this many threads of a plugin did not end and keep their memory, no other is started. */
 const mostLeftBehind = 3;
-/** For controllers to be told to run: they start at once, what they follow comes later. Milliseconds. */
+/** Timeout of the message that starts the controllers; caches sync later. Milliseconds. */
 const runMs = 30_000;
 
 /**
- * One plugin in a worker thread of its own. It may throw, loop, leak, print or end as it likes: this process goes on,
- * and `ended` says what became of it.
+ * One plugin in its own worker thread. It may throw, loop, leak, print or exit: this process continues, and `ended`
+ * reports the crash.
  */
 export class PluginWorker {
-  /** Resolves if it ends by itself, and not for `stop`. */
+  /** Resolves if the worker ends by itself, not after `stop`. */
   readonly ended: Promise<PluginCrash>;
   readonly #options: PluginWorkerOptions;
   readonly #thread: WorkerThread;
@@ -113,14 +113,14 @@ export class PluginWorker {
     return this.#description!;
   }
 
-  /** How its controllers do, as it said last. */
+  /** The last health that the worker reported. */
   get health(): PluginHealth {
     return this.#health;
   }
 
   /**
-   * Resolves when its controllers run; one that cannot hear of what it follows, or takes long to read it, is waited for
-   * no longer. @throws PluginError
+   * Resolves when its controllers run; does not wait for a controller whose cache cannot sync or syncs slowly. @throws
+   * PluginError
    */
   async runControllers(): Promise<void> {
     const answered = this.#next(['running', 'notRunning'], runMs);
@@ -135,8 +135,8 @@ export class PluginWorker {
   }
 
   /**
-   * Until `runControllers` is called again; calls go on. False where reconciles have not ended in time, or the worker
-   * has. Never rejects.
+   * Stops the controllers until the next `runControllers`; calls continue. False if reconciles have not ended in time,
+   * or the worker has. Never rejects.
    */
   async stopControllers(timeoutMs: number): Promise<boolean> {
     const stopped = this.#next(['controllersStopped'], timeoutMs).catch(() => 'late' as const);
@@ -145,15 +145,18 @@ export class PluginWorker {
   }
 
   /**
-   * Lets the plugin answer a request.
-   * @throws StatusError: the handler's own, what the endpoint's schemas refuse, 413 and 429 for too much at once, 503
-   * where the plugin does not run
+   * Calls an endpoint of the plugin.
+   * @throws StatusError: the handler's own, validation errors of the endpoint's schemas, 413 and 429 for too much at
+   * once, 503 if the plugin does not run
    */
   call(request: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
     return this.#calls.begin(request, signal);
   }
 
-  /** Lets what is under way end, then ends the thread; after `timeoutMs` in any case. Idempotent, never rejects. */
+  /**
+   * Waits for running calls and reconciles, then ends the thread, after `timeoutMs` at the latest. Idempotent, never
+   * rejects.
+   */
   stop(timeoutMs: number): Promise<void> {
     this.#stopping ??= this.#stop(timeoutMs);
     return this.#stopping;
@@ -182,8 +185,8 @@ export class PluginWorker {
   }
 
   /**
-   * The worker's next message of these kinds, or `late`. @throws PluginError where the thread ends first, the signal's
-   * reason where that fires
+   * The worker's next message of these kinds, or `late`. @throws PluginError if the thread ends first; the signal's
+   * reason if that fires
    */
   async #next<Kind extends WorkerToHost['kind']>(
     kinds: readonly Kind[],

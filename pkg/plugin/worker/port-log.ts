@@ -4,9 +4,7 @@ import { LineBudget, lineRate } from './line-budget.ts';
 import { maxLineLength } from './line-splitter.ts';
 import { formatDetails, formatShortDetails } from './log-details.ts';
 
-/**
- * The log of a plugin, written by its host: bounded in length and rate, and whatever is logged cannot make it throw.
- */
+/** The log of a plugin, written by its host: limited in length and rate; nothing that is logged makes it throw. */
 export class PortLog implements Log {
   readonly #post: (message: WorkerToHost) => void;
   readonly #bound: object;
@@ -22,7 +20,7 @@ export class PortLog implements Log {
     this.#budget = budget;
   }
 
-  /** The same log, with details that each of its lines has. */
+  /** The same log, with details that are added to each line. */
   with(details: object): PortLog {
     return new PortLog(this.#post, { ...this.#bound, ...details }, this.#budget);
   }
@@ -44,7 +42,7 @@ export class PortLog implements Log {
   }
 
   #write(level: LogLevel, given: unknown, message: unknown): void {
-    // In JavaScript a text alone is easily written.
+    // JavaScript authors may pass only a text.
     const details = typeof given === 'object' ? given : {};
     const text = typeof message === 'string' ? message : typeof given === 'string' ? given : '';
     const dropped = this.#budget.take(performance.now());
@@ -59,7 +57,7 @@ export class PortLog implements Log {
     this.#post({ kind: 'log', level, details: this.#textOf(details), message: text.slice(0, maxLineLength) });
   }
 
-  /** As JSON; cut where it is too long, but for the error, and that too where nothing else helps. */
+  /** The details as JSON; if too long, truncated except for the error, and if that is still too long, in short form. */
   #textOf(details: object | null): string {
     const all = withEntries(this.#bound, details ?? {});
     const longest = 4 * maxLineLength;
@@ -76,7 +74,7 @@ export class PortLog implements Log {
   }
 }
 
-/** A copy that does not ask getters, as one may throw. */
+/** Copies the descriptors, because a getter may throw. */
 function withEntries(bound: object, details: object): object {
   return Object.create(null, {
     ...Object.getOwnPropertyDescriptors(bound),

@@ -12,9 +12,9 @@ export interface LogLine {
   details: Record<string, unknown>;
 }
 
-/** Plugins made of a text each, and their workers; `stop` ends all of them. */
+/** Bundles plugins from source text and runs their workers; `stop` ends all of them. */
 export class TestPlugins {
-  /** What all of them logged and printed. */
+  /** The log lines and output of all plugins. */
   readonly lines: LogLine[] = [];
   readonly #running: PluginWorker[] = [];
   readonly #client: Client;
@@ -30,7 +30,7 @@ export class TestPlugins {
     this.#root = root;
   }
 
-  /** `code` is `index.ts`. */
+  /** `code` is the content of `index.ts`. */
   async bundle(code: string): Promise<PluginBundle> {
     this.#count += 1;
     const folder = join(this.#root, `p${this.#count}`);
@@ -56,7 +56,7 @@ export class TestPlugins {
     return worker;
   }
 
-  /** Messages that were logged or printed so far and match. */
+  /** The messages so far that match. */
   logged(pattern: RegExp): LogLine[] {
     return this.lines.filter(({ message }) => pattern.test(message));
   }

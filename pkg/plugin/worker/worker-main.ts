@@ -8,14 +8,14 @@ import { Heartbeat } from './heartbeat.ts';
 /** The program of a plugin's worker thread. */
 const given = workerData as Partial<WorkerStart>;
 const start = { ...given } as WorkerStart;
-// The plugin sees the same object, and the ports are none of its business.
+// The plugin sees the same `workerData`, and must not see the ports.
 for (const name of Object.keys(given) as (keyof WorkerStart)[]) delete given[name];
-// Nor is this one: whatever is sent by it the host's loop would have to read.
+// The host's event loop would have to read every message that the plugin sends by it.
 parentPort!.close();
 
-// Stacks name the author's files.
+// Stack traces name the author's files.
 process.setSourceMapsEnabled(true);
-// Packages that are CommonJS ask for Node's own modules so, from within the bundle.
+// CommonJS packages in the bundle load Node's own modules with `require`.
 Object.assign(globalThis, { require: createRequire(start.module) });
 
 const pulse = new Heartbeat(start.pulse);
@@ -26,7 +26,7 @@ const usedMiB = (): number => {
 };
 const beat = (): void => {
   const used = usedMiB();
-  // What is garbage does not count.
+  // Garbage does not count.
   if (used > start.memoryMiB) collect();
   pulse.beat(used > start.memoryMiB ? usedMiB() : used);
 };

@@ -7,65 +7,62 @@ import { LineBudget, lineRate } from './line-budget.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { Heartbeat, HeartbeatMonitor } from './heartbeat.ts';
 
-/** How a worker ended that nobody had told to. */
+/** How a worker ended without being stopped. */
 export interface PluginCrash {
   reason: 'Threw' | 'OutOfMemory' | 'Blocked' | 'Exited';
-  /** For people: what was thrown, and where. */
+  /** Human-readable: what was thrown, and where. */
   message: string;
 }
 
 export interface WorkerThreadOptions {
   plugin: string;
-  /** Its program. */
+  /** The worker's program. */
   file: string;
-  /** What the program begins with, besides its pulse. */
+  /** `workerData`, without the heartbeat. */
   data: object;
   transfer: readonly TransferListItem[];
   environment: Readonly<Record<string, string>>;
   log: Log;
   memoryMiB: number;
-  /** Counts from `begin` on. */
+  /** Limit without a heartbeat; applies after `begin`. */
   blockedMs: number;
   /**
-   * Of a thread that is told to end, before it is taken for ended: it may be within a call of the system. Milliseconds,
-   * default 10 000.
+   * How long a terminated thread may take before it counts as ended: it may be in a system call. Milliseconds, default
+   * 10 000.
    */
   terminateMs?: number;
 }
 
 /**
- * Between the limit that we enforce and the one that V8 does, MiB. V8 ends a thread well only where its heap grows in
- * small steps: a Map or an array that doubles beyond its limit ends the whole process.
+ * Difference between our limit and V8's, MiB. V8 ends only the thread if its heap grows in small steps, but a Map or an
+ * array that doubles beyond V8's limit ends the whole process.
  */
 const headroomMiB = 2048;
-/** A worker without a pulse for so long is asked for its heap. Milliseconds. */
+/** A worker without a heartbeat for this long is asked for its heap size. Milliseconds. */
 const quietMs = 2 * Heartbeat.intervalMs;
-/** Those that have not ended. */
+/** Threads that have not ended. */
 const threads = new Set<WorkerThread>();
 
-/**
- * How many threads of plugins there are in this process. Node waits for them in `process.exit`, even for one that does
- * not end.
- */
+/** The number of plugin threads in this process. `process.exit` waits for them, even for one that never ends. */
 export function threadCount(): number {
   return threads.size;
 }
 
 /**
- * How many threads of this plugin were told to end, and have not: they were left behind, and are there until they do.
+ * The number of this plugin's threads that were terminated and have not ended; they count as left behind until they do.
  */
 export function threadsLeftBehind(plugin: string): number {
   return Array.from(threads).filter((thread) => thread.isLeftBehind && thread.plugin === plugin).length;
 }
 
 /**
- * A worker thread whose faults stay its own: heap, buffers and time are limited, and what it prints goes to the log.
+ * A worker thread that isolates a plugin's faults: heap, buffers and time are limited, and its output goes to the log.
  */
 export class WorkerThread {
-  /** Resolves when the thread is no more, with the crash unless `terminate` was called first. */
+  /** Resolves when the thread has ended, with the crash unless `terminate` was called first. */
   readonly ended: Promise<PluginCrash | undefined>;
   readonly plugin: string;
-  /** Told to end, it did not, and is taken for ended. */
+  /** It did not end after termination, and counts as ended. */
   isLeftBehind = false;
   readonly #pulse = new Heartbeat();
   readonly #options: WorkerThreadOptions;
@@ -78,7 +75,7 @@ export class WorkerThread {
   #isProbed = false;
   #markEnded!: (crash: PluginCrash | undefined) => void;
 
-  /** @throws Error where the system gives no thread */
+  /** @throws Error if the system cannot create a thread */
   constructor(options: WorkerThreadOptions) {
     this.#options = options;
     const { plugin, file, data, transfer, environment, memoryMiB } = options;
@@ -112,13 +109,13 @@ export class WorkerThread {
     this.#watching = setInterval(() => this.#look(), Heartbeat.intervalMs).unref();
   }
 
-  /** It is loaded: from now on it may not be busy with one thing for long. Before, its start has a limit of its own. */
+  /** The module is loaded: from now on `blockedMs` applies. Before, the start has its own timeout. */
   begin(): void {
     this.#hasBegun = true;
     this.#watch = new HeartbeatMonitor(this.#pulse, performance.now());
   }
 
-  /** Ends it at once. Resolves when it is no more, or does not end even so. Idempotent, never rejects. */
+  /** Ends the thread at once. Resolves when it has ended, or after `terminateMs`. Idempotent, never rejects. */
   async terminate(): Promise<void> {
     this.#isTerminated = true;
     this.#kill();
@@ -137,7 +134,7 @@ export class WorkerThread {
     else if (stillMs >= quietMs) void this.#probe();
   }
 
-  /** A busy worker may be filling its memory. Never rejects. */
+  /** Checks the heap of a busy worker. Never rejects. */
   async #probe(): Promise<void> {
     if (this.#isProbed) return;
     this.#isProbed = true;
@@ -191,7 +188,7 @@ export class WorkerThread {
 }
 
 function crashFrom(error: unknown, memoryMiB: number): PluginCrash {
-  // Not instanceof: it may be of another realm.
+  // Not instanceof: the error may come from another realm.
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   if (code === 'ERR_WORKER_OUT_OF_MEMORY') return { reason: 'OutOfMemory', message: memoryText(memoryMiB) };
   return { reason: 'Threw', message: errorText(error) };

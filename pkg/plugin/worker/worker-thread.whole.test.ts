@@ -35,7 +35,7 @@ async function startThread(code: string, options: Partial<WorkerThreadOptions> =
   });
 }
 
-/** Within a call of the system, which nothing ends; the file tells when. */
+/** Blocks in a system call that nothing can interrupt; the file shows when. */
 const asleep = (marker: string, seconds: number): string =>
   `import { execFileSync } from 'node:child_process'; execFileSync('/bin/sh', ['-c', 'echo > ${marker}; exec sleep ${seconds}']);`;
 const beating = `import { workerData } from 'node:worker_threads'; const pulse = new Int32Array(workerData.pulse); const beat = () => Atomics.add(pulse, 0, 1); beat(); setInterval(beat, 100);`;

@@ -1,10 +1,10 @@
 import type { Log } from '#pkg/runtime/index';
 import { logLevels, type WorkerToHost } from './control-message.ts';
 
-/** What the log itself says of each line: of two with one name, readers take the last. */
+/** Fields that the log sets itself: of duplicate names, readers take the last. */
 const reserved: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
 
-/** Writes what a plugin logged, with its name. Details that have the name of what each line has are given another. */
+/** Writes a plugin's log message with its name. Renames details that clash with the log's own fields. */
 export function writeLogMessage(
   { level, details, message }: Extract<WorkerToHost, { kind: 'log' }>,
   plugin: string,

@@ -12,8 +12,9 @@ import { enqueueObject, enqueueOwner, type EventHandler, type OwnerOptions } fro
 import type { Predicate } from '../predicate/predicate.ts';
 
 /**
- * Begins a controller of one type: `controllerFor(Post).owns(Comment).withPredicate(generationChanged).reconcile(async
- * ({ name }, { client }) => ...)`. Every step answers a new builder. Source: controller-runtime, `pkg/builder`.
+ * Starts building a controller of one type:
+ * `controllerFor(Post).owns(Comment).withPredicate(generationChanged).reconcile(async ({ name }, { client }) => ...)`.
+ * Every step returns a new builder. Source: controller-runtime, `pkg/builder`.
  */
 export function controllerFor<T extends AnyObject>(
   type: ResourceType<T>,
@@ -34,9 +35,9 @@ export interface WatchedTypeOptions<T extends AnyObject> {
   selection?: Selection;
   predicates?: readonly Predicate<T>[];
   /**
-   * What the handler makes of an object never changes while the object is there: its owner, a name in its spec that
-   * nobody edits. Then a controller that resumes need not look at everything because one of these objects changed.
-   * Default false.
+   * Whether the handler returns the same requests for an object during its whole life, for example because they depend
+   * on its owner or on a field that never changes. A controller that resumes then need not reconcile everything because
+   * such an object changed. Default false.
    */
   isMappingFixed?: boolean;
 }
@@ -63,12 +64,12 @@ export class ControllerBuilder<T extends AnyObject> {
     return this.#with({ name });
   }
 
-  /** Events of its own type that are worth a look; all given ones must agree. */
+  /** Filters the events of its own type; all predicates must pass. */
   withPredicate(...predicates: readonly Predicate<T>[]): ControllerBuilder<T> {
     return this.#with({ predicates: [...this.#parts.predicates, ...(predicates as unknown as Predicate[])] });
   }
 
-  /** Looks at an object when one that it owns changes. */
+  /** Reconciles an object when an object that it owns changes. */
   owns<Owned extends AnyObject>(
     type: ResourceType<Owned>,
     options: WatchedTypeOptions<Owned> & OwnerOptions = {},
@@ -76,13 +77,13 @@ export class ControllerBuilder<T extends AnyObject> {
     return this.watches(type, enqueueOwner(this.#parts.type, options), options);
   }
 
-  /** Looks at whatever `handler` makes of another type's events. */
+  /** Reconciles the requests that `handler` returns for events of another type. */
   watches<Other extends AnyObject>(
     type: ResourceType<Other>,
     handler: EventHandler<Other>,
     { selection = {}, predicates = [], isMappingFixed = false }: WatchedTypeOptions<Other> = {},
   ): ControllerBuilder<T> {
-    // Within a watch type and handler belong together; outside nobody asks.
+    // Type and handler match within a watch, so the erased types are safe.
     const watch = { type, selection, handler, predicates, isMappingFixed } as unknown as WatchDefinition;
     return this.#with({ watches: [...this.#parts.watches, watch] });
   }
@@ -97,9 +98,9 @@ export class ControllerBuilder<T extends AnyObject> {
   }
 
   /**
-   * A restart then looks only at what changed since the last turn, deletions included, and at what had not gone well;
-   * see `ControllerTuning.resume`. `version` is to be changed with code that would treat objects otherwise which it has
-   * looked at before.
+   * After a restart only reconciles what changed since the last term, deletions included, and what had not succeeded;
+   * see `ControllerTuning.resume`. Change `version` together with code that treats already reconciled objects
+   * differently.
    */
   withResume(options: ResumeOptions = {}): ControllerBuilder<T> {
     return this.withTuning({ resume: options });
@@ -109,7 +110,7 @@ export class ControllerBuilder<T extends AnyObject> {
     return this.#with({ tuning: { ...this.#parts.tuning, ...tuning } });
   }
 
-  /** Ends the building. */
+  /** Completes the definition. */
   reconcile(reconcile: ReconcileFunction): ControllerDefinition {
     const { type, selection, name, predicates, watches, indexes, tuning } = this.#parts;
     return {

@@ -6,13 +6,13 @@ import { Informer } from './informer.ts';
 export interface CacheOptions {
   client: Reader & Watcher;
   log: Log;
-  /** Milliseconds between tries that fail. Default 200 to 30 000. */
+  /** Delays between failed tries. Milliseconds, default 200 to 30 000. */
   backoff?: { baseMs: number; maxMs: number };
-  /** The problem of one of its informers is another now. */
+  /** Called when the problem of one of its informers has changed. */
   onProblem?: () => void;
 }
 
-/** One informer for each type and selection, shared by all that ask for it. */
+/** One informer for each type and selection, shared by all callers. */
 export class Cache {
   readonly #options: CacheOptions;
   readonly #informers = new Map<string, Informer<AnyObject>>();
@@ -23,13 +23,13 @@ export class Cache {
     this.#options = options;
   }
 
-  /** Started at once if the cache is. @throws Error after `stop`. */
+  /** Starts the informer if the cache has started. @throws Error after `stop`. */
   informerFor<T extends AnyObject>(type: ResourceType<T>, selection: Selection = {}): Informer<T> {
     if (this.#stopped) throw new Error('the cache is stopped');
     const { namespace, labelSelector, fieldSelector } = selection;
     const key = JSON.stringify([type.group, type.version, type.plural, namespace, labelSelector, fieldSelector]);
     const present = this.#informers.get(key);
-    // Who names a type tells what its objects are.
+    // The caller's type parameter states the type of the objects.
     if (present !== undefined) return present as unknown as Informer<T>;
     const informer = new Informer<T>({ ...this.#options, type, selection });
     this.#informers.set(key, informer as unknown as Informer<AnyObject>);
@@ -37,7 +37,7 @@ export class Cache {
     return informer;
   }
 
-  /** The informer that has every object of a type; undefined if nobody asked for it. */
+  /** The informer of all objects of a type; undefined if no caller has created it. */
   wholeOf<T extends AnyObject>(type: ResourceType<T>): Informer<T> | undefined {
     return this.#informers.get(
       JSON.stringify([type.group, type.version, type.plural, undefined, undefined, undefined]),
@@ -49,7 +49,7 @@ export class Cache {
     for (const informer of this.#informers.values()) informer.start();
   }
 
-  /** Resolves with the types whose first list has not come before `signal`. */
+  /** Resolves with the types whose first list has not arrived when `signal` fires. */
   async waitForSync(signal: AbortSignal): Promise<string[]> {
     const missing = await Promise.all(
       Array.from(this.#informers.values(), async (informer) =>

@@ -16,7 +16,7 @@ beforeAll(async () => {
   env = await startTestEnv();
   client = env.servers[0]!.client;
   await definePosts(env);
-  // A cache that is often late, and whose watch is often taken up again.
+  // A cache with frequent delays and interrupted watches.
   cache = new Cache({
     client: new FaultyClient({ client, seed: 1, rates: { delayedEvent: 0.7, droppedWatch: 0.1 } }),
     log: silent,
@@ -109,7 +109,7 @@ test('gives up on a cache that stays behind when its caller does', async () => {
   // Never started: it does not see the write.
   behind.informerFor(postType);
   await slow.create(postType, newPost('unseen'));
-  // As long as it has not begun, others ask the API.
+  // Before that cache has synced, other callers read from the API.
   expect(
     (await new CachedClient({ client, cache: behind }).get(postType, { namespace: '', name: 'unseen' })).metadata.name,
   ).toBe('unseen');

@@ -21,14 +21,14 @@ import { OwnWrites } from './own-writes.ts';
 export interface CachedClientOptions {
   client: Client;
   cache: Cache;
-  /** Goes with every write; asked anew for each, and undefined where nobody leads. */
+  /** The fence of every write; called for each, undefined without a leader election. */
   fence?: () => Fence | undefined;
 }
 
 /**
- * A Client that reads from the caches there are, and everything else from the API. What it wrote itself it also reads:
- * a read waits until its cache shows this client's last write of the type, and what became of a write whose answer was
- * lost. Objects from a cache are frozen.
+ * A Client that reads from the existing caches, and everything else from the API. It reads its own writes: a read waits
+ * until the cache shows this client's last write of the type, and looks up objects of writes whose response was lost.
+ * Objects from a cache are frozen.
  */
 export class CachedClient extends ClientWrapper {
   readonly #cache: Cache;
@@ -42,7 +42,7 @@ export class CachedClient extends ClientWrapper {
     this.#writes = new OwnWrites(client);
   }
 
-  /** Resolves when the caches show everything this client wrote. @throws whatever `signal` was aborted with. */
+  /** Resolves when the caches show all writes of this client. @throws the reason of `signal`. */
   catchUp(signal: AbortSignal): Promise<void> {
     return this.#writes.waitForAll(signal);
   }
@@ -88,7 +88,7 @@ export class CachedClient extends ClientWrapper {
   }
 
   /**
-   * Remembers a write that may have been done although it failed. One that was to get its name from the server has no
+   * Remembers a write that may have succeeded although it failed. If the server was to generate the name, there is no
    * key to look up.
    */
   async #knowing<T extends AnyObject, Result>(
@@ -105,7 +105,7 @@ export class CachedClient extends ClientWrapper {
     }
   }
 
-  /** The type's cache, caught up with this client's writes; undefined if there is none that has begun. */
+  /** The type's cache, up to date with this client's writes; undefined if none has synced. */
   async #freshCache<T extends AnyObject>(
     type: ResourceType<T>,
     signal?: AbortSignal,

@@ -1,10 +1,10 @@
 import type { AnyObject, ObjectKey, Stored } from '#pkg/apimachinery/index';
 import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
 
-/** The values an object is found under in one index of a cache; a pure function of the object. */
+/** The values of an object in one index of a cache; a pure function of the object. */
 export type IndexFunction<T extends AnyObject> = (object: Stored<T>) => readonly string[];
 
-/** Objects in memory, by key and by the values of named indexes. What it hands out is frozen. */
+/** Objects in memory, by key and by the values of named indexes. Returned objects are frozen. */
 export class Indexer<T extends AnyObject> {
   readonly #objects = new Map<string, Stored<T>>();
   readonly #indexes = new Map<string, Index<T>>();
@@ -13,7 +13,7 @@ export class Indexer<T extends AnyObject> {
     return this.#objects.size;
   }
 
-  /** May be called when there are objects already. @throws Error if there is another index of that name. */
+  /** May be called when the indexer already has objects. @throws Error if an index of that name exists. */
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
     const present = this.#indexes.get(name);
     if (present?.valuesOf === valuesOf) return;
@@ -27,19 +27,19 @@ export class Indexer<T extends AnyObject> {
     return this.#objects.get(formatRequest(key));
   }
 
-  /** In no order that means anything. */
+  /** In no particular order. */
   all(): IterableIterator<Stored<T>> {
     return this.#objects.values();
   }
 
-  /** The objects whose values in the index hold `value`. @throws Error if there is no such index. */
+  /** The objects whose index values include `value`. @throws Error if there is no such index. */
   byIndex(name: string, value: string): Stored<T>[] {
     const index = this.#indexes.get(name);
     if (index === undefined) throw new Error(`there is no index named ${name}`);
     return Array.from(index.keys.get(value) ?? [], (key) => this.#objects.get(key)!);
   }
 
-  /** Answers what was there before. @throws Error where the function of an index does; then nothing has changed */
+  /** Returns the previous object. @throws Error if an index function throws; then nothing has changed */
   set(object: Stored<T>): Stored<T> | undefined {
     const key = formatRequest(requestOf(object));
     const old = this.#objects.get(key);
@@ -52,7 +52,7 @@ export class Indexer<T extends AnyObject> {
     return old;
   }
 
-  /** Answers what was there. */
+  /** Returns the deleted object. */
   delete(objectKey: ObjectKey): Stored<T> | undefined {
     const key = formatRequest(objectKey);
     const old = this.#objects.get(key);

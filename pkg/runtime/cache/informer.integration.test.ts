@@ -53,10 +53,7 @@ async function writeAtRandom(random: SeededRandom, run: string, writes: number):
   }
 }
 
-/**
- * What a listener may be told of one object: first create, then updates, at last a delete, each with a revision above
- * the one before.
- */
+/** Checks the events of one object: first a create, then updates, finally a delete, with increasing revisions. */
 function checkHistory(events: readonly ObjectEvent<Post>[]): void {
   const present = new Map<string, ObjectEvent<Post>>();
   for (const event of events) {
@@ -98,7 +95,7 @@ describe.each(kinds)('an informer where $reason', ({ rates }) => {
     informer.start();
     await writeAtRandom(random, run, 60);
     faulty.heal();
-    // A change of its own marks the end: when it is in the cache, so is everything before.
+    // This change marks the end: when the cache has it, it has everything before.
     const last = await client.create(postType, newPost(`${run}-last`, 'last', { labels: { run } }));
     await informer.waitUntil(
       () => informer.indexer.get({ namespace: '', name: last.metadata.name }) !== undefined,

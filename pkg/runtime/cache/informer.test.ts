@@ -13,7 +13,7 @@ function listAt(revision: number, ...items: AnyObject[]): ObjectList<AnyObject> 
   return { resourceVersion: String(revision), items: items as ObjectList<AnyObject>['items'] };
 }
 
-/** What its listeners hear until its cache is at `revision`. */
+/** The events that listeners get until the cache is at `revision`. */
 async function heardUntil(revision: bigint, api: ScriptedApi): Promise<string[]> {
   const texts: string[] = [];
   informer = new Informer({ client: api.client, type: scriptedType, log, backoff: { baseMs: 1, maxMs: 10 } });

@@ -14,7 +14,7 @@ import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
 import { Indexer } from './indexer.ts';
 import { Reflector, type ReflectorSink } from './reflector.ts';
 
-/** Hears what happens to the objects of one informer, in order. Runs synchronously. */
+/** Receives the events of one informer's objects, in order. Runs synchronously. */
 export type EventListener<T extends AnyObject> = (event: ObjectEvent<T>) => void;
 
 export interface InformerOptions<T extends AnyObject> {
@@ -22,15 +22,13 @@ export interface InformerOptions<T extends AnyObject> {
   type: ResourceType<T>;
   selection?: Selection;
   log: Log;
-  /** Milliseconds between tries that fail. Default 200 to 30 000. */
+  /** Delays between failed tries. Milliseconds, default 200 to 30 000. */
   backoff?: { baseMs: number; maxMs: number };
-  /** `problem` is another now. */
+  /** Called when `problem` has changed. */
   onProblem?: () => void;
 }
 
-/**
- * A cache of one type that follows the API, and tells what it sees change. Source: client-go, `SharedIndexInformer`.
- */
+/** A cache of one type that follows the API, and emits events for changes. Source: client-go, `SharedIndexInformer`. */
 export class Informer<T extends AnyObject> {
   readonly type: ResourceType<T>;
   readonly indexer = new Indexer<T>();
@@ -63,17 +61,17 @@ export class Informer<T extends AnyObject> {
     });
   }
 
-  /** Has it seen everything there was? */
+  /** Whether the first list is in the cache. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
 
-  /** Every change up to here is in the cache. */
+  /** The cache has every change up to this revision. */
   get revision(): bigint {
     return this.#revision;
   }
 
-  /** Why it cannot follow its type now, which it goes on trying; undefined where it does. */
+  /** Why it cannot follow its type now (it keeps trying); undefined if it can. */
   get problem(): unknown {
     return this.#problem;
   }
@@ -89,7 +87,7 @@ export class Informer<T extends AnyObject> {
     this.#wake();
   }
 
-  /** Begins with a `create` for each object that is there. Answers how to end it. */
+  /** Starts with a `create` for each existing object. Returns a function that unsubscribes. */
   listen(listener: EventListener<T>): () => void {
     for (const object of this.indexer.all()) this.#tell([listener], { type: 'create', object });
     this.#listeners.add(listener);
@@ -102,8 +100,8 @@ export class Informer<T extends AnyObject> {
   }
 
   /**
-   * Asks anew after each change of the cache: true once `holds` does, false if the informer stops, or `signal` fires,
-   * before.
+   * Checks after each change of the cache: resolves true once `holds` does, false if the informer stops, or `signal`
+   * fires, before.
    */
   waitUntil(holds: () => boolean, signal?: AbortSignal): Promise<boolean> {
     if (holds()) return Promise.resolve(true);
@@ -137,7 +135,7 @@ export class Informer<T extends AnyObject> {
       const last = this.indexer.delete(key);
       if (last !== undefined) this.#tell(this.#listeners, { type: 'delete', object: last, isGuess: true });
     }
-    // All others are as they should be.
+    // Thrown after the remaining objects were updated.
     if (failure !== undefined) throw failure.error;
     this.#isSynced = true;
     this.#moveTo(revision);
@@ -160,7 +158,7 @@ export class Informer<T extends AnyObject> {
     if (old === undefined) this.#tell(this.#listeners, { type: 'create', object });
     else if (old.metadata.uid === object.metadata.uid) this.#tell(this.#listeners, { type: 'update', object, old });
     else {
-      // Between two lists it was deleted and made anew.
+      // It was deleted and recreated between two lists.
       this.#tell(this.#listeners, { type: 'delete', object: old, isGuess: true });
       this.#tell(this.#listeners, { type: 'create', object });
     }
@@ -195,7 +193,7 @@ export class Informer<T extends AnyObject> {
   }
 }
 
-/** Makes a JSON value and all in it unchangeable: what a cache hands out is shared by all that read it. */
+/** Freezes a JSON value deeply, because all readers of a cache share its objects. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const part of Object.values(value)) deepFreeze(part);

@@ -1,7 +1,7 @@
 import type { AnyObject, ObjectKey, Stored } from '#pkg/apimachinery/index';
 import type { Informer } from './informer.ts';
 
-/** Reads a cache. Everything it answers is frozen: to change an object, change a copy (`structuredClone`). */
+/** Reads a cache. All objects are frozen: to change one, change a copy (`structuredClone`). */
 export class Lister<T extends AnyObject> {
   readonly #informer: Informer<T>;
 
@@ -13,13 +13,13 @@ export class Lister<T extends AnyObject> {
     return this.#informer.indexer.get(key);
   }
 
-  /** Of one namespace, or of all. */
+  /** The objects of one namespace, or of all. */
   list(namespace?: string): Stored<T>[] {
     const all = Array.from(this.#informer.indexer.all());
     return namespace === undefined ? all : all.filter(({ metadata }) => metadata.namespace === namespace);
   }
 
-  /** Those found under `value` in an index that the controller declared. @throws Error if there is no such index. */
+  /** The objects with `value` in an index that the controller declared. @throws Error if there is no such index. */
   byIndex(name: string, value: string): Stored<T>[] {
     return this.#informer.indexer.byIndex(name, value);
   }

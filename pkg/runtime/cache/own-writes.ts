@@ -10,24 +10,24 @@ import {
 import { formatRequest } from '../reconcile/reconciler.ts';
 import type { Informer } from './informer.ts';
 
-/** For a cache to show a write; past that it is not only late. Milliseconds. */
+/** Limit of the wait for a cache to show a write; after that the cache is broken rather than late. Milliseconds. */
 const longestWait = 10_000;
 
-/** What a cache has still to show. */
+/** The writes that a cache does not show yet. */
 interface Awaited {
   revision: bigint;
-  /** Objects deleted by us, by uid. */
+  /** Objects that this client deleted, by uid. */
   deleted: Map<string, ObjectKey>;
-  /** Objects of writes whose answers were lost, by their keys: done or not, they are looked up before they are read. */
+  /** Objects of writes whose response was lost, by key: they are looked up before the next read. */
   unknown: Map<string, ObjectKey>;
 }
 
-/** What this process wrote and its caches may not show yet. */
+/** Writes of this process that its caches may not show yet. */
 export class OwnWrites {
   readonly #reader: Pick<Reader, 'get'>;
   readonly #awaited = new Map<Informer<AnyObject>, Awaited>();
 
-  /** Through `reader`, which is no cache, the objects of lost answers are looked up. */
+  /** `reader` must not read from a cache: it looks up objects of lost responses. */
   constructor(reader: Pick<Reader, 'get'>) {
     this.#reader = reader;
   }
@@ -35,7 +35,7 @@ export class OwnWrites {
   noteRevision<T extends AnyObject>(informer: Informer<T>, { metadata }: Stored<T>): void {
     const awaited = this.#of(informer);
     const revision = BigInt(metadata.resourceVersion);
-    // A write that changed nothing answers an old revision: there is nothing to wait for.
+    // A write that changed nothing returns an old revision: nothing to wait for.
     if (revision > awaited.revision) awaited.revision = revision;
   }
 
@@ -43,20 +43,18 @@ export class OwnWrites {
     this.#of(informer).deleted.set(uid, key);
   }
 
-  /** Of a write that may or may not have been done. */
+  /** Records a write that may or may not have succeeded. */
   noteUnknown<T extends AnyObject>(informer: Informer<T>, key: ObjectKey): void {
     this.#of(informer).unknown.set(formatRequest(key), { ...key });
   }
 
-  /**
-   * @throws StatusError 504 if the cache stays behind, the failure of a look-up, or whatever `signal` was aborted with.
-   */
+  /** @throws StatusError 504 if the cache stays behind, the failure of a look-up, or the reason of `signal`. */
   async waitFor<T extends AnyObject>(informer: Informer<T>, signal?: AbortSignal): Promise<void> {
     const awaited = this.#awaited.get(informer as unknown as Informer<AnyObject>);
     if (awaited === undefined) return;
     for (const [id, key] of awaited.unknown) {
       await this.#lookUp(informer, key, signal);
-      // Another answer for the same object may have been lost meanwhile: that one is still to be looked up.
+      // Keep an entry of another response that was lost meanwhile: it still needs a look-up.
       if (awaited.unknown.get(id) === key) awaited.unknown.delete(id);
     }
     const late = (): Error => newTimeout(`the cache of ${informer.type.plural} stays behind this process's own writes`);
@@ -74,7 +72,7 @@ export class OwnWrites {
     for (const informer of this.#awaited.keys()) await this.waitFor(informer, signal);
   }
 
-  /** What the write came to is what there is now. */
+  /** The present object shows the result of the write. */
   async #lookUp<T extends AnyObject>(informer: Informer<T>, key: ObjectKey, signal?: AbortSignal): Promise<void> {
     try {
       this.noteRevision(informer, await this.#reader.get(informer.type, key, signal === undefined ? {} : { signal }));
@@ -95,7 +93,7 @@ export class OwnWrites {
   }
 }
 
-/** Forgets, on the way, the deletions that the cache has shown. */
+/** Also forgets the deletions that the cache has shown. */
 function isShown<T extends AnyObject>(informer: Informer<T>, awaited: Awaited): boolean {
   if (informer.revision < awaited.revision) return false;
   for (const [uid, key] of awaited.deleted) {

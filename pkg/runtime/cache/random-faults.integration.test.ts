@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-/** What one listener was told, as an object store of its own. */
+/** Builds an object store from the events of one listener. */
 class Follower {
   readonly present = new Map<string, Post>();
   readonly faults: string[] = [];
@@ -116,7 +116,7 @@ describe('whoever writes through a cache reads what it wrote', () => {
     const random = new SeededRandom(seed);
     const faulty = new FaultyClient({ client, seed, rates: { ...everything, unavailable: 0 } });
     const cache = new Cache({ client: faulty, log: silent, backoff: { baseMs: 1, maxMs: 5 } });
-    // Its own reads and writes come through: what is tried is the cache.
+    // Its reads and writes do not fail: the test is about the cache.
     const cached = new CachedClient({ client, cache });
     cache.informerFor(postType);
     cache.start();

@@ -21,7 +21,7 @@ function added(revision: number): ClientEvent<AnyObject> {
   return { type: 'ADDED', object: scriptedObject(`n-${revision}`, revision) };
 }
 
-/** Everything a sink hears, as text, and the moment when it has heard so much. */
+/** Records all calls of a sink as text, and waits for a number of them. */
 function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): {
   texts: string[];
   sink: ReflectorSink<AnyObject>;
@@ -123,7 +123,7 @@ test('what was followed is taken up soon, however often it failed before', async
   const api = new ScriptedApi({ lists: [empty], watches: [unreachable, unreachable, unreachable, ...rounds] });
   const { sink, until } = heard();
   follow(api, sink);
-  // Doubled each time, the last wait would be of days.
+  // With unlimited doubling the last wait would take days.
   await until('n-31');
 });
 

@@ -12,17 +12,17 @@ import {
 import type { Log } from '../log.ts';
 import { ItemBackoff } from '../workqueue/rate-limiter.ts';
 
-/** Objects a list is asked for at once. */
+/** Objects in a chunk of a list. */
 const chunkSize = 500;
-/** One or two may be a server that is started anew. */
+/** One or two failures may only be a restart of the server. */
 const failuresThatCount = 3;
 
-/** What follows a type: told everything there is, then every change. */
+/** Receives the objects of a type, then every change. */
 export interface ReflectorSink<T extends AnyObject> {
-  /** All objects as they were at one revision; what is not among them is gone. */
+  /** All objects at one revision; objects that are not among them no longer exist. */
   replace(objects: readonly Stored<T>[], resourceVersion: string): void;
   apply(event: ClientEvent<T>): void;
-  /** It could not be followed several times in a row, and why; undefined when it is followed again. */
+  /** Called after several failures in a row with the last one; with undefined once the type is followed again. */
   failing?(problem: unknown): void;
 }
 
@@ -32,22 +32,22 @@ export interface ReflectorOptions<T extends AnyObject> {
   selection?: Selection;
   sink: ReflectorSink<T>;
   log: Log;
-  /** Milliseconds between tries that fail: the first of them, and the longest. Default 200 and 30 000. */
+  /** Delays between failed tries: the first and the longest. Milliseconds, default 200 and 30 000. */
   backoff?: { baseMs: number; maxMs: number };
 }
 
 /**
- * Keeps a sink in step with the API: lists once, then watches from there. A watch that ends is taken up where it ended;
- * only when the history it needs is no longer kept does it list again. Source: client-go, `tools/cache.Reflector`.
+ * Keeps a sink in sync with the API: lists once, then watches from there. A watch that ends is resumed at its last
+ * revision; it lists again only if that history has expired. Source: client-go, `tools/cache.Reflector`.
  */
 export class Reflector<T extends AnyObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #backoff: ItemBackoff;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  /** Failures since it was followed last. */
+  /** Failures since the last success. */
   #failures = 0;
-  /** What came could not be taken in. */
+  /** The sink threw for an event. */
   #isSinkFailing = false;
 
   constructor(options: ReflectorOptions<T>) {
@@ -60,7 +60,7 @@ export class Reflector<T extends AnyObject> {
     this.#running ??= this.#run(this.#stopping.signal);
   }
 
-  /** Resolves when the sink will hear nothing more. */
+  /** Resolves when the sink gets no further calls. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -79,7 +79,7 @@ export class Reflector<T extends AnyObject> {
       } catch (error) {
         if (signal.aborted) return;
         const isExpired = isStatusError(error, 'Expired');
-        // What could not be taken in would come again; the list has it as it is by then.
+        // The same event would fail again; a list has a newer state of the object.
         if (isExpired || this.#isSinkFailing) position = undefined;
         const { type, log } = this.#options;
         const details = { err: error, group: type.group, resource: type.plural };
@@ -112,7 +112,7 @@ export class Reflector<T extends AnyObject> {
     }
   }
 
-  /** Tells the sink of each event, and yields how far it is told. */
+  /** Passes each event to the sink, and yields the revision reached. */
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<string> {
     const { client, type, selection, sink } = this.#options;
     const stream = await client.watch(type, { ...selection, resourceVersion, signal });

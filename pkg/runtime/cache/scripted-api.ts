@@ -13,8 +13,8 @@ import {
 } from '#pkg/apimachinery/index';
 
 /**
- * What a watch brings before it ends, well or by the error; `open` it does not end, and with `refusal` it does not
- * begin.
+ * The events of a watch before it ends, normally or with the error; with `open` it does not end, and with `refusal` it
+ * does not start.
  */
 export interface ScriptedWatch {
   events?: readonly ClientEvent<AnyObject>[];
@@ -23,11 +23,13 @@ export interface ScriptedWatch {
 }
 
 /**
- * An API for tests that answers lists and watches by a script, one after the other; after the last one nothing can be
- * reached any more.
+ * An API for tests that answers lists and watches in the order of a script; after the last one the API is unreachable.
  */
 export class ScriptedApi {
-  /** Revisions at which watches began, `list` for each list, `list after` its token for one that goes on. */
+  /**
+   * The requests: the start revision of each watch, `list` for each list, `list after` with its token for a continued
+   * one.
+   */
   readonly asked: string[] = [];
   /** Watches that are not closed. */
   open = 0;
@@ -78,7 +80,7 @@ export class ScriptedApi {
   }
 }
 
-/** An object of that name, as it was stored at that revision. */
+/** An object of that name, as stored at that revision. */
 export function scriptedObject(name: string, resourceVersion: number, uid = name): Stored<AnyObject> {
   return {
     apiVersion: 'v1',

@@ -1,7 +1,7 @@
 import { formatTimestamp, type AnyObject, type ApiObject, type Condition } from '#pkg/apimachinery/index';
 import { setCondition } from '#pkg/apis/index';
 
-/** What a controller says of one aspect of an object. */
+/** The content of one condition, as a controller sets it. */
 export type ConditionFacts = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** An object whose status has conditions. */
@@ -11,10 +11,7 @@ export function conditionOf({ status }: ConditionedObject, type: string): Condit
   return status?.conditions?.find((condition) => condition.type === type);
 }
 
-/**
- * Does the condition hold, as said of the object's present generation? One that says nothing of generations counts as
- * well.
- */
+/** Whether the condition is true for the object's present generation. A condition without a generation counts too. */
 export function isConditionTrue(object: ConditionedObject, type: string): boolean {
   const condition = conditionOf(object, type);
   const { observedGeneration = object.metadata.generation } = condition ?? {};
@@ -22,9 +19,9 @@ export function isConditionTrue(object: ConditionedObject, type: string): boolea
 }
 
 /**
- * The object with one condition set, to be given to `writeChanges` beside the object as it was read, which stays as it
- * is. `observedGeneration` is the object's own; `lastTransitionTime` moves only with `status`, so that saying the same
- * again writes nothing.
+ * A copy of the object with one condition set; pass it to `writeChanges` together with the unchanged original.
+ * `observedGeneration` is the object's own; `lastTransitionTime` changes only with `status`, so that an unchanged
+ * condition causes no write.
  */
 export function withCondition<T extends AnyObject & ConditionedObject>(object: T, facts: ConditionFacts): T {
   const { generation } = object.metadata;

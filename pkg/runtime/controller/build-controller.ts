@@ -22,19 +22,19 @@ import type { ReconcileFailures } from './reconcile-failures.ts';
 export interface ControllerEnvironment {
   cache: Cache;
   client: CachedClient;
-  /** Of the client's writes. */
+  /** The fence of the client's writes. */
   fence?: Fence;
   log: Log;
   events: EventSink;
-  /** Where positions are stored; without it nothing resumes. */
+  /** Where positions are stored; without it no controller resumes. */
   positions?: Omit<PositionStoreOptions, 'controller'> & { client: Client };
   observer?: ControllerObserver;
   failures?: ReconcileFailures;
 }
 
 /**
- * The controller that a definition describes, on these caches. @throws Error for an index that cannot be, and whatever
- * the definition's functions throw
+ * Builds the controller of a definition on these caches. @throws Error for an invalid index, and errors of the
+ * definition's functions
  */
 export function buildController(given: ControllerDefinition, environment: ControllerEnvironment): Controller {
   const { cache, client, fence, log, events, observer, failures } = environment;

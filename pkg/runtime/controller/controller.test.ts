@@ -18,7 +18,7 @@ interface Attempt {
   fail(error: Error): void;
 }
 
-/** A controller whose reconciles end when the test says so. */
+/** A controller whose reconciles end when the test ends them. */
 class Stage {
   readonly source = new ChannelSource();
   readonly attempts: Attempt[] = [];
@@ -133,7 +133,7 @@ describe('a controller', () => {
       ]),
     );
     await waitUntil(() => outcomes.length === 1);
-    // A retry would be there before this one.
+    // A retry would be queued before this request.
     source.push(b);
     await waitUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
@@ -245,7 +245,7 @@ describe('a controller', () => {
       },
     });
     source.push(a);
-    // Its one worker takes this one after the time-out of the first.
+    // Its only worker takes this request after the first one timed out.
     source.push(b);
     await waitUntil(() => outcomes.length === 2, waitMs, 'both outcomes');
     expect([outcomes, logged, attempts]).toEqual([

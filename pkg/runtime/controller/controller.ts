@@ -16,11 +16,11 @@ import type { RateLimiter } from '../workqueue/rate-limiter.ts';
 import { WorkQueue, type QueueObserver } from '../workqueue/work-queue.ts';
 import type { ReconcileFailures } from './reconcile-failures.ts';
 
-/** How a reconcile ended. */
+/** The result of a reconcile. */
 export type ReconcileOutcome = 'success' | 'requeued' | 'error' | 'terminal' | 'timeout';
 
 export interface ControllerObserver extends QueueObserver {
-  /** Took so many milliseconds. */
+  /** A reconcile ended after `tookMs` milliseconds. */
   reconciled(outcome: ReconcileOutcome, tookMs: number): void;
 }
 
@@ -28,29 +28,29 @@ export interface ControllerOptions {
   name: string;
   reconciler: Reconciler;
   sources: readonly Source[];
-  /** Its sources start with the others. */
+  /** Its sources start together with the others. */
   resume?: Resume;
   log: Log;
-  /** Objects that are worked on at once. Default 1. */
+  /** Maximum number of concurrent reconciles. Default 1. */
   concurrency?: number;
-  /** For one reconcile. Milliseconds, default 60 000. */
+  /** Timeout of one reconcile. Milliseconds, default 60 000. */
   timeoutMs?: number;
-  /** Resolves when the caches show all that this controller has written. */
+  /** Resolves when the caches show all writes of this controller. */
   catchUp?: (signal: AbortSignal) => Promise<void>;
   limiter?: RateLimiter;
   clock?: Clock;
   observer?: ControllerObserver;
-  /** Told of reconciles that fail, and that go well. */
+  /** Records failed and successful reconciles. */
   failures?: ReconcileFailures;
 }
 
-/** Takes requests from its sources and lets a Reconciler look at each, one object never twice at once. */
+/** Takes requests from its sources and passes each to a Reconciler, never the same object twice at once. */
 export class Controller {
   readonly name: string;
   readonly #options: ControllerOptions;
   readonly #queue: WorkQueue;
   readonly #starting = new AbortController();
-  /** Of the reconciles under way. */
+  /** Aborts the running reconciles. */
   readonly #underWay = new Set<AbortController>();
   #workers: Promise<void>[] = [];
   #stopped = false;
@@ -66,12 +66,12 @@ export class Controller {
     });
   }
 
-  /** Requests that wait. */
+  /** The number of waiting requests. */
   get backlog(): number {
     return this.#queue.length;
   }
 
-  /** Why a source has nothing to give now, if one says so. */
+  /** The problem of a source that has one. */
   get problem(): unknown {
     for (const source of this.#sources) {
       const problem = source.problem?.();
@@ -81,8 +81,9 @@ export class Controller {
   }
 
   /**
-   * Resolves when the sources have given what there was at first and work has begun; false if it was stopped before.
-   * @throws what a source throws: it is then to be stopped
+   * Resolves when all sources have enqueued their initial requests and the workers have started; false if it was
+   * stopped before.
+   * @throws errors of a source: stop the controller then
    */
   async start(): Promise<boolean> {
     const { resume, concurrency = 1 } = this.#options;
@@ -98,7 +99,7 @@ export class Controller {
     return true;
   }
 
-  /** Resolves when no reconcile is under way; those that are get their signal. Idempotent, never rejects. */
+  /** Aborts running reconciles, and resolves when none is left. Idempotent, never rejects. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#starting.abort();
@@ -110,7 +111,7 @@ export class Controller {
     await this.#options.resume?.end();
   }
 
-  /** Never rejects: a source may be anybody's. */
+  /** Never rejects, although a source of any author may throw. */
   async #stopSource(source: Source): Promise<void> {
     try {
       await source.stop();
@@ -134,8 +135,8 @@ export class Controller {
   }
 
   /**
-   * Resolves when the worker may take the next key: at the time-out, even if the reconciler does not heed its signal.
-   * Its key stays taken until it does.
+   * Resolves when the worker may take the next key: after the timeout, even if the reconciler ignores its signal. Its
+   * key stays taken until it ends.
    */
   async #reconcile(key: string): Promise<void> {
     const { timeoutMs = 60_000 } = this.#options;
@@ -148,7 +149,7 @@ export class Controller {
         resolve(error);
       }, timeoutMs);
     });
-    // A reconcile may do many things at once, all of them under its signal.
+    // A reconcile may start many parallel calls with this signal.
     setMaxListeners(0, abort.signal);
     this.#underWay.add(abort);
     const ended = this.#attempt(key, abort.signal).finally(() => {
@@ -158,12 +159,12 @@ export class Controller {
     });
     const error = await Promise.race([ended, overdue]);
     if (error === undefined) return;
-    // One that heeds its signal has ended by then, and what it threw says more.
+    // A reconciler that respects its signal has ended by then, and its own error says more.
     await nextTurn();
     if (this.#underWay.has(abort) && !this.#stopped) this.#noteOverdue(key, error);
   }
 
-  /** It may never end: nothing else would tell of it. */
+  /** Reported here, because a reconcile that never ends reports nothing itself. */
   #noteOverdue(key: string, error: OverdueError): void {
     const { failures, log, name } = this.#options;
     const attempt = this.#queue.failures(key) + 1;
@@ -207,7 +208,7 @@ export class Controller {
       }
       resume?.ledger.fail(key);
       if (isFenceLost(error)) {
-        // Another leads, and looks at it: this turn is ending.
+        // The new leader reconciles the object; this term is ending.
         log.debug(details, "the reconcile was refused, as its lease is another's by now");
         return 'error';
       }
@@ -227,7 +228,7 @@ export class Controller {
   }
 }
 
-/** Who writes in JavaScript may answer anything. @throws TypeError for what is no answer. */
+/** A reconciler written in JavaScript may return anything. @throws TypeError for an invalid result. */
 function requeueOf(result: ReconcileResult | null): number | undefined {
   if (result === undefined || result === null) return undefined;
   const { requeueAfterMs } = result;
@@ -236,7 +237,7 @@ function requeueOf(result: ReconcileResult | null): number | undefined {
   return requeueAfterMs;
 }
 
-/** Milliseconds since 1970; 0 for at once. */
+/** Milliseconds since 1970; 0 for immediately. */
 function dueAfter(ms: number): number {
   return ms > 0 ? Math.ceil(Math.min(Date.now() + ms, Number.MAX_SAFE_INTEGER)) : 0;
 }

@@ -18,7 +18,7 @@ const throws = (): never => {
   throw new TypeError('no');
 };
 
-/** The watches of a controller, and how to send one of them an event: what was lost then is told by `failing`. */
+/** The watches of a controller with a function that sends one of them an event; `failing` returns the failures. */
 function watching(build: (builder: ControllerBuilder<AnyObject>) => ControllerBuilder<AnyObject>): {
   failures: ReconcileFailures;
   send: (position: number, event: ObjectEvent) => void;
@@ -32,7 +32,7 @@ function watching(build: (builder: ControllerBuilder<AnyObject>) => ControllerBu
     try {
       if (predicates.every((predicate) => predicate(event))) handler(event);
     } catch {
-      // The cache tells of it.
+      // The cache logs the error.
     }
   };
   const failing = (): string[] => {
@@ -42,7 +42,7 @@ function watching(build: (builder: ControllerBuilder<AnyObject>) => ControllerBu
   return { failures, send, failing };
 }
 
-/** That throws, passes or drops, one after the other. */
+/** Throws, passes or drops: each event uses the next predicate. */
 function oneByOne(...predicates: readonly Predicate[]): Predicate {
   const left = [...predicates];
   return (event) => left.shift()!(event);
@@ -107,7 +107,7 @@ test('a terminal failure is over when its object is gone, though the event is dr
   expect(failing()).toEqual(['1 /a']);
   send(0, deleted);
   expect(failing()).toEqual([]);
-  // That one goes on, or is tried again.
+  // It continues, or is retried.
   note(new Error('late'));
   send(0, deleted);
   expect(failing()).toEqual(['1 /a']);

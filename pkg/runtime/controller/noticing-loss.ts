@@ -7,7 +7,7 @@ import type { ReconcileFailures } from './reconcile-failures.ts';
 
 export interface NoticingLossOptions {
   watch: WatchDefinition;
-  /** Among the watches of its controller: the first is that of the controller's own type. */
+  /** The position among its controller's watches; the first is the controller's own type. */
   position: number;
   controller: string;
   failures: ReconcileFailures;
@@ -32,7 +32,7 @@ export function noticingLoss({ watch, position, controller, failures }: Noticing
     }
   };
   const isWorthNoticed = (event: ObjectEvent): boolean => {
-    // Nobody looks at it again where this event is dropped.
+    // If this event is dropped, the deleted object is not reconciled again.
     if (position === 0 && event.type === 'delete')
       failures.clearTerminal(controller, formatRequest(requestOf(event.object)));
     const passes = noticing(event, () => isWorth(event));
@@ -44,6 +44,6 @@ export function noticingLoss({ watch, position, controller, failures }: Noticing
     clear(event);
     return requests;
   };
-  // By that one a resumed watch tells that it looks at the object itself; it does not throw.
+  // A resumed watch recognizes by this handler that it enqueues the object itself; this handler does not throw.
   return { ...watch, predicates: [isWorthNoticed], handler: handler === enqueueObject ? handler : handleNoticed };
 }

@@ -1,6 +1,6 @@
 import { TerminalError } from '../reconcile/reconciler.ts';
 
-/** A failing reconcile, and how often it failed in a row. */
+/** A failing reconcile with its number of failures in a row. */
 export interface ReconcileFailure {
   controller: string;
   /** Key of the object: `namespace/name`. */

@@ -9,33 +9,32 @@ import type { ReconcileRequest, ReconcileResult } from '../reconcile/reconciler.
 import type { Source } from '../source/source.ts';
 import type { RateLimiter } from '../workqueue/rate-limiter.ts';
 
-/** What a reconcile has at hand. */
+/** What a reconcile can use. */
 export interface ReconcileContext {
-  /**
-   * Reads what the controller watches from its caches, the rest from the API; its writes are fenced where leaders are
-   * elected.
-   */
+  /** Reads watched types from the caches, the rest from the API; with a leader election its writes are fenced. */
   client: Client;
-  /** Where leaders are elected, the claim that goes with each write of `client`: for what writes as somebody else. */
+  /** The fence of `client`'s writes, if there is a leader election: for writes with another client. */
   fence?: Fence;
-  /** The cache of a type that the controller watches whole. @throws Error for any other type. */
+  /** The cache of a type that the controller watches without a selection. @throws Error for any other type. */
   lister: <T extends AnyObject>(type: ResourceType<T>) => Lister<T>;
-  /** Tells people what happened to an object, as core/v1 Events. */
+  /** Reports events of an object to users, as core/v1 Events. */
   events: EventSink;
   log: Log;
-  /** Fires when the reconcile took too long or the controller stops. */
+  /** Fires when the reconcile times out or the controller stops. */
   signal: AbortSignal;
 }
 
 export type ReconcileFunction = (request: ReconcileRequest, context: ReconcileContext) => Promise<ReconcileResult>;
 
-/** One type a controller watches, and what its events lead to. */
+/** One watched type, and the requests that its events cause. */
 export interface WatchDefinition {
   type: ResourceType;
   selection: Selection;
   handler: EventHandler;
   predicates: readonly Predicate[];
-  /** What the handler makes of an object never changes while the object is there; see `ControllerTuning.resume`. */
+  /**
+   * Whether the handler returns the same requests for an object during its whole life; see `ControllerTuning.resume`.
+   */
   isMappingFixed?: boolean;
 }
 
@@ -46,36 +45,38 @@ export interface CacheIndex {
 }
 
 export interface ControllerTuning {
-  /** Objects that are worked on at once. Default 1. */
+  /** Maximum number of concurrent reconciles. Default 1. */
   concurrency?: number;
-  /** For one reconcile. Milliseconds, default 60 000. */
+  /** Timeout of one reconcile. Milliseconds, default 60 000. */
   timeoutMs?: number;
-  /** Makes the back-off of the queue. Default: by key from 5 ms to 1 000 s, and 100 retries a second over all. */
+  /**
+   * Creates the queue's rate limiter. Default: back-off by key from 5 ms to 1 000 s, and 100 retries a second in total.
+   */
   limiter?: () => RateLimiter;
   /**
-   * Keeps a stored position, so that a restart looks only at what changed since, deletions included, and at what had
-   * not gone well. Without it, a restart looks at everything and learns of no deletion that it missed. So it is all the
-   * same where the position is older than the history that is kept (10 minutes at least), or holds for other watches.
-   * It looks at everything, and learns of deletions, where the `version` is another, where more than 500 objects wait
-   * for their `requeueAfterMs`, or where an object changed whose handler looks at more than its name: who was concerned
-   * before nobody can tell, unless the watch has `isMappingFixed`.
+   * Stores a position, so that a restart reconciles only what changed since, deletions included, and what had not
+   * succeeded. Without a position a restart reconciles everything and misses deletions; the same happens if the
+   * position is older than the kept history (at least 10 minutes) or belongs to other watches. A restart reconciles
+   * everything, but does see deletions, if `version` has changed, if more than 500 objects wait for their
+   * `requeueAfterMs`, or if an object changed whose handler uses more than its name: its former requests are unknown,
+   * unless the watch has `isMappingFixed`.
    */
   resume?: ResumeOptions;
 }
 
 export interface ResumeOptions {
   /**
-   * Any text; with another one everything is looked at: to be changed when the controller's code would do otherwise
-   * with objects it has looked at.
+   * Any text; a different one makes a restart reconcile everything. Change it if the controller's code would treat
+   * already reconciled objects differently.
    */
   version?: string;
-  /** Between two writes of the position, at least. Milliseconds, default 5 000. */
+  /** Minimum time between two writes of the position. Milliseconds, default 5 000. */
   intervalMs?: number;
 }
 
-/** What a controller gets for one term, in which its process is the leader. */
+/** What a controller gets for one term as leader. */
 export interface ControllerTerm {
-  /** Requests from elsewhere than the caches. */
+  /** Sources of requests other than the caches. */
   sources: readonly Source[];
   reconcile: ReconcileFunction;
 }
@@ -86,6 +87,6 @@ export interface ControllerDefinition {
   readonly watches: readonly WatchDefinition[];
   readonly indexes: readonly CacheIndex[];
   readonly tuning: ControllerTuning;
-  /** Called at the beginning of each turn: what it keeps in memory is of this turn alone. */
+  /** Called at the start of each term: its state in memory belongs to this term only. */
   readonly begin: () => ControllerTerm;
 }

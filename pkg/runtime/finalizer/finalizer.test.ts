@@ -11,7 +11,7 @@ function objectWith(finalizers?: string[]): Stored<AnyObject> {
   };
 }
 
-/** What is sent, of an API that answers with another object. */
+/** The requests that are sent if the API returns another object. */
 async function sentBy(
   change: typeof addFinalizer,
   object: Stored<AnyObject>,
@@ -24,9 +24,7 @@ async function sentBy(
   return { sent, answer: await change({ patch }, scriptedType, object, 'x.example.com/hold') };
 }
 
-/**
- * With the revision that was read: the finalizers of others are not lost where somebody changes them at the same time.
- */
+/** With the revision that was read, so that a concurrent change of other finalizers is not lost. */
 const patchTo = (finalizers: string[]): unknown[] => [
   scriptedType,
   { namespace: 'a', name: 'n' },

@@ -5,8 +5,8 @@ export function hasFinalizer({ metadata }: AnyObject, finalizer: string): boolea
 }
 
 /**
- * Holds the object until `removeFinalizer`, so that its deletion can be cleaned up after. Answers the object as it then
- * is.
+ * Blocks the deletion of the object until `removeFinalizer`, so that the controller can clean up. Returns the new
+ * object.
  */
 export function addFinalizer<T extends AnyObject>(
   client: Pick<Client, 'patch'>,
@@ -19,7 +19,7 @@ export function addFinalizer<T extends AnyObject>(
     : setFinalizers(client, type, object, [...(object.metadata.finalizers ?? []), finalizer]);
 }
 
-/** Lets the object go; the last to do so deletes it. Answers the object as it last was. */
+/** Unblocks the deletion; removing the last finalizer deletes the object. Returns the object as it last was. */
 export function removeFinalizer<T extends AnyObject>(
   client: Pick<Client, 'patch'>,
   type: ResourceType<T>,
@@ -36,7 +36,7 @@ export function removeFinalizer<T extends AnyObject>(
     : Promise.resolve(object);
 }
 
-/** A list is replaced whole: with the revision it was read at, so that nobody else's entry is lost. */
+/** A merge patch replaces the whole list: the revision prevents that it removes an entry of others. */
 function setFinalizers<T extends AnyObject>(
   client: Pick<Client, 'patch'>,
   type: ResourceType<T>,

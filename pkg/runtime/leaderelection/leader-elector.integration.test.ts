@@ -6,9 +6,7 @@ import { LeaderElector, type Leadership, type LeaderElectorOptions } from './lea
 import { leaseType } from './lease.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-/**
- * A lease is given back, or runs out quickly only where a test says so: a machine that stands still ends nobody's turn.
- */
+/** Leases are released, and expire quickly only if a test says so: a slow machine must not end a term. */
 const quick = { namespace: 'default', durationMs: 60_000, deadlineMs: 50_000, retryMs: 30 };
 const short = { durationMs: 1000, deadlineMs: 500 };
 
@@ -20,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-/** One who asks for a lease, and leads until told to stop. */
+/** A candidate that leads until the test stops it. */
 class Candidate {
   readonly stop = new AbortController();
   leading: Leadership | undefined;

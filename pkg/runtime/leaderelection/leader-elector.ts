@@ -13,37 +13,37 @@ import { leaseType, longestLeaseSeconds, type Lease, type LeaseSpec } from './le
 
 export interface LeaderElectorOptions {
   client: Reader & Writer;
-  /** Who asks; of one process, and never used again. */
+  /** The candidate's name, unique for each start of a process. */
   identity: string;
   namespace: string;
   lease: string;
   log: Log;
-  /** A lease that was not renewed for so long is free. Milliseconds, default 15 000, whole seconds. */
+  /** A lease that was not renewed for this long is free. Milliseconds, default 15 000, whole seconds. */
   durationMs?: number;
-  /** A leader that could not renew for so long steps down. Default 10 000, less than `durationMs`. */
+  /** A leader that could not renew for this long steps down. Milliseconds, default 10 000, less than `durationMs`. */
   deadlineMs?: number;
-  /** Between tries. Default 2 000, less than `deadlineMs`. */
+  /** Pause between tries. Milliseconds, default 2 000, less than `deadlineMs`. */
   retryMs?: number;
 }
 
-/** For giving the lease back, milliseconds: who waits for this process to end waits for that. */
+/** Timeout for releasing the lease, which delays the end of the process. Milliseconds. */
 const releaseMs = 2000;
 
-/** A turn as leader: `signal` fires when it is over, whatever ended it. */
+/** One term as leader: `signal` fires when it ends for any reason. */
 export interface Leadership {
-  /** For the writes of this turn. */
+  /** For the writes of this term. */
   fence: Fence;
   signal: AbortSignal;
 }
 
 /**
- * Lets one of many lead, by a Lease. No clock is compared with another's: a lease is free when this process has seen it
- * unchanged for as long as it lasts, or for ten minutes, whatever it says. Between losing the lease and noticing it a
- * leader may still write: the fence makes those writes fail. Source: client-go, `tools/leaderelection`.
+ * Elects one leader among many candidates by a Lease. It does not compare clocks: a lease is free once this process has
+ * seen it unchanged for its duration, ten minutes at most. Before a leader notices that it lost the lease it may still
+ * write: the fence makes those writes fail. Source: client-go, `tools/leaderelection`.
  */
 export class LeaderElector {
   readonly #options: Required<LeaderElectorOptions>;
-  /** The lease as last seen, and since when it has looked so. */
+  /** The lease as last seen, and since when it is unchanged. */
   #seen: { lease: Stored<Lease>; since: number } | undefined;
   #problem: unknown;
 
@@ -51,15 +51,15 @@ export class LeaderElector {
     this.#options = { durationMs: 15_000, deadlineMs: 10_000, retryMs: 2000, ...options };
   }
 
-  /** Why the lease could not be asked for or renewed when it was last; undefined where it could. */
+  /** Why the last read or renewal of the lease failed; undefined if it succeeded. */
   get problem(): unknown {
     return this.#problem;
   }
 
   /**
-   * Waits for the lease, then calls `lead`, whose promise must end soon after its signal fires. Resolves when the turn
-   * is over and the lease was given back, or when `signal` fired first. What `lead` throws ends the turn and is thrown
-   * on.
+   * Waits for the lease, then calls `lead`, whose promise must settle soon after its signal fires. Resolves when the
+   * term is over and the lease is released, or when `signal` fires first. An error of `lead` ends the term and is
+   * rethrown.
    */
   async run(lead: (leadership: Leadership) => Promise<void>, signal: AbortSignal): Promise<void> {
     const lease = await this.#acquire(signal);
@@ -98,7 +98,7 @@ export class LeaderElector {
     return undefined;
   }
 
-  /** Undefined while another holds it. */
+  /** Undefined while another candidate holds it. */
   async #tryToTake(signal: AbortSignal): Promise<Stored<Lease> | undefined> {
     const { client, namespace, lease: name, identity } = this.#options;
     let found: Stored<Lease>;
@@ -106,7 +106,7 @@ export class LeaderElector {
       found = await client.get(leaseType, { namespace, name }, { signal });
     } catch (error) {
       if (!isStatusError(error, 'NotFound')) throw error;
-      // One that somebody deleted goes on from its number: fences of its earlier turns stay lost.
+      // A deleted lease is recreated with a higher number, so that fences of earlier terms stay invalid.
       const leaseTransitions = this.#seen === undefined ? 0 : (this.#seen.lease.spec?.leaseTransitions ?? 0) + 1;
       const fresh: Lease = {
         apiVersion: 'coordination.k8s.io/v1',
@@ -123,7 +123,7 @@ export class LeaderElector {
       holderIdentity === '' ||
       performance.now() - this.#seen.since >= Math.min(leaseDurationSeconds, longestLeaseSeconds) * 1000;
     if (!isFree && holderIdentity !== identity) return undefined;
-    // Each turn has a number of its own, even if the same process leads again.
+    // Each term has its own number, even if the same process leads again.
     return this.#written(
       client.update(
         leaseType,
@@ -133,7 +133,7 @@ export class LeaderElector {
     );
   }
 
-  /** Another was faster: no failure. */
+  /** Losing the race against another candidate is not a failure. */
   async #written(write: Promise<Stored<Lease>>): Promise<Stored<Lease> | undefined> {
     try {
       const lease = await write;
@@ -146,8 +146,8 @@ export class LeaderElector {
   }
 
   /**
-   * Resolves when the turn ends: by its signal, because another took the lease, or because it could not be renewed in
-   * time.
+   * Resolves when the term ends: the signal fires, another candidate takes the lease, or the renewal fails for too
+   * long.
    */
   async #renewUntil(turn: AbortController): Promise<void> {
     const { retryMs, deadlineMs, log, lease: name } = this.#options;
@@ -178,7 +178,7 @@ export class LeaderElector {
     const spec: LeaseSpec = { ...held.spec, renewTime: microTime() };
     const renewed = await this.#written(client.update(leaseType, { ...held, spec }, { signal }));
     if (renewed !== undefined) return renewed;
-    // Its own earlier renewal may have come through without an answer, or somebody else edited the lease.
+    // An earlier renewal may have succeeded without a response, or a user edited the lease.
     const found = await client.get(leaseType, { namespace, name }, { signal });
     const isOurs =
       found.spec?.holderIdentity === identity && found.spec.leaseTransitions === held.spec?.leaseTransitions;
@@ -187,7 +187,7 @@ export class LeaderElector {
     return found;
   }
 
-  /** So that the next need not wait for the lease to run out. */
+  /** The next leader need not wait for the lease to expire. */
   async #release(): Promise<void> {
     const { client, log, lease: name } = this.#options;
     const held = this.#seen?.lease;

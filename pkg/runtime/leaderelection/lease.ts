@@ -1,18 +1,18 @@
 import type { ApiObject, ResourceType } from '#pkg/apimachinery/index';
 
-/** Who holds something, and until when. Source: coordination.k8s.io/v1 Lease. */
+/** The holder of a resource and the expiry. Source: coordination.k8s.io/v1 Lease. */
 export interface LeaseSpec {
   holderIdentity?: string;
-  /** After `renewTime`, how long the holder may be relied on. */
+  /** How long after `renewTime` the holder counts as alive. */
   leaseDurationSeconds?: number;
   /** RFC 3339 with microseconds; so is `renewTime`. */
   acquireTime?: string;
   renewTime?: string;
-  /** How often it has changed hands. */
+  /** How often the holder has changed. */
   leaseTransitions?: number;
 }
 
-/** No lease is believed to last longer, so that none that somebody wrote by mistake or in malice holds for ever. */
+/** Upper bound of any lease's duration, so that a wrong or malicious value does not hold it for ever. */
 export const longestLeaseSeconds = 600;
 
 export type Lease = ApiObject<LeaseSpec>;

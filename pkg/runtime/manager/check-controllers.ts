@@ -2,8 +2,8 @@ import { formatGroupResource } from '#pkg/apimachinery/index';
 import type { CacheIndex, ControllerDefinition } from '../definition/controller-definition.ts';
 
 /**
- * What no trying again would mend. @throws TypeError if two controllers have one name, or two indexes of a type: it
- * names them
+ * Checks errors that no retry would fix. @throws TypeError that names duplicate controllers, or duplicate indexes of a
+ * type
  */
 export function checkControllers(controllers: readonly ControllerDefinition[]): void {
   const names = controllers.map(({ name }) => name);

@@ -9,7 +9,7 @@ import { ControllerRun, type ControllerRunOptions, type ControllerStatus } from 
 let run: ControllerRun;
 afterEach(() => run.stop());
 
-/** A run whose controller has these sources, one at each try; how its status changed, and what it logged. */
+/** A run whose controller has these sources, one for each try; records its status changes and log. */
 function begin(
   sources: readonly Source[],
   options: Partial<ControllerRunOptions> = {},

@@ -4,9 +4,9 @@ import type { Log } from '../log.ts';
 import { ItemBackoff, type RateLimiter } from '../workqueue/rate-limiter.ts';
 
 /**
- * `waiting`: another process leads. `starting`: what there is at first is being read. `running`: it looks at objects.
- * `stalled`: it cannot hear of changes. `failed`: it could not be built or started. What is stalled or failed is tried
- * again, ever later.
+ * `waiting`: another process leads. `starting`: reads the existing objects. `running`: reconciles. `stalled`: cannot
+ * follow changes. `failed`: could not be built or started. A stalled or failed controller is retried, with growing
+ * delays.
  */
 export type ControllerState = 'waiting' | 'starting' | 'running' | 'stalled' | 'failed';
 
@@ -19,18 +19,18 @@ export interface ControllerStatus {
 
 export interface ControllerRunOptions {
   name: string;
-  /** Called for each try. */
+  /** Builds a controller for each try. */
   build: () => Controller;
   log: Log;
-  /** The status is another now. Runs synchronously. */
+  /** Called when the status has changed. Runs synchronously. */
   onChange: () => void;
-  /** Between tries to start it. Default 1 s, doubled up to 5 min. */
+  /** Delay between tries to start it. Default 1 s, doubled up to 5 min. */
   backoff?: RateLimiter;
-  /** For one that could not be started to stop, before it is tried again. Milliseconds, default 10 000. */
+  /** How long to wait for a failed controller to stop before the next try. Milliseconds, default 10 000. */
   stopTimeoutMs?: number;
 }
 
-/** One controller in one turn of its manager: built and started until that succeeds, then running until the stop. */
+/** One controller in one term of its manager: builds and starts it until that succeeds, then runs it until the stop. */
 export class ControllerRun {
   readonly name: string;
   readonly #options: ControllerRunOptions;
@@ -39,7 +39,7 @@ export class ControllerRun {
   #controller: Controller | undefined;
   #state: 'starting' | 'running' | 'failed' = 'starting';
   #failure: unknown;
-  /** What was told of the failures. */
+  /** The failure that was last logged. */
   #told = '';
 
   constructor(options: ControllerRunOptions) {
@@ -55,7 +55,7 @@ export class ControllerRun {
     return problem === undefined ? { name, state: this.#state } : { name, state: 'stalled', problem };
   }
 
-  /** Resolves when it runs, or was stopped. Never rejects. */
+  /** Resolves when it runs or was stopped. Never rejects. */
   async start(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
@@ -64,13 +64,13 @@ export class ControllerRun {
     }
   }
 
-  /** Resolves when no reconcile is under way. Idempotent, never rejects. */
+  /** Resolves when no reconcile is running. Idempotent, never rejects. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#controller?.stop();
   }
 
-  /** Is nothing left to try? */
+  /** True if no further try is needed. */
   async #try(): Promise<boolean> {
     const { signal } = this.#stopping;
     try {
@@ -92,7 +92,7 @@ export class ControllerRun {
     }
   }
 
-  /** A source that failed may not stop either: it is left behind, and what it asks for is dropped. Never rejects. */
+  /** A failed source may not stop either: after the timeout its requests are dropped. Never rejects. */
   async #stopFailed(): Promise<void> {
     const { log, name, stopTimeoutMs = 10_000 } = this.#options;
     const controller = this.#controller;
@@ -110,7 +110,7 @@ export class ControllerRun {
     this.#options.onChange();
   }
 
-  /** The same failure is told once. */
+  /** Logs the same failure once. */
   #tell(error: unknown): void {
     const { log, name } = this.#options;
     const text = error instanceof Error ? error.message : typeof error;

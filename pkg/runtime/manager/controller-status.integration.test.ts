@@ -31,7 +31,7 @@ function startManager(options: Omit<ManagerOptions, 'log'>): Watched {
   return { manager, until };
 }
 
-/** The client, with one verb of one type as `replace` has it. */
+/** The client with one verb of one type replaced. */
 function withVerb(
   verb: keyof Client,
   type: ResourceType,
@@ -93,7 +93,7 @@ test('a controller that cannot be built costs a leader nothing but tries ever la
   } finally {
     await running.manager.stop();
   }
-  // Created, and given back.
+  // Acquired, and released.
   expect(writes).toBe(1);
   const [first, second, third] = tried as [number, number, number];
   expect([second - first >= 990, third - second >= 1990]).toEqual([true, true]);

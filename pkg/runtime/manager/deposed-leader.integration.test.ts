@@ -13,7 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-/** Leases go one way, everything else the other: an elector may be cut off whose controllers still reach the API. */
+/**
+ * Separate clients for leases and the rest, so that an elector can lose its connection while its controllers keep
+ * theirs.
+ */
 function withLeasesBy(leases: Client, rest: Client): Client {
   const clientOf = (type: ResourceType): Client => (type.plural === leaseType.plural ? leases : rest);
   return {
@@ -29,7 +32,7 @@ function withLeasesBy(leases: Client, rest: Client): Client {
   };
 }
 
-/** Signs every post with its number, and tells of each that it was not allowed to sign. */
+/** Signs every post with its number, and reports each refused write. */
 function signing(number: number, refused: (name: string) => void): ControllerDefinition {
   return controllerFor(postType)
     .named('signing')
@@ -68,7 +71,7 @@ test('a leader that does not know that it is deposed has its writes refused', as
   const deposed = new Manager({
     client: withLeasesBy(faulty, first!),
     log: silent,
-    // It believes in its lease for longer than the lease lasts, as one that was frozen does.
+    // It trusts its lease for longer than the lease lasts, like a process that was paused.
     election: { ...election, identity: 'deposed', deadlineMs: 600_000 },
     controllers: [
       signing(1, (name) => {
@@ -101,7 +104,7 @@ test('a leader that does not know that it is deposed has its writes refused', as
       ['after', 2],
       ['before', 2],
     ]);
-    // Nothing signed by the first came after the lease had passed on.
+    // The first leader signed nothing after the lease had changed hands.
     const acquired = Number(metadata.resourceVersion);
     const seen: [number, number | undefined][] = [];
     for await (const event of await first!.watch(postType, {

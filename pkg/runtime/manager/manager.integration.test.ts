@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-/** Waits until the object is as wanted. */
+/** Waits until the object satisfies the predicate. */
 async function eventually(name: string, holds: (post: Stored<Post>) => boolean): Promise<Stored<Post>> {
   const { resourceVersion } = await client.list(postType);
   const present = await client.get(postType, { namespace: '', name });

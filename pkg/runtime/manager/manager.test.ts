@@ -24,7 +24,7 @@ function definitionOf(name: string, begin: () => ControllerTerm): ControllerDefi
   return { name, watches: [], indexes: [], tuning: {}, begin };
 }
 
-/** Asks for one look. */
+/** A source with one request. */
 function asking(): Source {
   const channel = new ChannelSource();
   return {

@@ -18,28 +18,28 @@ export interface ManagerOptions {
   log: Log;
   controllers: readonly ControllerDefinition[];
   /**
-   * Whose controllers these are: with a controller's name it says whose stored position is whose. Default: the
-   * election's lease; without either no controller resumes.
+   * Namespace of the controllers' stored positions. Default: the election's lease; without either no controller
+   * resumes.
    */
   name?: string;
   /**
-   * Only the process that holds this lease runs the controllers; the others keep their caches warm. Without it they
-   * always run.
+   * Only the process that holds this lease runs the controllers; the others keep their caches warm. Without it the
+   * controllers always run.
    */
   election?: Omit<LeaderElectorOptions, 'client' | 'log'>;
-  /** For the writes of the controllers, where somebody else elected this process. */
+  /** The fence of the controllers' writes, if this process was elected elsewhere. */
   fence?: Fence;
   observerFor?: (controller: string) => ControllerObserver;
-  /** For reconciles under way to end. Milliseconds, default 20 000. */
+  /** How long the stop waits for running reconciles. Milliseconds, default 20 000. */
   stopTimeoutMs?: number;
-  /** What `controllers` or `failures` answer may be another now. Runs synchronously. */
+  /** Called when `controllers` or `failures` may have changed. Runs synchronously. */
   onChange?: () => void;
 }
 
 /**
- * Runs controllers on one set of caches. Start order: caches, then (as leader) each controller in the order given. Stop
- * is the reverse: reconciles under way are told and waited for, then positions and events are written, then the lease
- * is given back, then the caches end.
+ * Runs controllers on one set of caches. Start order: caches, then (as leader) each controller in the given order. The
+ * stop is the reverse: it aborts running reconciles and waits for them, writes positions and events, releases the
+ * lease, then stops the caches.
  */
 export class Manager {
   readonly #options: ManagerOptions;
@@ -53,19 +53,19 @@ export class Manager {
   #runs: ControllerRun[] = [];
   #failures = new ReconcileFailures();
 
-  /** @throws Error for controllers that cannot be, see `checkControllers` */
+  /** @throws Error for invalid controllers, see `checkControllers` */
   constructor(options: ManagerOptions) {
     checkControllers(options.controllers);
     this.#options = options;
     const { client, log, election } = options;
     this.#cache = new Cache({ client, log, onProblem: () => this.#changed() });
     this.#elector = election === undefined ? undefined : new LeaderElector({ ...election, client, log });
-    // So that the caches of one who waits to lead are warm.
+    // Keeps the caches of a candidate warm.
     for (const { watches } of options.controllers)
       for (const { type, selection } of watches) this.#cache.informerFor(type, selection);
   }
 
-  /** Names of the controllers that run here now. */
+  /** Names of the controllers that run in this process now. */
   get running(): string[] {
     return this.#runs
       .map(({ status }) => status)
@@ -73,33 +73,33 @@ export class Manager {
       .map(({ name }) => name);
   }
 
-  /** Is it the turn of this process, whatever becomes of the controllers? */
+  /** Whether this process leads, even if its controllers fail. */
   get isLeading(): boolean {
     return this.#isLeading;
   }
 
-  /** Why the lease could not be asked for when it was last; undefined where it could, and without an election. */
+  /** Why the last read of the lease failed; undefined if it succeeded, and without an election. */
   get electionProblem(): unknown {
     return this.#elector?.problem;
   }
 
-  /** How each controller does. */
+  /** The status of each controller. */
   get controllers(): ControllerStatus[] {
     if (this.#isLeading) return this.#runs.map(({ status }) => status);
     return this.#options.controllers.map(({ name }) => ({ name, state: 'waiting' }));
   }
 
-  /** Which reconciles fail in this turn; undefined where none does. */
+  /** The failing reconciles of this term; undefined if there are none. */
   get failures(): FailureSummary | undefined {
     return this.#failures.summary;
   }
 
-  /** Returns at once; what fails is tried again and logged. Idempotent. */
+  /** Returns immediately; failures are logged and retried. Idempotent. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Resolves when nothing of it runs any more. Idempotent, never rejects. */
+  /** Resolves when all of it has stopped. Idempotent, never rejects. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#changed();
@@ -107,7 +107,7 @@ export class Manager {
     await this.#cache.stop();
   }
 
-  /** Resolves when no controller is starting any more, the manager stops, or `signal` fires. */
+  /** Resolves when no controller is `starting` any more, the manager stops, or `signal` fires. */
   async settled(signal: AbortSignal): Promise<void> {
     const isSettled = (): boolean =>
       this.#stopping.signal.aborted ||
@@ -142,7 +142,7 @@ export class Manager {
     }
   }
 
-  /** Runs the controllers until the turn is over. */
+  /** Runs the controllers until the term is over. */
   async #lead({ signal, fence }: Pick<Leadership, 'signal'> & { fence?: Fence }): Promise<void> {
     const { client, log, controllers, observerFor, election } = this.#options;
     const cached = new CachedClient({ client, cache: this.#cache, fence: () => fence });

@@ -9,9 +9,9 @@ import {
 } from '#pkg/apimachinery/index';
 
 /**
- * Writes what differs between an object as it was read and as it should be: status by its subresource, the rest by the
- * object, nothing where nothing changed. What others changed meanwhile in other fields stays; a list is replaced whole,
- * so one that several parties edit needs `update` with its resourceVersion. Answers the object as it then is.
+ * Writes the difference between an object as read and as wanted: the status to its subresource, the rest to the object,
+ * nothing without a difference. Concurrent changes of other fields stay. A list is replaced as a whole, so for a list
+ * with several writers use `update` with its resourceVersion. Returns the new object.
  */
 export async function writeChanges<T extends AnyObject>(
   client: Pick<Client, 'patch' | 'patchStatus'>,
@@ -29,7 +29,7 @@ export async function writeChanges<T extends AnyObject>(
   return written;
 }
 
-/** Runs a deletion or the like: that the object is gone already is as good. */
+/** Treats 404 as success, for example for a deletion. */
 export async function ignoreNotFound<Result>(work: Promise<Result>): Promise<Result | undefined> {
   try {
     return await work;

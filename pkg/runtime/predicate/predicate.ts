@@ -1,7 +1,7 @@
 import type { AnyObject } from '#pkg/apimachinery/index';
 import type { ObjectEvent } from '../event/object-event.ts';
 
-/** Is the event worth a look? Source: controller-runtime, `pkg/predicate`. */
+/** Whether the event matters. Source: controller-runtime, `pkg/predicate`. */
 export type Predicate<T extends AnyObject = AnyObject> = (event: ObjectEvent<T>) => boolean;
 
 export function and<T extends AnyObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
@@ -17,19 +17,19 @@ export function not<T extends AnyObject>(predicate: Predicate<T>): Predicate<T> 
 }
 
 /**
- * Of updates, those that changed what the object asks for, and those by which a deletion began: not its status (where
- * that is a subresource), and no other metadata.
+ * Drops updates that neither change the generation nor start a deletion: changes of the status (if it is a subresource)
+ * and of other metadata.
  */
 export const generationChanged: Predicate = updated(({ metadata }) => metadata.generation);
 
-/** Of updates, those that really changed something: not the ones that a new list repeats. */
+/** Drops updates without a change, which a new list repeats. */
 export const resourceVersionChanged: Predicate = updated(({ metadata }) => metadata.resourceVersion);
 
 export const labelsChanged: Predicate = updated(({ metadata }) => flat(metadata.labels));
 
 export const annotationsChanged: Predicate = updated(({ metadata }) => flat(metadata.annotations));
 
-/** Of updates, those by which a deletion began: for controllers that hold an object by a finalizer. */
+/** Drops updates that do not start a deletion: for controllers that use a finalizer. */
 export const deletionRequested: Predicate = updated(({ metadata }) => metadata.deletionTimestamp !== undefined);
 
 function updated(aspect: (object: AnyObject) => unknown): Predicate {

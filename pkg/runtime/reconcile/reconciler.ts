@@ -1,21 +1,20 @@
 import type { ObjectKey } from '#pkg/apimachinery/index';
 
-/** What to look at: which object, never what happened to it. */
+/** The object to reconcile, never the event. */
 export type ReconcileRequest = ObjectKey;
 
-/** Done, or to be looked at again after a time. Milliseconds. */
+/** Done, or reconcile again after this time. Milliseconds. */
 export type ReconcileResult = void | { requeueAfterMs: number };
 
 /**
- * Brings the world to what one object asks for. It is called again whenever something may have changed, and must end
- * the same however often it is called. A throw means "again, later"; a TerminalError "not again until something
- * changes".
+ * Brings the world to the state that one object asks for. It is called whenever something may have changed, and must be
+ * idempotent. An error means a later retry; a TerminalError means none until something changes.
  */
 export interface Reconciler {
   reconcile(request: ReconcileRequest, signal: AbortSignal): Promise<ReconcileResult>;
 }
 
-/** Trying again would not help. */
+/** A retry would not help. */
 export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
@@ -30,7 +29,7 @@ export function parseRequest(key: string): ReconcileRequest {
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The key of an object's own request. */
+/** The request of an object. */
 export function requestOf({
   metadata: { namespace = '', name },
 }: {

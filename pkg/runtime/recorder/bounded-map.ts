@@ -1,4 +1,4 @@
-/** Keeps the entries that were used last; of more than `size` the one that was not used for longest goes. */
+/** A map of at most `size` entries that evicts the least recently used one. */
 export class BoundedMap<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #size: number;
@@ -7,7 +7,7 @@ export class BoundedMap<Value> {
     this.#size = size;
   }
 
-  /** The entry, as used now; made where there is none. */
+  /** Returns the entry as most recently used; creates it if missing. */
   use(key: string, make: () => Value): Value {
     const value = this.#entries.get(key) ?? make();
     this.#entries.delete(key);

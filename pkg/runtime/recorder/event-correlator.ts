@@ -6,21 +6,21 @@ import type { EventFacts } from './event-sink.ts';
 
 /** Source of the limits: client-go, `tools/record/events_cache.go`. */
 const kept = 4096;
-/** Of one source about one object: so many at once, and then one in five minutes. */
+/** Events of one source about one object: this many at once, then one every five minutes. */
 const burst = 25;
 const refillMs = 300_000;
-/** With more messages than that within ten minutes, events that are alike but for their message become one. */
+/** After this many different messages within ten minutes, events that differ only in the message are combined. */
 const distinctMessages = 10;
 const similarMs = 600_000;
 const longestMessage = 1024;
 const longestReason = 128;
 
-/** An event as it is to be stored. */
+/** An event to store. */
 export interface CorrelatedEvent {
-  /** The same for all that are counted together. */
+  /** Equal for all events that are counted together. */
   key: string;
   event: Event;
-  /** Is set by whoever stored it. */
+  /** Set by the caller that stored it. */
   state: { isStored: boolean };
 }
 
@@ -33,20 +33,20 @@ interface Observation {
 }
 
 interface Similar {
-  /** Their digests. */
+  /** Digests of the messages. */
   messages: Set<string>;
   last: number;
 }
 
 /**
- * Turns many events into few: counts repetitions, joins those that are alike, and holds back who tells too much.
- * Source: client-go, `EventCorrelator`.
+ * Reduces the number of events: counts repetitions, combines similar events, and limits each source. Source: client-go,
+ * `EventCorrelator`.
  */
 export class EventCorrelator {
   readonly #now: () => number;
   readonly #observations = new BoundedMap<Observation>(kept);
   readonly #similar = new BoundedMap<Similar>(kept);
-  /** By source and object: when all its tokens will be back. */
+  /** When the bucket of a source and object will be full again. */
   readonly #buckets = new BoundedMap<{ full: number }>(kept);
 
   /** `now` gives milliseconds since 1970. */
@@ -54,7 +54,7 @@ export class EventCorrelator {
     this.#now = now;
   }
 
-  /** Undefined for one too many: it is counted, and told with the next. */
+  /** Undefined above the limit: the event is counted, and its count is in the next one. */
   correlate(
     component: string,
     instance: string | undefined,
@@ -133,7 +133,7 @@ function referenceTo({
   return Object.fromEntries(Object.entries(reference).filter(([, value]) => value !== undefined));
 }
 
-/** `<object>.<random>`, whatever the object's own name may hold. */
+/** `<object>.<random>`, valid for any object name. */
 function eventName({ metadata }: AnyObject): string {
   const readable = metadata.name
     .toLowerCase()
@@ -146,10 +146,7 @@ function eventName({ metadata }: AnyObject): string {
   return `${readable === '' ? 'object' : readable}.${randomBytes(8).toString('hex')}`;
 }
 
-/**
- * What the database takes as text, and not too much of it: a copy, as a slice would keep in memory all that it was cut
- * from.
- */
+/** A text that PostgreSQL can store, truncated. A copy, because a slice would keep the whole original in memory. */
 function cleaned(text: string, longest: number): string {
   return Buffer.from(text.slice(0, longest).replaceAll('\0', '')).toString();
 }

@@ -14,29 +14,29 @@ import type { Log } from '../log.ts';
 import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
 import type { EventFacts, EventSink } from './event-sink.ts';
 
-/** Events that wait to be written; past that they are dropped. */
+/** Events that can wait; above this, events are dropped. */
 const longestQueue = 1000;
 const tries = 5;
 const firstPauseMs = 200;
-/** For one write. Milliseconds. */
+/** Timeout of one write. Milliseconds. */
 const writeTimeoutMs = 5000;
-/** Between two lines in the log about events that were dropped. Milliseconds. */
+/** Minimum between two log lines about dropped events. Milliseconds. */
 const silenceMs = 60_000;
 
 export interface EventRecorderOptions {
   client: Pick<Client, 'create' | 'patch'>;
   log: Log;
-  /** For its writes, where leaders are elected. */
+  /** The fence of its writes, if there is a leader election. */
   fence?: Fence;
-  /** Which process tells it, where there are several. */
+  /** The reporting process, if there are several. */
   instance?: string;
 }
 
-/** Writes events, one after another and in the background, for as long as its turn lasts. */
+/** Writes events one by one in the background, during one term. */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #correlator = new EventCorrelator();
-  /** By what is counted together: an event that waits takes later ones in. */
+  /** By correlation key: a waiting event absorbs later ones. */
   readonly #queue = new Map<string, CorrelatedEvent>();
   readonly #stopping = new AbortController();
   #writing: Promise<void> | undefined;
@@ -48,17 +48,17 @@ export class EventRecorder {
     this.#options = options;
   }
 
-  /** Events that were not written: too many waited, the API refused them, or the stop came before. */
+  /** Events that were not written: the queue was full, the API refused them, or the recorder stopped before. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Of one component: a controller's name. */
+  /** The sink of one component, named as its controller. */
   sinkOf(component: string): EventSink {
     return { record: (object, facts) => this.#record(component, object, facts) };
   }
 
-  /** Writes what waits, for at most so long; the rest is dropped. Idempotent, never rejects. */
+  /** Writes the waiting events, for at most `timeoutMs`, and drops the rest. Idempotent, never rejects. */
   async stop(timeoutMs = 2000): Promise<void> {
     this.#isOpen = false;
     const timer = setTimeout(() => this.#stopping.abort(), timeoutMs);
@@ -81,14 +81,14 @@ export class EventRecorder {
 
   /** Never rejects. */
   async #writeAll(): Promise<void> {
-    // Those of one turn of the event loop are counted together.
+    // Combines the events of one turn of the event loop.
     await new Promise(setImmediate);
     for (let next = this.#take(); next !== undefined; next = this.#take()) {
       try {
         await this.#write(next);
       } catch (error) {
         this.#drop(1, error);
-        // Another leads: it tells of what it sees.
+        // The new leader reports its own events.
         if (isFenceLost(error)) this.#isOpen = false;
         if (isFenceLost(error) || this.#stopping.signal.aborted) break;
       }
@@ -134,7 +134,7 @@ export class EventRecorder {
       });
       state.isStored = true;
     } catch (error) {
-      // Expired meanwhile, or made by a try whose answer was lost: the next try does it the other way.
+      // The event expired meanwhile, or a try whose response was lost created it: the next try uses the other verb.
       if (state.isStored ? isStatusError(error, 'NotFound') : isStatusError(error, 'AlreadyExists')) {
         state.isStored = !state.isStored;
         throw new RepeatError();

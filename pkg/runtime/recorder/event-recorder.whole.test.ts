@@ -28,9 +28,9 @@ async function eventsOf(name: string): Promise<Event[]> {
 }
 
 /**
- * Every other write of an event goes wrong, before it or after. By the order of calls, as events have random names; and
- * at most three times until one succeeds: a recorder gives up after five, and a write whose answer was lost costs one
- * more.
+ * Every other write of an event fails, before it reaches the server or after. Decided by the order of calls, because
+ * events have random names. At most three failures in a row: a recorder gives up after five, and a lost response costs
+ * one more.
  */
 function troubled(random: SeededRandom): Pick<Client, 'create' | 'patch'> {
   let faults = 0;

@@ -14,7 +14,7 @@ const bookmark = (revision: number): ClientEvent<AnyObject> => ({
   resourceVersion: String(revision),
 });
 
-/** What is told of the revisions after 1 up to 5. */
+/** The events from revision 2 to 5. */
 async function missed(
   ...watches: ScriptedWatch[]
 ): Promise<{ told: string[]; asked: string[]; open: number; revision: bigint | undefined }> {

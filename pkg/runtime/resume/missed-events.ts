@@ -14,18 +14,18 @@ export interface MissedEventsOptions {
   client: Watcher;
   type: ResourceType;
   selection: Selection;
-  /** Events after this one, up to that one. */
+  /** Reports events after `from`, up to `upTo`. */
   from: bigint;
   upTo: bigint;
   onEvent: (event: Exclude<ClientEvent<AnyObject>, { type: 'BOOKMARK' }>) => void;
-  /** Nothing more is told: all has been, or the history is no longer kept. */
+  /** Called at the end: all events were reported, or the history has expired. */
   onEnd: (isExpired: boolean) => void;
   log: Log;
 }
 
 /**
- * Tells what happened between two revisions, by a watch. In a quiet type it knows that it is at the end only by a
- * bookmark, about a minute later: nobody need wait for that.
+ * Reports the events between two revisions, with a watch. In a quiet type only a bookmark, about a minute later, shows
+ * that it has reached the end; callers need not wait for that.
  */
 export class MissedEvents {
   readonly #options: MissedEventsOptions;
@@ -40,12 +40,12 @@ export class MissedEvents {
     this.#running = this.#run(this.#stopping.signal);
   }
 
-  /** Everything up to here has been told; undefined once all has been. */
+  /** All events up to this revision were reported; undefined once all were. */
   get revision(): bigint | undefined {
     return this.#isOver ? undefined : this.#revision;
   }
 
-  /** Nothing is told from now on; resolves when nothing runs any more. */
+  /** Reports nothing from now on; resolves when the watch has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -82,7 +82,7 @@ export class MissedEvents {
         const revision = BigInt(
           event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion,
         );
-        // What comes later is told by the cache.
+        // The cache reports later events.
         if (event.type !== 'BOOKMARK' && revision <= upTo) onEvent(event);
         this.#revision = revision;
         if (revision < upTo) continue;

@@ -24,9 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-/**
- * What a world outside the API keeps of each post: its title, and, where posts lead to others, who names it as author.
- */
+/** External state for each post: its title, and, if posts are mapped to authors, the posts that name an author. */
 type Books = Map<string, string>;
 
 function entryOf(post: Post, all: readonly Post[], isMapped: boolean): string {
@@ -35,7 +33,7 @@ function entryOf(post: Post, all: readonly Post[], isMapped: boolean): string {
   return `${post.spec!.title} ${children.toSorted().join(',')}`;
 }
 
-/** Keeps the books, which outlive it; fails, and asks to look again, as chance has it. */
+/** Writes the external state, which survives restarts; fails and requeues at random. */
 function bookkeeper(
   run: string,
   books: Books,
@@ -48,11 +46,12 @@ function bookkeeper(
     .named(`bookkeeper-${run}`)
     .withResume({ intervalMs: 5 })
     .withTuning({ limiter: () => new ItemBackoff({ baseMs: 1, maxMs: 5 }) });
-  // A change of what an object leads to makes a restart look at everything, so that it hides what else might be missed.
+  // Separate cases, because with a mapping a changed object makes a restart reconcile everything, which would hide
+  // missed objects.
   return (isMapped ? builder.watches(postType, toAuthor) : builder).reconcile(
     async ({ namespace, name }, { lister, signal }) => {
       if (!name.startsWith(run)) return undefined;
-      // Some are under way when the end comes.
+      // Some reconciles are running when the term ends.
       for (let turns = random()?.below(10) ?? 0; turns > 0; turns -= 1) await new Promise(setImmediate);
       signal.throwIfAborted();
       if (random()?.chance(0.2) === true) throw new Error('by chance');
@@ -117,7 +116,7 @@ describe.each(worlds)('a controller that resumes, where $reason', ({ rates, lear
     const faulty = new FaultyClient({ client, seed, rates });
     for (let life = 0; life < 6; life += 1) {
       await writeAtRandom(random, run, random.below(8));
-      // One that is cut off in the midst of things stores nothing more.
+      // A killed process stores nothing more.
       const isCrash = random.chance(0.5);
       const own = faulty.nextLife();
       const manager = new Manager({

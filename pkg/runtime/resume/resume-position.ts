@@ -3,29 +3,28 @@ import { isJsonObject } from '#pkg/apimachinery/index';
 import type { WatchDefinition } from '../definition/controller-definition.ts';
 
 /**
- * How far a controller is: every event of its watches up to their revisions has been handled, but for those that the
- * open requests stand for.
+ * The progress of a controller: all events of its watches up to these revisions are handled, except for the open
+ * requests.
  */
 export interface ResumePosition {
-  /** What it holds for: see `resumeSignature`. */
+  /** The watches that it belongs to: see `resumeSignature`. */
   signature: string;
   /**
-   * The version of the controller's code that has looked at what is there, see `versionDigest`; absent where not all of
-   * it has been looked at.
+   * The version of the code that has reconciled all objects, see `versionDigest`; absent if it has not reconciled all.
    */
   version?: string;
-  /** Of each watch, in their order. */
+  /** A revision for each watch, in their order. */
   revisions: readonly bigint[];
-  /** Requests that are still to be looked at, as keys of the queue: when, in milliseconds since 1970; 0 for at once. */
+  /** Open requests, as keys of the queue, with their due times in milliseconds since 1970; 0 for immediately. */
   open: ReadonlyMap<string, number>;
 }
 
 const form = 1;
 const decimal = /^\d{1,19}$/;
-/** More requests than this are not named one by one: see `WorkLedger.open`. */
+/** Above this number a position does not list requests one by one: see `WorkLedger.open`. */
 export const maxOpenRequests = 500;
 
-/** A position holds for these watches in this order, and for nothing else. */
+/** Identifies these watches in this order; a position with another signature is invalid. */
 export function resumeSignature(watches: readonly WatchDefinition[]): string {
   const what = watches.map(
     ({ type: { group, version: of, plural }, selection: { namespace, labelSelector, fieldSelector } }) => [
@@ -40,7 +39,7 @@ export function resumeSignature(watches: readonly WatchDefinition[]): string {
   return digest(JSON.stringify(what));
 }
 
-/** Of `ResumeOptions.version`, which may be any text. */
+/** Digest of `ResumeOptions.version`, which may be any text. */
 export function versionDigest(version: string): string {
   return digest(version);
 }
@@ -59,7 +58,7 @@ export function formatPosition({ signature, version, revisions, open }: ResumePo
   });
 }
 
-/** Undefined for what is no position: it is a text in an object that others may write. */
+/** Undefined for an invalid position: other clients can write the annotation. */
 export function parsePosition(text: string): ResumePosition | undefined {
   let value: unknown;
   try {

@@ -43,7 +43,7 @@ test('writes of the position do not pile up behind one that is slow', async () =
   let writes = 0;
   const patch = async (): Promise<never> => {
     writes += 1;
-    // There is always something new to write.
+    // Each write finds a new position.
     resume.ledger.ask(`/${writes}`);
     await isFree;
     return undefined as never;
@@ -97,7 +97,7 @@ class KeptPosition {
   }
 }
 
-/** What a turn asks for at its beginning: how many milliseconds later each. */
+/** The requests at the start of a term, with their delays in milliseconds. */
 async function askedBy(resume: Resume): Promise<Record<string, number>> {
   const asked: Record<string, number> = {};
   await resume.sources
@@ -109,7 +109,7 @@ async function askedBy(resume: Resume): Promise<Record<string, number>> {
   return asked;
 }
 
-/** One turn of a controller that looks at one object, and is stopped then. */
+/** Runs one term of a controller that reconciles one object, then stops it. */
 async function turnWith(result: ReconcileResult, kept: KeptPosition): Promise<void> {
   const channel = new ChannelSource();
   let end = (): void => undefined;
@@ -174,7 +174,7 @@ describe('of more requests than a position can name', () => {
 
   afterEach(() => informer.stop());
 
-  /** What a turn stores that began at `from`, where all objects are asked for by the change `since`; 0 for none. */
+  /** What a term stores that started at `from`, if change `since` enqueued all objects; 0 for none. */
   async function storedWith(since: bigint, from?: bigint): Promise<ResumePosition> {
     const list = { resourceVersion: '900', items: names.map((name, i) => scriptedObject(name, i + 100)) };
     informer = new Informer({

@@ -23,16 +23,16 @@ import {
 } from './resume-position.ts';
 import { WorkLedger } from './work-ledger.ts';
 
-/** For the position to be read at the start: past that, everything is looked at. Milliseconds. */
+/** Timeout for reading the position at the start; afterwards everything is reconciled. Milliseconds. */
 const readTimeoutMs = 10_000;
 const readPauseMs = 200;
-/** For one write; the stop waits for two at most. Milliseconds. */
+/** Timeout of one write; the stop waits for at most two. Milliseconds. */
 const writeTimeoutMs = 2000;
 const defaultIntervalMs = 5000;
 
 export interface ResumeEnvironment {
   watches: readonly WatchDefinition[];
-  /** Of each watch. */
+  /** The informer of each watch. */
   informers: readonly Informer<AnyObject>[];
   client: Client;
   store: PositionStore;
@@ -41,10 +41,10 @@ export interface ResumeEnvironment {
   log: Log;
 }
 
-/** One turn of a controller that goes on where the turn before it had come to. */
+/** One term of a controller that resumes from the previous term's position. */
 export class Resume {
   readonly ledger = new WorkLedger();
-  /** To be started together. */
+  /** Start them together. */
   readonly sources: readonly Source[];
   readonly #environment: ResumeEnvironment;
   readonly #watched: readonly ResumedSource[];
@@ -76,14 +76,14 @@ export class Resume {
     this.sources = [...this.#watched, this.#openRequests()];
   }
 
-  /** To be called when all sources have started: from now on the position is stored. */
+  /** Call it when all sources have started: from now on the position is stored. */
   begin(): void {
     const { intervalMs = defaultIntervalMs } = this.#environment.options;
     this.#timer = setInterval(() => void this.#write(), intervalMs);
     this.#timer.unref();
   }
 
-  /** To be called when no look is under way any more: stores how far it came. Never rejects. */
+  /** Call it when no reconcile is running any more: stores the final position. Never rejects. */
   async end(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;
@@ -91,7 +91,7 @@ export class Resume {
     this.#mayWrite = false;
   }
 
-  /** What the turn before it had left open. */
+  /** The open requests of the previous term. */
   #openRequests(): Source {
     return {
       start: async (enqueue, signal) => {
@@ -126,7 +126,7 @@ export class Resume {
         )
           return undefined;
         this.#written = formatPosition(position);
-        // What was deleted is asked of the history all the same.
+        // The history still reports deletions.
         if (position.version !== this.#version) this.#lose();
         return position;
       } catch (error) {
@@ -144,7 +144,7 @@ export class Resume {
     for (const source of this.#watched) source.enqueueAll();
   }
 
-  /** Does nothing where a write is under way. Never rejects. */
+  /** Does nothing while a write is running. Never rejects. */
   #write(): Promise<void> {
     this.#writing ??= this.#writeNow().finally(() => (this.#writing = undefined));
     return this.#writing;
@@ -165,7 +165,7 @@ export class Resume {
     }
   }
 
-  /** Undefined while it is not known, or would be too much to say: then what is stored still holds. */
+  /** Undefined while it is unknown or too large: then the stored position stays valid. */
   #position(): ResumePosition | undefined {
     const work = this.ledger.open(maxOpenRequests, (key) => this.#watched.some((source) => source.isFound(key)));
     if (work === undefined) return this.#tellOverfull();
@@ -173,7 +173,8 @@ export class Resume {
     for (const { revision, from = 0n } of this.#watched) {
       if (revision === undefined) return undefined;
       const settled = work.before !== undefined && work.before <= revision ? work.before - 1n : revision;
-      // Another watch holds that back: of this one, all up to where the turn began had been handled before it.
+      // A change of another watch holds the revision back: for this watch, everything up to `from` was handled before
+      // this term.
       revisions.push(settled < from ? from : settled);
     }
     return {
@@ -184,7 +185,7 @@ export class Resume {
     };
   }
 
-  /** Once in a turn. */
+  /** Logs once in a term. */
   #tellOverfull(): undefined {
     const { controller, log } = this.#environment;
     if (!this.#isOverfullTold)

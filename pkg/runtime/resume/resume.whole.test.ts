@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-/** Notes which posts of its run are looked at. */
+/** Records which posts of its run are reconciled. */
 class Stage {
   readonly run: string;
   seen: string[] = [];
@@ -74,8 +74,8 @@ class Stage {
   }
 
   /**
-   * What a turn looks at by itself, told from the look at a post that is made when it has begun. All that is there is
-   * looked at at once.
+   * The posts that a term reconciles by itself, without the marker post that is created after its start. The initial
+   * objects are all reconciled at once.
    */
   async turn(marker: string, definition = this.definition()): Promise<string[]> {
     const manager = this.start(definition);
@@ -135,7 +135,7 @@ test('what happens while the last looks come to their end is looked at by the ne
   await stage.until(() => stage.seen.includes('ending-a'));
   const stopping = manager.stop();
   await stage.write('ending-b');
-  // The cache, which goes on until the end, hears of it.
+  // The cache, which runs until the end, receives the event.
   for (let turns = 0; turns < 100; turns += 1) await new Promise(setImmediate);
   release();
   await stopping;
@@ -155,7 +155,7 @@ describe('everything is looked at', () => {
   test('by another version of the code', async () => {
     expect(await stage.turn('void-second', stage.definition({ version: '2' }))).toEqual(all);
     const seenByThird = await stage.turn('void-third', stage.definition({ version: '2' }));
-    // The marker too may be looked at again, where that turn ended before it had read the history it missed.
+    // The marker may be reconciled again if that term ended before it had read the missed history.
     expect(all.filter((name) => seenByThird.includes(name))).toEqual([]);
   });
 
@@ -210,7 +210,7 @@ test('a change of what an object leads to makes it look at everything, unless th
     spec: { title: 'of a', author: 'mapped-a' },
   });
   await stage.turn('mapped-first', definition(false));
-  // Nobody who sees the child now can tell that it was a's.
+  // The present object no longer shows that the child was a's.
   await client.patch(
     postType,
     { namespace: '', name: 'child' },
@@ -246,7 +246,7 @@ describe('more is open than can be named', () => {
     });
     await stage.turn('back-first', definition);
     const begun = (await stage.store.read(AbortSignal.timeout(5000)))!;
-    // So it is to look at everything, but comes to nothing.
+    // It must reconcile everything, but does not finish.
     await client.patch(
       postType,
       { namespace: '', name: 'back-child' },

@@ -21,8 +21,8 @@ function listAt(revision: number, ...objects: [string, number][]): ObjectList<An
 }
 
 /**
- * What it asks for, from its start on: the names, each with the revision that it stands for. The cache follows
- * `cached`; what was missed is asked of `history`.
+ * The requests since its start: each name with its revision. The cache follows `cached`; missed events come from
+ * `history`.
  */
 async function started(
   position: bigint | undefined,
@@ -94,7 +94,7 @@ test('it asks for what was deleted since the position, and for nothing that its 
     history,
     { predicates: [({ object }) => !object.metadata.name.startsWith('refused')] },
   );
-  // It is as far as its cache when all that was missed is told.
+  // It reaches the cache's revision when all missed events are reported.
   while (source.revision !== 9n) await new Promise(setImmediate);
   expect(asked).toEqual(['gone 7']);
 });

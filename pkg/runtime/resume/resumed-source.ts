@@ -10,7 +10,7 @@ import type { Enqueue, Source } from '../source/source.ts';
 import { MissedEvents } from './missed-events.ts';
 
 /**
- * For a cache that has not come to the position yet, as its server lags behind another: past that, it never was there.
+ * How long to wait for a cache to reach the position, as its server may lag; after that the position is invalid.
  * Milliseconds.
  */
 const longestLagMs = 2000;
@@ -20,21 +20,21 @@ export interface ResumedSourceOptions {
   watch: WatchDefinition;
   client: Watcher;
   log: Log;
-  /** Where the watch goes on; undefined for the beginning. */
+  /** The revision to resume from; undefined for the beginning. */
   position: (signal: AbortSignal) => Promise<bigint | undefined>;
-  /** It cannot be told any more what happened: everything is to be looked at. */
+  /** Called if events were lost: everything must be reconciled. */
   onLost: () => void;
 }
 
 /**
- * The events of an informer after a stored position: of what is there at first, only what is newer, and besides it what
- * was deleted since. Without a position it is a plain source of all there is.
+ * The events of an informer after a stored position: of the initial objects only the newer ones, and deletions since.
+ * Without a position it reports all objects.
  */
 export class ResumedSource implements Source {
   readonly #options: ResumedSourceOptions;
   readonly #isWorth: (event: ObjectEvent) => boolean;
   readonly #isFixed: boolean;
-  /** Objects that came since the position, by uid: what they led to is known. */
+  /** Objects created since the position, by uid: their requests are known. */
   readonly #known = new Set<string>();
   #from: bigint | undefined;
   #isLost = false;
@@ -51,13 +51,13 @@ export class ResumedSource implements Source {
     this.#isFixed = isMappingFixed || handler === enqueueObject;
   }
 
-  /** All events up to here were told to `enqueue`; undefined while that is not known. */
+  /** All events up to this revision were passed to `enqueue`; undefined while it is unknown. */
   get revision(): bigint | undefined {
     if (!this.#isSynced) return undefined;
     return this.#missed?.revision ?? this.#stoppedAt ?? this.#options.informer.revision;
   }
 
-  /** Where it went on; undefined for the beginning. */
+  /** The revision it resumed from; undefined for the beginning. */
   get from(): bigint | undefined {
     return this.#from;
   }
@@ -80,7 +80,7 @@ export class ResumedSource implements Source {
     return true;
   }
 
-  /** Looks at what the position had left out. */
+  /** Enqueues the objects that the position had skipped. */
   enqueueAll(): void {
     if (this.#isLost) return;
     this.#isLost = true;
@@ -91,7 +91,7 @@ export class ResumedSource implements Source {
     }
   }
 
-  /** Would a look at everything ask for it? */
+  /** Whether reconciling everything would enqueue this key. */
   isFound(key: string): boolean {
     const { informer, watch } = this.#options;
     const object = watch.handler === enqueueObject ? informer.indexer.get(parseRequest(key)) : undefined;
@@ -108,15 +108,15 @@ export class ResumedSource implements Source {
 
   async stop(): Promise<void> {
     this.#unlisten?.();
-    // The cache goes on, and what it hears from now on nobody has looked at.
+    // The cache continues, but its later events are not reconciled.
     this.#stoppedAt = this.#options.informer.revision;
     this.#enqueue = () => undefined;
     await this.#missed?.stop();
   }
 
   /**
-   * A position that the API never comes to is of another database, or of this one before it was restored: it says
-   * nothing. False if `signal` fired before.
+   * A position that the API never reaches belongs to another database, or to this one before a restore: it is ignored.
+   * False if `signal` fired before.
    */
   async #reachPosition(signal: AbortSignal): Promise<boolean> {
     const { informer, onLost, log, watch } = this.#options;
@@ -168,9 +168,9 @@ export class ResumedSource implements Source {
     const { uid } = object.metadata;
     if (type === 'ADDED') this.#known.add(uid);
     else if (type === 'DELETED') this.#known.delete(uid);
-    // What it led to before the change nobody can tell.
+    // The requests of its former state are unknown.
     else if (!this.#isFixed && !this.#known.has(uid)) this.#options.onLost();
-    // Of what is there, and leads to what it always did, the cache has told.
+    // With a fixed mapping the cache has already reported the existing objects.
     if (!this.#isFixed || type === 'DELETED') this.#tell(event, revisionOf(event));
   }
 
@@ -178,7 +178,7 @@ export class ResumedSource implements Source {
     return this.#from === undefined || revisionOf(event) <= this.#from;
   }
 
-  /** No change asks for it: a look at everything would find it again. */
+  /** Enqueues without a revision: reconciling everything would find it again. */
   #tellOld(event: ObjectEvent): void {
     if (this.#from === undefined || this.#isLost) this.#tell(event, undefined);
   }

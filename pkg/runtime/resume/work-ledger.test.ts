@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { WorkLedger } from './work-ledger.ts';
 
-/** What it answers, as plain values. */
+/** The open work as plain values. */
 function open(
   ledger: WorkLedger,
   most = 10,

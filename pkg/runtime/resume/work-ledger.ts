@@ -1,23 +1,23 @@
-/** A request that was asked for and not yet answered. */
+/** A request that is not reconciled yet. */
 interface Entry {
-  /** The oldest change that asked for it; 0 if only something else did. */
+  /** The oldest change that enqueued it; 0 if no change did. */
   since: bigint;
-  /** When it is to be looked at, in milliseconds since 1970; 0 for at once. */
+  /** When it is due, in milliseconds since 1970; 0 for immediately. */
   due: number;
 }
 
-/** What of a controller's work is still open. */
+/** The open work of a controller. */
 export interface OpenWork {
   requests: ReadonlyMap<string, number>;
-  /** Changes before this one are settled, or among `requests`; undefined where all are. */
+  /** Changes before this one are settled or in `requests`; undefined if all are. */
   before: bigint | undefined;
-  /** Besides these there is nothing that only a look at everything would find. */
+  /** False if there is open work that only reconciling everything would find. */
   isWhole: boolean;
 }
 
 /**
- * Keeps account of a controller's requests: open from when something asks for one until a look that began afterwards
- * has gone well. One that is to be looked at again at a later time stays open, too.
+ * Tracks a controller's requests: a request is open from when it is enqueued until a reconcile that started afterwards
+ * succeeds. A requeued request stays open too.
  */
 export class WorkLedger {
   readonly #asked = new Map<string, Entry>();
@@ -27,13 +27,13 @@ export class WorkLedger {
     const present = this.#asked.get(key);
     if (present === undefined) this.#asked.set(key, { since, due });
     else {
-      // It need be told only once that a key is open: by the change, if there was one.
+      // One entry for each key is enough: the oldest change, if there was one.
       if (since !== 0n && (present.since === 0n || since < present.since)) present.since = since;
       if (due < present.due) present.due = due;
     }
   }
 
-  /** A look begins: it sees all that asked for it until now. */
+  /** A reconcile starts: it covers all that enqueued the key until now. */
   begin(key: string): void {
     this.#underWay.set(key, this.#asked.get(key) ?? { since: 0n, due: 0 });
     this.#asked.delete(key);
@@ -43,7 +43,7 @@ export class WorkLedger {
     this.#underWay.delete(key);
   }
 
-  /** The look did not go well: whatever asked for it still does. */
+  /** The reconcile failed: the reasons to enqueue the key remain. */
   fail(key: string): void {
     const entry = this.#underWay.get(key);
     this.#underWay.delete(key);
@@ -51,8 +51,8 @@ export class WorkLedger {
   }
 
   /**
-   * Names at most so many. Of more, the oldest change stands for those that changes asked for, and a look at everything
-   * for those of the others that it would find; undefined where too many are left that can only be named.
+   * Lists at most `most` requests. If there are more, the oldest change replaces those that a change enqueued, and
+   * reconciling everything replaces the others that it would find; undefined if too many others are left.
    */
   open(most: number, isFound: (key: string) => boolean = () => false): OpenWork | undefined {
     const requests = new Map<string, number>();

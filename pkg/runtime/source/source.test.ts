@@ -20,7 +20,7 @@ const nameIsNot =
   ({ object }) =>
     object.metadata.name !== name;
 
-/** What is asked for until the cache is at 9: of objects that were there, and of such that changed. */
+/** The requests until the cache is at revision 9, for existing and for changed objects. */
 async function askedFor(...predicates: Predicate[]): Promise<string[]> {
   const list = { resourceVersion: '3', items: ['a', 'b', 'c'].map((name, i) => scriptedObject(name, i + 1)) };
   const api = new ScriptedApi({

@@ -5,21 +5,21 @@ import { and, type Predicate } from '../predicate/predicate.ts';
 import type { ReconcileRequest } from '../reconcile/reconciler.ts';
 
 export interface EnqueueOptions {
-  /** Of the change that asks for it: a stored position does not pass it before the request was answered. */
+  /** The change that enqueued it: a stored position does not pass it before the request is reconciled. */
   revision?: bigint;
-  /** Later, not now. Milliseconds. */
+  /** Delay. Milliseconds. */
   afterMs?: number;
 }
 
 export type Enqueue = (request: ReconcileRequest, options?: EnqueueOptions) => void;
 
-/** Where requests come from. */
+/** A source of requests. */
 export interface Source {
-  /** Resolves when what there was at first has been enqueued; false if `signal` fired before. */
+  /** Resolves when the initial requests are enqueued; false if `signal` fired before. */
   start(enqueue: Enqueue, signal: AbortSignal): Promise<boolean>;
-  /** Nothing is enqueued afterwards; where it answers a promise, nothing of it runs any more when that resolves. */
+  /** Enqueues nothing afterwards; if it returns a promise, all of it has stopped when that resolves. */
   stop(): void | Promise<void>;
-  /** Why it has nothing to give now, although it has tried again and again; undefined where all is well. */
+  /** Why it has had nothing to enqueue after several failures; undefined without a problem. */
   problem?(): unknown;
 }
 
@@ -48,7 +48,7 @@ export function informerSource<T extends AnyObject>(
 export class ChannelSource implements Source {
   #enqueue: Enqueue | undefined;
 
-  /** Is dropped unless the controller runs. */
+  /** Drops the request unless the controller runs. */
   push(request: ReconcileRequest): void {
     this.#enqueue?.(request);
   }

@@ -1,12 +1,12 @@
-/** Time, so that a test can hold it still. */
+/** A clock that tests can replace. */
 export interface Clock {
-  /** Milliseconds, never backwards. */
+  /** Milliseconds, monotonic. */
   now(): number;
-  /** Calls back once; the answer calls it off. */
+  /** Calls back once; returns a function that cancels. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Longer than this a timer of Node fires at once. */
+/** Node fires a longer timer immediately. */
 const longestTimer = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -3,7 +3,7 @@ interface Entry {
   at: number;
 }
 
-/** Keys by the time they are due, each once: of two times the earlier holds. */
+/** Keys by due time, each once: the earlier of two times counts. */
 export class DelayHeap {
   readonly #heap: Entry[] = [];
   readonly #places = new Map<string, number>();
@@ -28,7 +28,7 @@ export class DelayHeap {
     }
   }
 
-  /** Takes out the next key that is due; undefined if none is. */
+  /** Removes and returns the next due key; undefined if none is due. */
   takeDue(now: number): string | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.at > now) return undefined;

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** A clock that stands still until it is told to move; for tests, of controllers too. */
+/** A clock that only moves when a test advances it. */
 export class ManualClock implements Clock {
   #now = 0;
   #alarms: { at: number; callback: () => void }[] = [];
@@ -17,7 +17,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Moves on, and calls back what falls due on the way, each at its time. */
+  /** Moves on, and runs the due callbacks, each at its time. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
@@ -30,7 +30,7 @@ export class ManualClock implements Clock {
     this.#now = end;
   }
 
-  /** Callbacks that wait. */
+  /** The number of waiting callbacks. */
   get pending(): number {
     return this.#alarms.length;
   }

@@ -1,28 +1,28 @@
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 
-/** Tells how long a key that failed is to wait. Source: client-go, `workqueue.RateLimiter`. */
+/** Decides how long a failed key waits. Source: client-go, `workqueue.RateLimiter`. */
 export interface RateLimiter {
-  /** Milliseconds; asking counts as a failure of the key. */
+  /** Milliseconds; each call counts as a failure of the key. */
   delay(key: string): number;
-  /** The key is well again: its failures no longer count. */
+  /** Resets the key's failures. */
   forget(key: string): void;
   /** Failures in a row. */
   failures(key: string): number;
 }
 
 export interface ItemBackoffOptions {
-  /** After the first failure; doubled by each that follows. Milliseconds, default 5. */
+  /** Delay after the first failure, doubled by each further one. Milliseconds, default 5. */
   baseMs?: number;
   /** Default 1 000 s. */
   maxMs?: number;
-  /** Share of the delay that chance adds, so that what failed together does not come back together. Default 0.1. */
+  /** Random share that is added to a delay, so that keys that failed together are not retried together. Default 0.1. */
   jitter?: number;
   /** From 0 to 1, for tests. */
   random?: () => number;
 }
 
-/** Exponential back-off for each key by itself. */
+/** Exponential back-off per key. */
 export class ItemBackoff implements RateLimiter {
   readonly #options: Required<ItemBackoffOptions>;
   readonly #failures = new Map<string, number>();
@@ -48,14 +48,14 @@ export class ItemBackoff implements RateLimiter {
 }
 
 export interface OverallLimitOptions {
-  /** Retries a second, of all keys together. Default 100. */
+  /** Retries a second of all keys together. Default 100. */
   perSecond?: number;
-  /** Retries that may come at once. Default 1 000. */
+  /** Retries at once. Default 1 000. */
   burst?: number;
   clock?: Clock;
 }
 
-/** A token bucket over all keys: many that fail at once do not come back faster than this. */
+/** A token bucket over all keys: limits retries after many failures at once. */
 export class OverallLimit implements RateLimiter {
   readonly #interval: number;
   readonly #burst: number;
@@ -93,7 +93,8 @@ export function slowestOf(...limiters: readonly RateLimiter[]): RateLimiter {
 }
 
 /**
- * The limiter where it answers a time, and else a back-off of its own: one that throws would end the work on all keys.
+ * Wraps a limiter: if it throws or returns an invalid delay, uses a back-off of its own. An error would stop the work
+ * on all keys.
  */
 export function guardedLimiter(limiter: RateLimiter, onError: (error: unknown) => void): RateLimiter {
   const fallback = new ItemBackoff();

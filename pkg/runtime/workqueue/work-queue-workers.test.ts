@@ -22,9 +22,9 @@ const steps = fc.array(
   { maxLength: 80 },
 );
 
-/** Workers as a controller has them: each waits for a key, works on it until the test ends that, and takes the next. */
+/** Workers as in a controller: each waits for a key, works on it until the test ends that, and takes the next. */
 class Workers {
-  /** What each works on. */
+  /** The key that each worker works on. */
   readonly at: (string | undefined)[];
   over = 0;
   readonly #queue: WorkQueue;
@@ -56,7 +56,7 @@ class Workers {
   }
 }
 
-/** Lets promises come to rest. */
+/** Lets pending promises settle. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 5; turns += 1) await Promise.resolve();
 }
@@ -66,7 +66,7 @@ test('whatever comes in whatever order: no key at two workers, none lost, none i
     fc.asyncProperty(steps, async (sequence) => {
       const clock = new ManualClock();
       const queue = new WorkQueue({ clock, limiter: new ItemBackoff({ jitter: 0, maxMs: 40 }) });
-      /** Keys of which somebody must still be told: asked for, and not taken since. */
+      /** Keys that were added and not taken since. */
       const owed = new Set<string>();
       const due = new Map<string, number>();
       let isClosed = false;
@@ -83,7 +83,7 @@ test('whatever comes in whatever order: no key at two workers, none lost, none i
           if (!isClosed) owed.add(step.key);
           queue.add(step.key);
         } else if (step.do === 'addAfter') {
-          // Without a delay it is asked for now, and again when an earlier delay ends.
+          // Without a delay the key is added now, and again when an earlier delay ends.
           if (!isClosed && step.ms === 0) owed.add(step.key);
           else if (!isClosed) later(step.key, step.ms);
           queue.addAfter(step.key, step.ms);
@@ -107,7 +107,7 @@ test('whatever comes in whatever order: no key at two workers, none lost, none i
         }
         await settle();
         const idle = workers.at.filter((key) => key === undefined).length;
-        // One that somebody works on was asked for since that began, and waits for its end.
+        // A key in work was added again since, and waits for the end of its work.
         const waiting = Array.from(owed).filter((key) => !workers.at.includes(key));
         expect(queue.length).toBe(waiting.length);
         if (!isClosed && idle > 0) expect(waiting).toEqual([]);

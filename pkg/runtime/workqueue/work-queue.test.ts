@@ -9,7 +9,7 @@ function newQueue(): { queue: WorkQueue; clock: ManualClock } {
   return { queue: new WorkQueue({ clock, limiter: new ItemBackoff({ jitter: 0 }) }), clock };
 }
 
-/** What the queue has ready, without waiting for more. */
+/** Takes the ready keys, without waiting for more. */
 async function takeAll(queue: WorkQueue): Promise<string[]> {
   const taken: string[] = [];
   while (queue.length > 0) taken.push((await queue.take())!);
@@ -135,7 +135,7 @@ const steps = fc.array(
   { maxLength: 120 },
 );
 
-/** The same queue, as simply as it can be said. */
+/** The same queue in its simplest form. */
 class ModelQueue {
   now = 0;
   ready: string[] = [];
@@ -185,7 +185,7 @@ test('any sequence of calls does what the model does', async () => {
           const expected = model.ready.shift()!;
           model.working.add(expected);
           const key = await queue.take();
-          // Keys that fell due at the same moment may come in any order.
+          // Keys that become due at the same moment may come in any order.
           if (key !== expected && model.ready.includes(key!)) {
             model.ready.splice(model.ready.indexOf(key!), 1, expected);
             model.working.delete(expected);
@@ -207,7 +207,7 @@ test('any sequence of calls does what the model does', async () => {
           queue.add(step.key);
           model.add(step.key);
         } else {
-          // Of a key that nobody works on it says nothing.
+          // Does nothing for a key without work.
           queue.done(step.key);
           model.done(step.key);
         }

@@ -2,37 +2,37 @@ import { systemClock, type Clock } from './clock.ts';
 import { DelayHeap } from './delay-heap.ts';
 import { ItemBackoff, OverallLimit, slowestOf, type RateLimiter } from './rate-limiter.ts';
 
-/** What a queue tells of itself. Times in milliseconds. */
+/** Observes a queue. Times in milliseconds. */
 export interface QueueObserver {
   depth(keys: number): void;
   added(): void;
-  /** A key was handed out after so long in the queue. */
+  /** A worker took a key that had waited this long. */
   taken(waitedMs: number): void;
-  /** A key was worked on for so long. */
+  /** The work on a key took this long. */
   done(workedMs: number): void;
   retried(): void;
 }
 
 export interface WorkQueueOptions {
-  /** Default: back-off by key from 5 ms to 1 000 s with jitter, and 100 retries a second over all (burst 1 000). */
+  /** Default: back-off by key from 5 ms to 1 000 s with jitter, and 100 retries a second in total (burst 1 000). */
   limiter?: RateLimiter;
   clock?: Clock;
   observer?: QueueObserver;
 }
 
 /**
- * Keys that wait to be worked on. A key waits once however often it is added; it is never handed to two workers at
- * once: added during its work it comes again after. Source: client-go, `util/workqueue`.
+ * A queue of keys. A key waits once however often it is added, and no two workers get it at once: a key that is added
+ * during its work comes again afterwards. Source: client-go, `util/workqueue`.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #limiter: RateLimiter;
   readonly #observer: QueueObserver | undefined;
-  /** In the order they are handed out. */
+  /** In the order of `take`. */
   readonly #ready: Ring = new Ring();
-  /** Wait to be handed out, or for the end of their work: since when. */
+  /** Keys that wait for a worker or for the end of their work, with the start of the wait. */
   readonly #dirty = new Map<string, number>();
-  /** Being worked on: since when. */
+  /** Keys in work, with the start of the work. */
   readonly #working = new Map<string, number>();
   readonly #delayed = new DelayHeap();
   readonly #takers: ((key: string | undefined) => void)[] = [];
@@ -46,7 +46,7 @@ export class WorkQueue {
     this.#observer = observer;
   }
 
-  /** Keys that wait to be handed out, without those that are delayed. */
+  /** Waiting keys, without delayed ones. */
   get length(): number {
     return this.#ready.length;
   }
@@ -58,7 +58,7 @@ export class WorkQueue {
     if (!this.#working.has(key)) this.#makeReady(key);
   }
 
-  /** Adds the key after `ms`; of two delays of one key the one that ends first holds. */
+  /** Adds the key after `ms`; of two delays of a key the earlier end counts. */
   addAfter(key: string, ms: number): void {
     if (this.#closed) return;
     if (ms <= 0) return this.add(key);
@@ -66,14 +66,14 @@ export class WorkQueue {
     this.#setAlarm();
   }
 
-  /** Adds a key that failed, as late as its failures ask. */
+  /** Adds a failed key after its back-off. */
   addRateLimited(key: string): void {
     if (this.#closed) return;
     this.#observer?.retried();
     this.addAfter(key, this.#limiter.delay(key));
   }
 
-  /** The key's failures no longer count. */
+  /** Resets the key's failures. */
   forget(key: string): void {
     this.#limiter.forget(key);
   }
@@ -83,7 +83,7 @@ export class WorkQueue {
     return this.#limiter.failures(key);
   }
 
-  /** The next key, to be given back by `done`; undefined when the queue is closed. */
+  /** The next key; the worker must call `done` for it. Undefined when the queue is closed. */
   take(): Promise<string | undefined> {
     if (this.#closed) return Promise.resolve(undefined);
     const key = this.#ready.shift();
@@ -91,7 +91,7 @@ export class WorkQueue {
     return new Promise((resolve) => this.#takers.push(resolve));
   }
 
-  /** The work on the key is over, well or not. */
+  /** The work on the key has ended, successfully or not. */
   done(key: string): void {
     const since = this.#working.get(key);
     if (since === undefined) return;
@@ -104,8 +104,8 @@ export class WorkQueue {
   }
 
   /**
-   * Hands out nothing more: what waits is dropped, since whoever starts again begins with everything. Resolves when the
-   * work under way is over. Idempotent.
+   * Hands out no more keys and drops waiting ones, because a restart begins with everything. Resolves when the running
+   * work is over. Idempotent.
    */
   close(): Promise<void> {
     this.#closed = true;
@@ -150,7 +150,7 @@ export class WorkQueue {
   }
 }
 
-/** First in, first out, without moving what waits. */
+/** A first-in, first-out queue that does not move waiting keys. */
 class Ring {
   #keys: string[] = [];
   #head = 0;

@@ -2,7 +2,7 @@ import type { AnyObject, Client, ClientEvent, EventStream, Stored } from '#pkg/a
 import type { OpenTransport } from './transport.ts';
 import type { Note } from './note-model.ts';
 
-/** What a case works with, asked for when it runs. */
+/** What a case uses, evaluated when it runs. */
 export interface Contract {
   transport: () => OpenTransport;
   client: () => Client;
@@ -10,7 +10,7 @@ export interface Contract {
   namespace: string;
 }
 
-/** The same value, frozen all the way down. */
+/** The same value, deeply frozen. */
 export function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
     for (const member of Object.values(value)) frozen(member);
@@ -23,7 +23,7 @@ export function objectNames(items: readonly AnyObject[]): string[] {
   return items.map(({ metadata }) => metadata.name);
 }
 
-/** Reads from a stream until `enough` says so; bookmarks are left out. */
+/** Reads from a stream until `enough` returns true; skips bookmarks. */
 export async function readUntil(
   stream: EventStream<Note>,
   enough: (told: readonly ReceivedEvent[]) => boolean,
@@ -44,7 +44,7 @@ export function eventTexts(told: readonly ReceivedEvent[]): string[] {
   return told.map(({ type, object }) => `${type} ${object.metadata.name}`);
 }
 
-/** All that a stream still tells. */
+/** The remaining events of a stream. */
 export async function readToEnd(stream: EventStream<Note>): Promise<ClientEvent<Note>[]> {
   const events: ClientEvent<Note>[] = [];
   for await (const event of stream) events.push(event);

@@ -10,7 +10,7 @@ const unavailable = { code: 503, reason: 'ServiceUnavailable' };
 export function endCases(transport: ClientTransport, env: () => TestEnv): void {
   test('from a revision that is no longer kept a watch is 410 Expired', async () => {
     await env().servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
-    // The second server was not there at revision 1, so that none of it can still be in its memory.
+    // The second server started after revision 1, so that its memory has no events from then.
     const { client, dispose } = transport.open({ env: env(), server: 1 });
     const reading = (async () =>
       readToEnd(await client.watch(noteType, { namespace: transport.namespace, resourceVersion: '1' })))();
@@ -51,7 +51,7 @@ export function endCases(transport: ClientTransport, env: () => TestEnv): void {
     await reading;
     expect(names).toEqual(['last-0', 'last-1', 'last-2', 'last-3', 'last-4']);
     await expect(client.get(noteType, { namespace: transport.namespace, name: 'last-0' })).rejects.toMatchObject(
-      // The loopback transport of a stopped server leads to a store that is closed.
+      // The loopback transport of a stopped server uses a closed store.
       { code: expect.any(Number), name: 'StatusError' },
     );
     dispose();

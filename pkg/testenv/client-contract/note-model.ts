@@ -3,7 +3,7 @@ import type { TestEnv } from '../start-test-env.ts';
 import { retryUntilPasses } from '../contract/api-call.ts';
 import { transports } from './transport.ts';
 
-/** The contract's model: namespaced, with status apart, indexes of two types, and a field that takes anything. */
+/** The model of the contract: namespaced, with a status subresource, indexes of two types, and a field of any type. */
 export type Note = ApiObject<NoteSpec, { phase?: string; words?: number }>;
 
 export interface NoteSpec {
@@ -36,7 +36,7 @@ export function newNote(
   };
 }
 
-/** Declares the model, and makes a namespace for each transport. */
+/** Registers the model, and creates a namespace for each transport. */
 export async function prepareContract(env: TestEnv): Promise<void> {
   const bodies: [string, unknown][] = [
     ['/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition],

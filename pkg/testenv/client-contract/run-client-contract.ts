@@ -9,8 +9,8 @@ import { watchCases } from './watch-cases.ts';
 import { clientWriteCases } from './write-cases.ts';
 
 /**
- * The contract of Client: every transport passes all of it. `env` has two servers; it is asked for inside the cases,
- * after `prepareContract`.
+ * The contract of Client: every transport must pass all of it. `env` has two servers; the cases call it after
+ * `prepareContract`.
  */
 export function runClientContract(transport: ClientTransport, env: () => TestEnv): void {
   describe(`Client: ${transport.name}`, () => {

@@ -49,7 +49,7 @@ function someSpec(random: SeededRandom): JsonObject {
   return spec;
 }
 
-/** An operation that is the same whoever carries it out. */
+/** An operation that gives the same result with every transport. */
 function someOperation(random: SeededRandom): Operation {
   const name = `n-${random.below(5)}`;
   const spec = someSpec(random);
@@ -102,7 +102,7 @@ function someOperation(random: SeededRandom): Operation {
   return random.pick(operations);
 }
 
-/** An answer without what the server makes anew each time, and without the transport's namespace. */
+/** The result without generated values, and without the transport's namespace. */
 async function outcomeOf(operation: Operation, client: Client, namespace: string): Promise<unknown> {
   const outcome = await operation(client, namespace).catch((error: unknown) =>
     isStatusError(error) ? error.toStatus() : error,

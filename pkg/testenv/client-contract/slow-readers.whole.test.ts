@@ -5,7 +5,7 @@ import { transports, type OpenTransport } from './transport.ts';
 import { newNote, noteType, prepareContract, type Note } from './note-model.ts';
 
 const count = 10_500;
-/** Above what the buffers between both ends hold, so that whoever keeps everything would be seen to. */
+/** More than the buffers of both ends hold, so that unbounded buffering is detected. */
 const text = 'x'.repeat(2_000);
 
 let env: TestEnv;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await env?.stop();
 });
 
-/** Creates a few objects and changes them by turns; answers the revisions in order. */
+/** Creates a few objects and changes them in turn; returns the revisions in order. */
 async function writeMany(client: Client): Promise<number[]> {
   const written: number[] = [];
   const lanes = Array.from({ length: 100 }, async (_, lane) => {
@@ -69,7 +69,7 @@ test.each(transports.map(({ name }, i) => [name, i] as const))(
       if (seen.length < count) ends += 1;
     }
     expect(seen).toEqual(revisions);
-    // It was not kept for the reader: its stream had ended.
+    // The events were not buffered for the reader: its stream had ended.
     expect(ends).toBeGreaterThan(0);
   },
   120_000,

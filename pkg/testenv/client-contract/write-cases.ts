@@ -64,7 +64,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     const status = frozen(await client().updateStatus(noteType, frozen({ ...updated, status: { phase: 'Done' } })));
     const merge = frozen({ type: 'merge' as const, patch: { spec: { extra: { more: { a: 1 } } } } });
     const merged = await client().patch(noteType, noteKey(created), merge);
-    // Whoever gets an answer may do with it what they want.
+    // A caller may change the returned object.
     (merged.spec!.extra as JsonObject)['more'] = 'mine';
     const json = frozen({ type: 'json' as const, patch: [{ op: 'add', path: '/spec/extra/again', value: { b: 1 } }] });
     const patched = await client().patch(noteType, noteKey(created), json);

@@ -1,7 +1,7 @@
 import { pause } from '#pkg/apimachinery/index';
 import type { TestEnv, TestRequest } from '../start-test-env.ts';
 
-/** Any body of the API, as loosely as a test reads it: an object, a list or a Status. */
+/** Any response body, loosely typed for tests: an object, a list or a Status. */
 export interface ApiBody {
   apiVersion: string;
   kind: string;
@@ -39,14 +39,14 @@ export interface Cause {
 export interface ApiResponse {
   status: number;
   headers: Headers;
-  /** The answer as it came. */
+  /** The unparsed body. */
   text: string;
   body: ApiBody;
   /** Texts of the Warning headers, unquoted. */
   warnings: string[];
 }
 
-/** One request, read to its end. */
+/** Sends one request and reads the whole response. */
 export async function call(env: TestEnv, path: string, init: TestRequest = {}): Promise<ApiResponse> {
   const response = await env.request(path, { signal: AbortSignal.timeout(60_000), ...init });
   const text = await response.text();
@@ -62,7 +62,7 @@ export async function call(env: TestEnv, path: string, init: TestRequest = {}): 
 export { jsonPatch, mergePatch } from './client.ts';
 export const yamlBody = { 'content-type': 'application/yaml' };
 
-/** Asks again until the answer satisfies; the last failure is the error. */
+/** Retries until the attempt passes; throws the last failure. */
 export async function retryUntilPasses<T>(attempt: () => Promise<T> | T, timeoutMs = 60_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

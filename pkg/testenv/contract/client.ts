@@ -1,9 +1,6 @@
 import type { TestEnv } from '../start-test-env.ts';
 
-/**
- * What an answer of the API holds, as the contract names it; a field that is absent is undefined whatever its type here
- * says.
- */
+/** The fields of a response body; an absent field is undefined whatever its type here says. */
 export interface WireBody {
   apiVersion: string;
   kind: string;
@@ -59,7 +56,7 @@ export interface WireResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed text; of an answer that is no JSON, an empty object. */
+  /** The parsed body; an empty object if it is not JSON. */
   body: WireBody;
 }
 
@@ -68,13 +65,13 @@ export interface Sending {
   headers?: Record<string, string>;
 }
 
-/** Sends requests to one of the servers and reads each answer to its end. */
+/** Sends requests to one of the servers and reads each response completely. */
 export interface ContractClient {
   send(method: string, path: string, sending?: Sending): Promise<WireResponse>;
   get(path: string, headers?: Record<string, string>): Promise<WireResponse>;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<WireResponse>;
   put(path: string, body: unknown, headers?: Record<string, string>): Promise<WireResponse>;
-  /** A merge patch unless the headers say otherwise. */
+  /** A merge patch unless the headers set another type. */
   patch(path: string, body: unknown, headers?: Record<string, string>): Promise<WireResponse>;
   delete(path: string, sending?: Sending): Promise<WireResponse>;
 }
@@ -103,7 +100,7 @@ export function clientOf(env: TestEnv, server = 0): ContractClient {
   };
 }
 
-/** The path with these query parameters; a list gives the parameter as often as it has values. */
+/** The path with these query parameters; a list repeats the parameter. */
 export function withQuery(path: string, query: Record<string, string | readonly string[]>): string {
   const parameters = new URLSearchParams();
   for (const [name, values] of Object.entries(query))

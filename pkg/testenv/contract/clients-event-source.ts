@@ -5,14 +5,14 @@ export interface SourceMessage {
 }
 
 /**
- * A browser's EventSource as far as a server can tell: reconnects after every end with the last id it saw, and keeps
- * what it was given. Source: WHATWG HTML, 9.2 Server-sent events.
+ * Behaves like a browser's EventSource towards a server: reconnects after every end with the last id, and records the
+ * events. Source: WHATWG HTML, 9.2 Server-sent events.
  */
 export class FetchEventSource {
   readonly messages: SourceMessage[] = [];
   /** Connections opened so far. */
   connections = 0;
-  /** Not a stream: a browser gives up. */
+  /** Not an event stream: a browser gives up. */
   failed = false;
   #lastEventId = '';
   #data: string[] = [];
@@ -56,7 +56,7 @@ export class FetchEventSource {
       try {
         await this.#connect(url, token);
       } catch {
-        // As in a browser: an error on the way is a reason to connect again.
+        // As in a browser: a network error causes a reconnect.
       }
       // What was not ended by an empty line is thrown away with its connection.
       this.#rest = '';

@@ -49,8 +49,7 @@ async function writeSome(tag: string): Promise<void> {
 }
 
 /**
- * Everything since a revision, in one read after the fact: the server may end it whenever it likes, so again from where
- * it ended.
+ * All events since a revision, read afterwards; the server may end the watch at any time, so it continues from there.
  */
 async function truthSince(revision: string, last: string): Promise<string[]> {
   const seen: SeenEvent[] = [];
@@ -84,7 +83,7 @@ test('connections that are cut: every change once, in order', async () => {
   );
   const over = new AbortController();
   const cutting = (async () => {
-    // Each connection lives until it is one, however busy the machine.
+    // Each connection lives until it has an event, however slow the machine is.
     for (let seen = 0; !over.signal.aborted;) {
       await source.until((it) => it.connections > seen);
       seen = source.connections;
@@ -125,7 +124,7 @@ test('without a resourceVersion: what is there, then what comes, and nothing twi
 test('a model that goes: DELETED for each, then a browser is told to give up', async () => {
   const own = await register(env);
   await createOrThrow(env, own.path, own.object('a'));
-  // Of a stream that the server ends just before, a browser would come back too late to see it go.
+  // If the server ended the stream just before, a browser would reconnect too late to see the end.
   const source = new FetchEventSource(`${env.url}${own.path}?watch=true&timeoutSeconds=60`, env.token);
   await source.until((it) => changesOf(it).length >= 1);
   await call(env, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${own.definition.metadata.name}`, {

@@ -1,6 +1,9 @@
 import { KubeConfig } from '@kubernetes/client-node';
 
-/** How an unmodified client reaches a test server: plain http goes with the token only when TLS verification is off. */
+/**
+ * The kubeconfig of an unmodified client for a test server: it sends the token over plain http only if TLS verification
+ * is off.
+ */
 export function kubeConfig(server: string, token: string): KubeConfig {
   const config = new KubeConfig();
   config.loadFromOptions({

@@ -48,7 +48,7 @@ interface Custom extends KubernetesObject {
   items?: Custom[];
 }
 
-/** What the client throws, as its code and the Status in its body. */
+/** The error of the client: its code and the Status in its body. */
 async function failure(attempt: Promise<unknown>): Promise<{ code: number; reason: string }> {
   try {
     await attempt;

@@ -16,7 +16,7 @@ afterAll(() => env.stop());
 
 const authorization = () => ({ authorization: `Bearer ${env.token}` });
 
-/** A request line that fetch would tidy up. */
+/** Sends a request line that fetch would normalize. */
 function raw(
   method: string,
   path: string,
@@ -185,7 +185,7 @@ describe('odd requests', () => {
   });
 });
 
-// Last: the connection of a body that is not read to its end is closed, perhaps as the next request is sent on it.
+// Last, because the server closes the connection after an unread body, perhaps while the next request is sent on it.
 test('X-Request-Id is on a 413', async () => {
   const large = await client.post(articles, 'x'.repeat(3 * 1024 * 1024 + 1));
   expect([large.status, large.headers.has('x-request-id')]).toEqual([413, true]);

@@ -28,14 +28,14 @@ async function everything(): Promise<string> {
   return JSON.stringify((await client.get(articles)).body.items);
 }
 
-/** Not an error of the server, and an error is always told as a Status. */
+/** No 5xx, and every error is a Status. */
 function expectAnswered({ status, body, text }: WireResponse): void {
   expect(status).toBeLessThan(500);
   if (status >= 400) expect(body).toMatchObject({ kind: 'Status', status: 'Failure', code: status });
   expect(text).not.toMatch(/node_modules|\.ts:\d/);
 }
 
-/** A write that was refused changed nothing. */
+/** A refused write changes nothing. */
 async function expectUntouched(write: () => Promise<WireResponse>): Promise<void> {
   const before = await everything();
   const answer = await write();

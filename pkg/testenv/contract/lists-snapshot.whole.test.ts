@@ -182,7 +182,7 @@ test('a list is one snapshot while others write', async () => {
     expect(body.total).toBe(body.items.length);
     const newest = body.items.map(({ metadata }) => BigInt(metadata.resourceVersion)).reduce((a, b) => (a > b ? a : b));
     expect(newest).toBeLessThanOrEqual(BigInt(body.metadata.resourceVersion));
-    // The writer goes round in order: each report is as new as the one after it, or one ahead.
+    // The writer updates in turn: each report is as new as the next one, or one ahead.
     const sizes = body.items
       .filter(({ metadata }) => pairs.includes(metadata.name))
       .map(({ spec }) => spec['size'] as number);

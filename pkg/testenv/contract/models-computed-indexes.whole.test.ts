@@ -39,8 +39,8 @@ const select = (model: Registered, selector: string, server = 0): Promise<ApiRes
 const namesIn = ({ body }: ApiResponse): string[] => body.items.map(({ metadata }) => metadata.name);
 
 /**
- * Asks until the index is built, on a server that may not have heard of it; meanwhile the answers allowed are 503 with
- * Retry-After, and 400.
+ * Retries until the index is built, on a server that may not know it yet; until then only 503 with Retry-After and 400
+ * are allowed.
  */
 async function whenReady(ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
   return retryUntilPasses(async () => {
@@ -319,7 +319,7 @@ describe('on data that is there', () => {
       );
       expect(namesIn(await select(model, 'spec-word-count=7', server))).toHaveLength(11);
     }
-    // What was computed then is not known any more: whoever watched by it lists anew.
+    // The keys computed then are unknown now: a client that watched by them must list again.
     const old = await call(
       env,
       `${model.path}?watch=true&fieldSelector=spec-word-count%3D7&resourceVersion=${resourceVersion}`,

@@ -48,7 +48,7 @@ const inNames =
 const schemaPath = 'spec.versions[0].schema.openAPIV3Schema';
 const specField = `${schemaPath}.properties[spec].properties[f]`;
 
-/** What is wrong, how, and the beginning of the field that a cause must name. */
+/** What is wrong, the change, and the prefix of the field that a cause must name. */
 const wrong: [string, Change, string][] = [
   [
     'a name that is not plural.group',
@@ -367,8 +367,7 @@ describe('what is accepted', () => {
     expect([answer.status, answer.text.slice(0, 0)]).toEqual([201, '']);
   });
 
-  // Strategy None is the one there is: to accept another and not to convert would give clients objects of the wrong
-  // form.
+  // Only strategy None is supported: accepting another without converting would return objects of the wrong version.
   test('conversion by webhook is refused by name', async () => {
     const wanted = newDefinition();
     inSpec({

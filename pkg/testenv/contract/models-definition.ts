@@ -5,18 +5,18 @@ import { call, retryUntilPasses, type ApiResponse, type ApiBody } from './api-ca
 export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 export interface DefinitionOptions {
-  /** Default: one of its own for each call, so that tests sharing a server do not meet. */
+  /** Default: a new one for each call, so that tests can share a server. */
   group?: string;
   kind?: string;
   plural?: string;
   scope?: 'Cluster' | 'Namespaced';
-  /** Of `spec` in the one version `v1`. Default: anything. */
+  /** Schema of `spec` in the only version `v1`. Default: anything. */
   spec?: Schema;
-  /** Of the whole object, instead of `spec`. */
+  /** Schema of the whole object, instead of `spec`. */
   schema?: Schema;
-  /** Further fields of the one version: subresources, indexes, selectableFields. */
+  /** Further fields of the only version: subresources, indexes, selectableFields. */
   definitionVersion?: Record<string, unknown>;
-  /** Instead of the one version. */
+  /** Replaces the only version. */
   versions?: Record<string, unknown>[];
   names?: Record<string, unknown>;
 }
@@ -48,7 +48,7 @@ export const statusAndScale = {
   },
 };
 
-/** A group no other test uses. */
+/** A group that no other test uses. */
 export function newGroup(): string {
   return `t${randomBytes(5).toString('hex')}.example.com`;
 }
@@ -75,7 +75,7 @@ export function newDefinition(options: DefinitionOptions = {}): Definition {
   };
 }
 
-/** A schema whose `spec` is the given one, and `status` free. */
+/** A schema with this `spec`, and a `status` of any fields. */
 export function schemaWithSpec(spec: Schema): Schema {
   return { type: 'object', properties: { spec, status: anySpec } };
 }
@@ -84,7 +84,7 @@ export function version(name: string, schema: Schema, more: Record<string, unkno
   return { name, served: true, storage: true, schema: { openAPIV3Schema: schema }, ...more };
 }
 
-/** A registered model, with its addresses. */
+/** A registered model with its paths. */
 export interface Registered {
   definition: Definition;
   group: string;
@@ -93,11 +93,11 @@ export interface Registered {
   /** `/apis/GROUP/VERSION/PLURAL` of the first version. */
   path: string;
   inNamespace(namespace: string): string;
-  /** An object of it. */
+  /** An object of the model. */
   object(name: string, spec?: Record<string, unknown>, more?: Record<string, unknown>): Record<string, unknown>;
 }
 
-/** Posts a definition and waits until every server serves it. */
+/** Creates a definition and waits until every server serves it. */
 export async function register(env: TestEnv, given: DefinitionOptions | Definition = {}): Promise<Registered> {
   const posted = 'apiVersion' in given ? given : newDefinition(given);
   const answer = await call(env, definitionsPath, { method: 'POST', body: posted });
@@ -124,7 +124,7 @@ function addresses(posted: Definition, group: string, versionName: string, plura
   };
 }
 
-/** Waits until every server answers the collection. */
+/** Waits until every server serves the collection. */
 export async function served(env: TestEnv, path: string): Promise<void> {
   await onEveryServer(env, path, 200);
 }
@@ -141,7 +141,7 @@ export async function onEveryServer(env: TestEnv, path: string, status: number):
   );
 }
 
-/** Reads the definition, changes it and writes it back, again on a conflict. */
+/** Reads, changes and writes the definition; retries conflicts. */
 export async function changeDefinition(
   env: TestEnv,
   name: string,

@@ -26,7 +26,7 @@ const select = (model: Registered, selector: string, server = 0): Promise<ApiRes
   call(env, `${model.path}?fieldSelector=${encodeURIComponent(selector)}`, { server });
 const namesIn = ({ body }: ApiResponse): string[] => body.items.map(({ metadata }) => metadata.name);
 
-/** Asks until the index is built; meanwhile the one answer allowed is 503 with Retry-After. */
+/** Retries until the index is built; until then only 503 with Retry-After is allowed. */
 async function whenReady(ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
   return retryUntilPasses(async () => {
     const answer = await ask();

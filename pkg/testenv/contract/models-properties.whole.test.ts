@@ -91,7 +91,7 @@ const valid = (): Definition =>
     names: { shortNames: ['po'], categories: ['all'], listKind: 'PostList' },
   });
 
-/** Every place in a value, as a JSON path. */
+/** The JSON path of every value inside. */
 function places(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [path];
   return [

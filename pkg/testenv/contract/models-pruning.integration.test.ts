@@ -129,7 +129,7 @@ const rows: [string, Fields, Fields][] = [
   ],
 ];
 
-/** JSON with the quotes of the whole number taken away, for what JavaScript cannot hold. */
+/** JSON with the quotes around the whole number removed, for numbers that JavaScript cannot represent. */
 const wire = (value: unknown): string => JSON.stringify(value).replaceAll(/"whole":"(-?\d+)"/g, '"whole":$1');
 const specText = (text: string): unknown =>
   (JSON.parse(text.replaceAll(/"whole":(-?\d+)/g, '"whole":"$1"')) as { spec: unknown }).spec;

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-/** Creates objects on both servers until told to stop, and answers every status code. */
+/** Creates objects on both servers until stopped, and returns every status code. */
 function writers(model: Registered, count: number, signal: AbortSignal): Promise<ApiResponse[]> {
   const write = async (_: unknown, writer: number): Promise<ApiResponse[]> => {
     const answers: ApiResponse[] = [];

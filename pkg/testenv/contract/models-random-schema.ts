@@ -4,7 +4,7 @@ import type { Schema } from './models-definition.ts';
 const names = ['a', 'b', 'c', 'd'];
 const words = ['', 'x', 'yy', 'zzz', 'a-b', 'ü😀', 'null'];
 
-/** Legal structural schemas of every kind of value, a few levels deep. */
+/** Valid structural schemas for every kind of value, a few levels deep. */
 export const anySchema: fc.Arbitrary<Schema> = fc.letrec<{ schema: Schema; object: Schema }>((tie) => ({
   schema: fc
     .oneof(
@@ -60,7 +60,7 @@ const leaf = fc.oneof(
   fc.constant(null),
 );
 
-/** Values that come near such schemas, and now and then anything JSON can say. */
+/** Values that resemble such schemas, and sometimes any JSON. */
 export const anyValue: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
   {
     arbitrary: fc.dictionary(fc.constantFrom(...names, 'other', '__proto__', 'constructor'), nearValue(2), {
@@ -81,7 +81,7 @@ function nearValue(depth: number): fc.Arbitrary<unknown> {
   );
 }
 
-/** Values that satisfy a schema of the above. */
+/** Values that satisfy such a schema. */
 export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   const {
     properties = {},
@@ -137,7 +137,7 @@ function textOf({
     .map((characters) => characters.join(''));
 }
 
-/** What a stored value breaks, told apart from the server's own reading of the schema; empty when nothing. */
+/** The violations of a stored value, computed independently of the server; empty if it is valid. */
 export function broken(schema: Schema, value: unknown, path = 'spec'): string[] {
   if (value === null) return schema['nullable'] === true ? [] : [`${path} is null`];
   if (schema['x-kubernetes-int-or-string'] === true)

@@ -22,7 +22,7 @@ const keyed = (value: Schema): Schema => ({
   items: { type: 'object', required: ['key'], properties: { key: { type: 'string' }, value } },
 });
 
-/** The stored value, legal when it was written; what it is called; the rule that came later. */
+/** The stored value, valid when it was written; its description; the rule that was added later. */
 const rules: Record<string, { stored: unknown; schema: Schema; illegal: unknown }> = {
   minimum: { stored: 1, schema: { type: 'integer', minimum: 5 }, illegal: 2 },
   maximum: { stored: 99, schema: { type: 'integer', maximum: 5 }, illegal: 98 },

@@ -57,7 +57,7 @@ afterAll(() => env?.stop());
 
 type Fields = Record<string, unknown>;
 
-/** What is given, and `field: reason: message` of the one cause; a cause given as a pattern is matched. */
+/** The fields, and the only cause as `field: reason: message`; a pattern is matched. */
 const refused: [string, Fields, string | RegExp][] = [
   ['absent', { title: undefined }, 'spec.title: FieldValueRequired: Required value'],
   ['absent below', { nested: {} }, 'spec.nested.must: FieldValueRequired: Required value'],

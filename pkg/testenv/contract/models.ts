@@ -9,7 +9,7 @@ export const articles = `/apis/${apiVersion}/articles`;
 export const reports = `/apis/${apiVersion}/reports`;
 /** Cluster-scoped, with an index that must not be null. */
 export const sections = `/apis/${apiVersion}/sections`;
-/** Namespaced; the bare path lists all namespaces. */
+/** Namespaced; the path without a namespace lists all namespaces. */
 export const notes = `/apis/${apiVersion}/notes`;
 export const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 export const namespaces = '/api/v1/namespaces';
@@ -125,7 +125,7 @@ const noteDefinition = definitionFor({
   version: { indexes: [{ name: 'text', path: 'spec.text', type: 'string' }] },
 });
 
-/** Registers the models and waits until each of them is served with its indexes. */
+/** Registers the models and waits until each is served with its indexes. */
 export async function registerModels(client: ContractClient): Promise<void> {
   for (const [path, body, indexed] of [
     [articles, articleDefinition, ['slug', 'title', 'tags', 'priority', 'big', 'score', 'published', 'publishedAt']],

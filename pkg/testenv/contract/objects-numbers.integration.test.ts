@@ -31,7 +31,7 @@ const post = (name: string, spec: string): Promise<ApiResponse> =>
   call(env, model.path, { method: 'POST', headers: json, body: textOf(name, spec) });
 const numberIn = ({ text }: ApiResponse): string | undefined => /"number":([^,}]+)/.exec(text)?.[1];
 
-/** What is read of a number that is kept: its text, on every replica, in lists, and again when that text is written. */
+/** The number's text, which must be the same on every replica, in lists, and after it is written back. */
 async function readBack(name: string): Promise<string> {
   const read = await call(env, `${model.path}/${name}`, { server: 1 });
   const listed = await call(env, `${model.path}?fieldSelector=metadata.name%3D${name}`);

@@ -4,8 +4,8 @@ import { parseAllDocuments } from 'yaml';
 import type { Definition } from './models-definition.ts';
 
 /**
- * Where the files of other projects lie: beside the repository, unless SVC_TEST_DATA names another folder. They are no
- * part of it.
+ * The folder with files of other projects: next to the repository, or SVC_TEST_DATA. They are not part of the
+ * repository.
  */
 const folder = process.env['SVC_TEST_DATA'] ?? join(import.meta.dirname, '../../../../shared/data');
 
@@ -13,7 +13,7 @@ export const realDataPresent = existsSync(join(folder, 'gateway-api'));
 
 export interface RealDocument {
   file: string;
-  /** As it is in the file. */
+  /** Unchanged, as in the file. */
   text: string;
   content: RealObject;
 }
@@ -25,12 +25,12 @@ export interface RealObject {
   spec: Record<string, unknown>;
 }
 
-/** The definitions of a project, a file each. */
+/** The definitions of a project, one in each file. */
 export function realDefinitions(project: string): (RealDocument & { content: Definition })[] {
   return documentsIn(join(folder, project, 'crds')) as (RealDocument & { content: Definition })[];
 }
 
-/** Every document of a project's examples. */
+/** All documents of a project's examples. */
 export function realExamples(project: string): RealDocument[] {
   return documentsIn(join(folder, project, 'examples'));
 }

@@ -4,7 +4,7 @@ import type { ApiBody } from './api-call.ts';
 export interface SeenEvent {
   type: string;
   object: ApiBody;
-  /** Of the SSE frame. */
+  /** The id of the SSE frame. */
   id?: string;
 }
 
@@ -20,7 +20,7 @@ export interface WatchStreamOptions {
   sse?: boolean;
 }
 
-/** A client that keeps everything a watch said, with nothing between it and the bytes but fetch. */
+/** Records everything that a watch sends, using only fetch. */
 export class RecordedWatch {
   readonly events: SeenEvent[] = [];
   readonly frames: SseFrame[] = [];
@@ -28,14 +28,14 @@ export class RecordedWatch {
   /** Everything read so far. */
   raw = '';
   ended = false;
-  /** Why the stream broke, where it did not end by itself. */
+  /** Why the stream broke; undefined if it ended normally. */
   failure: unknown;
   #rest = '';
   readonly #abort = new AbortController();
   readonly #listeners = new Set<() => void>();
 
   private constructor() {
-    // Opened by `open`, which can wait for the headers.
+    // Opened by `open`, which can await the headers.
   }
 
   static async open(
@@ -57,7 +57,7 @@ export class RecordedWatch {
     return stream;
   }
 
-  /** `TYPE name` of every event that is no bookmark. */
+  /** `TYPE name` of every event except bookmarks. */
   get story(): string[] {
     return this.changes.map(({ type, object }) => `${type} ${object.metadata?.name ?? object.reason}`);
   }
@@ -70,7 +70,7 @@ export class RecordedWatch {
     return this.events.filter(({ type }) => type === 'BOOKMARK');
   }
 
-  /** Resolves when the condition holds; checked after everything read, and at the end. */
+  /** Resolves when the condition holds; checks after every read, and at the end. */
   async until(condition: (stream: this) => boolean, timeoutMs = 60_000): Promise<this> {
     if (condition(this)) return this;
     await new Promise<void>((resolve, reject) => {
@@ -97,7 +97,7 @@ export class RecordedWatch {
     return this.until(({ ended }) => ended, timeoutMs);
   }
 
-  /** Waits for a story of this length, bookmarks not counted. */
+  /** Waits for this many events, without bookmarks. */
   async untilCount(count: number, timeoutMs?: number): Promise<this> {
     return this.until(({ changes }) => changes.length >= count, timeoutMs);
   }
@@ -145,7 +145,7 @@ export class RecordedWatch {
   }
 }
 
-/** As the specification of EventSource reads one; undefined for comments and empty lines alone. */
+/** Parses a frame as the EventSource specification says; undefined for comments and empty lines only. */
 function sseFrame(text: string): SseFrame | undefined {
   const frame: SseFrame = {};
   for (const line of text.split('\n')) {
@@ -157,7 +157,7 @@ function sseFrame(text: string): SseFrame | undefined {
   return Object.keys(frame).length === 0 ? undefined : frame;
 }
 
-/** resourceVersion of an event's object, as a number for comparing. */
+/** resourceVersion of an event's object, as a comparable number. */
 export function eventRevision({ object }: SeenEvent): bigint {
   return BigInt(object.metadata.resourceVersion);
 }

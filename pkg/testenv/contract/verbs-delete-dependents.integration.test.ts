@@ -24,14 +24,14 @@ const ownedBy = (...owners: WireBody[]) => ({
   })),
 });
 
-/** An article that the metadata says more of, and the path to it. */
+/** Creates an article with further metadata, and returns it with its path. */
 async function stored(metadata: Record<string, unknown> = {}): Promise<{ path: string; body: WireBody }> {
   made += 1;
   const { body } = await client.post(articles, article(`owner-${made}`, {}, metadata));
   return { path: `${articles}/${body.metadata.name}`, body };
 }
 
-/** One with a note that names it. */
+/** Creates an article with a note that it owns. */
 async function owner(metadata: Record<string, unknown> = {}): Promise<{ path: string; body: WireBody }> {
   const found = await stored(metadata);
   expect(

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-/** A client that asks, reads the head of the answer and then nothing more. */
+/** A client that sends a request, reads the head of the response and then nothing more. */
 async function deafClient(path: string, server = 0): Promise<{ socket: Socket; closed: Promise<void>; head: string }> {
   const socket = connect(Number(new URL(env.servers[server]!.url).port), '127.0.0.1');
   const closed = new Promise<void>((resolve) => {
@@ -36,19 +36,19 @@ async function deafClient(path: string, server = 0): Promise<{ socket: Socket; c
   return { socket, closed, head };
 }
 
-/** Resolves once the server has ended the connection, without reading: what we send to it is then refused. */
+/** Resolves once the server has closed the connection, without reading: then our writes fail. */
 async function cutOff({ socket, closed }: { socket: Socket; closed: Promise<void> }): Promise<void> {
   const probing = setInterval(() => socket.write('\r\n'), 50);
   await closed;
   clearInterval(probing);
 }
 
-/** More in sum than the kernel takes from a writer whose reader does not read. */
+/** In total more than the kernel buffers for a reader that does not read. */
 const big = 'x'.repeat(200_000);
 const many = 90;
 const stallMs = 1_000;
 
-/** How long each of these writes took. Milliseconds. */
+/** The duration of each write. Milliseconds. */
 async function timed(names: readonly string[], spec: Record<string, unknown>): Promise<number[]> {
   const took: number[] = [];
   for (const name of names) {
@@ -59,7 +59,9 @@ async function timed(names: readonly string[], spec: Record<string, unknown>): P
   return took;
 }
 
-/** One may meet a slow moment of the machine; those that wait for a deaf reader all wait for the same. */
+/**
+ * The median: one write may hit a slow moment of the machine, but if writes wait for a stalled reader, all of them do.
+ */
 function middle(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

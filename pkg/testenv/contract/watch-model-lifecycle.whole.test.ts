@@ -57,7 +57,7 @@ describe('when its definition is deleted', () => {
       await createOrThrow(env, posts.path, posts.object('new'));
       const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${resourceVersion}`, { server });
       await stream.until(({ ended, story }) => ended || story.includes('ADDED new'));
-      // Telling it to list again is as good: what must not be is a cache that keeps `old` for ever.
+      // An Expired error, which asks for a new list, is fine too: a cache must not keep `old` for ever.
       expect([['DELETED old', 'ADDED new'], ['ERROR Expired']]).toContainEqual(stream.story);
       stream.close();
     },

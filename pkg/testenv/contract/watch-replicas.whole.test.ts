@@ -23,7 +23,7 @@ const fingerprint = ({ type, object }: SeenEvent): string =>
 const untilNamed = (stream: RecordedWatch, name: string): Promise<RecordedWatch> =>
   stream.until(({ changes }) => changes.at(-1)?.object.metadata.name === name);
 
-/** Creates, changes and deletes on one replica, and answers the revisions the server told. */
+/** Creates, changes and deletes on one replica, and returns the revisions in the responses. */
 async function write(server: number, writer: number, told: string[]): Promise<void> {
   for (let round = 0; round < roundsEach; round += 1) {
     const name = `w${writer}-${round}`;

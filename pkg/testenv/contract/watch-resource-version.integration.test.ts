@@ -93,7 +93,7 @@ describe('places no watch can start at', () => {
     await createOrThrow(env, posts.path, posts.object('arrives-2'));
     const stream = await opening;
     await stream.until(({ story }) => story.includes('ADDED arrives-2'));
-    // The first is the revision that was asked for, unless something else in the database had it.
+    // The first is the requested revision, unless another object in the database has it.
     expect(stream.story.filter((each) => each !== 'ADDED arrives-1')).toEqual(['ADDED arrives-2']);
     stream.close();
     await Promise.all([1, 2].map((n) => call(env, `${posts.path}/arrives-${n}`, { method: 'DELETE' })));
@@ -116,7 +116,7 @@ describe('places no watch can start at', () => {
 
   test('older than the history: ERROR 410 Expired in a 200 stream, then the end; a fresh list goes on', async () => {
     await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
-    // The second server was not there at revision 1, so that none of it can still be in its memory.
+    // The second server started after revision 1, so that its memory has no events from then.
     const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=1`, { server: 1 });
     await stream.untilEnd();
     expect(stream.failure).toBeUndefined();

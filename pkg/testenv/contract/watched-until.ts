@@ -6,7 +6,7 @@ export interface WatchedEvent {
   object: WireBody;
 }
 
-/** The change events of a collection after a resource version, up to and without the one of the object named `last`. */
+/** The events of a collection after a resource version, up to and without that of the object `last`. */
 export async function watchedUntil(
   env: TestEnv,
   path: string,

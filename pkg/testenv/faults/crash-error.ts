@@ -1,7 +1,4 @@
-/**
- * The process that made this call is dead, as far as the API can tell; no StatusError, so that no controller takes it
- * for an answer.
- */
+/** Thrown to a crashed process by its client; not a StatusError, so that no controller takes it for a response. */
 export class CrashError extends Error {
   override readonly name = 'CrashError';
 }

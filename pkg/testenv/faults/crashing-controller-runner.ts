@@ -28,7 +28,7 @@ export class CrashingControllerRunner {
     this.#running = this.#run(stopping);
   }
 
-  /** The work since the last restart; each restart has an object of its own. */
+  /** The work since the last restart; each restart has a new object. */
   get work(): WorkCount {
     return this.#work;
   }

@@ -19,25 +19,25 @@ import { CrashError } from './crash-error.ts';
 import { SeededFaults } from './seeded-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** How often each thing goes wrong, from 0 (never) to 1; those left out are 0. */
+/** Probability of each fault, from 0 (never) to 1; default 0. */
 export interface FaultRates {
-  /** A read or write fails before it reaches the server: 503. */
+  /** A read or write fails with 503 before it reaches the server. */
   unavailable?: number;
-  /** So does one of a server that has too much to do: 429. */
+  /** A read or write fails with 429. */
   tooManyRequests?: number;
-  /** A write is made, and its answer lost. */
+  /** A write succeeds, and its response is lost. */
   lostAnswer?: number;
-  /** An answer comes late, after the events of its write. */
+  /** A response arrives late, after the events of its write. */
   lateAnswer?: number;
-  /** A write that names a revision fails as if somebody else had been faster: 409. */
+  /** A write that names a revision fails with 409. */
   conflict?: number;
   /** A watch ends after an event. */
   droppedWatch?: number;
-  /** A watch, or the next chunk of a list, finds its history gone: 410. */
+  /** A watch, or the next chunk of a list, fails with 410. */
   expired?: number;
-  /** An event, and all after it, come late: what they feed is behind the API. */
+  /** An event and all later ones arrive late, so that caches lag behind the API. */
   delayedEvent?: number;
-  /** The process ends right before a write, or right after: a CrashError, then and from every later call. */
+  /** The process crashes right before or after a write: a CrashError, then and from every later call. */
   crash?: number;
 }
 
@@ -45,11 +45,11 @@ export interface FaultyClientOptions {
   client: Client;
   seed: number;
   rates: FaultRates;
-  /** Told of each fault as it happens, in words. */
+  /** Called with a description of each fault. */
   onFault?: (fault: string) => void;
 }
 
-/** What a client shares with those after its crashes. */
+/** State shared by a client and its successors after crashes. */
 interface World {
   client: Client;
   faults: SeededFaults;
@@ -58,8 +58,8 @@ interface World {
 }
 
 /**
- * A Client on which things go wrong as they do on real networks. What happens to the nth call of one verb on one object
- * is decided by the seed alone.
+ * A Client with the faults of real networks. The seed alone decides the fault of the nth call of one verb on one
+ * object.
  */
 export class FaultyClient extends ClientWrapper {
   readonly #world: World;
@@ -79,17 +79,17 @@ export class FaultyClient extends ClientWrapper {
     });
   }
 
-  /** The client of the process that is started after a crash. Its faults go on where this one's were. */
+  /** The client of the restarted process after a crash. It continues the sequence of faults. */
   nextLife(): FaultyClient {
     return new FaultyClient({ ...this.#world, seed: 0 }, this.#world);
   }
 
-  /** For all lives. */
+  /** Applies to all lives. */
   setRates(rates: FaultRates): void {
     this.#world.rates = rates;
   }
 
-  /** From here on nothing goes wrong. */
+  /** Ends all faults. */
   heal(): void {
     this.setRates({});
   }
@@ -170,7 +170,7 @@ export class FaultyClient extends ClientWrapper {
     return true;
   }
 
-  /** Mostly some turns of the event loop; now and then long enough for whole reconciles. */
+  /** Usually some turns of the event loop; sometimes long enough for whole reconciles. */
   async #linger(call: string): Promise<void> {
     const random: SeededRandom = this.#world.faults.of(`linger ${call}`);
     if (random.chance(0.2)) await pause(random.below(20));

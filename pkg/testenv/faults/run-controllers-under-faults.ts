@@ -14,7 +14,7 @@ import { assertIdempotentRestart } from './assert-idempotent-restart.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** A bad day: everything goes wrong, often enough that each run sees most of it. */
+/** Every kind of fault, so frequent that each run sees most of them. */
 export const commonFaults: FaultRates = {
   unavailable: 0.05,
   tooManyRequests: 0.02,
@@ -27,41 +27,40 @@ export const commonFaults: FaultRates = {
   crash: 0.03,
 };
 
-/** What `act` and `expect` are given. */
+/** The parameter of `act` and `expect`. */
 export interface FaultyWorld {
-  /** The API without faults, as the administrator. */
+  /** A client without faults, as the administrator. */
   client: Client;
-  /** The seed's. */
+  /** Derived from the seed. */
   random: SeededRandom;
-  /** Gives the controllers a moment: some turns of the event loop, or some milliseconds. */
+  /** Gives the controllers time: some turns of the event loop, or some milliseconds. */
   pause: () => Promise<void>;
-  /** Goes into the history that a failure is told with. */
+  /** Adds a line to the history in a failure's message. */
   note: (what: string) => void;
 }
 
 export interface FaultyRunOptions {
-  /** The API without faults; the models are registered. */
+  /** A client without faults; the models must be registered. */
   client: Client;
   /**
-   * Whose controllers are run; a PluginDefinition is one. Objects of its models are this run's alone: all are removed
-   * when it is over.
+   * Its controllers run; a PluginDefinition fits. Objects of its models belong to this run: all are deleted at its end.
    */
   plugin: { readonly models: readonly ResourceType[]; readonly controllers: readonly ControllerDefinition[] };
-  /** Decides what goes wrong and what users do. */
+  /** Decides the faults and the users' actions. */
   seed: number;
-  /** What users do meanwhile: creates, changes and deletes objects, by `random`. What it throws fails the run. */
+  /** The users' actions meanwhile: creates, changes and deletes objects, by `random`. An error fails the run. */
   act: (world: FaultyWorld) => Promise<void>;
-  /** Throws as long as things are not as they must become. */
+  /** Must throw until the expected state is reached. */
   expect: (world: FaultyWorld) => Promise<void>;
   /** Default `commonFaults`. */
   rates?: FaultRates;
-  /** From the end of the faults until `expect` holds. Milliseconds, default 20 000. */
+  /** Limit from the end of the faults until `expect` passes. Milliseconds, default 20 000. */
   timeoutMs?: number;
-  /** The controllers'. Default silent. */
+  /** The controllers' log. Default silent. */
   log?: Log;
 }
 
-/** A run that did not end as it must; the message tells the seed, and what had happened. */
+/** A failed run; the message has the seed and the history. */
 export class FaultyRunError extends Error {
   override readonly name = 'FaultyRunError';
   readonly seed: number;
@@ -80,9 +79,9 @@ const longestHistory = 80;
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
- * Runs a plugin's controllers in this process while users act and things go wrong, by a seed. Then the faults stop, and
- * `expect` must come to hold; and the controllers, started once more, must change nothing.
- * @throws FaultyRunError with the seed, by which the run can be repeated
+ * Runs a plugin's controllers in this process with user actions and faults, by a seed. Then the faults stop, and
+ * `expect` must pass; the controllers, restarted once more, must then change nothing.
+ * @throws FaultyRunError with the seed, which repeats the run
  */
 export async function runControllersUnderFaults({
   client,
@@ -131,7 +130,7 @@ function newWorld(client: Client, seed: number, note: (what: string) => void): F
   return { client, random, pause: linger, note };
 }
 
-/** And for good: while a reconcile is under way, it may yet write what it computed before. */
+/** Also waits until the controllers are at rest: a running reconcile may still write an earlier result. */
 async function untilExpected(
   expect: () => Promise<void>,
   running: CrashingControllerRunner,
@@ -155,7 +154,7 @@ async function untilExpected(
   });
 }
 
-/** Whoever holds them: the controllers run no more. */
+/** Removes all finalizers too, because the controllers no longer run. */
 async function removeAll(client: Client, model: ResourceType): Promise<void> {
   const { items } = await client.list(model);
   await Promise.all(items.map((object) => remove(client, model, object).catch(ignoreGone)));

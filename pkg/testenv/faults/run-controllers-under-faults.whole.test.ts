@@ -55,7 +55,7 @@ test('a controller that holds passes, and its objects are removed', async () => 
 });
 
 test('one that remembers what it has done, and not what is, is found out', async () => {
-  // It believes that a write which failed once is made.
+  // It assumes that a write succeeded although it failed once.
   const seen = new Map<string, string>();
   const hasty = pluginOf(async (key, { client: api, lister }) => {
     const post = lister(postType).get(key);
@@ -108,7 +108,7 @@ async function seedsUntilFailure(plugin: typeof right): Promise<unknown> {
 
 const lives = new Map<Client, string>();
 
-/** Another text for each life of the controllers. */
+/** Different for each life of the controllers. */
 function lifeOf(api: Client): string {
   const known = lives.get(api) ?? String(lives.size);
   lives.set(api, known);

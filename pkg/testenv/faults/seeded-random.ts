@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same sequence. Source: mulberry32, by Tommy Ettinger. */
+/** Reproducible random numbers: the same seed gives the same sequence. Source: mulberry32, by Tommy Ettinger. */
 export class SeededRandom {
   #state: number;
 
@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to 1. */
+  /** From 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -15,7 +15,7 @@ export class SeededRandom {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** A whole number from 0 up to `end`. */
+  /** A whole number from 0 to below `end`. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }

@@ -7,9 +7,8 @@ import { pause } from '#pkg/apimachinery/index';
 export const waitMs = Number(process.env['SVC_TEST_WAIT_MS'] ?? 60_000);
 
 /**
- * Asks again and again, ever less often, until it holds. `what` names what is waited for, by default as the source of
- * `holds`.
- * @throws Error with `what` past the time
+ * Polls with growing pauses until it holds. `what` describes the condition, by default the source of `holds`.
+ * @throws Error with `what` after the timeout
  */
 export async function waitUntil(
   holds: () => boolean | Promise<boolean>,

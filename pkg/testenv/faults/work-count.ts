@@ -1,6 +1,6 @@
 import type { ControllerObserver } from '#pkg/runtime/index';
 
-/** Counts what the queues of controllers take in and what is done, so that one can tell when they rest. */
+/** Counts what enters the controllers' queues and what is done, to detect when they are at rest. */
 export class WorkCount {
   added = 0;
   done = 0;
@@ -13,7 +13,7 @@ export class WorkCount {
     reconciled: () => undefined,
   };
 
-  /** Nothing waits, and nothing is under way; what waits for its time to be tried again does not count. */
+  /** Nothing waits and nothing is running; delayed retries do not count. */
   get isResting(): boolean {
     return this.added === this.done;
   }

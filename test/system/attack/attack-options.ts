@@ -3,12 +3,12 @@ import { flag, text, wholeNumber } from '../harness/option-values.ts';
 import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 
 export interface AttackOptions {
-  /** For all attacks together, without the start. */
+  /** Total time of all attacks, without the start. */
   seconds: number;
   seed: number;
-  /** Attacks whose name contains it. */
+  /** Only attacks whose name contains it. */
   only: string;
-  /** Each attack one way only; times are shown and not judged. */
+  /** Each attack on one route only; times are printed but not judged. */
   isSample: boolean;
   dataParent: string;
   summaryFile: string | undefined;
@@ -23,7 +23,7 @@ export const usage = `Usage: make attack ARGS='...'
   --summary=FILE    write how many checks passed and failed, for CI
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseAttackOptions(args: string[]): AttackOptions {
   const { values } = parseArgs({
     args,

@@ -14,14 +14,14 @@ import { attacks, type Attack } from './attacks.ts';
 import { LegitimateUser, type Experience } from './legitimate-user.ts';
 import { startProxy, type ServicePorts } from './proxy.ts';
 
-/** The user's, which attackers have too, as behind one router. */
+/** The user's address, shared with attackers, as behind one router. */
 const userAddress = '127.0.0.20';
 const attackerAddresses = [userAddress, ...Array.from({ length: 8 }, (_, i) => `127.0.0.${31 + i}`)];
-/** An answer as slow as this is no harm, whatever it takes when nobody attacks. Milliseconds. */
+/** A response within this time is fine, however fast it is without an attack. Milliseconds. */
 const harmlessMs = 100;
 const burstCount = 200;
 
-/** What was looked at once, and what was wrong with it. */
+/** One check, and its problems. */
 export interface Verdict {
   name: string;
   way: string;
@@ -31,7 +31,7 @@ export interface Verdict {
   failures: string[];
 }
 
-/** Each attack by itself, on the server itself and behind haproxy, while a user goes on. */
+/** Runs each attack separately, against the server and through haproxy, while a user works. */
 export async function runAttacks(options: AttackOptions, report: (verdict: Verdict) => void): Promise<void> {
   const world = await startAttackWorld(options.dataParent);
   const attacker = fork(fileURLToPath(new URL('attacker.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
@@ -84,7 +84,7 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
     ...(way === 'direct' ? { tlsPort: world.tlsPort } : {}),
   });
   try {
-    // What an attack before has left behind may take its time on a busy machine.
+    // The effects of the previous attack may last on a slow machine.
     await pollUntil(() => user.introduce().then(() => true), {
       what: 'the user is served while nobody attacks',
       timeoutMs: 60_000,
@@ -110,7 +110,7 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
       const experience = await user.use(seconds * 0.8);
       attacker.send('stop');
       const [results] = (await once(attacker, 'message')) as [Results];
-      // Connections that the attack has left behind are accepted first.
+      // Connections left from the attack are accepted first.
       await pollUntil(async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok, {
         what: 'a new connection is served again',
         timeoutMs: 60_000,
@@ -133,7 +133,7 @@ function tls(attack: Attack): boolean {
   return attack.kind === 'hold' && attack.isTls === true;
 }
 
-/** Was anything answered, or held open? */
+/** Whether any request was answered or any connection held open. */
 function hasReached(results: Results): boolean {
   return Object.keys(results).some((each) => /^(?:\d{3}|held [1-9]\d*)$/.test(each));
 }

@@ -3,24 +3,24 @@ import { ApiServer } from '../harness/api-server.ts';
 import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
 import type { ServicePorts } from './proxy.ts';
 
-/** Connections that the server takes: so few that attackers may have more. */
+/** The server's connection limit: so low that attackers exceed it. */
 const maxConnections = 2000;
-/** Of one address in a minute: so few that a short attack has more. */
+/** Per address and minute: so low that a short attack exceeds it. */
 const maxWrongCredentials = 300;
 
 export interface AttackWorld extends AccessUsers {
   server: ApiServer;
   ports: ServicePorts;
-  /** Of the content platform, for https. */
+  /** The platform's https port. */
   tlsPort: number;
-  /** Of the content platform. */
+  /** For the content platform. */
   personalToken: string;
   stop(): Promise<void>;
 }
 
 /**
- * `svc serve` as it is by default, but for Basic and limits that attackers reach soon, with people who have every
- * credential. Only 127.0.0.1 is a proxy.
+ * `svc serve` with defaults, except for Basic and low limits, and users with every kind of credential. Only 127.0.0.1
+ * is a proxy.
  */
 export async function startAttackWorld(dataParent: string): Promise<AttackWorld> {
   const postgres = await EmbeddedPostgresProcess.start({ parent: dataParent, settings: unsafeSettings });

@@ -1,6 +1,6 @@
 /**
- * A process of its own, so that what attackers do is not measured with what the user waits for: told what to do by
- * messages, answers with what came of it.
+ * A separate process, so that the attackers' work does not distort the user's measurements. Messages start attacks; it
+ * replies with the results.
  */
 import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -18,7 +18,7 @@ export interface Order {
 export type Results = Record<string, number>;
 
 const tickMs = 20;
-/** Of requests that wait for an answer, and of connections that are opened in a tick. */
+/** Limit of unanswered requests, and of connections opened in one tick. */
 const maxOutstanding = 400;
 const maxOpened = 25;
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -26,7 +26,7 @@ const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 let stop: (() => void) | undefined;
 let results: Results = {};
 
-/** Of the attack that begins now: what comes later is none of the next one's. */
+/** Counts for the present attack only: later results of an earlier one are ignored. */
 function counter(): (status: string) => void {
   const own = results;
   return (status) => {

@@ -1,6 +1,6 @@
 import type { ServicePorts } from './proxy.ts';
 
-/** What an attacker is to do; plain data, as it goes to another process. */
+/** An attack as plain data, because it is sent to another process. */
 export type Attack = Flood | Hold;
 
 interface AttackBase {
@@ -8,30 +8,30 @@ interface AttackBase {
   service: keyof ServicePorts;
 }
 
-/** Whole requests, so many a second, however few are answered. */
+/** Complete requests at a fixed rate, independent of responses. */
 export interface Flood extends AttackBase {
   kind: 'flood';
   rate: number;
   method: string;
   path: string;
-  /** `*` is replaced by letters and digits, 36 for each. */
+  /** Each `*` becomes a letter or digit, one of 36. */
   headers: Record<string, string>;
   body?: string;
 }
 
-/** Connections that are kept open, so many in all, and opened anew when they end. */
+/** A number of connections that are kept open, and reopened when they end. */
 export interface Hold extends AttackBase {
   kind: 'hold';
   count: number;
-  /** Sent at once. */
+  /** Sent immediately. */
   first: string;
-  /** Sent each second after that. */
+  /** Sent each second afterwards. */
   drip: string;
-  /** Are answers read? */
+  /** Whether responses are read. */
   reads: boolean;
-  /** Is the sending half of the connection closed after `first`? */
+  /** Whether the sending half is closed after `first`. */
   isHalfClosed?: boolean;
-  /** On the port for https; only where attackers reach the server itself. */
+  /** On the https port; only without the proxy. */
   isTls?: boolean;
 }
 
@@ -62,14 +62,14 @@ const guess = 'username=nobody-*&password=guess-*';
 /** The beginning of a ClientHello of 512 bytes. */
 const halfHello = '\x16\x03\x01\x02\x00\x01\x00';
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: svc\r\n\r\n`;
-/** So large that the system takes a part of it alone from the server. */
+/** Responses so large that the kernel's buffers cannot hold all of them. */
 const large: Readonly<Record<keyof ServicePorts, string>> = {
   platform: get('/docs/swagger-ui-bundle.js'),
   access: get('/api/docs/swagger-ui-bundle.js/'),
 };
 const unread = { count: 100, drip: '', reads: false };
 
-/** Each by itself; what they send is bounded, so that the machine is not what gives way. */
+/** Run separately; their rates are limited, so that the machine is not the bottleneck. */
 export const attacks: readonly Attack[] = [
   hold('slow bodies, login', 'access', post('/api/v1/authentication/auth/')),
   hold('slow bodies, login form', 'access', post('/login/')),

@@ -8,10 +8,10 @@ import type { ServicePorts } from './proxy.ts';
 /** Requests a second. */
 const rate = 20;
 const timeoutMs = 10_000;
-/** Of a user without a credential. */
+/** The address of a user without a credential. */
 const otherAddress = '127.0.0.21';
 
-/** What a user asks, in turns. */
+/** A request that the user repeats. */
 interface Question {
   name: string;
   service: keyof ServicePorts;
@@ -20,18 +20,18 @@ interface Question {
   headers: () => OutgoingHttpHeaders;
   body?: string;
   isTls?: boolean;
-  /** From an address that no attacker has: strangers of one address share its places. */
+  /** From an address without attackers: anonymous clients of one address share its limits. */
   isElsewhere?: boolean;
 }
 
 export interface Experience {
-  /** Milliseconds, in order. */
+  /** Milliseconds, sorted. */
   times: number[];
-  /** `429 of a session, platform`, and how often. */
+  /** Counts of failures such as `429 of a session, platform`. */
   failures: Map<string, number>;
 }
 
-/** Somebody with a credential of every form, who uses both services at an even pace, whatever others do. */
+/** A user with every kind of credential, who uses both services at a steady rate. */
 export class LegitimateUser {
   readonly #agent: Agent;
   readonly #elsewhere = new Agent({ keepAlive: true, localAddress: otherAddress });
@@ -40,7 +40,7 @@ export class LegitimateUser {
   readonly #ports: ServicePorts;
   readonly #questions: readonly Question[];
 
-  /** `tlsPort`: of the platform, asked by https besides. */
+  /** `tlsPort`: the platform's https port, used too. */
   constructor(
     world: AttackWorld,
     { ports, address, tlsPort }: { ports: ServicePorts; address: string; tlsPort?: number },
@@ -48,12 +48,12 @@ export class LegitimateUser {
     this.#ports = ports;
     this.#tlsPort = tlsPort;
     this.#agent = new Agent({ keepAlive: true, localAddress: address });
-    // Whose certificate it is does not matter here.
+    // The certificate does not matter here.
     this.#tlsAgent = new TlsAgent({ keepAlive: true, localAddress: address, rejectUnauthorized: false });
     this.#questions = questionsOf(world).filter(({ isTls }) => isTls !== true || tlsPort !== undefined);
   }
 
-  /** Each question once: what is known from here on. */
+  /** Sends each request once, so that the server knows the credentials. */
   async introduce(): Promise<void> {
     const experience: Experience = { times: [], failures: new Map() };
     for (const question of this.#questions) await this.#ask(question, experience);
@@ -61,7 +61,7 @@ export class LegitimateUser {
       throw new Error(`a user is refused although nobody attacks: ${[...experience.failures.keys()].join(', ')}`);
   }
 
-  /** So many requests of a session at once: how many of them were refused. */
+  /** Sends `count` requests of a session at once; counts the refusals. */
   async burst(count: number, service: keyof ServicePorts): Promise<Experience> {
     const experience: Experience = { times: [], failures: new Map() };
     const question = this.#questions.find((each) => each.service === service && each.name === 'a session')!;
@@ -69,7 +69,7 @@ export class LegitimateUser {
     return experience;
   }
 
-  /** Asks until `seconds` are over; a slow answer delays no question. */
+  /** Sends requests for `seconds`; a slow response delays no other request. */
   async use(seconds: number): Promise<Experience> {
     const experience: Experience = { times: [], failures: new Map() };
     const asked: Promise<void>[] = [];
@@ -114,7 +114,7 @@ export class LegitimateUser {
           },
         );
         request.on('timeout', () => request.destroy(new Error('no answer')));
-        // A connection that was closed while it lay idle is no refusal: clients open another.
+        // A closed idle connection is not a refusal: clients open another.
         request.on('error', (error: NodeJS.ErrnoException) =>
           request.reusedSocket && !isRetried && error.code === 'ECONNRESET'
             ? send(true)

@@ -1,7 +1,4 @@
-/**
- * `make attack`: attackers of every kind, and a user with good credentials who must not notice. Exits 1 where the user
- * does.
- */
+/** `make attack`: all attacks, with a user whose requests must still succeed. Exits 1 if the user is affected. */
 import { print, runMain, type Outcome } from '../harness/run-main.ts';
 import { parseAttackOptions, usage, type AttackOptions } from './attack-options.ts';
 import { runAttacks, type Verdict } from './attack-run.ts';

@@ -11,8 +11,7 @@ export interface ServicePorts {
 }
 
 /**
- * haproxy with the routing of deploy/haproxy.cfg, on loopback, in front of one server.
- * Throws where that file is another than it was.
+ * haproxy with the routing of deploy/haproxy.cfg, on loopback, in front of one server. Throws if that file has changed.
  */
 export function startProxy(
   folder: string,
@@ -28,7 +27,7 @@ export function startProxy(
   });
 }
 
-/** Addresses are these instead of those of Docker's names; all else is as it is deployed. */
+/** Replaces Docker's names with local addresses; the rest is as deployed. */
 function localConfig(text: string, at: ServicePorts, to: ServicePorts): string {
   const edits: readonly [RegExp, string][] = [
     [/^resolvers docker\n(?: .*\n)+/m, ''],

@@ -11,16 +11,13 @@ export interface Account {
   gid: number;
 }
 
-/**
- * PostgreSQL as Debian packs it, with the tools that belong to it, on a folder of its own; undefined settings are
- * PostgreSQL's.
- */
+/** Debian's PostgreSQL with its tools, in a separate folder; settings that are not given have PostgreSQL's defaults. */
 export class DebianPostgres {
   readonly folder: string;
   readonly #bin: string;
   readonly #account: Account | undefined;
 
-  /** The folder of its programs; undefined where there is none. */
+  /** The folder of its programs; undefined if it is not installed. */
   static async programs(): Promise<string | undefined> {
     const majors = await readdir(home).catch(() => []);
     const newest = majors
@@ -39,10 +36,7 @@ export class DebianPostgres {
     return { uid: uid!, gid: gid! };
   }
 
-  /**
-   * Makes a cluster in `folder`, which must not be there yet, and starts it; it is reached through a socket in the same
-   * folder.
-   */
+  /** Creates a cluster in `folder`, which must not exist, and starts it; its socket is in the same folder. */
   static async start(folder: string, settings: Readonly<Record<string, string>> = {}): Promise<DebianPostgres> {
     const bin = await DebianPostgres.programs();
     if (bin === undefined) throw new Error(`there is no PostgreSQL in ${home}: apt-get install postgresql`);
@@ -95,7 +89,7 @@ export class DebianPostgres {
     return `postgres://postgres@/${database}?host=${this.folder}`;
   }
 
-  /** Runs one of its programs as its user, and answers what it prints. */
+  /** Runs one of its programs as its user, and returns the output. */
   async tool(name: string, ...args: string[]): Promise<string> {
     const { stdout } = await run(join(this.#bin, name), args, {
       ...this.#account,

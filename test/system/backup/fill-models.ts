@@ -14,8 +14,8 @@ const index = (name: string, rest: Partial<IndexDefinition>): IndexDefinition =>
 });
 
 /**
- * Objects by the million, straight into the tables: each has two labels, a unique slug, a rank, tags, and text of no
- * great variety.
+ * Writes millions of objects directly into the tables: each has two labels, a unique slug, a rank, tags, and repetitive
+ * text.
  */
 export async function fillModels(
   url: string,

@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test
 import { fillModels } from './fill-models.ts';
 
 const objects = 40_000;
-/** Together far more than a process may take. */
+/** In total far more than a process's memory limit. */
 const bytes = 12_000;
 const memoryLimit = 320e6;
 
@@ -45,7 +45,7 @@ function restore(...args: string[]): Program {
   return new Program(['restore', `--svc.database.url=${databaseUrlOf(homes[1]!)}`, `--from=${file}`, ...args]);
 }
 
-/** Waits until the program's connection runs such a statement. */
+/** Waits until the program's connection runs a matching statement. */
 async function running({ pool }: Database, statement: RegExp, program: Program): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ query: string }>(
@@ -106,7 +106,7 @@ describe('a backup', () => {
     await kill(killed, 'SIGKILL');
     expect(await readdir(folder)).toEqual(['svc.backup.partial']);
     expect(await backup(`--to=${file}`).exited).toBe(0);
-    // It may have been one that still runs, as far as the second one knows.
+    // The second process cannot know that the first one is dead.
     expect(await readdir(folder)).toEqual(['svc.backup', 'svc.backup.partial']);
     const longAgo = new Date(Date.now() - 3_700_000);
     await utimes(`${file}.partial`, longAgo, longAgo);
@@ -147,7 +147,7 @@ describe('a backup', () => {
   }, 120_000);
 });
 
-/** PostgreSQL waits for us to take more. */
+/** PostgreSQL waits until the client reads. */
 async function disconnectedOrStalled({ pool }: Database): Promise<void> {
   for (;;)
     if (

@@ -1,7 +1,7 @@
 /**
- * `make backup`: how long do a backup and a restore of many objects take, in how much memory, beside PostgreSQL's own
- * tools? Each is run for real on Debian's PostgreSQL. `--objects=1000000` objects of about `--bytes=1000`, in
- * `--models=4` models with three indexes each. Needs `npm run build` before it.
+ * `make backup`: the time and memory of a backup and a restore of many objects, compared with PostgreSQL's own tools,
+ * on Debian's PostgreSQL. `--objects=1000000` objects of about `--bytes=1000`, in `--models=4` models with three
+ * indexes each. Needs `npm run build` first.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, stat, readFile, chmod } from 'node:fs/promises';
@@ -69,7 +69,7 @@ try {
 
 interface Measure {
   seconds: number;
-  /** Of the process, at its highest, in bytes. */
+  /** Peak memory of the process. Bytes. */
   peak?: number;
 }
 

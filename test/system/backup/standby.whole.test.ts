@@ -24,7 +24,7 @@ beforeAll(async () => {
   await written.pool.query("INSERT INTO access.retired_usernames SELECT 'user' || n FROM generate_series(1, 1000) n");
   standby = join(primary.folder, 'standby');
   await primary.tool('pg_basebackup', '-h', primary.folder, '-U', 'postgres', '-D', standby, '-R', '-c', 'fast');
-  // What is in its way goes at once, instead of after 30 seconds.
+  // Cancels conflicting queries immediately, instead of after 30 seconds.
   await primary.tool(
     'pg_ctl',
     'start',

@@ -48,7 +48,7 @@ function serverOn(postgres: { stop: () => Promise<unknown> }, database: Database
 
 test('a synchronous standby that is not there is told, and its return: the embedded PostgreSQL', async () => {
   const server = await embedded();
-  // Below what a trial writes, and below what it writes after a refusal.
+  // Less than a trial writes, and less than it writes after a refusal.
   for (const limit of ['-1', '512kB', '8MB']) await tellOfStandby(server, limit);
   await server.stop();
 });
@@ -79,7 +79,7 @@ async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promis
       ])
     ).rowCount! > 0;
   await waitUntil(isTriedAgain, 60_000, 'writes are tried again');
-  // Trials come and go: none stays behind and waits.
+  // Trials end: none is left waiting.
   const waiting = await database.pool.query(
     "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND now() - query_start > '5 s'",
   );
@@ -97,11 +97,10 @@ async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promis
 testWithDebian('transaction ids that have run out are told by their name, while reads go on', async () => {
   const postgres = await DebianPostgres.start(join(folder, 'worn'), { max_prepared_transactions: '1' });
   await postgres.sql('CREATE TABLE kept AS SELECT 1 AS id');
-  // Holds back every vacuum, which would otherwise mend it at once.
+  // Blocks every vacuum, which would otherwise repair it at once.
   await postgres.sql("BEGIN; INSERT INTO kept VALUES (7); PREPARE TRANSACTION 'forgotten'");
   await postgres.tool('pg_ctl', 'stop', '-w', '-m', 'fast', '-D', postgres.pgdata);
-  // Two thousand million transactions later: PostgreSQL stops three million before the oldest would be taken for the
-  // future.
+  // Two billion transactions later: PostgreSQL stops three million before the oldest one would wrap around.
   const lastId = 2 ** 31 + 3 - 2_000_000;
   await postgres.tool('pg_resetwal', '-x', String(lastId), '-D', postgres.pgdata);
   const segment = Math.floor(lastId / 1_048_576)

@@ -20,7 +20,7 @@ const rules = (release: Release): string[] => [
   ...namesFit(release),
 ];
 
-/** One thing that is wrong in an otherwise right release, and what the rules must say of it. */
+/** One fault in an otherwise valid release, and the expected message of the rules. */
 const faults: { reason: string; breakIt: (release: Release) => void; says: RegExp }[] = [
   {
     reason: 'a root that can be written to',

@@ -76,7 +76,7 @@ describe('what the CronJob of backups runs', () => {
   const age = (file: string, hours: number): void =>
     utimesSync(file, new Date(), new Date(Date.now() - hours * 3_600_000));
 
-  /** With a program in the place of svc. */
+  /** With a program that replaces svc. */
   function newImage(program: string): { image: string; backups: string } {
     const image = mkdtempSync(join(folder, 'image-'));
     const backups = join(image, 'backups');
@@ -86,7 +86,7 @@ describe('what the CronJob of backups runs', () => {
     return { image, backups };
   }
 
-  /** `svc backup` writes the file and ends with `code`. */
+  /** Runs a `svc backup` that writes the file and exits with `code`. */
   async function backUp(code: number): Promise<{ ended: Ended; left: string[] }> {
     const { image, backups } = newImage(
       `const [, , verb, to, file] = process.argv; if (verb === 'backup' && to === '--to') require('fs').writeFileSync(file, ''); process.exit(${code});`,

@@ -10,7 +10,7 @@ import { selectorsMatch } from './rules/selectors-match.ts';
 import { hasSchemaOf, problemsOf } from './validate-document.ts';
 import { planted, valuesSets, type ValuesSet } from './values-sets.ts';
 
-/** Everything that is wrong with what the chart makes of these values. */
+/** All problems of the chart's output for these values. */
 function problems(release: Release): string[] {
   return [
     ...release.documents

@@ -18,7 +18,7 @@ const texts = [
   ),
 ];
 
-/** What helm makes of an entry of a list, `  - {{ ... }}`, with the templates of the one file. */
+/** helm's output for an entry of a list, `  - {{ ... }}`, with the templates of that file. */
 async function render(template: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-crc32-'));
   try {

@@ -27,7 +27,7 @@ describeWithHelm('kubectl, by data/kubeconfig', () => {
     );
     await run('wait', '--for=condition=Established', 'crd/posts.blog.example.com', '--timeout=20s');
     expect(await run('apply', '-f', 'config/samples/post-hello.yaml')).toContain('post.blog.example.com/hello created');
-    // It ends with the time limit of the request, having seen what there is.
+    // The request's timeout ends it after it has shown the existing objects.
     expect(await run('get', 'posts', '-o', 'name', '--watch', '--request-timeout=6s')).toContain(
       'post.blog.example.com/hello',
     );

@@ -7,7 +7,7 @@ import { databaseUrl } from './values-sets.ts';
 
 const database = { 'database.url': databaseUrl };
 
-/** What Helm leaves on an object of a release, and wants to find there. */
+/** Labels and annotations that Helm sets on an object of a release, and requires. */
 const ofRelease = {
   labels: { 'app.kubernetes.io/managed-by': 'Helm' },
   annotations: { 'meta.helm.sh/release-name': 'svc', 'meta.helm.sh/release-namespace': 'prod' },
@@ -52,7 +52,7 @@ describeWithHelm('with what is there already', () => {
   test('credentials are no part of the release, which a rollback would bring back; and no hook removes them', async () => {
     expect((await kubernetes.render(database, ['--no-hooks'])).filter(isAuth)).toEqual([]);
     const { annotations } = (await credentials())!.metadata;
-    // Made in an upgrade too, which may be the first without auth.existingSecret; never in a rollback.
+    // Also created in an upgrade, which may be the first without auth.existingSecret; never in a rollback.
     expect(annotations).toMatchObject({
       'helm.sh/hook': 'pre-install,pre-upgrade',
       'helm.sh/hook-delete-policy': 'hook-failed',
@@ -72,7 +72,7 @@ describeWithHelm('with what is there already', () => {
   test.each([
     { reason: 'begins with as many as there are', live: 5, replicas: 5 },
     { reason: 'begins with the least, where there are fewer', live: 0, replicas: 2 },
-    // Whoever only renders finds none either, and would cut back what autoscaling has raised.
+    // Rendering without a cluster finds none either, and would reset the number that autoscaling has set.
     { reason: 'is left to itself where there are none', live: undefined, replicas: undefined },
   ])('autoscaling that is switched on $reason', async ({ live, replicas }) => {
     const path = '/apis/apps/v1/namespaces/prod/deployments/svc-apiserver';

@@ -1,13 +1,13 @@
 type Fields = Record<string, unknown>;
 
-/** Hands out an object, and knows which of its fields, however deep, were looked at. */
+/** Wraps an object and records which of its fields, at any depth, were read. */
 export class ReadTracker {
   readonly proxy: object;
   readonly #root: object;
   readonly #read = new Map<object, Set<string>>();
   readonly #proxies = new Map<object, object>();
 
-  /** The proxy is an instance of `prototype`; nothing of `root` is changed. */
+  /** The proxy is an instance of `prototype`; `root` is not changed. */
   constructor(root: object, prototype: object) {
     this.#root = root;
     this.proxy = new Proxy(Object.assign(Object.create(prototype) as object, root), {
@@ -15,7 +15,7 @@ export class ReadTracker {
     });
   }
 
-  /** Paths of fields that nobody has looked at, as JSON pointers; those within them are not told. */
+  /** Paths of unread fields, as JSON pointers, without the fields inside them. */
   unread(): string[] {
     const paths: string[] = [];
     const walk = (value: unknown, path: string): void => {

@@ -16,7 +16,7 @@ export interface RenderOptions {
   kubeVersion?: string;
 }
 
-/** The objects that helm makes of the chart with these values. Rejects with what helm says where it refuses them. */
+/** The objects in the chart's output for these values. Rejects with helm's message if it refuses them. */
 export async function renderChart(
   values: Values,
   { release = 'svc', kubeVersion = '1.35.0' }: RenderOptions = {},
@@ -31,7 +31,7 @@ export async function renderChart(
   });
 }
 
-/** Rejects with what helm's linter finds; warnings count. */
+/** Rejects with the findings of helm's linter; warnings count. */
 export async function lintChart(values: Values): Promise<void> {
   await withValues(values, (file) => helm(['lint', '--strict', '--quiet', chartFolder, '--values', file]));
 }
@@ -47,7 +47,7 @@ async function withValues<T>(values: Values, use: (file: string) => Promise<T>):
   }
 }
 
-/** `describe`, where there is a helm; elsewhere it skips and says so, but for CI, where nothing is skipped unseen. */
+/** `describe` if helm is installed; otherwise skips with a message, but not in CI. */
 export function describeWithHelm(name: string, tests: () => void): void {
   if (hasHelm()) {
     describe(name, tests);

@@ -43,10 +43,7 @@ const discovery: Readonly<Record<string, object>> = {
   ...Object.fromEntries(groupVersions.map((name) => [`/apis/${name}`, resourcesOf(name)])),
 };
 
-/**
- * As much of Kubernetes as a chart's `lookup` asks: which kinds there are, and the objects in `objects`, by their
- * paths.
- */
+/** The part of Kubernetes that a chart's `lookup` uses: the API resources, and the objects in `objects`, by path. */
 export class StubKubernetes {
   objects: Readonly<Record<string, object>> = {};
   readonly #folder = mkdtempSync(join(tmpdir(), 'svc-kubeconfig-'));
@@ -87,7 +84,7 @@ export class StubKubernetes {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** What helm would make of the chart there, with these `--set`s. Rejects with what helm says where it refuses. */
+  /** helm's output with this cluster and these `--set` arguments. Rejects with helm's message if it refuses. */
   async render(
     settings: Readonly<Record<string, string>>,
     flags: readonly string[] = [],

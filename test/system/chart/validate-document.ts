@@ -5,7 +5,7 @@ import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { ReadTracker } from './read-tracker.ts';
 
-/** An object of Kubernetes' API, as YAML has it. */
+/** An object of Kubernetes' API, parsed from YAML. */
 export interface KubernetesDocument {
   apiVersion: string;
   kind: string;
@@ -18,21 +18,21 @@ type Validate = (document: KubernetesDocument) => string[];
 const require = createRequire(import.meta.url);
 const validators = new Map<string, Validate | undefined>();
 
-/** Packages with the validators of groups that are not Kubernetes' own. */
+/** Packages with validators for API groups that are not Kubernetes' own. */
 const packages: Readonly<Record<string, string>> = {
   'postgresql.cnpg.io': '@kubernetes-models/cloudnative-pg',
   'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
 };
 
-/** Definitions beside the repository, for what no package has. */
+/** Definition files next to the repository, for kinds without such a package. */
 const definitionFiles: Readonly<Record<string, string>> = {
   'cert-manager.io/v1 Certificate': '../../../../shared/data/cert-manager/crds/cert-manager.io_certificates.yaml',
 };
 
 /**
- * What Kubernetes would refuse in a document, as texts; none for one that is right. Fields that its schema does not
- * know are refused, too. Throws for a kind of which there is no schema here.
+ * The errors for which Kubernetes would refuse a document; empty if it is valid. Unknown fields are errors too. Throws
+ * for a kind without a schema here.
  */
 export function problemsOf(document: KubernetesDocument): string[] {
   const type = `${document.apiVersion} ${document.kind}`;
@@ -42,7 +42,7 @@ export function problemsOf(document: KubernetesDocument): string[] {
   return validate(document);
 }
 
-/** Are there definitions of others beside the repository? Without them their kinds cannot be validated. */
+/** Whether the schema of a kind is available: some definition files are next to the repository. */
 export function hasSchemaOf({ apiVersion, kind }: KubernetesDocument): boolean {
   const file = definitionFiles[`${apiVersion} ${kind}`];
   return file === undefined || existsSync(new URL(file, import.meta.url));
@@ -63,7 +63,7 @@ function validatorOf({ apiVersion, kind }: KubernetesDocument): Validate | undef
       document,
       (watched) => {
         try {
-          // `watched` stands in for an instance: the model's own constructor would copy it.
+          // `watched` replaces an instance, because the model's own constructor would copy it.
           model.prototype.validate.call(watched);
           return [];
         } catch (error) {
@@ -79,7 +79,7 @@ function validatorOfDefinition(file: string, apiVersion: string): Validate {
     spec: { versions: { name: string; schema: { openAPIV3Schema: { properties: object } } }[] };
   };
   const { schema } = spec.versions.find(({ name }) => apiVersion.endsWith(`/${name}`))!;
-  // A definition leaves the metadata to Kubernetes.
+  // A definition does not describe metadata, which Kubernetes does.
   const text = { type: 'string' };
   const texts = { type: 'object', additionalProperties: text };
   const metadata = {
@@ -99,8 +99,8 @@ function validatorOfDefinition(file: string, apiVersion: string): Validate {
 }
 
 /**
- * The validators are compiled functions, which let unknown fields pass and cannot be asked which they know. But they
- * look at each field that they know: what was never looked at is unknown.
+ * The compiled validators accept unknown fields and do not list the known ones. But they read each known field: a field
+ * that was not read is unknown.
  */
 function unknownOr(
   document: KubernetesDocument,

@@ -1,13 +1,13 @@
 import type { Values } from './render-chart.ts';
 
-/** A part of secrets that must be seen nowhere but in Secrets. */
+/** Part of each secret; it must appear only in Secrets. */
 export const planted = 'hunter2hunter2';
 export const databaseUrl = `postgres://svc:${planted}@postgres.example.com:5432/svc`;
 
 export interface ValuesSet {
   name: string;
   values: Values;
-  /** Objects that these values say are there already: `Secret/own`. */
+  /** Objects that these values expect to exist: `Secret/own`. */
   existing?: readonly string[];
   kubeVersions?: readonly string[];
   release?: string;
@@ -65,7 +65,7 @@ const component = {
   podDisruptionBudget: { maxUnavailable: '50%' },
 };
 
-/** What the chart is tried with: each way to a database, a credential, a certificate, a plugin, and all at once. */
+/** The tested values: each kind of database, credential, certificate and plugin, and all together. */
 export const valuesSets: readonly ValuesSet[] = [
   { name: 'a URL and nothing else', values: byUrl },
   {

@@ -21,7 +21,7 @@ function resolved({ $ref, ...rest }: Schema): Schema {
   return $ref === undefined ? rest : schema.definitions![$ref.replace('#/definitions/', '')]!;
 }
 
-/** The paths that a schema has a place for, `a.b.c`, inner ones included. */
+/** The paths in a schema, `a.b.c`, including inner ones. */
 function pathsOf(within: Schema, path: readonly string[] = []): string[] {
   return Object.entries(resolved(within).properties ?? {}).flatMap(([name, inner]) => [
     [...path, name].join('.'),
@@ -45,7 +45,7 @@ test("every value has a place in the schema, which takes no other where a value 
 
 test('the schema has no place that no value fills', () => {
   const named = valuesOf().map(({ name }) => name);
-  // Helm's own, and entries of what is a value as a whole.
+  // Helm's own paths, and entries of maps that are one value.
   const isWithin = (path: string): boolean =>
     path === 'global' ||
     named.some((name) => path.startsWith(`${name}.`) || name === path || name.startsWith(`${path}.`));
@@ -63,6 +63,6 @@ test('each value says what it is, and docs/kubernetes.md has the same table', ()
       .map(({ name }) => name),
   ).toEqual([]);
   const page = readFileSync(new URL('../../../docs/kubernetes.md', import.meta.url), 'utf8');
-  // node hack/helm/values-table.mjs writes it.
+  // Updated by node hack/helm/values-table.mjs.
   expect(page).toBe(pageWithTable(page));
 });

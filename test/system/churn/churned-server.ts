@@ -4,7 +4,7 @@ import { pollUntil } from '../harness/poll-until.ts';
 
 const waitMs = 60_000;
 
-/** What lives in the server's process; see life-meter.mjs. */
+/** Objects in the server's process; see life-meter.mjs. */
 export interface Life {
   heapBytes: number;
   residentBytes: number;
@@ -19,11 +19,11 @@ export interface Life {
 
 type Json = Record<string, unknown>;
 
-/** The built `svc serve`, on a database and a folder of plugins of its own. */
+/** The built `svc serve`, with its own database and folder of plugins. */
 export class ChurnedServer {
   readonly #api: ApiServer;
 
-  /** `folder` holds `plugins`. */
+  /** `folder` contains `plugins`. */
   static async start(folder: string): Promise<ChurnedServer> {
     const api = await ApiServer.start({
       command: 'serve',
@@ -38,12 +38,12 @@ export class ChurnedServer {
     this.#api = api;
   }
 
-  /** Once nothing of the last stop is under way any more. */
+  /** Resolves once the last stop is complete. */
   life(): Promise<Life> {
     return this.#api.process.ask('life');
   }
 
-  /** Enables or disables a plugin, and waits until it is there. */
+  /** Enables or disables a plugin, and waits for the result. */
   async turn(plugin: string, enabled: boolean): Promise<void> {
     const path = `/apis/plugin.svc.run/v1alpha1/plugins/${plugin}`;
     await this.until(path, (status) => status === 200);

@@ -1,4 +1,4 @@
-// Preloaded into the server that is measured: tells its parent what lives in its process.
+// Preloaded into the measured server: reports the live objects of its process to its parent.
 import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc');
 
-/** Finalizers free what the next collection finds: one is not enough. */
+/** Finalizers free objects for the next collection: one is not enough. */
 async function settledHeap() {
   for (let i = 0; i < 4; i += 1) {
     collect();
@@ -28,7 +28,7 @@ async function tell() {
     residentBytes: rss,
     timers: count(resources, 'Timeout'),
     ports: count(resources, 'MessagePort'),
-    // Of a worker, besides its ports.
+    // Workers, in addition to their ports.
     workers: count(resources, 'Worker'),
     resources: resources.length,
     descriptors: readdirSync('/proc/self/fd').length,

@@ -14,26 +14,26 @@ const usage = `Usage: make churn ARGS='...'
 
 const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
 const plugin = 'blog';
-/** Its public endpoint, which must come and go with it. */
+/** The plugin's public endpoint, which must appear and disappear with it. */
 const endpoint = '/apis/api.blog.example.com/v1/posts';
-/** Compiled code and caches fill up first: the informer bus alone keeps the newest changes, 8 MiB of their texts. */
+/** Compiled code and caches grow first: the informer bus alone keeps the newest changes, 8 MiB of text. */
 const warmUpShare = 0.5;
 const samples = 10;
-/** Of the heap, from the end of the warm-up on: what it swings by, collected as it is. */
+/** Allowed heap growth per round after the warm-up: the noise of a collected heap. Bytes. */
 const allowedBytesEach = 512;
 const allowedOnce = 8_000_000;
-/** Of anything that is counted: an idle connection more or less is no leak. */
+/** Allowed growth of any count: one idle connection more is not a leak. */
 const allowedCount = 4;
 
 const counted = ['timers', 'ports', 'workers', 'resources', 'descriptors', 'threads', 'listeners'] as const;
 
 /**
- * Starts and stops the sample plugin again and again, and looks at what the server's process holds after its stops.
- * False where something grows.
+ * Starts and stops the sample plugin repeatedly, and measures the server's process after each stop. False if something
+ * grows.
  */
 async function churn(rounds: number, parent: string): Promise<boolean> {
   const folder = await mkdtemp(join(parent, 'svc-churn-'));
-  // PostgreSQL may run as another user than we.
+  // PostgreSQL may run as another user.
   await chmod(folder, 0o755);
   await mkdir(join(folder, 'plugins'));
   await cp(sample, join(folder, 'plugins', plugin), { recursive: true });

@@ -1,7 +1,6 @@
 /**
- * Loaded into a server before its first line (`--import`): its wall clock is ahead by what the file named in
- * FAULTS_CLOCK says, in milliseconds, looked up ten times a second. Timers and performance.now() go on as they were, as
- * on a machine whose clock an administrator sets.
+ * Loaded into a server first (`--import`): its wall clock is ahead by the milliseconds in the file FAULTS_CLOCK, read
+ * ten times a second. Timers and performance.now() are not affected, as when an administrator sets a machine's clock.
  */
 import { readFileSync } from 'node:fs';
 
@@ -28,6 +27,6 @@ if (file !== undefined) {
       Reflect.construct(target, args.length === 0 ? [RealDate.now()] : args, newTarget),
     apply: () => new RealDate(RealDate.now()).toString(),
   });
-  // What a Date made without the Proxy says of itself.
+  // The constructor of Dates that were created without the Proxy.
   RealDate.prototype.constructor = globalThis.Date;
 }

@@ -8,32 +8,32 @@ import { retryWhileAway } from './retry-while-away.ts';
 import { pollUntil } from '../harness/poll-until.ts';
 
 const run = promisify(execFile);
-/** Room for a run and its dead rows, and little enough to be filled within a second. */
+/** Enough for a run with its dead rows, and small enough to fill within a second. */
 const smallDiskSize = '320m';
 const database = 'svc';
-/** The servers' user: no superuser, as in production, so that the last connections are kept for us. */
+/** The servers' user: not a superuser, as in production, so that reserved connections are left for the test. */
 const serverRole = 'app';
 
 export interface Backend {
   pid: number;
-  /** Which server it serves. */
+  /** The server that uses it. */
   application: string;
   query: string;
 }
 
-/** Longer than any fault takes the database away. */
+/** Longer than any fault makes the database unavailable. */
 const awayLimitMs = 30_000;
 
 /**
- * A PostgreSQL of the run's own, with durable settings; where we are root, the servers' tables lie on a small disk in
- * memory, which can be filled.
+ * A separate PostgreSQL with durable settings; as root, the servers' tables are on a small disk in memory, which can be
+ * filled.
  */
 export class FaultPostgres {
   readonly #embedded: EmbeddedPostgres;
   readonly #pgdata: string;
   readonly #smallDisk: string | undefined;
 
-  /** `folder` is ours. */
+  /** `folder` belongs to the test. */
   static async start(folder: string): Promise<FaultPostgres> {
     const dataDir = join(folder, 'postgres');
     const embedded = await EmbeddedPostgres.start({
@@ -67,7 +67,7 @@ export class FaultPostgres {
     return `${this.#embedded.connection.host ?? ''}/.s.PGSQL.${this.#embedded.connection.port ?? 5432}`;
   }
 
-  /** Of our own sessions, which no proxy stands before. */
+  /** For the test's own sessions, without a proxy. */
   get connection(): pg.ClientConfig {
     return { ...this.#embedded.connection, database };
   }
@@ -76,14 +76,14 @@ export class FaultPostgres {
     return this.#smallDisk !== undefined;
   }
 
-  /** How a server connects through a proxy. */
+  /** A server's URL through a proxy. */
   url(port: number, application: string): string {
     return `postgres://${serverRole}@127.0.0.1:${port}/${database}?application_name=${application}`;
   }
 
   /**
-   * A session of our own, past every proxy and limit; the caller ends it. Never throws later: a lost one fails its next
-   * query.
+   * A session of the test, without proxies and limits; the caller ends it. No unhandled errors: a lost session fails
+   * its next query.
    */
   async connect(user?: 'server'): Promise<pg.Client> {
     const client = new pg.Client({
@@ -97,9 +97,7 @@ export class FaultPostgres {
     return client;
   }
 
-  /**
-   * One statement in a session of its own; again in another one where another fault ends it, so it has to bear that.
-   */
+  /** Runs one statement in its own session; if a fault ends that, repeats it, so it must be repeatable. */
   query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     return retryWhileAway(awayLimitMs, async () => {
       const client = await this.connect();
@@ -111,9 +109,7 @@ export class FaultPostgres {
     });
   }
 
-  /**
-   * A session that `begin` has done its work in; another one where another fault ends it meanwhile. The caller ends it.
-   */
+  /** A session in which `begin` has succeeded; if a fault ends it meanwhile, tries another one. The caller ends it. */
   session(begin: (client: pg.Client) => Promise<unknown>): Promise<pg.Client> {
     return retryWhileAway(awayLimitMs, async () => {
       const client = await this.connect();
@@ -135,34 +131,34 @@ export class FaultPostgres {
     );
   }
 
-  /** Its file is missing while it starts anew. */
+  /** The file is missing during a restart. */
   postmasterPid(): Promise<number> {
     return retryWhileAway(awayLimitMs, async () =>
       Number((await readFile(join(this.#pgdata, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]),
     );
   }
 
-  /** The postmaster and all its processes. */
+  /** Process ids of the postmaster and its children. */
   async processes(): Promise<number[]> {
     const postmaster = await this.postmasterPid();
     return [postmaster, ...(await childrenOf(postmaster))];
   }
 
-  /** As if the machine had lost power, but for the disk's own memory: it comes up again by itself. */
+  /** Simulates a power failure, except that the disk's cache survives; PostgreSQL restarts by itself. */
   async killEverything(): Promise<void> {
     const pids = await this.processes();
     for (const pid of pids) kill(pid, 'SIGKILL');
     await this.answers(pids[0]);
   }
 
-  /** SIGINT: clients are cut off. SIGQUIT: at once, with recovery at the next start. It comes up again by itself. */
+  /** SIGINT: disconnects clients. SIGQUIT: immediate, with recovery at the restart. It restarts by itself. */
   async restart(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     const postmaster = await this.postmasterPid();
     kill(postmaster, signal);
     await this.answers(postmaster);
   }
 
-  /** Resolves when it answers, as another process than `before`. */
+  /** Resolves when it accepts connections, with another process id than `before`. */
   async answers(before = 0): Promise<void> {
     await pollUntil(
       async () => {
@@ -173,7 +169,7 @@ export class FaultPostgres {
     );
   }
 
-  /** Leaves no byte on the small disk. */
+  /** Leaves no free byte on the small disk. */
   async fillSmallDisk(): Promise<void> {
     const folder = this.#smallDisk ?? '';
     const { bavail, bsize } = await statfs(folder);
@@ -211,7 +207,7 @@ export class FaultPostgres {
   }
 }
 
-/** A signal to a process that may be gone by now. */
+/** Signals a process that may have ended. */
 export function kill(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
@@ -225,7 +221,7 @@ async function childrenOf(parent: number): Promise<number[]> {
   return text.split(' ').filter(Boolean).map(Number);
 }
 
-/** Undefined where this machine does not let us. */
+/** Undefined if this machine does not permit it. */
 async function mountSmallDisk(folder: string, pgdata: string): Promise<string | undefined> {
   const { uid, gid } = await stat(pgdata);
   try {

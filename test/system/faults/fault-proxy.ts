@@ -2,26 +2,26 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How the way to the database is. */
+/** The state of the connection to the database. */
 export type ProxyMode =
   | { type: 'open' }
-  /** Everything arrives, later. */
+  /** Everything arrives with a delay. */
   | { type: 'slow'; delayMs: number }
-  /** Nothing arrives until the way is open again, then all of it: a short outage of a network. */
+  /** Nothing arrives until the connection is restored, then everything: a short network outage. */
   | { type: 'stalled' }
-  /** One direction is lost for good, the other is well. */
+  /** One direction is lost permanently, the other works. */
   | { type: 'deaf'; lost: 'requests' | 'answers' }
-  /** Nobody listens. */
+  /** The port refuses connections. */
   | { type: 'refused' };
 
 interface Pair {
   client: Socket;
   upstream: Socket;
-  /** What was lost stays lost: such a connection does not recover. */
+  /** Lost directions of a connection never recover. */
   lost: Set<'requests' | 'answers'>;
 }
 
-/** Stands between one server and PostgreSQL, and makes the way between them bad. */
+/** A proxy between one server and PostgreSQL that can disturb their connection. */
 export class FaultProxy {
   readonly #socketPath: string;
   readonly #pairs = new Set<Pair>();
@@ -58,7 +58,8 @@ export class FaultProxy {
   }
 
   /**
-   * Withholds the answers for as long as a statement takes, then cuts: what was asked for is done, and nobody is told.
+   * Withholds responses for the duration of a statement, then cuts the connection: the statements are executed, but the
+   * server does not know.
    */
   async cut(): Promise<void> {
     const chosen = [...this.#pairs];
@@ -68,8 +69,8 @@ export class FaultProxy {
   }
 
   /**
-   * The database's end of every connection is gone, and the server is not told: it waits on connections nobody will
-   * answer.
+   * Closes the database's end of every connection without telling the server, which waits for responses that never
+   * come.
    */
   abandon(): void {
     for (const { upstream, lost } of this.#pairs) {
@@ -78,7 +79,7 @@ export class FaultProxy {
     }
   }
 
-  /** The server's end is gone, and the database is not told: its sessions, locks and all, live on until `forget`. */
+  /** Closes the server's end without telling the database, whose sessions and locks remain until `forget`. */
   orphan(): void {
     for (const { client, lost } of this.#pairs) {
       lost.add('requests').add('answers');
@@ -86,7 +87,7 @@ export class FaultProxy {
     }
   }
 
-  /** Ends the database's ends of what `orphan` left. */
+  /** Closes the database's ends that `orphan` has left. */
   forget(): void {
     for (const { client, upstream } of this.#pairs) if (client.destroyed) upstream.destroy();
   }
@@ -133,7 +134,7 @@ export class FaultProxy {
   #carry(pair: Pair, what: 'requests' | 'answers'): void {
     const [from, to] = what === 'requests' ? [pair.client, pair.upstream] : [pair.upstream, pair.client];
     from.setNoDelay(true);
-    // One at a time, so that what is delayed stays in order.
+    // One at a time, to keep the order.
     let last: Promise<void> = Promise.resolve();
     from.on('data', (bytes: Buffer) => {
       const mode = this.#mode;
@@ -147,7 +148,7 @@ export class FaultProxy {
     });
     from.on('error', () => from.destroy());
     from.on('close', () => {
-      // An end that was lost on purpose is not told to the other.
+      // The other end does not learn of a deliberately lost one.
       if (pair.lost.size < 2) void last.then(() => to.destroy());
       if (pair.client.destroyed && pair.upstream.destroyed) this.#pairs.delete(pair);
     });

@@ -9,22 +9,22 @@ import { now } from '../harness/history/instant.ts';
 import type { OperationLog, Tally } from '../harness/workload/operation-log.ts';
 
 const defaultHoldMs = 2000;
-/** Longer than any request may take. */
+/** Longer than any request may take. Milliseconds. */
 const recoveryLimitMs = 60_000;
 const goodputWindowMs = 500;
-/** Of the rate before the first fault. */
+/** Share of the rate before the first fault. */
 const recoveredShare = 0.5;
 
 export interface FaultOutcome {
   names: string;
-  /** Since the beginning of the round. Seconds. */
+  /** Since the start of the round. Seconds. */
   at: number;
-  /** From its beginning to the normal rate. */
+  /** From the start of the fault until the rate is normal again. */
   tally: Tally;
-  /** From its end to the normal rate; undefined if that never came. Seconds. */
+  /** From the end of the fault until the rate is normal again; undefined if it never was. Seconds. */
   recovery?: number;
   skipped?: string;
-  /** Faults whose connection the other one ended. */
+  /** Faults whose connection another fault ended. */
   cutShort: string[];
   failures: string[];
 }
@@ -34,13 +34,13 @@ export interface FaultRunOptions {
   random: SeededRandom;
   operationLog: OperationLog;
   records: FaultRecord[];
-  /** Operations a second when nothing is wrong. */
+  /** Operations a second without faults. */
   normal: number;
-  /** The beginning of the round. */
+  /** The start of the round. */
   began: number;
 }
 
-/** Does one fault, or several at once, heals them, and waits until work goes on as before. */
+/** Runs one fault, or several at once, heals them, and waits until the rate is normal again. */
 export async function runFaults(
   kinds: readonly Fault[],
   { cluster, random, operationLog, records, normal, began }: FaultRunOptions,

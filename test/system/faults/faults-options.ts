@@ -5,15 +5,15 @@ import type { Fault } from './fault.ts';
 
 export interface FaultsOptions {
   seed: number;
-  /** Of one round; every kind comes once, however long that takes. */
+  /** Length of one round; every kind runs at least once, however long that takes. */
   seconds: number;
-  /** Whole rounds, each on a fresh database, until so much time is over; 0 for one round. */
+  /** Repeats whole rounds for this time, each with a fresh database; 0 for one round. */
   hours: number;
   kinds: readonly Fault[];
-  /** Two kinds at a time. */
+  /** Runs two kinds at a time. */
   pairs: boolean;
   isList: boolean;
-  /** Leave logs, history and data where they are. */
+  /** Keeps logs, history and data. */
   isKept: boolean;
   summaryFile: string | undefined;
 }
@@ -29,7 +29,7 @@ export const usage = `Usage: make faults ARGS='...'
   --summary=FILE    write how many checks passed and failed, for CI
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseFaultsOptions(args: string[]): FaultsOptions {
   const { values } = parseArgs({
     args,

@@ -1,6 +1,6 @@
 /**
- * Breaks whatever a server stands on while clients write, read and watch, and holds what they were told to the log:
- * `make faults`. See docs/reliability.md.
+ * Breaks the dependencies of servers while clients write, read and watch, and checks the clients' observations against
+ * the log: `make faults`. See docs/reliability.md.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ interface Score {
   failures: string[];
 }
 
-/** One round and its verdict. */
+/** One round with its verdict. */
 async function tryRound(
   options: FaultsOptions,
   { seed, pairs }: { seed: number; pairs: boolean },
@@ -64,7 +64,7 @@ async function tryRound(
   else rmSync(result.folder, { recursive: true, force: true });
 }
 
-/** Everything that is needed to find out what happened. */
+/** Keeps everything needed for the analysis. */
 function keep({ folder, history }: RoundResult, verdict: object): void {
   writeFileSync(join(folder, 'history.json'), JSON.stringify(history));
   writeFileSync(join(folder, 'verdict.json'), JSON.stringify(verdict, undefined, 1));

@@ -8,33 +8,30 @@ import { pollUntil } from '../harness/poll-until.ts';
 
 const clockShift = new URL('clock-shift.mjs', import.meta.url).href;
 const readyTimeoutMs = 90_000;
-/** Longer than the server's own time limit for an end. */
+/** Longer than the server's own drain timeout. Milliseconds. */
 const stopTimeoutMs = 45_000;
 const relaunchMs = 300;
 /**
- * Small enough that history is cut by size within a run, large enough that a server that was frozen for seconds finds
- * its place.
+ * Small enough that history is compacted by size within a run, and large enough that a server that was paused for
+ * seconds can resume.
  */
 const logMaxSize = '16MiB';
 
 export interface ReplicaOptions {
   name: string;
-  /** Its log, its data folder and its clock go here. */
+  /** Contains its log, its data folder and its clock file. */
   folder: string;
   postgres: FaultPostgres;
   token: string;
 }
 
-/**
- * One built `svc apiserver`, with its own way to the database and its own clock, and whoever starts it anew when it
- * ended.
- */
+/** One built `svc apiserver` with its own database connection and clock, restarted when it ends. */
 export class Replica {
   readonly name: string;
   readonly proxy: FaultProxy;
   readonly port: number;
   readonly logFile: string;
-  /** Ends that nobody here asked for. */
+  /** Ends that the test did not cause. */
   readonly unexpectedEnds: string[] = [];
   readonly #options: ReplicaOptions;
   readonly #clockFile: string;
@@ -69,12 +66,12 @@ export class Replica {
     return this.#server?.pid ?? 0;
   }
 
-  /** Sets the server's wall clock ahead, or back. */
+  /** Sets the server's wall clock ahead or back. */
   setClock(aheadMs: number): void {
     writeFileSync(this.#clockFile, String(aheadMs));
   }
 
-  /** Starts the process, where there is none. */
+  /** Starts the process unless it runs. */
   launch(): void {
     if (this.#server !== undefined) return;
     const { folder, postgres, token } = this.#options;
@@ -103,28 +100,28 @@ export class Replica {
     if (this.#server !== server) return;
     this.#server = undefined;
     if (!this.#isMeantToRun) return;
-    // A start without a database fails, as it should.
+    // A start without a database may fail.
     if (this.#hasBeenReady || status !== 1)
       this.unexpectedEnds.push(
         `${this.name} ended by itself with ${typeof status === 'number' ? `code ${status}` : status}`,
       );
-    // As a supervisor would, so that the rest of the run is worth something.
+    // Restarts it like a supervisor, so that the rest of the run is useful.
     setTimeout(() => this.#isMeantToRun && this.launch(), relaunchMs);
   }
 
-  /** Sends a signal that is to be survived: SIGSTOP, SIGCONT. */
+  /** Sends a signal that the process must survive: SIGSTOP, SIGCONT. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#server?.signal(signal);
   }
 
-  /** Ends the process: SIGKILL at once, SIGTERM as it likes. Resolves with whether it went by the rules. */
+  /** Ends the process: SIGKILL immediately, SIGTERM gracefully. Resolves with whether it ended correctly. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<boolean> {
     this.#isMeantToRun = false;
     const status = await this.#server?.stop(signal);
     return status === undefined || signal === 'SIGKILL' || status === 0 || status === 1;
   }
 
-  /** Resolves when it answers that it is ready. */
+  /** Resolves when it is ready. */
   async ready(): Promise<void> {
     await pollUntil(() => this.isReady(), { what: `${this.name} is ready`, timeoutMs: readyTimeoutMs });
     this.#hasBeenReady = true;

@@ -9,7 +9,10 @@ const nameWidth = 24;
 
 export const heading = `${'seconds'.padStart(8)}  ${'fault'.padEnd(nameWidth)}  ${'ok'.padStart(6)} ${'refused'.padStart(8)} ${'unknown'.padStart(8)}  recovered after`;
 
-/** One fault: when, what clients were told until work went on as before, and how long that took after it was healed. */
+/**
+ * One fault: its time, the clients' results until the rate was normal again, and how long that took after the fault was
+ * healed.
+ */
 export function outcomeLine({ at, names, tally, recovery, skipped, cutShort, failures }: FaultOutcome): string {
   const head = `${at.toFixed(1).padStart(8)}  ${names.padEnd(nameWidth)}  `;
   if (skipped !== undefined) return `${head}NOT TRIED: ${skipped}`;
@@ -21,7 +24,7 @@ export function outcomeLine({ at, names, tally, recovery, skipped, cutShort, fai
   return lines.join('\n');
 }
 
-/** What was examined, and what was found. */
+/** What was checked, and the violations. */
 export function verdictText({ violations, counts, statistics }: Verdict, { problems }: RoundResult): string {
   const lines = ['', 'examined'];
   for (const [what, count] of Object.entries(statistics))

@@ -3,9 +3,7 @@ import { isDatabaseAway } from '#pkg/database/index';
 
 const pauseMs = 100;
 
-/**
- * What `work` answers; it is done again where it fails as the database went away. Past `limitMs` its failure is thrown.
- */
+/** Retries `work` while it fails because the database is unavailable. After `limitMs` it throws the last failure. */
 export async function retryWhileAway<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
   for (const deadline = performance.now() + limitMs; ; await delay(pauseMs)) {
     try {

@@ -25,25 +25,25 @@ export interface RoundOptions {
   seconds: number;
   kinds: readonly Fault[];
   pairs: boolean;
-  /** Told of each fault when it is over. */
+  /** Called with each fault when it is over. */
   onFault: (outcome: FaultOutcome) => void;
 }
 
 export interface RoundResult {
   history: History;
   outcomes: FaultOutcome[];
-  /** What went wrong beside what the history shows: hangs, processes that ended, lines of their logs. */
+  /** Problems that the history does not show: hangs, ended processes, log lines. */
   problems: string[];
   operations: number;
   events: number;
-  /** With the logs; the data is gone. */
+  /** Contains the logs; the data is deleted. */
   folder: string;
 }
 
-/** One run on a fresh database, from its making to the last list. */
+/** One run on a fresh database, from its creation to the final list. */
 export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-faults-'));
-  // PostgreSQL may run as another user than we.
+  // PostgreSQL may run as another user.
   await chmod(folder, 0o755);
   const postgres = await FaultPostgres.start(folder);
   const replicas: Replica[] = [];
@@ -120,7 +120,7 @@ class Round {
     };
   }
 
-  /** Every kind once, in the order of the seed, then by chance until time is over. */
+  /** Every kind once, in the order of the seed, then random ones until the time is over. */
   async #injectAll(normal: number): Promise<void> {
     const { kinds, pairs, seconds, onFault } = this.#options;
     const random = this.#random.fork('faults');
@@ -148,7 +148,7 @@ class Round {
   }
 }
 
-/** Those that were never in force. */
+/** Kinds that never took effect. */
 export function untried(outcomes: readonly FaultOutcome[], kinds: readonly Fault[] = faults): Fault[] {
   const tried = new Set(
     outcomes.filter(({ skipped }) => skipped === undefined).flatMap(({ names }) => names.split(' + ')),

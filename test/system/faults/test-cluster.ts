@@ -5,13 +5,13 @@ import type { RecordingClient } from '../harness/workload/recording-client.ts';
 import type { Watcher } from '../harness/workload/watcher.ts';
 import type { Writer } from '../harness/workload/writer.ts';
 
-/** Everything a fault can get hold of. */
+/** Everything that a fault can use. */
 export interface TestCluster {
   postgres: FaultPostgres;
   replicas: readonly [Replica, Replica];
   writers: readonly Writer[];
   watchers: readonly Watcher[];
-  /** For requests a fault makes itself. */
+  /** For a fault's own requests. */
   operator: RecordingClient;
   modelChanges: ModelChangeRecord[];
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** How a server may misbehave; `well` is how it should answer. */
+/** Faults of a server; `well` answers correctly. */
 export type Fault =
   | 'well'
   | 'internal error'
@@ -28,7 +28,7 @@ export type Fault =
 
 const headers = 'X-Request-Id: a\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-cache, private\r\n';
 
-/** A server for tests of the oracles that answers everything with one fault. */
+/** A server that answers every request with one fault, for tests of the oracles. */
 export class BadServer {
   readonly port: number;
   readonly #server: Server;

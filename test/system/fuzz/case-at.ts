@@ -8,7 +8,7 @@ export interface CaseSource<W = World> {
   world: W;
 }
 
-/** The case of a number: the same for the same seed, areas and world, whatever ran before. */
+/** The case of a number; it depends only on the seed, areas and world, not on earlier cases. */
 export function caseAt<W>(number: number, { seed, areas, world }: CaseSource<W>): FuzzCase {
   const random = new SeededRandom(`${seed}/${number}`);
   const sum = areas.reduce((total, { weight }) => total + weight, 0);

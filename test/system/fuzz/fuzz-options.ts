@@ -6,13 +6,13 @@ import { services, type Service } from './services.ts';
 
 export interface FuzzOptions {
   seed: string;
-  /** Only this case. */
+  /** Runs only this case. */
   number?: number;
   seconds: number;
-  /** Instead of a time. */
+  /** Number of requests, instead of a time. */
   requests?: number;
   concurrency: number;
-  /** Each with a server of its own, one after the other. */
+  /** Run one after the other, each with its own server. */
   services: readonly Service[];
   areas: readonly string[];
   dataParent: string;
@@ -31,7 +31,7 @@ export const usage = `Usage: make fuzz ARGS='...'
   --summary=FILE       writes {"passed", "failed"}: areas without and with violations
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseFuzzOptions(args: string[]): FuzzOptions {
   const { values } = parseArgs({
     args,

@@ -4,9 +4,9 @@ import type { Violation } from './violation.ts';
 
 export interface Finding extends Violation {
   area: string;
-  /** Undefined where it belongs to no single case. */
+  /** Undefined if it does not belong to a single case. */
   number?: number;
-  /** How to send it again. */
+  /** How to repeat it. */
   replay: string;
   times: number;
 }
@@ -18,7 +18,7 @@ interface AreaTally {
   findings: number;
 }
 
-/** Counts what was answered, and keeps each kind of violation once. */
+/** Counts the responses, and keeps one violation of each kind. */
 export class FuzzReport {
   requests = 0;
   readonly findings = new Map<string, Finding>();
@@ -42,7 +42,7 @@ export class FuzzReport {
     tally.longestHold = Math.max(tally.longestHold, cpu);
   }
 
-  /** Is this one new? Numbers and quoted texts apart, the same rule, area and words are the same. */
+  /** Whether this kind is new: rule, area and message are compared without numbers and quoted texts. */
   isNew(area: string, found: Violation): boolean {
     const known = this.findings.get(keyOf(area, found));
     if (known === undefined) return true;
@@ -50,7 +50,7 @@ export class FuzzReport {
     return false;
   }
 
-  /** Again for the same one, it is what is shown of it. */
+  /** A later finding of the same kind replaces the shown one. */
   add(finding: Omit<Finding, 'times'>): void {
     const key = keyOf(finding.area, finding);
     const known = this.findings.get(key);
@@ -58,7 +58,7 @@ export class FuzzReport {
     this.findings.set(key, { ...finding, times: known?.times ?? 1 });
   }
 
-  /** Areas without and with violations, and what was found. */
+  /** Areas without and with violations, and the findings. */
   get summary(): { passed: number; failed: number; failures: string[] } {
     const tallies = [...this.#areas.values()];
     const failed = tallies.filter(({ findings }) => findings > 0).length;

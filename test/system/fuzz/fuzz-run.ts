@@ -11,21 +11,21 @@ import { WireClient } from '../harness/wire/wire-client.ts';
 import type { World } from './world.ts';
 
 /**
- * How the cases of a batch run: side by side; side by side and only those that change nothing; one by one, the state
- * compared around each.
+ * How the cases of a batch run: concurrently; concurrently, only those that change nothing; one by one, comparing the
+ * state before and after each.
  */
 export type BatchMode = 'free' | 'quiet' | 'exclusive';
 
 export interface FuzzRunOptions<W = World> extends CaseSource<W> {
   target: FuzzTarget;
   concurrency: number;
-  /** Whether cases that try time limits are sent; `finish` then waits for them. */
+  /** Whether to send cases that test timeouts; `finish` then waits for them. */
   slow: boolean;
-  /** For an answer, milliseconds. Default 45 s: a request may take 30. */
+  /** Timeout of a response. Milliseconds, default 45 s: a request may take 30. */
   limitMs?: number;
 }
 
-/** Sends cases by their numbers, in batches, and looks after each whether the server is what it was. */
+/** Sends cases by number, in batches, and checks the server after each batch. */
 export class FuzzRun<W = World> {
   readonly report = new FuzzReport();
   readonly #options: FuzzRunOptions<W>;
@@ -43,8 +43,8 @@ export class FuzzRun<W = World> {
   }
 
   /**
-   * Runs the next `count` cases, or as many as there is time for until `deadline`. Ends early, for good, where the
-   * server is gone and cannot be brought back.
+   * Runs the next `count` cases, or fewer until `deadline`. Ends early, and for good, if the server has ended and
+   * cannot be restarted.
    */
   async batch(mode: BatchMode, count: number, deadline = Infinity): Promise<void> {
     if (this.#ended) return;
@@ -61,7 +61,7 @@ export class FuzzRun<W = World> {
     await this.#afterBatch(ran);
   }
 
-  /** One case by itself, with everything that can be looked at; answers what it did. */
+  /** Runs one case alone with all checks; returns its result. */
   async single(number: number): Promise<CaseRun> {
     const fuzzCase = caseAt(number, this.#options);
     const run = await this.#run(fuzzCase, { digest: this.#options.target.digest });
@@ -113,7 +113,7 @@ export class FuzzRun<W = World> {
     this.#slow.add(done);
   }
 
-  /** A judgement that an area makes about its own case holds for that case only; all others allow a smaller one. */
+  /** An area's own check holds only for its exact case; violations of other rules are reduced to a smaller case. */
   async #record(number: number, fuzzCase: FuzzCase, found: Violation, exclusive: boolean): Promise<void> {
     if (!this.report.isNew(fuzzCase.area, found)) return;
     this.report.add({ area: fuzzCase.area, number, ...found, replay: showCase(fuzzCase) });
@@ -126,7 +126,7 @@ export class FuzzRun<W = World> {
     this.report.add({ area: fuzzCase.area, number, ...found, replay: showCase(await shrinkCase(judged, fails)) });
   }
 
-  /** Of cases that were to change nothing, and did. */
+  /** Finds the case that changed something although it must not. */
   async #findWriter(ran: readonly Ran[]): Promise<void> {
     for (const { number, fuzzCase } of ran) {
       const { found } = await this.#run(fuzzCase, { digest: this.#options.target.digest });
@@ -156,7 +156,7 @@ export class FuzzRun<W = World> {
   async #bringBack(ill: Violation, ran: readonly Ran[]): Promise<void> {
     const { target } = this.#options;
     this.#ended = true;
-    // What was under way at the end is what may have caused it.
+    // The requests that ended last are the most likely cause.
     const suspects = ran.toSorted((a, b) => b.ended - a.ended).slice(0, this.#options.concurrency * 2);
     if (target.restart === undefined) return this.#recordGlobal(ill);
     for (const { number, fuzzCase } of suspects) {

@@ -2,31 +2,31 @@ import type { OutcomeJudge } from './oracles/judge-outcome.ts';
 import type { StateDigest } from './oracles/state-digest.ts';
 import type { Violation } from './violation.ts';
 
-/** A time for which the server's event loop did nothing else. */
+/** A period in which one task blocked the server's event loop. */
 export interface Hold {
-  /** CLOCK_MONOTONIC, milliseconds. */
+  /** CLOCK_MONOTONIC. Milliseconds. */
   began: number;
   ended: number;
-  /** Processor time of it, milliseconds: what a busy machine took away is not in it. */
+  /** Its processor time, in milliseconds: excludes time that other processes took. */
   cpu: number;
 }
 
-/** The server under attack, as far as it can be looked into from outside. */
+/** The attacked server, as visible from outside. */
 export interface FuzzTarget {
   readonly port: number;
   readonly token: string;
-  /** Texts that no answer may hold. */
+  /** Texts that no response may contain. */
   readonly secrets: readonly string[];
   readonly digest: StateDigest;
-  /** What its contract says of answers. */
+  /** Checks responses against the contract. */
   readonly judge: OutcomeJudge;
   call(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }>;
-  /** What is wrong with the server as a whole: gone, or deaf on a connection of its own. */
+  /** A problem of the whole server: ended, or unresponsive on a new connection. */
   health(): Promise<Violation | undefined>;
-  /** Lines logged as errors since the last call. */
+  /** Log lines of level error since the last call. */
   takeErrors(): string[];
-  /** Holds since the last call; none where they are not measured. */
+  /** Holds since the last call; empty if they are not measured. */
   takeHolds(): Promise<Hold[]>;
-  /** After it has gone; absent where that cannot be mended. */
+  /** Restarts the ended server; absent if that is impossible. */
   restart?(): Promise<void>;
 }

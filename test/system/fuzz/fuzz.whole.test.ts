@@ -40,7 +40,7 @@ afterAll(async () => {
   await env?.stop();
 });
 
-/** Definitions are slow to make, and are many requests each. */
+/** Definitions are slow to create, and have many requests each. */
 const sampled = areas.map((area) => (area.name === 'definitions' ? { ...area, weight: 0.1 } : area));
 
 test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])(

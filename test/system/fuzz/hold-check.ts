@@ -4,26 +4,25 @@ import type { FuzzTarget, Hold } from './fuzz-target.ts';
 import type { CaseRun, Ran } from './run-case.ts';
 
 /**
- * Longest hold that is allowed, in milliseconds of processor time, with the few that the meter itself may add; longer
- * on a slower processor.
+ * The longest allowed hold, in milliseconds of processor time, including the meter's overhead; scaled to the processor.
  */
 const defaultAllowedMs = (100 + 8) * processorSlowness();
 const repetitions = 3;
-/** Looked at for one hold, the largest first, and after one batch. */
+/** Suspects for each hold, the largest first, and after each batch. */
 const suspectsEach = 6;
 const suspectsInAll = 60;
 
 export interface ProvenHold {
   ran: Ran;
-  /** The shortest of all repetitions, in milliseconds. */
+  /** The shortest of all repetitions. Milliseconds. */
   cpu: number;
-  /** Which request of the case. */
+  /** The index of the request in the case. */
   at: number;
 }
 
 /**
- * Finds who held the event loop. A hold among many requests may be the sum of them, or the engine's own work: each that
- * was under way is sent again, alone, and is guilty only if the loop is held every time.
+ * Finds the request that blocked the event loop. A hold among many requests may be their sum, or the engine's own work:
+ * each concurrent request is repeated alone, and is guilty only if it blocks the loop every time.
  */
 export class HoldCheck {
   readonly #target: FuzzTarget;

@@ -1,6 +1,6 @@
 /**
- * `make fuzz`: hostile requests by the hundred thousand, to both services; every one must be answered as its contract
- * says. Exits 1 on any that is not.
+ * `make fuzz`: hundreds of thousands of hostile requests to both services; each response must follow the contract.
+ * Exits 1 on any violation.
  */
 import { print, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
 import { parseFuzzOptions, usage, type FuzzOptions } from './fuzz-options.ts';
@@ -11,7 +11,7 @@ import type { Service, ServiceRun } from './services.ts';
 const progressMs = 15_000;
 const longestBatchMs = 15_000;
 
-/** Attacks one service; `seconds` or `requests` are its share. */
+/** Attacks one service with its share of `seconds` or `requests`. */
 async function fuzz(service: Service, options: FuzzOptions): Promise<FuzzReport> {
   const attack = await service.start(options);
   try {
@@ -30,9 +30,9 @@ async function runBatches({ run, server }: ServiceRun, { seconds, requests }: Fu
   const began = Date.now();
   const goesOn = (): boolean =>
     requests === undefined ? Date.now() - began < seconds * 1000 : run.report.requests < requests;
-  // On a slow machine a batch ends before its count is reached.
+  // On a slow machine the time ends before the count.
   const batch = (mode: BatchMode, count: number): Promise<void> => run.batch(mode, count, Date.now() + longestBatchMs);
-  // Warm, so that what is compiled and cached once is not taken for growth.
+  // Warm-up, so that compiled code and caches do not count as growth.
   await batch('free', 3000);
   const atStart = server.residentMemory;
   let most = atStart;
@@ -53,7 +53,7 @@ async function runBatches({ run, server }: ServiceRun, { seconds, requests }: Fu
   );
 }
 
-/** A case, and what it was answered. */
+/** Prints a case with its responses. */
 async function showSingle({ run, caseAt }: ServiceRun, number: number): Promise<string> {
   const { outcomes } = await run.single(number);
   const answers = outcomes.flatMap(({ answers: each }) =>
@@ -63,7 +63,7 @@ async function showSingle({ run, caseAt }: ServiceRun, number: number): Promise<
   return [`case ${number}, ${fuzzCase.area}`, showCase(fuzzCase), 'answered', ...answers].join('\n');
 }
 
-/** What a service has of the time, or of the requests. */
+/** A service's share of the time or of the requests. */
 function shareOf({ share }: Service, options: FuzzOptions): FuzzOptions {
   const all = options.services.reduce((sum, service) => sum + service.share, 0);
   const { seconds, requests } = options;

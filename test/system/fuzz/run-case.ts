@@ -8,7 +8,7 @@ import type { Outcome, WireClient } from '../harness/wire/wire-client.ts';
 
 export interface CaseRun {
   found?: Violation;
-  /** Which request the violation is about. */
+  /** The index of the request with the violation. */
   at?: number;
   outcomes: Outcome[];
 }
@@ -17,11 +17,11 @@ export interface CaseContext {
   client: WireClient;
   secrets: readonly string[];
   judge: OutcomeJudge;
-  /** Given where nothing else writes at the same time: a request that is refused must leave it as it was. */
+  /** Given if nothing else writes at the same time: a refused request must not change the state. */
   digest?: StateDigest;
 }
 
-/** Sends the requests of a case one after another, and judges each; ends at the first that is answered wrongly. */
+/** Sends the requests of a case in sequence and checks each; ends at the first violation. */
 export async function runCase(fuzzCase: FuzzCase, { client, secrets, judge, digest }: CaseContext): Promise<CaseRun> {
   const outcomes: Outcome[] = [];
   const settles = fuzzCase.area === 'definitions';
@@ -44,12 +44,12 @@ export async function runCase(fuzzCase: FuzzCase, { client, secrets, judge, dige
   return wrong === undefined ? { outcomes } : { found: violation('wrong answer', wrong), outcomes };
 }
 
-/** What a definition sets off goes on after its answer. */
+/** Work that a definition causes continues after its response. */
 function takeState(digest: StateDigest, settles: boolean): Promise<State> {
   return settles ? digest.settled() : digest.take();
 }
 
-/** Or was it the server's own work on definitions, which came to its end just then? */
+/** Checks whether the change came from the server's own work on definitions, which may have ended just then. */
 async function changesOthers(client: WireClient, digest: StateDigest, request: WireRequest): Promise<boolean> {
   for (let i = 0; i < 2; i += 1) {
     const before = await digest.settled();
@@ -70,12 +70,12 @@ function describe({ method, target, raw }: WireRequest, { answers }: Outcome): s
   return `${raw === undefined ? `${method} ${target.slice(0, 200)}` : 'raw bytes'}, answered ${statuses === '' ? 'not at all' : statuses}`;
 }
 
-/** What ran in a batch, for those who look for the guilty afterwards. */
+/** The cases that ran in a batch, to find the cause of a problem. */
 export interface Ran {
   number: number;
   fuzzCase: FuzzCase;
   began: number;
   ended: number;
-  /** Sent and received: who moves much is who holds long. */
+  /** Bytes sent and received: large requests are more likely to block. */
   bytes: number;
 }

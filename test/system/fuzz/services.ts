@@ -15,7 +15,7 @@ import { prepareWorld } from './world.ts';
 export const serviceNames = ['platform', 'access'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-/** A run against a server of its own. */
+/** A run against its own server. */
 export interface ServiceRun {
   server: AttackedServer;
   run: Pick<FuzzRun, 'batch' | 'single' | 'finish' | 'report'>;
@@ -24,19 +24,19 @@ export interface ServiceRun {
 
 export interface ServiceRunOptions {
   seed: string;
-  /** Names; those of the other service do not count. */
+  /** Names; those of the other service are ignored. */
   areas: readonly string[];
   concurrency: number;
   dataParent: string;
 }
 
-/** One of the two services that are attacked. */
+/** One of the two attacked services. */
 export interface Service {
   name: ServiceName;
-  /** Of the time there is for both. */
+  /** Its share of the total time. */
   share: number;
   areas: readonly string[];
-  /** The owner stops its server. */
+  /** The caller must stop its server. */
   start(options: ServiceRunOptions): Promise<ServiceRun>;
 }
 
@@ -48,8 +48,8 @@ const platform: AttackedService = {
   judge: platformJudge,
 };
 /**
- * Without limits that a run would reach at once, and without a clock, so that what was signed is right whenever it is
- * sent.
+ * Without limits that a run would reach immediately, and without a clock check, so that signatures are valid at any
+ * time.
  */
 export const accessService: AttackedService = {
   command: 'serve',

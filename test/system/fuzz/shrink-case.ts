@@ -1,12 +1,12 @@
 import type { WireRequest } from '../harness/wire/wire-request.ts';
 import type { FuzzCase } from './fuzz-case.ts';
 
-/** Trials for one finding; each is a request or a few. */
+/** Trials for one finding; each sends one or a few requests. */
 const maxTrials = 300;
 
 /**
- * The smallest case that still fails, as far as leaving out requests, headers, parameters and bytes leads to one.
- * `fails` runs a candidate; it must be of the same kind of violation.
+ * The smallest case that still fails, reached by removing requests, headers, parameters and bytes. `fails` runs a
+ * candidate; it must fail with the same kind of violation.
  */
 export async function shrinkCase(
   failing: FuzzCase,
@@ -60,7 +60,7 @@ async function shrinkList<T>(read: () => readonly T[], write: (items: T[]) => Pr
   for (let at = read().length - 1; at >= 0; at -= 1) await write(read().filter((_, each) => each !== at));
 }
 
-/** Leaves out halves, quarters and so on, from the end. */
+/** Removes halves, quarters and so on, from the end. */
 async function shrinkBytes(read: () => Buffer, write: (bytes: Buffer) => Promise<boolean>): Promise<void> {
   for (let size = read().length >> 1; size >= 1; size >>= 1) {
     for (let at = read().length - size; at >= 0; at -= size) {

@@ -1,4 +1,4 @@
-/** What a case may be guilty of. */
+/** The kinds of violations. */
 export type Rule =
   | 'no answer'
   | 'malformed answer'

@@ -1,15 +1,15 @@
-/** What the requests are aimed at; made by `prepareWorld`. */
+/** The targets of requests, created by `prepareWorld`. */
 export interface World {
   token: string;
-  /** Collections of the models every run begins with. */
+  /** Collections of the models of every run. */
   posts: string;
   notes: string;
   frees: string;
-  /** Continue tokens the server gave for `?limit=2` with this query. */
+  /** Continue tokens that the server returned for `?limit=2` with this query. */
   continueTokens: readonly { search: string; token: string }[];
-  /** The newest revision when the run began. */
+  /** The newest revision at the start of the run. */
   revision: number;
-  /** Texts that no answer may hold. */
+  /** Texts that no response may contain. */
   secrets: readonly string[];
 }
 
@@ -64,8 +64,8 @@ const postIndexes = [
 ];
 
 /**
- * Models with an index of each type, with and without namespaces, and one that keeps whatever it is given; and thirty
- * objects.
+ * Creates models with an index of each type, namespaced and cluster-scoped, one that preserves unknown fields, and
+ * thirty objects.
  */
 export async function prepareWorld(
   call: Call,

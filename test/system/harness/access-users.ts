@@ -1,34 +1,34 @@
 import type { WireRequest } from './wire/wire-request.ts';
 
-/** How somebody asks: what is added to a request's headers. */
+/** The headers that authenticate a request. */
 export interface Credential {
-  /** May change everything, see everything, or neither. */
+  /** Whether they may change everything, see everything, or neither. */
   rank: 'administrator' | 'auditor' | 'member';
   headers: WireRequest['headers'];
 }
 
-/** What the requests to access management are aimed at; made by `prepareAccessUsers`. */
+/** The targets of requests to access management, created by `prepareAccessUsers`. */
 export interface AccessUsers {
-  /** Of every kind that can be kept; each works until the run ends, whatever is sent. */
+  /** One of every permanent kind; each works until the end of the run. */
   credentials: readonly Credential[];
   /** The Bearer token of the first of them. */
   token: string;
-  /** To sign with, an administrator's; as nobody else's it is 404. */
+  /** An administrator's signing key; for other users it is a 404. */
   accessKey: { id: string; secret: string };
   session: { cookie: string; csrfToken: string };
-  /** May log in again and again. */
+  /** A login that can be repeated. */
   login: { username: string; password: string };
-  /** Ids of users and organizations that may be read, and never be changed. */
+  /** Ids of users and organizations that may be read but not changed. */
   users: readonly string[];
   organizations: readonly string[];
 }
 
-/** What it takes to make them. */
+/** What `prepareAccessUsers` needs. */
 export interface AccessServer {
-  /** Of access management. */
+  /** The port of access management. */
   readonly accessPort: number;
   adminPassword(): Promise<string>;
-  /** The private token of a user, as the command on the server makes it. */
+  /** Creates a user's private token with the operator command. */
   createPrivateToken(username: string): Promise<string>;
 }
 
@@ -42,10 +42,10 @@ const auth = '/api/v1/authentication/auth/';
 const users = '/api/v1/users/users/';
 const roleId = (number: number): string => `00000000-0000-0000-0000-00000000000${number}`;
 const password = 'Nobody-guesses-this-41';
-/** Who asks is nobody whom a request may change: those are called f0 to f499. */
+/** No request may change these users: others are called f0 to f499. */
 const people = { signer: 1, auditor: 2, pager: 1, member: undefined, reader: undefined } as const;
 
-/** People of every rank with credentials of every kind, made by the first administrator. */
+/** Users of every rank with every kind of credential, created by the first administrator. */
 export async function prepareAccessUsers(server: AccessServer): Promise<AccessUsers> {
   const { body: login } = await send(server, 'POST', auth, {
     body: { username: 'admin', password: await server.adminPassword() },
@@ -100,7 +100,7 @@ export async function prepareAccessUsers(server: AccessServer): Promise<AccessUs
   };
 }
 
-/** Texts that no answer may hold: the session's page shows its CSRF token, and nothing else shows anything. */
+/** Texts that no response may contain, except for the CSRF token in the session's page. */
 export function secretsOf({ credentials, accessKey, session, login }: AccessUsers): string[] {
   const words = credentials.flatMap(({ headers }) =>
     headers.flatMap(([name, value]) => (name === 'Authorization' ? [value.split(' ')[1]!] : [])),

@@ -8,9 +8,8 @@ const LOOK_MS = 250;
 const PATIENCE_MS = 15 * 60_000;
 
 /**
- * Has `make` bring about `path`, unless another process does so now: then waits until it has. A process that died at it
- * is succeeded. Saves work and no more: two who make the same at once do no harm as long as each renames what is whole
- * into place.
+ * Runs `make`, which creates `path`, unless another process is doing so: then waits for it. Takes over from a dead
+ * process. Only saves work: concurrent runs are harmless as long as each renames a complete result into place.
  */
 export async function alone(path: string, make: () => Promise<void>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
@@ -32,7 +31,7 @@ export async function alone(path: string, make: () => Promise<void>): Promise<vo
   }
 }
 
-/** Linked into place with the holder's id in it: there is no moment at which it says nothing. */
+/** Created with a link, so that the lock file always contains the holder's id. */
 async function take(lock: string): Promise<boolean> {
   const mine = `${lock}.${randomUUID()}`;
   await writeFile(mine, String(process.pid));
@@ -49,7 +48,7 @@ async function take(lock: string): Promise<boolean> {
 
 async function isHeld(lock: string): Promise<boolean> {
   const text = await readFile(lock, 'utf8').catch(() => '');
-  // Gone meanwhile: the next try finds out.
+  // The lock was released meanwhile: the next try takes it.
   if (text === '') return true;
   try {
     process.kill(Number(text), 0);

@@ -6,7 +6,7 @@ export interface ApiRequest {
   method?: string;
   body?: string;
   headers?: Readonly<Record<string, string>>;
-  /** The connection is cut so many milliseconds after the request was sent, whatever has come by then. */
+  /** Cuts the connection this long after sending the request, whatever has arrived. */
   cutAfterMs?: number;
 }
 
@@ -16,7 +16,7 @@ export interface ApiAnswer {
   text: string;
 }
 
-/** No answer, or not a whole one. `isUnsent`: no byte of the request can have reached a server. */
+/** No complete response. `isUnsent`: no byte of the request can have reached a server. */
 export class NoAnswer extends Error {
   readonly isUnsent: boolean;
 
@@ -27,21 +27,21 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Longer than a server's own time limit for a request. */
+/** Longer than a server's own request timeout. Milliseconds. */
 const answerTimeoutMs = 45_000;
 
-/** Speaks HTTP to a server and interprets nothing. */
+/** A plain HTTP client that interprets nothing. */
 export class ApiClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
   readonly #headers: Readonly<Record<string, string>>;
   readonly #underWay = new Set<ClientRequest>();
 
-  /** Without a token nobody is named, unless a request does so itself. */
+  /** Without a token, requests are anonymous unless they set the header themselves. */
   constructor(token?: string) {
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
-  /** The whole answer. Throws NoAnswer. */
+  /** Returns the complete response. Throws NoAnswer. */
   request(request: ApiRequest): Promise<ApiAnswer> {
     return new Promise((resolve, reject) => {
       const begun = this.#begin(request, reject, (answer) => {
@@ -73,7 +73,7 @@ export class ApiClient {
     });
   }
 
-  /** An answer whose body is still to come. Throws NoAnswer. */
+  /** Returns the response before its body. Throws NoAnswer. */
   open(request: ApiRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const begun = this.#begin(request, reject, (answer) => {
@@ -85,7 +85,7 @@ export class ApiClient {
     });
   }
 
-  /** Breaks every connection, in the middle of whatever it is doing. */
+  /** Breaks every connection immediately. */
   cut(): void {
     for (const request of this.#underWay) request.destroy(new Error('cut by the client'));
   }

@@ -7,15 +7,15 @@ import { runProgram, ServerProcess, type ServerProcessOptions } from './server-p
 const servedTimeoutMs = 120_000;
 
 export interface ApiServerOptions extends Pick<ServerProcessOptions, 'args' | 'preload' | 'nodeArgs' | 'groupFile'> {
-  /** Default `apiserver`; `serve` has the controllers and the access management service besides. */
+  /** Default `apiserver`; `serve` also runs the controllers and access management. */
   readonly command?: 'apiserver' | 'serve';
-  /** A new data folder is made in it. */
+  /** A new data folder is created in it. */
   readonly parent?: string;
-  /** Instead: one that is there or not yet. */
+  /** Instead: a data folder, which may not exist yet. */
   readonly dataDir?: string;
   /** Default: `serve` starts its embedded PostgreSQL. */
   readonly databaseUrl?: string;
-  /** Called once the process runs, before it is awaited. */
+  /** Called when the process has started, before it is ready. */
   readonly beforeReady?: (process: ServerProcess, url: string) => Promise<unknown>;
 }
 
@@ -25,17 +25,17 @@ export interface ApiServerRequest {
   headers?: Record<string, string>;
 }
 
-/** The built server, as shipped, with default options but for those given, on ports and with a token of its own. */
+/** The built server with default options except for the given ones, on free ports and with its own token. */
 export class ApiServer {
   readonly process: ServerProcess;
   readonly port: number;
-  /** Of access management, where the command serves it. */
+  /** The port of access management, if the command serves it. */
   readonly accessPort: number;
-  /** Of the content platform for https, where the command is `serve`; its certificate is in `tls` in the data folder. */
+  /** The platform's https port for the command `serve`; the certificate is in `tls` in the data folder. */
   readonly tlsPort: number;
   readonly dataDir: string;
   readonly token: string;
-  /** From its start to its readiness. */
+  /** Duration of the start. */
   readonly startMs: number;
   readonly #databaseUrl: string | undefined;
 
@@ -102,17 +102,17 @@ export class ApiServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** The header line of the administrator. */
+  /** The administrator's Authorization header line. */
   get authorization(): string {
     return `Authorization: Bearer ${this.token}`;
   }
 
-  /** Of the first administrator, where the command is `serve`. */
+  /** The first administrator's password, for the command `serve`. */
   async adminPassword(): Promise<string> {
     return (await readFile(join(this.dataDir, 'initial-admin-password'), 'utf8')).trim();
   }
 
-  /** A new private token of a user, as the command makes it. */
+  /** Creates a user's private token with the operator command. */
   createPrivateToken(username: string): Promise<string> {
     const args = ['create', `--user=${username}`, `--svc.data.dir=${this.dataDir}`];
     if (this.#databaseUrl !== undefined) args.push(`--svc.database.url=${this.#databaseUrl}`);
@@ -128,7 +128,7 @@ export class ApiServer {
     return { status: response.status, text: await response.text() };
   }
 
-  /** The text of an answer; throws where it is no success. */
+  /** Returns the response text; throws unless it is a success. */
   async fetch(path: string, init: ApiServerRequest = {}): Promise<string> {
     const { status, text } = await this.request(path, init);
     if (status >= 300) throw new Error(`${init.method ?? 'GET'} ${path}: ${status} ${text.slice(0, 500)}`);

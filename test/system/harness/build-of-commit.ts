@@ -14,20 +14,20 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/svc-builds');
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 const COMPILE_TIMEOUT_MS = 5 * 60_000;
-/** Of what `git archive` and the compiler print. */
+/** Limit of the output of `git archive` and the compiler. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 export interface CommitBuild {
   /** 40 digits. */
   readonly commit: string;
-  /** `node dist/cmd/svc/main.js` in it runs that commit's program. */
+  /** Its `node dist/cmd/svc/main.js` runs that commit's program. */
   readonly folder: string;
 }
 
 /**
- * Builds an earlier commit with its own compiler and packages, once: the second who asks gets it from the cache, and
- * who asks meanwhile waits. Packages are ours where ours are what its lock file names, else they are installed. Throws
- * Error with one sentence where the commit is not here, as in a shallow clone, or does not compile.
+ * Builds an earlier commit with its own compiler and packages, once: later calls use the cache, concurrent ones wait.
+ * Uses our packages if they match its lock file, else installs its own. Throws an Error of one sentence if the commit
+ * is missing, as in a shallow clone, or does not compile.
  */
 export async function buildOfCommit(revision: string): Promise<CommitBuild> {
   const commit = await commitOf(revision);
@@ -36,7 +36,7 @@ export async function buildOfCommit(revision: string): Promise<CommitBuild> {
   return { commit, folder };
 }
 
-/** Has this clone the commit? A shallow one has not. */
+/** Whether this clone has the commit; a shallow one may not. */
 export function hasCommit(commit: string): boolean {
   try {
     execFileSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root, stdio: 'ignore' });
@@ -59,7 +59,7 @@ async function commitOf(revision: string): Promise<string> {
   }
 }
 
-/** Not below node_modules, where the compiler takes sources for those of a package. */
+/** Not below node_modules, where the compiler would treat the sources as a package's. */
 async function build(commit: string, folder: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'svc-build-'));
   try {
@@ -94,7 +94,7 @@ async function compile(tree: string, commit: string): Promise<void> {
   }
 }
 
-/** The folder of packages that a commit is compiled and run with. */
+/** The packages that a commit is compiled and run with. */
 async function modulesFor(commit: string): Promise<string> {
   const text = await show(commit, 'package-lock.json');
   const ours = join(root, 'node_modules');
@@ -129,7 +129,7 @@ async function install(commit: string, lock: string, folder: string): Promise<vo
   }
 }
 
-/** Whole or not at all, also from another file system. */
+/** Atomic, even from another file system. */
 async function moveInto(from: string, folder: string): Promise<void> {
   const partial = `${folder}.partial-${process.pid}`;
   await rm(partial, { recursive: true, force: true });

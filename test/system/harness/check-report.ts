@@ -1,6 +1,6 @@
-/** Collects which of a run's checks passed and which failed, and prints those that failed as they come. */
+/** Collects passed and failed checks of a run, and prints failures immediately. */
 export class CheckReport {
-  /** What failed, each with the reason. */
+  /** Failed checks with their reasons. */
   readonly violations: string[] = [];
   passed = 0;
   readonly #print: (line: string) => void;
@@ -13,7 +13,7 @@ export class CheckReport {
     this.#print(line);
   }
 
-  /** `what` is a promise; where it does not hold it is a violation, with `because`. */
+  /** `what` is a promise; if it does not hold, records a violation with `because`. */
   check(what: string, holds: boolean, because = ''): void {
     if (holds) this.passed += 1;
     else {

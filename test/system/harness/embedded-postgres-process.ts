@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
 
-/** Settings of a database that need not survive. */
+/** Settings of a database without durability. */
 export const unsafeSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
-/** Where data folders go by default: one of root's own would be closed to PostgreSQL's user. */
+/** The default parent of data folders: PostgreSQL's user could not read a temporary folder of root. */
 export const defaultDataParent = process.getuid?.() === 0 ? '/tmp' : tmpdir();
 
 export interface EmbeddedPostgresOptions {
-  /** A new folder is made in it. Default: the temporary folder. */
+  /** A new folder is created in it. Default: the temporary folder. */
   readonly parent?: string;
   /** Instead: this folder. */
   readonly folder?: string;
@@ -20,9 +20,9 @@ export interface EmbeddedPostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** The embedded PostgreSQL of `svc serve` in a folder of its own; servers come and go on it. */
+/** The embedded PostgreSQL of `svc serve` in its own folder, independent of servers. */
 export class EmbeddedPostgresProcess {
-  /** What else the run leaves behind may go there too. */
+  /** May also contain other files of the run. */
   readonly folder: string;
   readonly connection: pg.ClientConfig;
   readonly #postgres: EmbeddedPostgres;
@@ -34,7 +34,7 @@ export class EmbeddedPostgresProcess {
   }: EmbeddedPostgresOptions = {}): Promise<EmbeddedPostgresProcess> {
     const folder = given ?? (await mkdtemp(join(parent, 'svc-postgres-')));
     await mkdir(folder, { recursive: true });
-    // PostgreSQL runs as another user where we are root.
+    // As root, PostgreSQL runs as another user.
     await chmod(folder, 0o755);
     return new EmbeddedPostgresProcess(
       folder,
@@ -58,7 +58,7 @@ export class EmbeddedPostgresProcess {
     return `postgres://${user}@/${database}?host=${host}`;
   }
 
-  /** The data folder; throws where PostgreSQL keeps it outside of `folder`, which its user cannot enter then. */
+  /** The data folder; throws if PostgreSQL keeps it outside of `folder`, which its user cannot enter then. */
   get dataFolder(): string {
     const name = readdirSync(this.folder).find((each) => /^pgdata-\d+$/.test(each));
     if (name === undefined)
@@ -66,17 +66,17 @@ export class EmbeddedPostgresProcess {
     return join(this.folder, name);
   }
 
-  /** The process id of the postmaster. Throws while it starts anew. */
+  /** The postmaster's process id. Throws during a restart. */
   get postmaster(): number {
     return Number.parseInt(readFileSync(join(this.dataFolder, 'postmaster.pid'), 'utf8'), 10);
   }
 
-  /** Throws where the name is taken. */
+  /** Throws if the name exists. */
   async create(database: string): Promise<void> {
     await this.query(`CREATE DATABASE ${database}`);
   }
 
-  /** One statement in a session of its own. */
+  /** Runs one statement in its own session. */
   async query<Row extends pg.QueryResultRow = Record<string, unknown>>(
     text: string,
     values?: unknown[],
@@ -90,7 +90,7 @@ export class EmbeddedPostgresProcess {
     }
   }
 
-  /** Ends PostgreSQL and removes the folder, unless it is to be kept. */
+  /** Stops PostgreSQL and removes the folder, unless `keep` is set. */
   async stop({ keep = false }: { keep?: boolean } = {}): Promise<void> {
     await this.#postgres.stop();
     if (!keep) await rm(this.folder, { recursive: true, force: true });

@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { pollUntil } from './poll-until.ts';
 
 export interface HaproxyOptions {
-  /** Holds once it passes requests on; one that throws does not hold yet. */
+  /** True once it forwards requests; an error counts as false. */
   readonly isReady: () => Promise<boolean>;
   /** Default 15 s. */
   readonly startTimeoutMs?: number;
 }
 
-/** haproxy in the foreground, its file and its log in a folder. */
+/** haproxy in the foreground, with its configuration and log in a folder. */
 export class HaproxyProcess {
   readonly #child: ChildProcess;
   #hasEnded = false;
 
-  /** Throws with its log where it ends, is not installed, or is not ready in time. */
+  /** Throws with its log if it ends, is not installed, or is not ready in time. */
   static async start(
     folder: string,
     config: string,

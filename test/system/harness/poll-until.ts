@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface PollOptions {
-  /** What is awaited, for the error: "the plugin has started". */
+  /** The condition in the error: "the plugin has started". */
   readonly what: string;
   readonly timeoutMs: number;
-  /** Between two attempts. Default 50. */
+  /** Pause between two attempts. Milliseconds, default 50. */
   readonly intervalMs?: number;
 }
 
 /**
- * Resolves as soon as `condition` holds; one that throws does not hold yet. Rejects after `timeoutMs` with what was
- * awaited and, as its cause, what the condition threw last.
+ * Resolves as soon as `condition` is true; an error counts as false. Rejects after `timeoutMs` with `what` and, as its
+ * cause, the condition's last error.
  */
 export async function pollUntil(
   condition: () => Promise<boolean> | boolean,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** Whose processor time is counted beside the loader's own. */
+/** The processes whose processor time counts next to the loader's. */
 export interface MeasuredProcesses {
   server?: number;
   postmaster?: number;
@@ -12,12 +12,10 @@ export interface CpuTime {
   postgres: number;
 }
 
-/** Of the kernel's clock in /proc, on every Linux that Node runs on. */
+/** The kernel's clock tick in /proc, on every Linux that Node supports. */
 const msPerTick = 10;
 
-/**
- * Processor time spent so far. PostgreSQL's is that of the postmaster, of its children, and of those that have ended.
- */
+/** Processor time so far. PostgreSQL's includes the postmaster, its children, and ended children. */
 export function readCpuTime({ server, postmaster }: MeasuredProcesses): CpuTime {
   return {
     server: server === undefined ? 0 : (readStat(server)?.own ?? 0) * msPerTick,
@@ -31,7 +29,7 @@ export function postgresProcesses(postmaster: number): number[] {
   return [postmaster, ...numbers.filter((pid) => readStat(pid)?.parent === postmaster)];
 }
 
-/** Memory in MB: of one process what is resident; of several their proportional share, as they share buffers. */
+/** Memory in MB: resident for a single process, proportional for several, because they share buffers. */
 export function readMemory({ server, postmaster }: MeasuredProcesses): { server: number; postgres: number } {
   const kilobytes = (pid: number, file: string, key: string): number =>
     Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(readProc(pid, file) ?? '')?.[1] ?? 0);
@@ -43,7 +41,7 @@ export function readMemory({ server, postmaster }: MeasuredProcesses): { server:
   };
 }
 
-/** The most that was resident since `forgetPeak`, in MB. */
+/** Peak resident memory since `forgetPeak`, in MB. */
 export function readPeak(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(readProc(pid, 'status') ?? '')?.[1] ?? 0) / 1024;
 }
@@ -80,7 +78,7 @@ function readStat(pid: number): ProcessStat | undefined {
   };
 }
 
-/** Undefined for a process that has ended meanwhile. */
+/** Undefined if the process has ended. */
 function readProc(pid: number, file: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

@@ -1,26 +1,26 @@
 import { writeFileSync } from 'node:fs';
 
-/** What a run came to. It failed where there is a failure. */
+/** The result of a run. It failed if there is a failure. */
 export interface Outcome {
   readonly passed: number;
   readonly failures: readonly string[];
-  /** Of `failures`, where these are not one each. */
+  /** Number of failures, if it differs from the length of `failures`. */
   readonly failed?: number;
 }
 
 export interface MainOptions<Options extends object> {
   readonly usage: string;
-  /** Throws an Error that says what is wrong. A `summaryFile` among the options is where the summary goes. */
+  /** Throws an Error that describes the problem. `summaryFile` in the options is the path of the summary. */
   readonly parse: (args: string[]) => Options;
-  /** Why it cannot run on anything but Linux. */
+  /** Why it runs only on Linux. */
   readonly needsLinux?: string;
-  /** Prints what comes of it. Undefined: it only showed something, and there is no summary. */
+  /** Prints the result. Undefined if it only displayed something: no summary. */
   readonly run: (options: Options) => Promise<Outcome | undefined>;
 }
 
 /**
- * The whole of a suite's `main.ts`: wrong options print the usage and exit with 2, a failed run with 1; `--summary`
- * names the file that `{ passed, failed, failures }` goes to. The process ends even where something is still awaited.
+ * The body of a suite's `main.ts`: invalid options print the usage and exit with 2, a failed run with 1; `--summary`
+ * names the file for `{ passed, failed, failures }`. The process exits even if something is still pending.
  */
 export async function runMain<Options extends object>({
   usage,
@@ -59,10 +59,7 @@ export class InterruptedError extends Error {
   }
 }
 
-/**
- * The result of `work`; rejects on SIGINT and SIGTERM before that, so that the caller's `finally` stops what was
- * started.
- */
+/** The result of `work`; rejects on SIGINT and SIGTERM, so that the caller's `finally` stops what it started. */
 export async function untilInterrupted<Result>(work: Promise<Result>): Promise<Result> {
   let interrupt!: () => void;
   const interrupted = new Promise<never>((_, reject) => {

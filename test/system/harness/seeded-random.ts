@@ -1,6 +1,6 @@
 /**
- * Random numbers that follow from a seed alone, so that a run can be repeated. Each part of a run draws from its own
- * `fork`, so that what one draws does not change what another gets.
+ * Random numbers from a seed, so that a run can be repeated. Each part of a run uses its own `fork`, so that parts do
+ * not affect each other.
  *
  * Source: sfc32 of PractRand; the seed's text is hashed by FNV-1a with a finalizer.
  */
@@ -19,17 +19,17 @@ export class SeededRandom {
     for (let i = 0; i < 12; i += 1) this.#next();
   }
 
-  /** Another generator, decided by this one's seed and the label alone. */
+  /** A separate generator, determined by this one's seed and the label. */
   fork(label: string): SeededRandom {
     return new SeededRandom(`${this.#seed}/${label}`);
   }
 
-  /** From 0 up to, not including, 1. */
+  /** From 0 to below 1. */
   fraction(): number {
     return this.#next() / 2 ** 32;
   }
 
-  /** A whole number from 0 up to, not including, `end`. */
+  /** A whole number from 0 to below `end`. */
   below(end: number): number {
     return Math.floor(this.fraction() * end);
   }
@@ -51,7 +51,7 @@ export class SeededRandom {
     return items[this.below(items.length)]!;
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** A name, with probability by weight. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const entries = Object.entries(weights) as [K, number][];
     let left = this.fraction() * entries.reduce((sum, [, weight]) => sum + weight, 0);

@@ -2,24 +2,24 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { LineSplitter } from './line-splitter.ts';
 
-/** Lines that say that something is wrong with the program itself, rather than with what it was put through. */
+/** Lines that show a fault of the program itself, not of its environment. */
 export async function errorLines(file: string): Promise<string[]> {
   const text = await readFile(file, 'utf8');
   return text.split('\n').filter((line) => line !== '' && isWrong(line));
 }
 
-/** A start that found no database says so in one sentence; a fault of the program has a stack beside it. */
+/** A start without a database prints one sentence; a fault of the program has a stack. */
 const startFailure = /^svc: (?!The start failed)/;
 
 function isWrong(line: string): boolean {
   if (startFailure.test(line)) return false;
   const entry = entryOf(line);
-  // A failure of the database that has a name is what the program was put through.
+  // A named database failure comes from the test's faults.
   if (typeof entry?.failure === 'string') return false;
   return entry === undefined || entry.level === 'error' || entry.level === 'fatal';
 }
 
-/** Undefined for what is no line of the log: a stack on stderr, say. */
+/** Undefined if it is not a log line, such as a stack on stderr. */
 function entryOf(line: string): { level: string; failure?: unknown } | undefined {
   try {
     const entry = JSON.parse(line) as { level?: unknown; failure?: unknown };
@@ -29,12 +29,12 @@ function entryOf(line: string): { level: string; failure?: unknown } | undefined
   }
 }
 
-/** Is it a line of the log at level error or above, or no line of the log at all? */
+/** Whether it is a log line of level error or above, or not a log line. */
 export function isErrorLine(line: string): boolean {
   return line !== '' && !/"level":"(?:warn|info|debug|trace)"/.test(line);
 }
 
-/** Reads what is appended to a file. */
+/** Reads the new lines of a file. */
 export class LogReader {
   readonly #file: number;
   readonly #lines = new LineSplitter();

@@ -7,44 +7,44 @@ import { promisify } from 'node:util';
 import { pollUntil } from './poll-until.ts';
 
 export const repository = fileURLToPath(new URL('../../..', import.meta.url));
-/** Of an error message. */
+/** Bytes of the log in an error message. */
 const shownBytes = 20_000;
 
 export interface ProgramOptions {
-  /** `dist/cmd/svc/main.js` in it is the program. Default: this repository. */
+  /** Its `dist/cmd/svc/main.js` is the program. Default: this repository. */
   readonly build?: string;
-  /** The TypeScript sources of this repository instead of a build: needs none, and starts slower. */
+  /** Runs the TypeScript sources of this repository: needs no build, and starts slower. */
   readonly fromSources?: boolean;
   /** `serve`, `apiserver`, `backup`. */
   readonly command: string;
   readonly args?: readonly string[];
-  /** Its working directory; with `fromSources` that is the repository. */
+  /** Working directory; with `fromSources` the repository is used. */
   readonly folder: string;
-  /** Default: none, so that no variable of the shell changes what is tried. */
+  /** Default: empty, so that variables of the shell do not affect the test. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface ServerProcessOptions extends ProgramOptions {
-  /** Of the log file in `folder`, and in messages. Default `server`. */
+  /** Name of the log file in `folder`, and in messages. Default `server`. */
   readonly name?: string;
   /** Options of Node. */
   readonly nodeArgs?: readonly string[];
-  /** A module that the process loads first; it exchanges messages with `ask` and `onMessage`. */
+  /** A module that the process loads first; it communicates with `ask` and `onMessage`. */
   readonly preload?: URL;
-  /** File that takes the process into a control group before it starts. */
+  /** File that moves the process into a control group before it starts. */
   readonly groupFile?: string;
-  /** Answers 2xx when the server is ready. Default: the server's log says that it is. */
+  /** Returns 2xx when the server is ready. Default: waits for the log line. */
   readonly readyUrl?: string;
-  /** Default 120 s. */
+  /** Milliseconds, default 120 s. */
   readonly startTimeoutMs?: number;
-  /** After SIGTERM, before SIGKILL. Default 60 s. */
+  /** Time between SIGTERM and SIGKILL. Milliseconds, default 60 s. */
   readonly stopTimeoutMs?: number;
 }
 
 /** The exit code, or the signal that ended it. */
 export type ExitStatus = number | NodeJS.Signals;
 
-/** One server of the program in a process of its own, logging into a file. */
+/** One server of the program in a separate process, with its log in a file. */
 export class ServerProcess {
   static readonly #running = new Set<ServerProcess>();
   readonly name: string;
@@ -52,11 +52,11 @@ export class ServerProcess {
   readonly exited: Promise<ExitStatus>;
   readonly #options: ServerProcessOptions;
   readonly #child: ChildProcess;
-  /** Length of a log that an earlier process has begun. */
+  /** Length of the log that an earlier process has written. */
   readonly #logStart: number;
   #exitStatus: ExitStatus | undefined;
 
-  /** Resolves when it is ready. Ends it and throws with its log where it does not become so in time. */
+  /** Resolves when it is ready. If it is late, kills it and throws with its log. */
   static async start(options: ServerProcessOptions): Promise<ServerProcess> {
     const server = new ServerProcess(options);
     try {
@@ -68,7 +68,7 @@ export class ServerProcess {
     }
   }
 
-  /** Ends every process that still runs. */
+  /** Kills every process that still runs. */
   static async killAll(): Promise<void> {
     await Promise.all([...ServerProcess.#running].map((server) => server.stop('SIGKILL')));
   }
@@ -116,12 +116,12 @@ export class ServerProcess {
     return this.#exitStatus;
   }
 
-  /** Everything it has printed, and those before it into the same file. */
+  /** Its output, and that of earlier processes with the same file. */
   log(): string {
     return readFileSync(this.logFile, 'utf8');
   }
 
-  /** Resolves when it is ready, with what its log says then; rejects with the log where it ends before, or is late. */
+  /** Resolves with its log entry when it is ready; rejects with the log if it ends before or is late. */
   async ready(readyUrl = this.#options.readyUrl): Promise<Record<string, unknown>> {
     const { startTimeoutMs: timeoutMs = 120_000 } = this.#options;
     let facts: Record<string, unknown> | undefined;
@@ -146,7 +146,7 @@ export class ServerProcess {
     return ((await answer) as [Answer])[0];
   }
 
-  /** What the preloaded module sends by itself. */
+  /** Messages that the preloaded module sends by itself. */
   onMessage(listener: (message: unknown) => void): void {
     this.#child.on('message', listener);
   }
@@ -155,12 +155,12 @@ export class ServerProcess {
     return this.log().slice(this.#logStart);
   }
 
-  /** False where it has ended. */
+  /** False if it has ended. */
   signal(signal: NodeJS.Signals): boolean {
     return this.#child.kill(signal);
   }
 
-  /** Ends it: SIGKILL at once, SIGTERM as it likes, within its time limit. */
+  /** Ends it: SIGKILL immediately, SIGTERM gracefully within its timeout. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<ExitStatus> {
     this.#child.kill(signal);
     const late = setTimeout(() => this.#child.kill('SIGKILL'), this.#options.stopTimeoutMs ?? 60_000);
@@ -170,7 +170,7 @@ export class ServerProcess {
   }
 }
 
-/** Runs a command that ends by itself; what it printed. Rejects with what it complained of where it fails. */
+/** Runs a command to its end; returns its output. Rejects with its error output on failure. */
 export async function runProgram(options: ProgramOptions): Promise<string> {
   const { env = {}, command } = options;
   try {

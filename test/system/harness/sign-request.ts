@@ -5,7 +5,7 @@ export interface AccessKey {
   readonly secret: string;
 }
 
-/** Headers are added to it. */
+/** A request to which headers are added. */
 export interface SignableRequest {
   readonly method: string;
   /** Path and query. */
@@ -17,8 +17,8 @@ const staleMs = 3_600_000;
 const otherTarget = '/api/v1/users/profile/?of=another';
 
 /**
- * A client's own signing as draft-cavage-http-signatures and contract access-api.md, section 4, tell it; `fault` is
- * what it does wrong.
+ * An independent implementation of draft-cavage-http-signatures and contract access-api.md, section 4; `fault` is its
+ * deliberate mistake.
  */
 export function signDraft(request: SignableRequest, { id, secret }: AccessKey, fault?: string): void {
   const date = new Date(Date.now() - (fault === 'stale date' ? staleMs : 0)).toUTCString();
@@ -49,7 +49,7 @@ export function signDraft(request: SignableRequest, { id, secret }: AccessKey, f
   });
 }
 
-/** The same as RFC 9421 tells it. */
+/** The same for RFC 9421. */
 export function signMessage(request: SignableRequest, { id, secret }: AccessKey, fault?: string): void {
   const [path = '', query = ''] = (fault === 'other target' ? otherTarget : request.target).split('?');
   const values: Record<string, string> = { '@method': request.method, '@path': path, '@query': `?${query}` };

@@ -1,8 +1,8 @@
-// Preloaded into the server that is measured: tells its parent how long single turns of the event loop took.
+// Preloaded into the measured server: reports to its parent how long single turns of the event loop took.
 import { readFileSync } from 'node:fs';
 
 /**
- * Nanoseconds of processor time of this thread; undefined where the kernel does not tell. Source: proc(5), schedstat.
+ * Processor time of this thread in nanoseconds; undefined if the kernel does not report it. Source: proc(5), schedstat.
  */
 function threadTime() {
   try {
@@ -17,7 +17,7 @@ let isMeasuring = false;
 let cpuBefore;
 let wallBefore = 0;
 
-/** Runs once a turn, and keeps the loop from sleeping: what lies between two of these is one turn. */
+/** Runs once in each turn, and keeps the loop from sleeping: the time between two calls is one turn. */
 function turn() {
   if (!isMeasuring) return;
   const cpu = threadTime();
@@ -25,7 +25,7 @@ function turn() {
   if (wallBefore !== 0) {
     const wallMs = wall - wallBefore;
     longest.wallMs = Math.max(longest.wallMs, wallMs);
-    // Without a processor's clock the wall's stands in for it.
+    // Without a processor clock it uses wall time.
     longest.cpuMs = Math.max(longest.cpuMs, cpu === undefined ? wallMs : (cpu - cpuBefore) / 1e6);
   }
   cpuBefore = cpu;

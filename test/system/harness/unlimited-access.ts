@@ -1,4 +1,4 @@
-/** Options without the limits that many requests from one address and of one user would reach at once. */
+/** Options without limits that many requests of one address and user would reach immediately. */
 export const unlimitedAccess: readonly string[] = [
   '--svc.access.throttle.anonymous=1000000000',
   '--svc.access.throttle.user=1000000000',

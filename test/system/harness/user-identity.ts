@@ -7,7 +7,7 @@ const rbac = '/apis/rbac.authorization.k8s.io/v1';
 const password = 'Nobody-guesses-this-41';
 const origin = 'http://127.0.0.1';
 
-/** Header lines by which one user is let in, each of another kind. */
+/** Header lines that authenticate one user, one for each kind of credential. */
 export interface UserIdentity {
   username: string;
   password: string;
@@ -17,7 +17,7 @@ export interface UserIdentity {
   basic: string;
   pat: string;
   narrowedPat: string;
-  /** Good for a few minutes. */
+  /** Valid for a few minutes. */
   signature(method: string, target: string): string;
 }
 
@@ -26,7 +26,7 @@ interface Reply {
   cookies: Map<string, string>;
 }
 
-/** A user without roles, with a credential of every kind, of a server started as `serve`. */
+/** Creates a user without roles, with every kind of credential, on a server started as `serve`. */
 export async function newIdentity(api: ApiServer, username: string): Promise<UserIdentity> {
   const admin = await logIn(api, 'admin', await api.adminPassword());
   await post(
@@ -63,7 +63,7 @@ export async function newIdentity(api: ApiServer, username: string): Promise<Use
   };
 }
 
-/** Roles of which only the last lets the user read the model. */
+/** Creates roles of which only the last one allows the user to read the model. */
 export async function bindRoles(
   api: ApiServer,
   username: string,
@@ -114,7 +114,7 @@ async function openSession(api: ApiServer, username: string): Promise<{ cookie: 
   };
 }
 
-/** Throws where it is refused. */
+/** Throws if it is refused. */
 async function post(port: number, path: string, body: object, lines = ''): Promise<Reply> {
   const given = lines === '' ? [] : lines.split('\r\n').map((line) => line.split(': ', 2) as [string, string]);
   const response = await fetch(`${origin}:${port}${path}`, {

@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url';
 
 type Reply<Result> = { result: Result } | { failure: string };
 
-/** A process of its own that does one job after another, so that what measures does not run where it is measured. */
+/**
+ * A separate process that runs jobs in sequence, so that the measuring code does not share a process with the measured
+ * code.
+ */
 export class WorkerProcess<Job, Result> {
   readonly #child: ChildProcess;
 
@@ -30,9 +33,7 @@ export class WorkerProcess<Job, Result> {
   }
 }
 
-/**
- * The other end, in the file of the worker: `work` does the jobs that its WorkerProcess sends. The process ends with its parent.
- */
+/** The worker's side: `work` runs the jobs of its WorkerProcess. The process ends with its parent. */
 export function serveJobs(work: (job: never) => Promise<unknown>): void {
   process.on('message', (job) => {
     work(job as never).then(

@@ -1,19 +1,19 @@
 import type { MeasuredRequest, MeasuredServer } from './measured-server.ts';
 
-/** One input that is as bad as the limits allow, or as large as real ones are. */
+/** One input at the limits, or as large as real ones. */
 export interface HoldCase {
   name: string;
-  /** Most that a turn of the event loop may take, in milliseconds of processor time. Default 100. */
+  /** Limit of one turn of the event loop, in milliseconds of processor time. Default 100. */
   limitMs?: number;
-  /** What must be there first; not measured. */
+  /** Setup that is not measured. */
   prepare?: (server: MeasuredServer) => Promise<void>;
-  /** Sent one after another, `round` counting from 0: what is sent once and again is slower the first time. */
+  /** Sent in sequence, with `round` from 0: the first time is slower. */
   requests: (round: number) => MeasuredRequest[];
-  /** Watches open meanwhile. */
+  /** Watches that are open meanwhile. */
   watches?: string[];
 }
 
-/** What one case came to. */
+/** The result of one case. */
 export interface HoldRow {
   name: string;
   size: number;
@@ -53,7 +53,7 @@ function shownStatus({ status, text }: { status: number; text: string }): string
   return status < 500 ? String(status) : `${status} ${text.slice(0, 120)}`;
 }
 
-/** For what several cases prepare together. */
+/** Runs shared setup of several cases once. */
 export function once(work: (server: MeasuredServer) => Promise<void>): (server: MeasuredServer) => Promise<void> {
   let done: Promise<void> | undefined;
   return (server) => (done ??= work(server));

@@ -41,8 +41,8 @@ function parse(args: string[]): HoldsOptions {
 }
 
 /**
- * Prints how long each of the worst inputs holds the event loop; one that does so longer than it may is a failure. On a slower
- * processor limits are longer.
+ * Prints how long each of the worst inputs blocks the event loop; exceeding the limit is a failure. Limits are scaled
+ * to the processor.
  */
 async function run({ only, every, models, parent }: HoldsOptions): Promise<Outcome> {
   const wanted = ({ name }: HoldCase): boolean => name.includes(only);
@@ -51,7 +51,7 @@ async function run({ only, every, models, parent }: HoldsOptions): Promise<Outco
     .flat()
     .filter(wanted)
     .filter((_, index) => index % every === 0);
-  // Before and after each case: a virtual machine is not always as quick as a moment ago.
+  // Measured before and after each case, because the speed of a virtual machine varies.
   let slowness = processorSlowness();
   process.stdout.write(
     `limits are ${slowness.toFixed(2)} times those of the processor they were set on, and follow it\n${line(['case', 'bytes', 'status', 'CPU ms', 'wall ms', 'limit'])}\n`,
@@ -71,7 +71,7 @@ async function run({ only, every, models, parent }: HoldsOptions): Promise<Outco
   try {
     for (const { prepare, ...each } of cases) {
       let row = judged(await runCase(server, prepare === undefined ? each : { ...each, prepare }));
-      // Late once it may be the machine's doing.
+      // Repeated, because the machine may have caused it.
       for (let again = 1; isLate(row) && again <= 2; again += 1)
         row = judged(await runCase(server, { ...each, requests: (round) => each.requests(100 * again + round) }));
       report(row);

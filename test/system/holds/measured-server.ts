@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiServer } from '../harness/api-server.ts';
 
-/** What an answer leaves to be done, such as telling watchers, belongs to its request. */
+/** Work after the response, such as notifying watchers, counts too. Milliseconds. */
 const aftermathMs = 250;
 
 /** The longest turn of the event loop, in processor time of its thread and by the clock. */
@@ -24,9 +24,9 @@ export interface Answer {
   text: string;
 }
 
-/** The built `svc serve` on its embedded PostgreSQL, with a meter of its turns in it. */
+/** The built `svc serve` on its embedded PostgreSQL, with a meter of event loop turns. */
 export class MeasuredServer {
-  /** Of the start itself, the loading of modules left out. */
+  /** The longest hold of the start, without loading modules. */
   readonly startHold: Hold;
   readonly #api: ApiServer;
 
@@ -35,10 +35,10 @@ export class MeasuredServer {
     this.startHold = startHold;
   }
 
-  /** In a new folder in `parent`, or with the data of one that was stopped with `keep`. */
+  /** With a new folder in `parent`, or the data of a server that was stopped with `keep`. */
   static async start(parent: string, kept?: string): Promise<MeasuredServer> {
     const dataDir = kept ?? (await mkdtemp(join(parent, 'svc-holds-')));
-    // PostgreSQL may run as another user than we.
+    // PostgreSQL may run as another user.
     await chmod(dataDir, 0o755);
     const api = await ApiServer.start({
       command: 'serve',
@@ -60,23 +60,23 @@ export class MeasuredServer {
     return this.#api.request(path, request);
   }
 
-  /** A request that must succeed. */
+  /** Sends a request that must succeed. */
   expect({ path, ...request }: MeasuredRequest): Promise<string> {
     return this.#api.fetch(path, request);
   }
 
-  /** A watch that is open and read until it is aborted. */
+  /** Opens a watch and reads it until it is aborted. */
   async watch(path: string, signal: AbortSignal): Promise<void> {
     const headers = { Authorization: `Bearer ${this.#api.token}` };
     const response = await fetch(`${this.#api.url}${path}`, { headers, signal });
     const read = async (): Promise<void> => {
       for await (const _ of response.body ?? []);
     };
-    // Aborted, which is how it ends.
+    // It ends by an abort.
     read().catch(() => undefined);
   }
 
-  /** Does `work` and tells the longest hold meanwhile, and in the milliseconds after. */
+  /** Runs `work` and returns the longest hold until `afterMs` after it. */
   async measure<T>(work: () => Promise<T>, afterMs = aftermathMs): Promise<{ result: T; hold: Hold }> {
     await this.#api.process.ask('begin');
     const result = await work();
@@ -84,7 +84,7 @@ export class MeasuredServer {
     return { result, hold: await this.#api.process.ask('end') };
   }
 
-  /** Answers the data folder, which is removed unless it is to be kept. */
+  /** Returns the data folder, which is removed unless `keep` is set. */
   async stop({ keep = false }: { keep?: boolean } = {}): Promise<string> {
     await this.#api.stop();
     if (!keep) await rm(this.#api.dataDir, { recursive: true, force: true });

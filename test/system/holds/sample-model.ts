@@ -12,7 +12,7 @@ export interface SampleVersion {
 
 export const openObject: Json = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** A definition in the group of these runs; several versions are `v1`, `v2`... and the first is stored. */
+/** A definition in the group of these runs; several versions are named `v1`, `v2`..., and the first is stored. */
 export function definition(plural: string, versions: readonly SampleVersion[]): Json {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -33,7 +33,7 @@ export function definition(plural: string, versions: readonly SampleVersion[]): 
   };
 }
 
-/** A schema whose `spec` is as given. */
+/** A schema with this `spec`. */
 export function withSpec(spec: unknown): Json {
   return { type: 'object', properties: { spec } };
 }
@@ -62,17 +62,17 @@ export async function create(server: MeasuredServer, plural: string, sample: Jso
   await server.expect({ method: 'POST', path: collectionOf(plural), body: JSON.stringify(sample) });
 }
 
-/** `count` of what `make` makes of their positions. */
+/** The results of `make` for `count` positions. */
 export function many<T>(count: number, make: (position: number) => T): T[] {
   return Array.from({ length: count }, (_, position) => make(position));
 }
 
-/** An object of as many members. */
+/** An object with `count` members. */
 export function members<T>(count: number, make: (position: number) => T, prefix = 'k'): Record<string, T> {
   return Object.fromEntries(many(count, (position) => [`${prefix}${position}`, make(position)]));
 }
 
-/** `levels` of `wrap` around `inner`. */
+/** `inner` wrapped `levels` times. */
 export function nested<T>(levels: number, inner: T, wrap: (inner: T, level: number) => T): T {
   let value = inner;
   for (let level = 0; level < levels; level += 1) value = wrap(value, level);

@@ -4,26 +4,26 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * A store of images of our own in a folder, with everything that works in a container, too: files copied instead of
- * overlays, chroot instead of namespaces. As root.
+ * A separate image store in a folder, with options that also work inside a container: copied files instead of overlays,
+ * chroot instead of namespaces. Needs root.
  */
 export class Buildah {
   readonly #folder: string;
   readonly #settings: readonly string[];
 
-  /** `folder` is ours. */
+  /** `folder` belongs to the test. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#settings = ['--root', join(folder, 'root'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs'];
   }
 
-  /** What it prints, trimmed. Throws an Error with the end of what it said. */
+  /** Returns the trimmed output. Throws an Error with the end of the error output. */
   async call(command: string, ...args: readonly string[]): Promise<string> {
     await mkdir(this.#folder, { recursive: true });
     return output('buildah', [...this.#settings, command, ...args]);
   }
 
-  /** A new container of the image, or of nothing; its files are in `root`. */
+  /** Creates a container of the image, or an empty one; its files are in `root`. */
   async container(image: string): Promise<{ name: string; root: string }> {
     const name = await this.call('from', '--pull-never', image);
     return { name, root: await this.call('mount', name) };
@@ -34,7 +34,7 @@ export class Buildah {
     await this.call('commit', '--rm', '--quiet', container, image);
   }
 
-  /** The image as a registry holds it; sizes of its layers in bytes, compressed, the lowest first. */
+  /** The compressed sizes of the image's layers in bytes, as in a registry, the lowest first. */
   async layerSizes(image: string): Promise<number[]> {
     const layout = join(this.#folder, 'layout');
     await this.call('push', '--quiet', image, `oci:${layout}:checked`);
@@ -55,7 +55,7 @@ async function readJson(file: string): Promise<unknown> {
   return JSON.parse(await readFile(file, 'utf8'));
 }
 
-/** Runs a program to its end: what it printed, trimmed. Throws an Error with the end of what it said. */
+/** Runs a program to its end, and returns the trimmed output. Throws an Error with the end of the error output. */
 export async function output(program: string, args: readonly string[]): Promise<string> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';

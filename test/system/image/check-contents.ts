@@ -4,10 +4,10 @@ import { repository } from '../../../hack/image/dockerfile.ts';
 import type { TreeEntry } from './file-tree.ts';
 
 const user = 10001;
-/** Debian's own, which every program expects; where the root is read-only they are as well. */
+/** Debian's own, which every program expects; a read-only root has them too. */
 const writableInDebian = new Set(['tmp', 'var/tmp', 'run/lock']);
 
-/** What is in the image and should not be, and what should and is not; a sentence each. */
+/** Unexpected and missing files of the image, one sentence each. */
 export async function checkContents(tree: readonly TreeEntry[]): Promise<string[]> {
   const paths = new Set(tree.map(({ path }) => path));
   const ours = tree.filter(({ path }) => path === 'app' || path.startsWith('app/'));
@@ -40,14 +40,14 @@ export async function checkContents(tree: readonly TreeEntry[]): Promise<string[
   ];
 }
 
-/** By the image's user. */
+/** Writable for the image's user. */
 function isWritable({ path, kind, mode, uid, gid }: TreeEntry): boolean {
   if (kind === 'link' || path === 'data' || writableInDebian.has(path)) return false;
   const bits = Number.parseInt(mode, 8);
   return (bits & 0o002) !== 0 || uid === user || gid === user;
 }
 
-/** Folders of packages that the lock file has for development alone. */
+/** Folders of packages that the lock file lists for development only. */
 async function developmentPackages(): Promise<Set<string>> {
   const lock = JSON.parse(await readFile(join(repository, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; devOptional?: boolean }>;

@@ -14,13 +14,13 @@ const blog = '/apis/blog.example.com/v1';
 
 export interface RunningCheck {
   folder: string;
-  /** Which build the image was told that it is. */
+  /** The version that was given to the image. */
   told: BuildInfo;
-  /** Hears what was done. */
+  /** Called with each finished step. */
   say: (what: string) => void;
 }
 
-/** Runs everything in the image that a first day needs; throws an Error that says what went wrong. */
+/** Runs the first steps of a user in the image; throws an Error that describes a failure. */
 export async function checkRunning(
   image: Omit<ContainedOptions, 'mounted'>,
   { folder, told, say }: RunningCheck,
@@ -46,7 +46,7 @@ export async function checkRunning(
     return program;
   };
   try {
-    // Readable by everybody, as mounted files of secrets may have to be.
+    // World-readable, as mounted secret files may have to be.
     await writeFile(
       join(mounted, 'secrets.yaml'),
       `svc.database.url: ${postgres.url}\nsvc.security.initial-admin-token: ${token}\nsvc.security.initial-admin-password: ${password}\nsvc.security.key: ${'5e'.repeat(32)}\n`,
@@ -152,7 +152,7 @@ async function usePlugin(api: string, bearer: string): Promise<void> {
     headers: { authorization: `Bearer ${bearer}` },
   });
   const reader = watched.body!.pipeThrough(new TextDecoderStream()).getReader();
-  // The plugin's controller publishes it, which is a change of its status.
+  // The plugin's controller publishes it, which changes its status.
   let events = '';
   while (!events.includes('Published')) {
     const { done, value } = await reader.read();

@@ -1,8 +1,7 @@
 /**
- * Builds deploy/Dockerfile as it is, twice, without a registry and without a container engine's daemon; looks at what
- * is in the image, and runs it. `make imagecheck`: as root on Linux, with buildah and debootstrap; the npm registry and
- * Debian's mirror are asked. Elsewhere it says why not, and ends with 0, but with 1 where CI=true. With `--once` it is
- * built once, and not compared.
+ * Builds deploy/Dockerfile twice without a registry and a container daemon, checks the image's content, and runs it.
+ * `make imagecheck`: as root on Linux, with buildah and debootstrap; uses the npm registry and Debian's mirror. On
+ * other machines it prints why not and exits with 0, or with 1 if CI=true. `--once` builds once without comparing.
  */
 import { spawnSync } from 'node:child_process';
 import { chmod, cp, mkdtemp, rm } from 'node:fs/promises';
@@ -18,7 +17,7 @@ import { makeBases } from './local-bases.ts';
 import { npmMounts } from './npm-settings.ts';
 
 const largestBytes = 200_000_000;
-/** Of every file: that two builds are the same. */
+/** The time of every file, so that two builds are equal. */
 const timestamp = '0';
 const firstTag = 'localhost/svc:first';
 const secondTag = 'localhost/svc:second';
@@ -51,7 +50,7 @@ function missing(): string | undefined {
 async function check(folder: string): Promise<string[]> {
   const buildah = new Buildah(join(folder, 'buildah'));
   try {
-    // Of one moment: others may be working on the files.
+    // A snapshot, because the files may change meanwhile.
     const context = join(folder, 'context');
     await cp(repository, context, {
       recursive: true,
@@ -97,7 +96,7 @@ async function check(folder: string): Promise<string[]> {
   }
 }
 
-/** Everything about the image that one build tells. */
+/** All facts about the image of one build. */
 async function examine(buildah: Buildah, root: string, folder: string, told: BuildInfo): Promise<string[]> {
   const config = await configOf(buildah);
   const failures = [
@@ -167,7 +166,7 @@ async function main(): Promise<number> {
     return process.env['CI'] === 'true' ? 1 : 0;
   }
   const folder = await mkdtemp(join(tmpdir(), 'svc-image-'));
-  // PostgreSQL's user passes it.
+  // PostgreSQL's user must be able to enter.
   await chmod(folder, 0o711);
   try {
     const failures = await check(folder);

@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface ContainedOptions {
-  /** The image's files, which stay as they are. */
+  /** The image's files, which are not changed. */
   readonly root: string;
-  /** Seen at /mnt, read-only. */
+  /** Mounted at /mnt, read-only. */
   readonly mounted: string;
   readonly entrypoint: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -12,8 +12,8 @@ export interface ContainedOptions {
 }
 
 /**
- * As a container engine would: a root that is read-only, /tmp and /data in memory, no privileges. Each exec replaces
- * the one before, so that signals reach the program.
+ * Like a container engine: a read-only root, /tmp and /data in memory, no privileges. Each exec replaces the previous
+ * process, so that signals reach the program.
  */
 const script = `set -e
 root=$1 mounted=$2 folder=$3
@@ -28,7 +28,7 @@ mount --bind "$mounted" "$root/mnt"
 mount -o remount,bind,ro "$root/mnt"
 exec chroot --userspec=10001:10001 --groups=10001 "$root" env -i -C "$folder" "$@"`;
 
-/** A program in the image. As root, on Linux; needs the right to mount. */
+/** A program in the image. Needs root on Linux, and the right to mount. */
 export class ContainedProgram {
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
@@ -60,7 +60,7 @@ export class ContainedProgram {
     this.#ended = once(this.#child, 'close').then(([code]) => code as number | null);
   }
 
-  /** On both streams. */
+  /** Output of both streams. */
   get output(): string {
     return this.#output;
   }
@@ -69,7 +69,7 @@ export class ContainedProgram {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Its exit code; null where a signal ended it. */
+  /** Its exit code; null if a signal ended it. */
   ended(): Promise<number | null> {
     return this.#ended;
   }

@@ -3,7 +3,7 @@ import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface TreeEntry {
-  /** From the root, without a slash before it. */
+  /** Relative to the root, without a leading slash. */
   readonly path: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';
   /** Permissions, as four octal digits. */
@@ -12,7 +12,7 @@ export interface TreeEntry {
   readonly gid: number;
 }
 
-/** Everything below a folder; links are not followed. */
+/** All entries below a folder; does not follow links. */
 export async function listTree(root: string, folder = ''): Promise<TreeEntry[]> {
   const entries: TreeEntry[] = [];
   for (const name of (await readdir(join(root, folder))).toSorted()) {
@@ -31,9 +31,7 @@ export async function listTree(root: string, folder = ''): Promise<TreeEntry[]> 
   return entries;
 }
 
-/**
- * A line for each entry: what it is, whose, and the digest of what is in it. Two trees of the same lines are the same.
- */
+/** One line for each entry: kind, owner, and digest of the content. Equal lines mean equal trees. */
 export async function digestTree(root: string): Promise<string[]> {
   const lines: string[] = [];
   for (const { path, kind, mode, uid, gid } of await listTree(root)) {

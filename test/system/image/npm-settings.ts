@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { output } from './buildah.ts';
 
 /**
- * What npm within a build needs to know of this machine's way to its registry, and no credential: arguments for
- * `buildah build`. None where npm is as it was installed. `folder` is for the files that are mounted.
+ * Arguments for `buildah build` that give npm this machine's registry settings, without credentials. Empty for default
+ * settings. `folder` is for the mounted files.
  */
 export async function npmMounts(folder: string): Promise<string[]> {
   const settings: string[] = [];

@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
 
-/** The PostgreSQL of development as an operator's would be: by TCP, and with a password. */
+/** The development PostgreSQL configured like an operator's: TCP with a password. */
 export class PasswordPostgres {
   readonly url: string;
   readonly #server: EmbeddedPostgres;
   readonly #relay: Server;
   readonly #connections: ReadonlySet<Socket>;
 
-  /** `folder` is ours. */
+  /** `folder` belongs to the test. */
   static async start(folder: string, address: string): Promise<PasswordPostgres> {
     await mkdir(folder, { recursive: true });
-    // PostgreSQL runs as another user where we are root.
+    // As root, PostgreSQL runs as another user.
     await chmod(folder, 0o755);
     const access = join(folder, 'pg_hba.conf');
     await writeFile(access, 'local all app scram-sha-256\nlocal all all trust\n', { mode: 0o644 });

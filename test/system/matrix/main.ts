@@ -1,7 +1,6 @@
 /**
- * `make matrix`: requests of everybody, with every credential, in every organization, on every route of both services;
- * each must be let in or turned away as the contract says, which `model/` holds. Exits 1 on any that is not. See
- * docs/security.md.
+ * `make matrix`: requests of all users, with every credential, in every organization, on every route of both services;
+ * each must be allowed or refused as the contract in `model/` says. Exits 1 on any difference. See docs/security.md.
  */
 import { print, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
 import { startTestPostgres } from '../../../pkg/testenv/test-postgres.ts';
@@ -9,7 +8,7 @@ import { MatrixRun } from './matrix-run.ts';
 import { parseMatrixOptions, usage, type MatrixOptions } from './matrix-options.ts';
 import type { MatrixReport } from './report.ts';
 
-/** Cells between two lines of progress. */
+/** Cells between two progress lines. */
 const batch = 10_000;
 
 async function runSuite(options: MatrixOptions): Promise<Outcome> {
@@ -20,7 +19,7 @@ async function runSuite(options: MatrixOptions): Promise<Outcome> {
   return { passed, failed, failures: failures.map((failure) => `matrix, seed ${options.seed}: ${failure}`) };
 }
 
-/** On a PostgreSQL of its own. */
+/** On a separate PostgreSQL. */
 async function runOn({ seed, concurrency, cells, only }: MatrixOptions): Promise<MatrixReport> {
   const postgres = await startTestPostgres();
   try {

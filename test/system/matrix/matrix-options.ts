@@ -5,7 +5,7 @@ import { text, wholeNumber } from '../harness/option-values.ts';
 export interface MatrixOptions {
   seed: string;
   cells: number;
-  /** Only this cell. */
+  /** Runs only this cell. */
   only?: number;
   concurrency: number;
   summaryFile: string | undefined;
@@ -19,7 +19,7 @@ export const usage = `Usage: make matrix ARGS='...'
   --summary=FILE       writes {"passed", "failed", "failures"}
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseMatrixOptions(args: string[]): MatrixOptions {
   const { values } = parseArgs({
     args,

@@ -22,10 +22,10 @@ export interface MatrixRunOptions extends MatrixServersOptions {
   readonly privateTokens: number;
 }
 
-/** Servers, a world of the seed's on them, and all the cells that there can be in it. */
+/** Servers with a world made from the seed, and all possible cells in it. */
 export class MatrixRun {
   readonly report: MatrixReport;
-  /** Of the database behind the servers. */
+  /** For the database of the servers. */
   readonly pool: pg.Pool;
   readonly #options: MatrixRunOptions;
   readonly #servers: MatrixServers;
@@ -34,7 +34,7 @@ export class MatrixRun {
   readonly #platform: PlatformCells;
   readonly #credentials = new Set<string>();
 
-  /** Rejects where the servers do not start, or do not take what the world is made of. */
+  /** Rejects if the servers do not start, or refuse the setup of the world. */
   static async start(options: MatrixRunOptions): Promise<MatrixRun> {
     const { seed, concurrency, chance, privateTokens, hasPlugin } = options;
     const servers = await MatrixServers.start(options);
@@ -95,7 +95,7 @@ export class MatrixRun {
     this.report = new MatrixReport(servers.origins);
   }
 
-  /** Sends the cells of these numbers and adds what comes of them to the report. */
+  /** Sends the cells of these numbers and reports the results. */
   async send(from: number, to: number): Promise<void> {
     const { report } = this;
     await runCells(this.#cells(from, to), {
@@ -121,7 +121,7 @@ export class MatrixRun {
   *#cells(from: number, to: number): Generator<Cell, undefined> {
     for (let number = from; number < to; number += 1) {
       const random = new SeededRandom(`${this.#options.seed} ${number}`);
-      // Even ones are the access service's, so that the routes of each come in turn.
+      // Even numbers are the access service's, so that both services' routes come in turn.
       const cell =
         number % 2 === 0
           ? accessCell(number / 2, random, this.#access)

@@ -3,7 +3,7 @@ import type { Fault } from './model/verdict.ts';
 import { curlOf, type MatrixRequest, type ServerName } from './wire/matrix-request.ts';
 import type { MatrixAnswer } from './wire/matrix-client.ts';
 
-/** Of one kind of difference; those beyond it are counted. */
+/** Printed differences of each kind; the rest is counted. */
 const shownOfAKind = 2;
 const shownText = 300;
 
@@ -12,7 +12,7 @@ interface Kind {
   count: number;
 }
 
-/** What the servers answered otherwise than the contract says. */
+/** The differences between responses and contract. */
 export class MatrixReport {
   passed = 0;
   failed = 0;
@@ -43,7 +43,7 @@ export class MatrixReport {
     );
   }
 
-  /** Anything else that is not as it should be, with what it is like. */
+  /** Any other problem, grouped by `kind`. */
   problem(kind: string, text: string): void {
     this.failed += 1;
     const known = this.#kinds.get(kind) ?? { shown: [], count: 0 };

@@ -11,10 +11,7 @@ export interface CellRun {
   readonly concurrency: number;
 }
 
-/**
- * Sends cells side by side and reports what is not answered as it must be. Rejects where a server does not answer at
- * all.
- */
+/** Sends cells concurrently and reports wrong responses. Rejects if a server does not respond. */
 export async function runCells(
   cells: Iterator<Cell>,
   { client, throwaways, report, concurrency }: CellRun,

@@ -4,12 +4,12 @@ import { databaseFailures, type DatabaseFailure, type DatabaseObserver } from '#
 import { observeStatements } from '../../../pkg/database/database-observer.ts';
 import { readRules } from './alert-rules.ts';
 
-/** They are tried again; where users feel them SvcApiErrors says so. */
+/** These are retried; SvcApiErrors covers those that users notice. */
 const withoutAlert: ReadonlySet<DatabaseFailure> = new Set(['lock_timeout', 'statement_timeout']);
 
 const alerts = (await readRules()).filter(({ alert }) => alert !== undefined);
 
-/** What the alerts' selectors of a label match. */
+/** The patterns of the alerts' selectors for a label. */
 function selected(label: string): RegExp[] {
   const selector = new RegExp(`\\b${label}=~?"([^"]+)"`, 'g');
   return alerts.flatMap(({ expr }) =>
@@ -21,7 +21,7 @@ const isSelected = (label: string, value: string): boolean => selected(label).so
 
 const answered = (code: string, severity: string): Error => Object.assign(new Error('refused'), { code, severity });
 
-/** Under which name, and which type, a statement that fails so is counted. */
+/** The name and type under which such a failed statement is counted. */
 async function countedAs(thrown: Error): Promise<{ failure?: string; errorType?: string | undefined }> {
   const counted: { failure?: string; errorType?: string | undefined } = {};
   const observer: DatabaseObserver = {
@@ -36,7 +36,7 @@ async function countedAs(thrown: Error): Promise<{ failure?: string; errorType?:
   return counted;
 }
 
-/** Of these each statement is counted, as the pool's connections are by another alert. */
+/** Only counted for statements, because another alert covers the pool's connections. */
 const ofStatements: readonly [DatabaseFailure, Error][] = [
   ['connection_lost', new Error('Connection terminated unexpectedly')],
   ['connection_lost', Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })],

@@ -12,7 +12,7 @@ export interface Rule {
 
 export const alertsFile = fileURLToPath(new URL('../../../deploy/helm/svc/files/alerts.yaml', import.meta.url));
 
-/** Of all groups, in their order. */
+/** The rules of all groups, in order. */
 export async function readRules(): Promise<Rule[]> {
   const { groups } = parse(await readFile(alertsFile, 'utf8')) as { groups: { rules: Rule[] }[] };
   return groups.flatMap(({ rules }) => rules);

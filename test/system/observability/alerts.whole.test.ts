@@ -38,7 +38,7 @@ describe('alerts', () => {
     expect(labels['severity']).toMatch(/^(critical|warning)$/);
     expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url']);
     expect(annotations['runbook_url']).toBe(`docs/runbook.md#${alert!.toLowerCase()}`);
-    // Whoever is told to hurry is told a figure, unless that there is none is what is wrong.
+    // An urgent alert shows a value, unless the missing value is the problem.
     if (!/absent|up == 0|^svc_change_log_compacted/.test(rule.expr))
       expect(annotations['description']).toContain('$value');
     const trial = new RegExp(`alertname="${alert}"[^]*?exp_samples:[^]*?(?=\\n {2}- name:|$)`);
@@ -70,7 +70,7 @@ describe('dashboards', () => {
   }));
 
   test.each(built)('$file in the chart is what dashboards.ts makes of it', async ({ file, dashboard }) => {
-    // Otherwise: node --import tsx hack/dashboards/write-dashboards.ts
+    // Update with: node --import tsx hack/dashboards/write-dashboards.ts
     expect(JSON.parse(await read(`../../../deploy/helm/svc/files/dashboards/${file}`))).toEqual(dashboard);
   });
 

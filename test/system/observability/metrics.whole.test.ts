@@ -8,7 +8,7 @@ import { dashboards } from '../../../hack/dashboards/dashboards.ts';
 import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 import { namesIn } from './promql.ts';
 
-/** What Prometheus adds to every series, or has itself. */
+/** Series and labels that Prometheus adds. */
 const ofPrometheus = new Set(['up', 'ALERTS']);
 const ofTargets = new Set(['namespace', 'job', 'instance', 'le', 'alertname', 'alertstate']);
 
@@ -16,9 +16,9 @@ const version = '2.22.0+1ebebde0a1b2';
 let home: TestDatabase;
 let folder: string;
 let runbook: string;
-/** The platform's page, in the end. */
+/** The final metrics of the platform. */
 let page = '';
-/** Names of labels, by the metric as it is registered. */
+/** Label names, by registered metric. */
 const shown = new Map<string, Set<string>>();
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   });
   expect((await program.line('ready'))['version']).toBe(version);
   await program.line('leading');
-  // The second time there is something to show of the first, and of the API.
+  // The second scrape includes metrics of the first one, and of the API.
   for (const target of [
     `${url}/api/v1/namespaces`,
     `${url}/metrics`,
@@ -57,13 +57,13 @@ function note(text: string): void {
     for (const [, label] of labels!.matchAll(/(\w+)="/g)) shown.get(registered(series!))!.add(label!);
 }
 
-/** A histogram's series have names of their own. */
+/** The series of a histogram have derived names. */
 function registered(series: string): string {
   const base = series.replace(/_(?:bucket|sum|count)$/, '');
   return shown.has(series) ? series : base;
 }
 
-/** The rows of the runbook's tables: which metrics, and what is said of them. */
+/** The rows of the runbook's tables: metrics with their descriptions. */
 function documented(): Map<string, string> {
   const rows = [
     ...runbook.matchAll(/^\| (`(?:http|db|svc|controller_runtime|workqueue|leader|process|nodejs)_[^|]*)\|(.*)$/gm),
@@ -104,7 +104,7 @@ describe('what alerts and dashboards ask for is there', () => {
       const { metrics, labels } = namesIn(expression);
       const own = metrics.filter((name) => !ofPrometheus.has(name) && !recorded.has(name)).map(registered);
       expect({ expression, unknown: own.filter((name) => !shown.has(name)) }).toEqual({ expression, unknown: [] });
-      // One of which nothing has been counted yet has its labels in the runbook.
+      // A metric without any count has its labels only in the runbook.
       const isKnown = (label: string): boolean =>
         ofTargets.has(label) ||
         own.some((name) => shown.get(name)!.has(label) || rowOf.get(name)!.includes(`\`${label}\``));

@@ -1,4 +1,4 @@
-/** What an expression in PromQL names. */
+/** The names in a PromQL expression. */
 export interface PromqlNames {
   readonly metrics: readonly string[];
   /** In selectors and groupings. */
@@ -22,7 +22,7 @@ const keywords = new Set([
   'nan',
 ]);
 
-/** Reads no more than names: that the expression is one at all, promtool says. */
+/** Only reads names: promtool checks the syntax. */
 export function namesIn(expression: string): PromqlNames {
   const labels = new Set<string>();
   const bare = expression
@@ -35,7 +35,7 @@ export function namesIn(expression: string): PromqlNames {
       return ' ';
     })
     .replaceAll(/\[[^\]]*\]|\boffset\s+\w+/g, ' ');
-  // A function is followed by its arguments.
+  // Arguments follow the name of a function.
   const names = [...bare.matchAll(/[A-Za-z_:][A-Za-z0-9_:]*(?!\w|\s*\()/g)]
     .map(([name]) => name)
     .filter((name) => !keywords.has(name));

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /**
- * Prometheus' own checker, of Debian's package prometheus. Without it tests of rules are skipped, loudly, and fail in
- * CI.
+ * Prometheus' own checker, from Debian's package prometheus. Without it tests of rules are skipped with a message, and
+ * fail in CI.
  */
 export const hasPromtool = (process.env['PATH'] ?? '')
   .split(delimiter)
@@ -16,7 +16,7 @@ if (!hasPromtool && process.env['CI'] !== 'true')
   process.stderr.write('WARNING: promtool is not there, so alerts and dashboards are not tried with Prometheus.\n');
 export const mayPromtoolBeMissing = !hasPromtool && process.env['CI'] !== 'true';
 
-/** What it prints; rejects with that where it does not agree. */
+/** Returns its output; rejects with it on failure. */
 export async function promtool(...args: string[]): Promise<string> {
   try {
     const { stdout } = await run('promtool', args, { timeout: 110_000 });

@@ -3,7 +3,7 @@ import { NoAnswer, ApiClient, type ApiAnswer, type ApiRequest } from '../harness
 import { now } from '../harness/history/instant.ts';
 
 const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
-/** Requests of one user are throttled by the minute; so few are not. */
+/** A user's requests are limited per minute; this rate is below. Milliseconds. */
 const pauseMs = 200;
 
 export interface AccessClientOptions {
@@ -14,7 +14,7 @@ export interface AccessClientOptions {
   password: string;
 }
 
-/** A request that did not end as it should have. */
+/** A request with an unexpected result. */
 export interface AccessFailure {
   at: number;
   invoked: number;
@@ -22,8 +22,8 @@ export interface AccessFailure {
 }
 
 /**
- * Logs in, asks who it is, makes a personal token, uses it on the platform, revokes it, and uses it once more, over and
- * over: what one replica of one service grants or takes away must hold on all of the other at once.
+ * Repeatedly logs in, reads its profile, creates a personal token, uses it on the platform, revokes it, and uses it
+ * once more: a change on one replica of one service must apply at once on all replicas of the other.
  */
 export class AccessClient {
   readonly failures: AccessFailure[] = [];
@@ -38,7 +38,7 @@ export class AccessClient {
     this.#options = options;
   }
 
-  /** Requests that ended as they should. */
+  /** Requests with the expected result. */
   get done(): number {
     return this.#done;
   }
@@ -106,7 +106,7 @@ export class AccessClient {
       path: '/api/v1/namespaces/default',
       headers: { authorization },
     });
-    // A user may have a hundred.
+    // A user may have at most a hundred.
     await this.#ask('the deletion of a personal token', 200, {
       port: platformPort,
       method: 'DELETE',

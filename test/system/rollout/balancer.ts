@@ -5,18 +5,18 @@ import { HaproxyProcess } from '../harness/haproxy-process.ts';
 const slotCount = 8;
 const commandTimeoutMs = 5_000;
 
-/** One address and port, behind which there are servers that come and go. */
+/** One address and port for a changing set of servers. */
 export interface Frontend {
   name: string;
-  /** Where it listens. */
+  /** Its addresses. */
   binds: readonly string[];
-  /** `http`: asked at /readyz twice a second besides; `tcp`: connections as they are. */
+  /** `http`: also checks /readyz twice a second; `tcp`: forwards connections unchanged. */
   mode: 'http' | 'tcp';
 }
 
 /**
- * haproxy as a cluster's load balancer: HTTP with connections kept alive on both sides, a request tried again only
- * where no connection came about, so that no failure is hidden. Servers are put in and taken out while it runs.
+ * haproxy as a cluster's load balancer: HTTP with keep-alive on both sides; retries a request only if no connection was
+ * established, so that no failure is hidden. Servers are added and removed at run time.
  */
 export class Balancer {
   readonly #folder: string;
@@ -44,7 +44,7 @@ export class Balancer {
     return join(this.#folder, 'haproxy.sock');
   }
 
-  /** From now on it is sent its share. */
+  /** Adds a server, which then gets its share of requests. */
   async add(frontend: string, host: string, port: number): Promise<void> {
     const slots = this.#slotsOf(frontend);
     const server = `${host}:${port}`;
@@ -58,7 +58,7 @@ export class Balancer {
     await this.#command(`set server ${slot} health up`);
   }
 
-  /** It is sent nothing new from now on; what is under way goes on, unless `isCut`. */
+  /** Sends nothing new to the server; running requests continue, unless `isCut`. */
   async remove(frontend: string, host: string, { isCut = false } = {}): Promise<void> {
     const slots = this.#slotsOf(frontend);
     const index = slots.findIndex((server) => server?.startsWith(`${host}:`));
@@ -124,7 +124,7 @@ function configText(socket: string, frontends: readonly Frontend[]): string {
     '  timeout tunnel 12h',
     '  timeout http-request 10s',
     '  timeout http-keep-alive 5m',
-    // A busy machine is slow to answer, and is not gone.
+    // A slow machine must not count as down.
     '  timeout check 10s',
     '  retries 3',
     '  retry-on conn-failure',

@@ -11,24 +11,19 @@ import { PostgresPair } from './postgres-pair.ts';
 import { postgresPort } from './postgres-node.ts';
 import { portOf } from './probing.ts';
 
-/**
- * From a change of a pod's readiness to the load balancer's knowing of it: longer than it mostly takes in a cluster.
- */
+/** Delay until the load balancer knows a pod's readiness: longer than usual in a cluster. Milliseconds. */
 const endpointLagMs = 1000;
 const databaseFrontend = 'postgres-rw';
 
 export interface ClusterOptions {
   folder: string;
-  /** Renders a release for a database. */
+  /** Renders the release for a database. */
   release: (databaseUrl: string) => Promise<Release>;
-  /** Of each Deployment; as many as the chart says where it is left out. */
+  /** By Deployment; default: the chart's number. */
   replicas?: Readonly<Record<string, number>>;
 }
 
-/**
- * A release installed on this machine: PostgreSQL with a standby, haproxy in the place of Services, and the chart's
- * Deployments.
- */
+/** A release on this machine: PostgreSQL with a standby, haproxy instead of Services, and the chart's Deployments. */
 export class Cluster {
   readonly folder: string;
   readonly pair: PostgresPair;
@@ -36,7 +31,7 @@ export class Cluster {
   readonly databaseUrl: string;
   readonly #deployments: readonly Deployment[];
   readonly #services: readonly Service[];
-  /** Where clients reach a service, on 127.0.0.1. */
+  /** The clients' port of each service, on 127.0.0.1. */
   readonly #clientPorts: ReadonlyMap<string, number>;
   #isStopping = false;
 
@@ -128,14 +123,14 @@ export class Cluster {
     return this.#deployments.flatMap(({ pods }) => pods);
   }
 
-  /** By the end of its name: `apiserver`, `access-server`, `controller-manager`. */
+  /** By the suffix of its name: `apiserver`, `access-server`, `controller-manager`. */
   deployment(component: string): Deployment {
     const found = this.#deployments.find(({ name }) => name.endsWith(component));
     if (found === undefined) throw new Error(`the chart has no Deployment for ${component}`);
     return found;
   }
 
-  /** Where clients reach a component, on 127.0.0.1. */
+  /** The clients' port of a component, on 127.0.0.1. */
   port(component: string): number {
     const service = this.#services.find(({ name }) => name.endsWith(component));
     const port = this.#clientPorts.get(service?.name ?? '');
@@ -143,7 +138,7 @@ export class Cluster {
     return port;
   }
 
-  /** What a pod of the component has in its environment; throws where it has none. */
+  /** An environment variable of the component's pods; throws if it is missing. */
   setting(component: string, name: string): string {
     const value = this.deployment(component).pods[0]?.env[name];
     if (value === undefined) throw new Error(`${component} has no ${name} in its environment`);
@@ -157,7 +152,7 @@ export class Cluster {
     await this.pair.stop();
   }
 
-  /** Puts a pod behind the services that select it, or takes it out, as late as a cluster would. */
+  /** Adds a pod to the services that select it, or removes it, with a cluster's delay. */
   async #publish(pod: Pod, isReady: boolean): Promise<void> {
     await delay(endpointLagMs);
     if (this.#isStopping || pod.isReady !== isReady) return;

@@ -5,9 +5,9 @@ import type { LoopbackAddresses } from '../harness/loopback.ts';
 import type { Manifests } from './manifests.ts';
 import { Pod, type ContainerEnd } from './pod.ts';
 
-/** What is installed: a build, and the chart that came with it, rendered. */
+/** A build with its rendered chart. */
 export interface Release {
-  /** `dist/cmd/svc/main.js` in it is the program. */
+  /** Its `dist/cmd/svc/main.js` is the program. */
   build: string;
   manifests: Manifests;
 }
@@ -21,10 +21,7 @@ export interface DeploymentOptions {
   onReady: (pod: Pod, isReady: boolean) => void;
 }
 
-/**
- * How many of its pods are begun before the others end, as the chart's strategy says: one more than there are to be,
- * none less.
- */
+/** Runs the chart's rolling update strategy: one more pod than wanted, none less. */
 export class Deployment {
   readonly name: string;
   readonly #options: DeploymentOptions;
@@ -40,17 +37,17 @@ export class Deployment {
     this.#release = options.release;
   }
 
-  /** Those that are to serve. */
+  /** The current pods. */
   get pods(): readonly Pod[] {
     return this.#pods;
   }
 
-  /** These, and those that were replaced. */
+  /** Current and replaced pods. */
   get allPods(): readonly Pod[] {
     return [...this.#gone, ...this.#pods];
   }
 
-  /** Resolves when so many pods are ready, and no others are left. */
+  /** Resolves when this many pods are ready, and no others are left. */
   async scale(count: number): Promise<ContainerEnd[]> {
     while (this.#pods.length < count) this.#add();
     const ends = await Promise.all(this.#pods.slice(count).map((pod) => this.#remove(pod)));
@@ -58,7 +55,7 @@ export class Deployment {
     return ends;
   }
 
-  /** Starts the pods that are wanted, and does not wait for them. */
+  /** Starts the pods without waiting for them. */
   begin(count: number): void {
     while (this.#pods.length < count) this.#add();
   }
@@ -67,21 +64,20 @@ export class Deployment {
     await Promise.all(this.#pods.map((pod) => pod.ready()));
   }
 
-  /** A rolling update to another release. Resolves with how the old pods ended, when the last has. */
+  /** A rolling update to another release. Resolves with the ends of the old pods. */
   async rollTo(release: Release): Promise<ContainerEnd[]> {
     this.#release = release;
     const ends: Promise<ContainerEnd>[] = [];
     for (const old of this.#pods.slice()) {
       await this.#add().ready();
       ends.push(this.#remove(old));
-      // The next begins as soon as this one is no longer counted, which is at once; the controller takes its time all
-      // the same.
+      // The next pod starts as soon as this one no longer counts, which is at once; a real controller takes some time.
       await delay(200);
     }
     return Promise.all(ends);
   }
 
-  /** At once; what is still at work on it makes no further pod. */
+  /** Immediate; running operations start no further pods. */
   async destroy(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.allPods.map((pod) => pod.destroy()));

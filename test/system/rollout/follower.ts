@@ -11,7 +11,7 @@ const streamSeconds = 20;
 export interface FollowerOptions {
   token: string;
   port: number;
-  /** Of the collection. */
+  /** Path of the collection. */
   path: string;
 }
 
@@ -20,23 +20,20 @@ type WireEvent =
   | { type: 'BOOKMARK'; object: { metadata: { resourceVersion: string } } }
   | { type: 'ERROR'; object: { code: number } };
 
-/**
- * A cache of one collection, kept as every controller keeps one: a list, then a watch from there, a new list where that
- * is 410.
- */
+/** A cache of one collection, like a controller's: a list, then a watch from there, and a new list after 410. */
 export class Follower {
-  /** What it takes the collection to be: the marker and the revision of each object. */
+  /** Its view of the collection: marker and revision of each object. */
   readonly objects = new Map<string, string>();
-  /** All that it was ever told: what each object held at a revision. */
+  /** All observed states: the content of each object at a revision. */
   readonly sightings = new Map<string, string>();
-  /** When it was told to begin anew, and how far it had come. */
+  /** When it had to list again, and its position then. */
   readonly resets: { at: number; position: number }[] = [];
-  /** What it was told that cannot be. */
+  /** Impossible observations. */
   readonly contradictions: string[] = [];
   readonly #api: ApiClient;
   readonly #options: FollowerOptions;
   #position: number | undefined;
-  /** The highest revision it was ever told. */
+  /** The highest observed revision. */
   #highest = 0;
   #stream: IncomingMessage | undefined;
   #isOver = false;

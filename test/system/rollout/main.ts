@@ -1,6 +1,6 @@
 /**
- * Runs the chart on this machine, on PostgreSQL with a standby, and upgrades it, kills its processes and fails its
- * database over under load: `make rollout`. See docs/reliability.md#replicas-and-failover.
+ * Runs the chart on this machine, on PostgreSQL with a standby; upgrades it, kills its processes and fails its database
+ * over under load: `make rollout`. See docs/reliability.md#replicas-and-failover.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ async function run(options: RolloutOptions): Promise<Outcome> {
   const began = performance.now();
   const report = new RolloutReport(print);
   const folder = await mkdtemp(join(tmpdir(), 'svc-rollout-'));
-  // PostgreSQL runs as another user than we.
+  // PostgreSQL runs as another user.
   await chmod(folder, 0o755);
   print(`seed ${options.seed}; again with make rollout ARGS='--seed=${options.seed}'`);
   try {
@@ -35,7 +35,7 @@ async function run(options: RolloutOptions): Promise<Outcome> {
   return { passed, failures: violations.map((violation) => `rollout, seed ${options.seed}: ${violation}`) };
 }
 
-// It ends the process: a scenario that was given up may still wait for what does not come any more.
+// Exits the process, because an abandoned scenario may wait for ever.
 await runMain({
   usage,
   parse: parseRolloutOptions,

@@ -1,6 +1,6 @@
 import { parseAllDocuments } from 'yaml';
 
-/** What of Kubernetes' objects we read; a chart's output has more. */
+/** The fields of Kubernetes objects that are read here. */
 export interface Manifest {
   kind: string;
   metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -59,7 +59,7 @@ export interface VolumeSpec {
   };
 }
 
-/** Times in seconds, with Kubernetes' defaults where they are left out. */
+/** Times in seconds, with Kubernetes' defaults. */
 export interface ProbeSpec {
   httpGet?: { path: string; port: number | string; scheme?: string };
   initialDelaySeconds?: number;
@@ -78,14 +78,14 @@ interface DataManifest extends Manifest {
   stringData?: Record<string, string>;
 }
 
-/** A service and the pods it leads to. */
+/** A service with its pods. */
 export interface Service {
   name: string;
   selector: Record<string, string>;
   ports: { port: number; target: number | string }[];
 }
 
-/** A rendered chart, as far as running it needs it. */
+/** The parts of a rendered chart that are needed to run it. */
 export class Manifests {
   readonly #all: readonly Manifest[];
 
@@ -109,7 +109,7 @@ export class Manifests {
     return found;
   }
 
-  /** Those with pods of ours behind them. */
+  /** Services whose pods are in the chart. */
   get services(): Service[] {
     return (this.#all.filter(({ kind }) => kind === 'Service') as ServiceManifest[]).map(({ metadata, spec }) => ({
       name: metadata.name,
@@ -118,7 +118,7 @@ export class Manifests {
     }));
   }
 
-  /** Keys and values of a Secret, as a pod sees them. Throws where there is none. */
+  /** A Secret's keys and values as a pod sees them. Throws if it is missing. */
   secret(name: string): Record<string, string> {
     const { data = {}, stringData = {} } = this.#find('Secret', name);
     return {
@@ -127,7 +127,7 @@ export class Manifests {
     };
   }
 
-  /** The same of a ConfigMap. */
+  /** The same for a ConfigMap. */
   configMap(name: string): Record<string, string> {
     return this.#find('ConfigMap', name).data ?? {};
   }

@@ -15,7 +15,7 @@ export interface Acknowledged {
   at: number;
 }
 
-/** Writes a few objects over and over, each write under a mark of its own, and remembers what was acknowledged. */
+/** Writes a few objects repeatedly, each time with a new mark, and records acknowledged writes. */
 export class MarkedWriter {
   readonly acknowledged: Acknowledged[] = [];
   readonly #options: { id: number; token: string; port: number; model: SampleModel };
@@ -68,7 +68,7 @@ export class MarkedWriter {
       this.acknowledged.push({ name, marker, revision, at: now() });
       return true;
     }
-    // Another state than it knew: it looks again, as a client does.
+    // The state differs from its own: reads again, like a client.
     if ([404, 409].includes(answer.status)) await this.#look(name);
     return false;
   }

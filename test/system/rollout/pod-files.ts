@@ -4,25 +4,22 @@ import type { ContainerSpec, EnvSpec, Manifests, PodSpec, VolumeSpec } from './m
 
 export interface PodPlace {
   manifests: Manifests;
-  /** Of this pod alone. */
+  /** Belongs to this pod only. */
   folder: string;
   /** Its address. */
   ip: string;
   name: string;
-  /** Where the services of the cluster are, by their names. */
+  /** Addresses of the cluster's services, by name. */
   services: ReadonlyMap<string, string>;
 }
 
-/**
- * What a container would see, in the terms of this machine: its files in a folder of ours, its address its own, the
- * services' names resolved.
- */
+/** A container's view on this machine: its files in a folder, its own address, service names resolved. */
 export interface ContainerView {
   args: string[];
   env: Record<string, string>;
 }
 
-/** Writes a container's volumes, and works out its arguments and its environment. */
+/** Writes a container's volumes, and computes its arguments and environment. */
 export function prepareContainer(container: ContainerSpec, pod: PodSpec, place: PodPlace): ContainerView {
   const mounts = (container.volumeMounts ?? []).map(({ name, mountPath, subPath }) => ({
     mountPath,
@@ -45,7 +42,7 @@ export function prepareContainer(container: ContainerSpec, pod: PodSpec, place: 
   return { args: (container.args ?? []).map((arg) => local(expand(arg, env))), env };
 }
 
-/** Any address becomes the pod's: it stands for all of a pod's, and here the next pod's is on the same machine. */
+/** A wildcard address becomes the pod's, because other pods are on the same machine. */
 function listening(name: string, value: string, { ip }: PodPlace): string {
   return name.endsWith('_HOST') && (value === '0.0.0.0' || value === '::') ? ip : value;
 }
@@ -66,7 +63,7 @@ function valueOf({ name, value, valueFrom }: EnvSpec, { manifests, ip, name: pod
   return found;
 }
 
-/** Kubernetes' own references: `$(NAME)` of what was named before. */
+/** Kubernetes' references: `$(NAME)` to earlier variables. */
 function expand(text: string, env: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\(([A-Za-z_][A-Za-z0-9_]*)\)/g, (whole, name: string) =>
     Object.hasOwn(env, name) ? (env[name] ?? '') : whole,
@@ -81,15 +78,15 @@ function resolveServices(text: string, { services }: PodPlace): string {
   );
 }
 
-/** Where a service's port is on this machine: low ones are root's. */
+/** The local port of a service: low ones need root. */
 export function servicePort(port: number): number {
   return port < 1024 ? port + 10_000 : port;
 }
 
-/** Each mounted path as such, not as a part of a longer one, becomes the folder that stands for it. */
+/** Replaces each mounted path, but not as a part of a longer path, by its folder. */
 function resolvePaths(text: string, folders: ReadonlyMap<string, string>): string {
   if (folders.size === 0) return text;
-  // The longest first, so that one mounted within another is found.
+  // The longest first, for nested mounts.
   const paths = [...folders.keys()]
     .toSorted((one, other) => other.length - one.length)
     .map((path) => path.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));

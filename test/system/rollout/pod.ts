@@ -6,30 +6,29 @@ import type { ContainerSpec, PodTemplate } from './manifests.ts';
 import { prepareContainer, type ContainerView, type PodPlace } from './pod-files.ts';
 import { probe, probeUrl } from './probing.ts';
 
-/** As Kubernetes waits between restarts: none at first, then ten seconds, then twice as long each time. */
+/** Kubernetes' back-off: no delay at first, then ten seconds, then doubled each time. */
 const firstBackOffMs = 10_000;
 const longestBackOffMs = 300_000;
 const readyTimeoutMs = 150_000;
 
 export interface PodOptions extends PodPlace {
   template: PodTemplate;
-  /** `dist/cmd/svc/main.js` in it is the program of its image. */
+  /** Its `dist/cmd/svc/main.js` is the image's program. */
   build: string;
-  /** Hears whether it may be sent requests. */
+  /** Called when its readiness changes. */
   onReady: (pod: Pod, isReady: boolean) => void;
 }
 
-/** How a container ended, and when. */
+/** The end of a container, with its time. */
 export interface ContainerEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** From SIGTERM, where it was asked to. Milliseconds. */
+  /** Since SIGTERM, if it was sent. Milliseconds. */
   tookMs?: number;
 }
 
 /**
- * One pod with one container, as a process of this machine: its probes, its restarts and its end are those that
- * Kubernetes would give it.
+ * One pod with one container, as a process of this machine, with the probes, restarts and termination of Kubernetes.
  */
 export class Pod {
   readonly name: string;
@@ -38,7 +37,7 @@ export class Pod {
   readonly container: ContainerSpec;
   readonly labels: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** Ends that nobody asked for, in their order. */
+  /** Unrequested ends, in order. */
   readonly ends: ContainerEnd[] = [];
   readonly #options: PodOptions;
   readonly #view: ContainerView;
@@ -106,12 +105,12 @@ export class Pod {
     await pollUntil(() => this.#isReady, { what: `${this.name} is ready; its log is ${this.logFile}`, timeoutMs });
   }
 
-  /** The process is killed (SIGKILL), and started again by the rules. False where there was none. */
+  /** Kills the process (SIGKILL), which then restarts with the back-off. False if none runs. */
   kill(): boolean {
     return this.#server?.signal('SIGKILL') === true;
   }
 
-  /** The pod is deleted: SIGTERM, and SIGKILL after its grace period. Resolves with how it ended. */
+  /** Deletes the pod: SIGTERM, and SIGKILL after its grace period. Resolves with its end. */
   async end(): Promise<ContainerEnd> {
     this.#isEnding = true;
     clearTimeout(this.#restart);
@@ -122,7 +121,7 @@ export class Pod {
     return { ...endOf(status), tookMs: Math.round(performance.now() - began) };
   }
 
-  /** At once, without a word: the end of a run. */
+  /** Kills it immediately, at the end of a run. */
   async destroy(): Promise<void> {
     this.#isEnding = true;
     clearTimeout(this.#restart);

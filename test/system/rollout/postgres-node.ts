@@ -14,14 +14,14 @@ const installed = '/usr/lib/postgresql';
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 20_000;
 const toolTimeoutMs = 120_000;
-/** Of one statement of ours. */
+/** Timeout of one statement of the test. */
 const queryTimeoutMs = 40_000;
 
 const settings = [
   'wal_level=replica',
   'hot_standby=on',
   'max_wal_senders=10',
-  // Two of each process and one more while they are rolled over, 49 connections each.
+  // Two processes of each kind and one more during an update, with 49 connections each.
   'max_connections=400',
   'shared_buffers=64MB',
   'deadlock_timeout=500ms',
@@ -30,13 +30,13 @@ const settings = [
 
 export interface PostgresNodeOptions {
   name: string;
-  /** Ours alone; its user can enter it. */
+  /** Belongs to the test; PostgreSQL's user can enter it. */
   folder: string;
-  /** Address it listens on, with `postgresPort`. */
+  /** Its address, with port `postgresPort`. */
   host: string;
 }
 
-/** One PostgreSQL server of Debian's, with durable settings, run by its own user where we are root. */
+/** One Debian PostgreSQL server with durable settings, run by its own user if we are root. */
 export class PostgresNode {
   readonly name: string;
   readonly host: string;
@@ -58,7 +58,7 @@ export class PostgresNode {
     return join(this.#folder, this.name);
   }
 
-  /** Makes an empty database cluster, and starts it. */
+  /** Creates an empty database cluster, and starts it. */
   async initialize(): Promise<void> {
     await this.#tool('initdb', [
       '-D',
@@ -76,7 +76,7 @@ export class PostgresNode {
     await this.start();
   }
 
-  /** Becomes a standby of another, from a copy of it, and starts. What was here before is removed. */
+  /** Becomes a standby of another server, from a copy, and starts. Removes its earlier data. */
   async follow(primary: PostgresNode, slot: string): Promise<void> {
     await rm(this.#data, { recursive: true, force: true });
     const source = `host=${primary.host} port=${postgresPort} user=${superuser} application_name=${this.name}`;
@@ -99,7 +99,7 @@ export class PostgresNode {
 
   async start(): Promise<void> {
     const log = openSync(join(this.#folder, `${this.name}.log`), 'a');
-    // A standby names itself by its cluster_name to the primary, whose synchronous_standby_names knows it by that.
+    // A standby uses its cluster_name as its name in the primary's synchronous_standby_names.
     const all = [
       ...settings,
       `listen_addresses=${this.host}`,
@@ -127,7 +127,8 @@ export class PostgresNode {
   }
 
   /**
-   * A session of our own, past every proxy; the caller ends it. Never throws later: a lost one fails its next query.
+   * A session of the test without proxies; the caller ends it. No unhandled errors: a lost session fails its next
+   * query.
    */
   async connect(database = superuser): Promise<pg.Client> {
     const client = new pg.Client({
@@ -144,7 +145,7 @@ export class PostgresNode {
     return client;
   }
 
-  /** One statement in a session of its own. */
+  /** Runs one statement in its own session. */
   async query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = [], database?: string): Promise<Row[]> {
     const client = await this.connect(database);
     try {
@@ -154,7 +155,7 @@ export class PostgresNode {
     }
   }
 
-  /** ALTER SYSTEM and a reload; resolves when a new session sees it. */
+  /** ALTER SYSTEM and a reload; resolves when a new session sees the value. */
   async set(setting: string, value: string): Promise<void> {
     await this.query(`ALTER SYSTEM SET ${setting} = '${value.replaceAll("'", "''")}'`);
     await this.query('SELECT pg_reload_conf()');
@@ -167,12 +168,12 @@ export class PostgresNode {
     );
   }
 
-  /** All its processes at once (SIGKILL), as when its machine is gone. */
+  /** Kills all its processes at once (SIGKILL), like the loss of its machine. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return;
     const exited = once(child, 'exit');
-    // It cannot make another meanwhile.
+    // So that it cannot start another one meanwhile.
     child.kill('SIGSTOP');
     for (const pid of await childrenOf(child.pid)) signal(pid, 'SIGKILL');
     child.kill('SIGKILL');
@@ -189,7 +190,7 @@ export class PostgresNode {
     clearTimeout(late);
   }
 
-  /** Also from a machine that is not in this file. */
+  /** Allows connections from addresses outside the default pg_hba.conf. */
   async #allow(): Promise<void> {
     const lines = [
       'local all all trust',
@@ -211,7 +212,7 @@ export class PostgresNode {
   }
 }
 
-/** Debian keeps each major version in a folder of its own. */
+/** Debian has a folder for each major version. */
 function newestBin(): string {
   const [newest] = readdirSync(installed).toSorted((a, b) => Number(b) - Number(a));
   if (newest === undefined) throw new Error(`no PostgreSQL in ${installed}: install Debian's postgresql`);
@@ -233,11 +234,11 @@ async function childrenOf(parent: number): Promise<number[]> {
   return text.split(' ').filter(Boolean).map(Number);
 }
 
-/** To a process that may be gone by now. */
+/** Signals a process that may have ended. */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It is gone.
+    // It has ended.
   }
 }

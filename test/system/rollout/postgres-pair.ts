@@ -10,15 +10,15 @@ const patienceMs = 60_000;
 
 export interface PostgresPairOptions {
   folder: string;
-  /** Two addresses of this machine that nobody uses. */
+  /** Two unused addresses of this machine. */
   hosts: readonly [string, string];
-  /** Has new connections go to this server, and ends those to the other. */
+  /** Directs new connections to this server, and closes those to the other. */
   direct: (to: PostgresNode) => Promise<void>;
 }
 
 /**
- * A primary and its streaming standby, and who decides which is which: what an operator such as CloudNativePG does for
- * a cluster of two. `primary` is where the database's service leads.
+ * A primary with its streaming standby and their failover, like an operator such as CloudNativePG for a cluster of two.
+ * The database's service leads to `primary`.
  */
 export class PostgresPair {
   readonly nodes: readonly [PostgresNode, PostgresNode];
@@ -60,17 +60,17 @@ export class PostgresPair {
     return this.#primary;
   }
 
-  /** The one that is not primary; it may be down. */
+  /** The other server, which may be down. */
   get standby(): PostgresNode {
     return this.nodes[0] === this.#primary ? this.nodes[1] : this.nodes[0];
   }
 
-  /** How a pod reaches the database at this address. */
+  /** The URL of the database for a pod. */
   static url(host: string): string {
     return `postgres://${role}:not-asked-for@${host}:${postgresPort}/${database}`;
   }
 
-  /** A session of our own with the primary's database, past every proxy; the caller ends it. */
+  /** A session of the test with the primary's database, without proxies; the caller ends it. */
   connect(): Promise<pg.Client> {
     return this.#primary.connect(database);
   }
@@ -79,7 +79,7 @@ export class PostgresPair {
     return this.#primary.query<Row>(text, values, database);
   }
 
-  /** The other server becomes a standby, from a fresh copy; resolves when it streams. */
+  /** Makes the other server a standby, from a fresh copy; resolves when it streams. */
   async addStandby(): Promise<void> {
     const { primary, standby } = this;
     await primary.query(
@@ -92,7 +92,7 @@ export class PostgresPair {
     });
   }
 
-  /** From now on a commit is acknowledged when the standby has it on its disk, or no longer waits for it. */
+  /** Whether a commit waits until the standby has it on disk. */
   async setSynchronous(isSynchronous: boolean): Promise<void> {
     await this.#primary.set('synchronous_standby_names', isSynchronous ? `ANY 1 (${this.standby.name})` : '');
     if (isSynchronous)
@@ -102,7 +102,7 @@ export class PostgresPair {
       });
   }
 
-  /** The standby hears nothing any more; what it would have to hear is kept for it. */
+  /** Disconnects the standby; the primary keeps the WAL for it. */
   async detachStandby(): Promise<void> {
     await this.standby.set('primary_conninfo', '');
     await pollUntil(async () => (await this.#streaming()) === undefined, {
@@ -111,11 +111,11 @@ export class PostgresPair {
     });
   }
 
-  /** All of the primary is killed, the standby is promoted, and the service leads there. */
+  /** Kills the primary, promotes the standby, and redirects the service. */
   async failOver(): Promise<void> {
     const { standby } = this;
     await this.#primary.kill();
-    // A copy of its settings might name a standby that is gone: every commit would wait for it.
+    // A copied setting might name a missing standby: every commit would wait for it.
     await standby.query('SELECT pg_promote(true, 60)');
     await standby.set('synchronous_standby_names', '');
     this.#primary = standby;
@@ -123,7 +123,7 @@ export class PostgresPair {
   }
 
   async stop(): Promise<void> {
-    // The standby first: a primary's end waits for what it has to send.
+    // The standby first, because a primary's shutdown waits for its WAL sender.
     await this.standby.kill();
     await this.#primary.stop();
   }

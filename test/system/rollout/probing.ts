@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ContainerSpec, ProbeSpec } from './manifests.ts';
 
 /**
- * Asks a container at the times its probe says, until `signal`; `tell` hears each change between passing and failing,
- * by the thresholds.
+ * Probes a container at the times of its spec, until `signal`; calls `tell` for each change of its result, by the
+ * thresholds.
  */
 export async function probe(
   spec: ProbeSpec,
@@ -43,7 +43,7 @@ async function passes(url: string, timeoutMs: number, signal: AbortSignal): Prom
   }
 }
 
-/** Where a probe is asked; undefined for one we cannot do. */
+/** The URL of a probe; undefined for an unsupported one. */
 export function probeUrl({ httpGet }: ProbeSpec, container: ContainerSpec, ip: string): string {
   if (httpGet === undefined) throw new Error(`the container ${container.name} has a probe that is no httpGet`);
   if (httpGet.scheme === 'HTTPS')
@@ -51,7 +51,7 @@ export function probeUrl({ httpGet }: ProbeSpec, container: ContainerSpec, ip: s
   return `http://${ip}:${portOf(httpGet.port, container)}${httpGet.path}`;
 }
 
-/** A port by its number, or by the name the container gives it. */
+/** A port by number, or by the container's name for it. */
 export function portOf(port: number | string, container: ContainerSpec): number {
   if (typeof port === 'number') return port;
   const named = container.ports?.find(({ name }) => name === port)?.containerPort;

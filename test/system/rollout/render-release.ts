@@ -11,7 +11,10 @@ const chart = 'deploy/helm/svc';
 const ours = fileURLToPath(new URL('../../..', import.meta.url));
 const secretName = 'rollout-credentials';
 
-/** What an operator keeps over all releases: the administrator's token and password, and the keys of stored secrets. */
+/**
+ * Secrets that an operator keeps over all releases: the administrator's token and password, and the keys of stored
+ * secrets.
+ */
 export interface Credentials {
   adminToken: string;
   adminPassword: string;
@@ -27,17 +30,14 @@ export function newCredentials(): Credentials {
 }
 
 export interface RenderOptions {
-  /** Of each component; 2 where it is left out. */
+  /** Replicas of each component; default 2. */
   replicas?: number;
   build: string;
   databaseUrl: string;
   credentials: Credentials;
 }
 
-/**
- * The chart that belongs to a build (a commit from before there was one: ours), rendered by helm for a cluster without
- * TLS.
- */
+/** The chart of a build (ours for a commit without a chart), rendered by helm for a cluster without TLS. */
 export async function renderRelease({
   build,
   databaseUrl,

@@ -9,11 +9,11 @@ export interface RolloutOptions {
   only: readonly ScenarioName[];
   isQuick: boolean;
   seed: number;
-  /** Revision of the release that is there at first. */
+  /** Revision of the first release. */
   from: string;
-  /** Folder of the build that it is upgraded to. */
+  /** Folder of the build to upgrade to. */
   build: string;
-  /** Leave logs and data where they are. */
+  /** Keeps logs and data. */
   isKept: boolean;
   summaryFile: string | undefined;
 }
@@ -30,7 +30,7 @@ export const usage = `Usage: make rollout ARGS='...'
   --summary=FILE    write how many checks passed and failed, for CI
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseRolloutOptions(args: string[]): RolloutOptions {
   const { values } = parseArgs({
     args,

@@ -14,7 +14,7 @@ import { measure } from './scenarios/measure.ts';
 import { upgrade } from './scenarios/upgrade.ts';
 import { Traffic } from './traffic.ts';
 
-/** Those that share one cluster and one history, since nothing that was acknowledged may be gone after any of them. */
+/** Scenarios that share one cluster and one history, because no acknowledged write may be lost in any of them. */
 const underTraffic: readonly [ScenarioName, (stage: Stage) => Promise<void>][] = [
   ['upgrade', upgrade],
   ['kill', kill],
@@ -22,19 +22,19 @@ const underTraffic: readonly [ScenarioName, (stage: Stage) => Promise<void>][] =
 ];
 
 /**
- * What a process says when it ends because another PostgreSQL took over, and a leader that could not keep its lease
- * while there was none.
+ * Expected log lines: a process that ends because another PostgreSQL took over, and a leader that lost its lease during
+ * the outage.
  */
 const ofFailovers = /history that this process follows is gone|the lease could not be renewed in time/;
 
 export interface RunOptions {
-  /** Ours alone; the caller removes it. */
+  /** Belongs to the test; the caller removes it. */
   folder: string;
   report: RolloutReport;
   onVerdict: (verdict: Verdict) => void;
 }
 
-/** All scenarios that were asked for; stops what it started, on Ctrl-C too. */
+/** Runs the selected scenarios; stops what it started, also on Ctrl-C. */
 export async function runRollout(options: RolloutOptions, { folder, report, onVerdict }: RunOptions): Promise<void> {
   const { only, build } = options;
   const interrupted = interruption();
@@ -106,7 +106,7 @@ interface Ground {
   replicas?: number;
 }
 
-/** Starts a cluster, works on it, and stops it; what its processes logged at `error` is told. */
+/** Starts a cluster, runs `work` on it, stops it, and reports its processes' log lines of level `error`. */
 async function onCluster(
   { folder, build, report, replicas }: Ground,
   work: (cluster: Cluster, credentials: ReturnType<typeof newCredentials>) => Promise<void>,
@@ -131,12 +131,12 @@ async function onCluster(
   }
 }
 
-/** Rejects on Ctrl-C, so that what was started is stopped. */
+/** Rejects on Ctrl-C, so that everything is stopped. */
 function interruption(): Promise<never> {
   const promise = new Promise<never>((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
   });
-  // It may come when nobody waits for it.
+  // It may reject while nothing awaits it.
   promise.catch(() => undefined);
   return promise;
 }

@@ -4,18 +4,18 @@ import type { Release } from './deployment.ts';
 import type { Credentials } from './render-release.ts';
 import type { Tally, Traffic } from './traffic.ts';
 
-/** Everything a scenario can get hold of. */
+/** Everything that a scenario can use. */
 export interface Stage {
   cluster: Cluster;
   traffic: Traffic;
   credentials: Credentials;
-  /** What is installed at the beginning, and what it is upgraded to. */
+  /** The first release, and the one to upgrade to. */
   releases: { from: Release; to: Release };
   isQuick: boolean;
   report: RolloutReport;
 }
 
-/** Also prints what clients saw. */
+/** Also prints the clients' results. */
 export class RolloutReport extends CheckReport {
   tally(name: string, { answered, failures, seconds }: Tally): void {
     this.say(
@@ -26,7 +26,7 @@ export class RolloutReport extends CheckReport {
 
 const shown = 5;
 
-/** The first of many, for a message. */
+/** The first few, for a message. */
 export function someOf(failures: Tally['failures']): string {
   const texts = failures.slice(0, shown).map(({ what }) => what.slice(0, 300));
   return texts.join('; ') + (failures.length > shown ? `; and ${failures.length - shown} more` : '');

@@ -15,17 +15,17 @@ const writers = 44;
 const readers = 16;
 const accessClients = 4;
 const gapMs = 500;
-/** With eight watchers besides. */
+/** In addition to eight watchers. */
 export const concurrency = writers + readers + accessClients;
 
-/** A request, or a stream, that did not end as a server may end it. */
+/** A request or stream with an unexpected end. */
 export interface Failure {
   invoked: number;
   at: number;
   what: string;
 }
 
-/** What was answered in a time. */
+/** The results of a period. */
 export interface Tally {
   answered: number;
   failures: Failure[];
@@ -33,8 +33,8 @@ export interface Tally {
 }
 
 /**
- * 64 clients at the load balancer, and eight watchers: everything any of them is told is recorded, and held to the log
- * at the end.
+ * 64 clients at the load balancer and eight watchers: all responses are recorded, and checked against the log at the
+ * end.
  */
 export class Traffic {
   readonly #run: RecordedRun;
@@ -83,10 +83,7 @@ export class Traffic {
     this.problems = run.problems;
   }
 
-  /**
-   * Requests under way and their outcomes while `work` is done, and until everything invoked meanwhile has ended,
-   * `afterMs` later.
-   */
+  /** Runs `work`, and returns the results of requests from its start until `afterMs` after its end. */
   async during<Result>(
     name: string,
     work: () => Promise<Result>,
@@ -102,7 +99,7 @@ export class Traffic {
   }
 
   /**
-   * Times from this moment on in which no write was acknowledged, longer than half a second; the last may still go on.
+   * Periods since this moment without an acknowledged write, longer than half a second; the last may be unfinished.
    * Milliseconds.
    */
   gaps(since: number): { from: number; to: number }[] {
@@ -116,21 +113,21 @@ export class Traffic {
       .filter(({ from, to }) => to - from > gapMs);
   }
 
-  /** Writes that took effect and were acknowledged after this moment, whenever they were asked for. */
+  /** Effective writes that were acknowledged after this moment, whenever they were sent. */
   acknowledgedSince(moment: number): number {
     return this.#run.workload.operationLog.operations.filter(
       (operation) => operation.completed >= moment && isCommit(operation),
     ).length;
   }
 
-  /** Has a write been acknowledged that was asked for after this moment? */
+  /** Whether a write that was sent after this moment has been acknowledged. */
   hasWrittenSince(moment: number): boolean {
     return this.#run.workload.operationLog.operations.some(
       (operation) => operation.invoked >= moment && isWrite(operation) && operation.outcome.type === 'ok',
     );
   }
 
-  /** Ends all work, and holds everything that was told to the log of the database that is primary now. */
+  /** Ends the workload, and checks all responses against the log of the present primary. */
   async conclude(): Promise<{ verdict: Verdict; operations: number; events: number }> {
     await Promise.all(this.#access.map((client) => client.stop()));
     const history = await concludeHistory(this.#run);
@@ -144,7 +141,7 @@ export class Traffic {
     };
   }
 
-  /** For a run that is given up. */
+  /** For an aborted run. */
   async abandon(): Promise<void> {
     await Promise.all([...this.#access.map((client) => client.stop()), this.#run.workload.stop()]);
   }
@@ -184,7 +181,7 @@ export class Traffic {
   }
 }
 
-/** Undefined for a success, for a refusal that the checker holds to the log, and for what the client cut off itself. */
+/** Undefined for a success, for a refusal that the checker verifies, and for a request that the client cut. */
 function failureOf({ outcome }: Operation): string | undefined {
   if (outcome.type === 'unknown')
     return outcome.error === 'cut by the client' ? undefined : `${outcome.status ?? ''} ${outcome.error}`.trim();
@@ -195,7 +192,7 @@ function failureOf({ outcome }: Operation): string | undefined {
     : undefined;
 }
 
-/** A write that took effect with its answer: not one that repeats an earlier answer, nor a deletion of nothing. */
+/** A write that took effect: neither a repeated response nor a deletion of nothing. */
 function isCommit({ verb, outcome }: Operation): boolean {
   if (outcome.type !== 'ok' || verb === 'get' || verb === 'list') return false;
   return 'deleted' in outcome ? outcome.deleted.length > 0 : !('replayed' in outcome);

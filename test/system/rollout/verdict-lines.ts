@@ -1,7 +1,7 @@
 import type { Verdict } from '../harness/history/checker/check-history.ts';
 
 const shown = 6;
-/** Of what was examined, what says how much a run proves. */
+/** The statistics that show how much a run proves. */
 const telling = [
   'operations create ok',
   'operations update ok',
@@ -17,7 +17,7 @@ const telling = [
   'watches ended expired',
 ];
 
-/** What was examined, and what was found. */
+/** What was checked, and the violations. */
 export function verdictLines({ violations, counts, statistics }: Verdict): string[] {
   return [
     `  examined: ${telling.map((name) => `${name} ${statistics[name] ?? 0}`).join(', ')}`,

@@ -10,13 +10,13 @@ const past = '2020-02-02T02:02:02Z';
 const future = '2220-02-02T02:02:02Z';
 const apiVersion = 'blog.example.com/v1';
 
-/** What one run's users have done that the objects do not tell. */
+/** The users' actions of one run that the objects do not show. */
 export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
-  /** Of each comment that nobody deleted, the posts it was ever on. */
+  /** The posts of each comment that no user deleted. */
   readonly #postsOf = new Map<string, Set<string>>();
   readonly #deletedPosts = new Set<string>();
 
-  /** Bloggers and readers, at random. */
+  /** Random actions of bloggers and readers. */
   readonly act = async (world: FaultyWorld): Promise<void> => {
     const { random } = world;
     for (const name of tags) if (random.chance(0.7)) await this.#createTag(world, name);
@@ -27,7 +27,7 @@ export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
     }
   };
 
-  /** What a blog must be like when nothing is under way. */
+  /** The required state of a blog at rest. */
   readonly expect = async ({ client }: FaultyWorld): Promise<void> => {
     const [postList, tagList, commentList] = await Promise.all([
       client.list(Post),
@@ -154,7 +154,7 @@ export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
 
 type AnyModel = typeof Post | typeof Tag | typeof Comment;
 
-/** Answers the name of what it changed, if it was there. */
+/** Returns the name of the changed object, if it existed. */
 async function patch(
   { client, random, note }: FaultyWorld,
   model: AnyModel,

@@ -1,6 +1,6 @@
 /**
- * Runs the controllers of the sample plugin under faults, once for each seed: `make seeds`. Stops at the first run that
- * does not end as it must, prints its seed, and exits 1. See docs/plugins.md.
+ * Runs the sample plugin's controllers with faults, once for each seed: `make seeds`. Stops at the first failed run,
+ * prints its seed, and exits 1. See docs/plugins.md.
  */
 import { print, runMain, type Outcome } from '../harness/run-main.ts';
 import { startTestPostgres } from '../../../pkg/testenv/index.ts';
@@ -9,7 +9,7 @@ import { parseSeedsOptions, usage, type SeedsOptions } from './seeds-options.ts'
 
 const progressMs = 10_000;
 
-/** How many runs passed; throws what the first that failed threw. */
+/** The number of passed runs; throws the first failure. */
 async function runAll({ runs, seed, concurrency }: SeedsOptions): Promise<number> {
   const postgres = await startTestPostgres();
   const servers: SeededBlogs[] = [];

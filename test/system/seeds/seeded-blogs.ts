@@ -14,7 +14,7 @@ import { BlogWorld } from './blog-world.ts';
 const folder = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** One server with the blog's models and the platform's own controllers, on which run after run is made. */
+/** One server with the blog's models and the platform's own controllers, for many runs. */
 export class SeededBlogs {
   readonly #env: TestEnv;
   readonly #platform: Manager;

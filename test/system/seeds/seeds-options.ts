@@ -4,7 +4,7 @@ import { text, wholeNumber } from '../harness/option-values.ts';
 
 export interface SeedsOptions {
   runs: number;
-  /** Of the first run; those that follow have the next ones. */
+  /** Seed of the first run; the following runs increment it. */
   seed: number;
   concurrency: number;
   summaryFile: string | undefined;
@@ -17,7 +17,7 @@ export const usage = `Usage: make seeds ARGS='...'
   --summary=FILE       writes {"passed", "failed"}
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseSeedsOptions(args: string[]): SeedsOptions {
   const { values } = parseArgs({ args, options: { runs: text, seed: text, concurrency: text, summary: text } });
   return {

@@ -1,10 +1,10 @@
-/** Answers by kind of request and status; `end` where the connection ended before one. */
+/** Responses by kind of request and status; `end` if the connection ended without a response. */
 export type AttackTally = Record<string, Record<string, number>>;
 
-/** What the attack began with: without it there is little to attack. */
+/** The setup of the attack, without which it has no target. */
 const preparations: Record<string, string> = { prepare: '201', 'prepare changes': '200' };
 
-/** Kinds of requests that reached nothing, so that what they would have done was not tried. */
+/** Kinds of requests without a success, so that their effect was not tested. */
 export function idleKindsIn(tally: AttackTally): string[] {
   return Object.entries(tally).flatMap(([kind, counts]) => {
     const statuses = Object.keys(counts);

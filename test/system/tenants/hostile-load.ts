@@ -1,4 +1,4 @@
-/** The attack, in a process of its own: what it costs to send is not to slow down who measures. */
+/** The attack, in a separate process, so that sending does not slow down the measurement. */
 import { once } from 'node:events';
 import { Agent, request as newRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -8,8 +8,8 @@ import type { AttackTally } from './attack-tally.ts';
 import { collectionOf, documentOf } from './tenant-model.ts';
 
 /**
- * The first job of a process prepares, whatever its `seconds`: it makes what is attacked, and tries each kind of
- * request alone, as of many clients few get through.
+ * The first job of a process prepares, whatever its `seconds`: it creates the targets, and tries each kind of request
+ * alone, because few of many concurrent clients succeed.
  */
 export interface AttackJob {
   port: number;
@@ -17,19 +17,19 @@ export interface AttackJob {
   authorization: string;
   namespace: string;
   seconds: number;
-  /** Of the attack, only these; default all. */
+  /** Only these kinds; default all. */
   only?: readonly string[];
 }
 
-/** Within the limit of a body, and of what an object may take. */
+/** Below the limits of a body and of an object. */
 const largeBytes = 2_900_000;
-/** An object of 100 000 values and keys, the most there may be: small on the wire, large once it is parsed. */
+/** An object with the maximum of 100 000 values and keys: small on the wire, large once parsed. */
 const denseParts = 49_000;
-/** Objects of a megabyte that lists and watches read. */
+/** Objects of a megabyte for lists and watches. */
 const listed = 40;
-/** After a refusal: as fast as an impatient client, not as fast as a machine can that also has to run the server. */
+/** Pause after a refusal: as fast as an impatient client, not as a machine that also runs the server. Milliseconds. */
 const pauseMs = 200;
-/** For an answer without end, or one that is not read, of a kind that is tried alone. */
+/** Limit of an endless or unread response when a kind is tried alone. Milliseconds. */
 const briefMs = 2000;
 const agent = new Agent({ keepAlive: true, maxSockets: 1000 });
 
@@ -40,18 +40,18 @@ interface Attempt {
   body?: Buffer | undefined;
   contentType?: string;
   headers?: Record<string, string>;
-  /** Reads so many bytes of the answer, then nothing for so long, then hangs up. */
+  /** Reads this many bytes, then pauses, then disconnects. */
   stalls?: { bytes: number; ms: number };
   /**
-   * Asks so many times at once on a connection of its own, reads the beginning of the first answer and nothing more for
-   * so long, then hangs up.
+   * Sends `count` requests at once on a separate connection, reads the start of the first response, pauses, then
+   * disconnects.
    */
   unread?: { count: number; ms: number };
-  /** For an answer without end. */
+  /** Limit of an endless response. */
   maxMs?: number;
 }
 
-/** So many side by side, one after the other each. */
+/** Clients in parallel, each with requests in sequence. */
 interface ClientGroup {
   count: number;
   attempt: (i: number) => Attempt;
@@ -70,7 +70,7 @@ class Attacker {
     this.#job = job;
   }
 
-  /** Each kind by itself, and for a moment. */
+  /** Tries each kind alone, briefly. */
   async try(groups: readonly ClientGroup[]): Promise<void> {
     for (const { attempt } of groups) {
       const { stalls, unread, maxMs, ...first } = attempt(0);
@@ -139,7 +139,7 @@ class Attacker {
         },
       );
       if (maxMs !== undefined) setTimeout(() => sent.destroy(), maxMs).unref();
-      // An answer may come before the body is sent, and the end of the connection after it.
+      // A response may arrive before the body is sent, and the end of the connection after it.
       sent.on('error', reject);
       sent.end(body);
     });
@@ -178,10 +178,10 @@ function json(value: object): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Makes what is attacked, and answers with what. */
+/** Creates the targets and returns the clients. */
 async function prepare(attacker: Attacker): Promise<ClientGroup[]> {
   const large = json(documentOf('large', { text: 'x'.repeat(largeBytes - 200) }));
-  // A character outside of Latin-1 makes the whole text twice as large in memory.
+  // One character outside of Latin-1 doubles the size of the text in memory.
   const wide = json(documentOf('wide', { text: `\u0416${'x'.repeat(largeBytes - 200)}` }));
   const dense = json(documentOf('dense', { parts: Array.from({ length: denseParts }, () => ({})) }));
   const words = json(
@@ -189,7 +189,7 @@ async function prepare(attacker: Attacker): Promise<ClientGroup[]> {
       parts: Array.from({ length: 12_000 }, (_, i) => ({ [`name-${i}`]: `${i} `.repeat(30), b: [i, `${i}`] })),
     }),
   );
-  // Of the most that YAML may be: 1 MiB, and 60 000 tokens.
+  // The maximum of YAML: 1 MiB, and 60 000 tokens.
   const yaml = Buffer.from(
     `apiVersion: tenants.svc.example/v1\nkind: Document\nmetadata:\n  name: yaml\nspec:\n  parts:\n${Array.from({ length: 5000 }, (_, i) => `  - title: ${`${i} `.repeat(40)}\n`).join('')}`,
   );
@@ -207,7 +207,7 @@ async function prepare(attacker: Attacker): Promise<ClientGroup[]> {
     path: '',
     body: json(documentOf('patched', { text: 'z'.repeat(largeBytes - 200) })),
   });
-  // Together with its metadata just below what counts as memory.
+  // With its metadata just below the memory limit.
   await attacker.attempt({
     kind: 'prepare',
     method: 'POST',

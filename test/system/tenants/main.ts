@@ -1,6 +1,6 @@
 /**
- * One tenant attacks an API server in a control group of the chart's limit with what they are allowed to send; the
- * server lives, and another tenant does not notice: `make tenants`. Exits 1 where it is otherwise.
+ * One tenant attacks an API server, in a control group with the chart's limit, with permitted requests; the server must
+ * survive, and another tenant must not be affected: `make tenants`. Exits 1 otherwise.
  */
 import { print, runMain, type Outcome } from '../harness/run-main.ts';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,7 +27,7 @@ interface Tokens {
   neighbour: string;
 }
 
-/** By a server that manages access, which the one under attack does not. */
+/** Created by a server with access management, which the attacked one lacks. */
 async function newTokens(database: EmbeddedPostgresProcess): Promise<Tokens> {
   const api = await ApiServer.start({ parent: database.folder, databaseUrl: database.url(), command: 'serve' });
   try {

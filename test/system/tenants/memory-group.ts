@@ -9,7 +9,7 @@ const root = '/sys/fs/cgroup';
 interface GroupForm {
   folder: string;
   limit: string;
-  /** Holds the number of kills, in the line that begins with `oom_kill `. */
+  /** Contains the number of kills in the line `oom_kill `. */
   kills: string;
 }
 
@@ -18,17 +18,14 @@ const forms: Record<'v1' | 'v2', GroupForm> = {
   v2: { folder: root, limit: 'memory.max', kills: 'memory.events' },
 };
 
-/** A control group with a limit of memory, for one process. */
+/** A control group with a memory limit, for one process. */
 export class MemoryGroup {
-  /** A process that writes its number there is in the group from then on, with its children. */
+  /** A process that writes its id there joins the group, with its children. */
   readonly joinFile: string;
   readonly #folder: string;
   readonly #form: GroupForm;
 
-  /**
-   * Throws an Error that says why where none can be made: it takes root, and a file system of control groups that can
-   * be written.
-   */
+  /** Throws an Error with the reason if it cannot create one: needs root, and a writable cgroup file system. */
   static async create(name: string, limitBytes: number): Promise<MemoryGroup> {
     const isSecond = existsSync(join(root, 'cgroup.controllers'));
     const form = forms[isSecond ? 'v2' : 'v1'];
@@ -38,8 +35,8 @@ export class MemoryGroup {
     const group = new MemoryGroup(folder, form);
     try {
       await writeFile(join(folder, form.limit), String(limitBytes));
-      // Where there is swap, a process over its limit would become slow instead of being killed; version 1 has no file
-      // for it without.
+      // With swap, a process over its limit would slow down instead of being killed; version 1 has no file for it
+      // without swap.
       if (isSecond && existsSync(join(folder, 'memory.swap.max')))
         await writeFile(join(folder, 'memory.swap.max'), '0');
       return group;
@@ -55,7 +52,7 @@ export class MemoryGroup {
     this.joinFile = join(folder, 'cgroup.procs');
   }
 
-  /** Processes of the group that the system has ended for want of memory. */
+  /** Processes of the group that were killed for lack of memory. */
   async kills(): Promise<number> {
     const text = await readFile(join(this.#folder, this.#form.kills), 'utf8');
     const count = /^oom_kill (\d+)$/m.exec(text)?.[1];
@@ -63,14 +60,14 @@ export class MemoryGroup {
     return Number(count);
   }
 
-  /** When its processes have ended. */
+  /** Call it when its processes have ended. */
   async remove(): Promise<void> {
     for (let isLast = false; ;) {
       try {
         return await rmdir(this.#folder);
       } catch (error) {
         if (isLast) throw error;
-        // The kernel lets go of a process a moment after its end.
+        // The kernel releases a process shortly after its end.
         await delay(500);
         isLast = true;
       }

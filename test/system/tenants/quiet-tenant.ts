@@ -9,12 +9,12 @@ export interface QuietTenant {
   namespace: string;
 }
 
-/** What one saw of their own requests. */
+/** A client's view of its own requests. */
 export interface Experience {
   requests: number;
-  /** By status; 0 where there was no answer. */
+  /** By status; 0 without a response. */
   statuses: Map<number, number>;
-  /** Of the answers, in milliseconds. */
+  /** Latency of the responses. Milliseconds. */
   p50: number;
   p99: number;
   longest: number;
@@ -24,9 +24,9 @@ export interface Experience {
 
 const perSecond = 20;
 const timeoutMs = 30_000;
-/** Kept open, as clients do: how soon a new connection is accepted is not what is measured here. */
+/** Kept open, as clients do: the time to accept connections is not measured. */
 const connections = 16;
-/** Objects that are read and changed in turn: changes of one object wait for each other. */
+/** Objects to read and change in turn: changes of one object wait for each other. */
 const keptObjects = 7;
 
 interface Sent {
@@ -38,14 +38,14 @@ interface Sent {
 }
 
 /**
- * Works as people and controllers do: reads, lists, changes and makes small objects, 20 requests a second, whether the
- * last one is answered or not.
+ * Works like users and controllers: reads, lists, changes and creates small objects, 20 requests a second, independent
+ * of earlier responses.
  */
 export class Neighbour {
   readonly #tenant: QuietTenant;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections });
 
-  /** With its connections open. */
+  /** Opens its connections. */
   static async start(tenant: QuietTenant): Promise<Neighbour> {
     const neighbour = new Neighbour(tenant);
     for (let i = 0; i < keptObjects; i += 1)
@@ -151,8 +151,8 @@ function percentile(times: readonly number[], part: number): number {
 }
 
 /**
- * Answers, or their absence, that somebody who did nothing wrong should not get: a refusal for want of a right would
- * make light work, too.
+ * Responses, or missing ones, that a legitimate user must not get; includes missing permissions, which would make the
+ * work too easy.
  */
 export function failuresIn({ statuses }: Experience): string[] {
   return [...statuses]

@@ -41,12 +41,12 @@ export function collectionOf(namespace: string): string {
   return `/apis/${group}/v1/namespaces/${namespace}/${plural}`;
 }
 
-/** A document as a client sends it. `words` is what it says: of any size, or of many parts. */
+/** A document as a client sends it; the spec may have any size or number of parts. */
 export function documentOf(name: string, spec: object): object {
   return { apiVersion: `${group}/v1`, kind: 'Document', metadata: { name }, spec };
 }
 
-/** The model, and a namespace for each user in which they alone may do everything. */
+/** Creates the model, and for each user a namespace in which only they have all permissions. */
 export async function prepareTenants(api: ApiServer, users: readonly string[]): Promise<void> {
   const post = (path: string, body: object): Promise<string> =>
     api.fetch(path, { method: 'POST', body: JSON.stringify(body) });

@@ -5,11 +5,11 @@ import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 export interface TenantsOptions {
   seconds: number;
   quietSeconds: number;
-  /** Of the control group, and what the chart gives an API server. Bytes. */
+  /** Memory limit of the control group, by default the chart's for an API server. Bytes. */
   memoryBytes: number;
-  /** Is a slow answer a failure? A machine that does other things at the same time says nothing about time. */
+  /** Whether a slow response is a failure: on a busy machine times mean nothing. */
   assertsTime: boolean;
-  /** Kinds of the attack's requests; absent: all. */
+  /** Kinds of attack requests; absent: all. */
   only?: readonly string[];
   dataParent: string;
   summaryFile: string | undefined;
@@ -25,7 +25,7 @@ export const usage = `Usage: make tenants ARGS='...'
   --summary=FILE       writes {"passed", "failed", "failures"}
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseTenantsOptions(args: string[]): TenantsOptions {
   const { values } = parseArgs({
     args,

@@ -2,26 +2,26 @@ import { randomBytes } from 'node:crypto';
 import { get, json, type WireRequest } from '../harness/wire/wire-request.ts';
 import type { ApiServer } from '../harness/api-server.ts';
 
-/** Attempts that fail for one reason; whoever measures them must not learn which. */
+/** Attempts that fail for one reason, which their timing must not reveal. */
 export interface Attempts {
   reason: string;
   next: () => WireRequest;
 }
 
-/** The first is what the others are compared with. */
+/** The first is the baseline of the others. */
 export interface Comparison {
   what: string;
   kinds: readonly Attempts[];
-  /** Of how many. */
+  /** Number of measurements of each. */
   each: number;
 }
 
 const auth = '/api/v1/authentication/auth/';
 const password = 'Nobody-guesses-this-41';
-/** One more locks. */
+/** One more would lock the login. */
 const failuresEach = 6;
 
-/** Logins and signatures that are refused for different reasons, of which no answer and no time may tell. */
+/** Logins and signatures that are refused for different reasons, which neither responses nor times may reveal. */
 export async function prepareAttempts(
   server: ApiServer,
   { logins, signatures }: { logins: number; signatures: number },

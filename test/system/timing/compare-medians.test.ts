@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { SeededRandom } from '../harness/seeded-random.ts';
 import { compareMedians } from './compare-medians.ts';
 
-/** With the long tail that times have. */
+/** With the long tail of real times. */
 function times(seed: string, count: number, shift: number): number[] {
   const random = new SeededRandom(seed);
   return Array.from(

@@ -1,21 +1,21 @@
 import type { SeededRandom } from '../harness/seeded-random.ts';
 
 export interface MedianDifference {
-  /** Medians, in what the samples are in. */
+  /** Medians, in the unit of the samples. */
   first: number;
   second: number;
-  /** Of the second to the first: 99.9 of 100 such measurements have the true difference between these. */
+  /** Bounds of the difference between second and first: the true one is inside for 99.9 % of such measurements. */
   low: number;
   high: number;
 }
 
 const resamples = 2000;
-/** Each side of the interval leaves so much away. */
+/** Probability outside on each side of the interval. */
 const tail = 0.0005;
 
 /**
- * By how much two series differ in the middle; the interval by the bootstrap's percentiles, as no distribution is
- * assumed.
+ * The difference of the medians of two series, with an interval by the bootstrap's percentiles, which assumes no
+ * distribution.
  */
 export function compareMedians(
   first: readonly number[],

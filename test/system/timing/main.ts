@@ -1,7 +1,7 @@
 /**
- * `make timing`: do times tell why somebody was not let in? Refusals for different reasons in turns, on a server of its
- * own; exits 1 where their medians differ by more than chance, a hundredth and 0.1 ms, or their bodies at all. A busy
- * machine makes the interval wide, never the verdict wrong.
+ * `make timing`: whether times reveal why a login was refused. Measures refusals for different reasons alternately, on
+ * a separate server; exits 1 if their medians differ by more than chance, a hundredth and 0.1 ms, or if their bodies
+ * differ. A busy machine widens the interval, but does not falsify the verdict.
  */
 import { parseArgs } from 'node:util';
 import { text, wholeNumber } from '../harness/option-values.ts';
@@ -14,7 +14,7 @@ import { WireClient } from '../harness/wire/wire-client.ts';
 import { prepareAttempts, type Comparison } from './attempts.ts';
 import { compareMedians } from './compare-medians.ts';
 
-/** Of the median, and in milliseconds: less than both drowns in any network, and in what else a server does. */
+/** Share of the median, and milliseconds: a difference below both is lost in network and server noise. */
 const allowedShare = 0.01;
 const allowedMs = 0.1;
 
@@ -22,11 +22,11 @@ interface Series {
   reason: string;
   /** Milliseconds. */
   times: number[];
-  /** All there were, each once. */
+  /** All different responses. */
   answers: Set<string>;
 }
 
-/** All kinds in each round, in an order of chance, so that whatever disturbs the machine disturbs them all. */
+/** All kinds in each round, in random order, so that disturbances affect all. */
 async function measure({ kinds, each }: Comparison, client: WireClient, random: SeededRandom): Promise<Series[]> {
   const all = kinds.map(({ reason, next }) => ({ reason, next, times: [] as number[], answers: new Set<string>() }));
   for (let round = 0; round < each; round += 1) {
@@ -41,7 +41,7 @@ async function measure({ kinds, each }: Comparison, client: WireClient, random: 
   return all;
 }
 
-/** Sentences on what came of it, and whether all is well. */
+/** Describes the results, and whether they pass. */
 function judge(
   what: string,
   [first, ...others]: readonly Series[],
@@ -84,7 +84,7 @@ async function run({ logins, signatures }: TimingOptions): Promise<Outcome> {
     command: 'serve',
     parent: postgres.folder,
     databaseUrl: postgres.url(),
-    // Without a clock, so that a signature is right whenever it is sent.
+    // Without a clock check, so that a signature is valid at any time.
     args: [...unlimitedAccess, '--svc.access.signature.max-skew=0s', '--svc.log.level=warn'],
   });
   const client = new WireClient({ port: server.accessPort, token: '', limitMs: 30_000, slowLimitMs: 30_000 });

@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: Json;
 }
 
-/** A service by HTTP, with one credential, or with none. */
+/** A client of one service with one credential or none. */
 export class ApiClient {
   readonly url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export class ApiClient {
     };
   }
 
-  /** The same, where nothing but success will do. */
+  /** The same, but throws unless it succeeds. */
   async expect(
     method: string,
     path: string,
@@ -59,7 +59,7 @@ export class ApiClient {
   }
 
   /**
-   * The lines of a watch, until `enough` says so or the server ends it; `enough` may take away what it has seen.
+   * The events of a watch, until `enough` returns true or the server ends it; `enough` may remove what it has handled.
    * Rejects after 30 s, and with the signal.
    */
   async watch(path: string, enough: (events: WatchEvent[]) => boolean, signal?: AbortSignal): Promise<WatchEvent[]> {

@@ -14,7 +14,7 @@ import { differences, everything } from './world/everything.ts';
 import { fillFirst, fillSecond, useOldWorld } from './world/filled-world.ts';
 
 const here = fileURLToPath(new URL('../../..', import.meta.url));
-/** What the version that restores may change as it starts. */
+/** Changes that the restoring version may make at its start. */
 const ofTheProgram =
   /^(?:rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) /;
 let folder: string;
@@ -70,7 +70,7 @@ if (isShallow)
       folder: after,
       env: environment,
     });
-    // The token in it is the first one's; its hash is in the database.
+    // The file has the first version's token, whose hash is in the database.
     await cp(join(before, 'data/admin-token'), join(after, 'data/admin-token'));
     const now = await serve(here, `${word}-restored`);
     expect(differences(world.objects, await everything(now.api), (key) => ofTheProgram.test(key))).toEqual([]);
@@ -78,7 +78,7 @@ if (isShallow)
     expect(
       (await now.api.watch(`/api/v1/namespaces?watch=true&resourceVersion=${world.position}`, () => true))[0],
     ).toMatchObject({ type: 'ERROR', object: { code: 410 } });
-    // All but the watch, which cannot go on.
+    // Everything except the watch, which cannot be resumed.
     expect((await useOldWorld(now.api, world)).filter((problem) => !problem.startsWith('a watch from before'))).toEqual(
       [],
     );

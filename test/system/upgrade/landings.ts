@@ -1,14 +1,11 @@
-/** A commit of main at which the product was whole, as somebody may have installed it. */
+/** A commit of main with a complete product, which users may have installed. */
 export interface Landing {
   readonly commit: string;
-  /** What it was the landing of. */
+  /** What the commit completed. */
   readonly word: string;
 }
 
-/**
- * Oldest first. Every state that the lists of migrations have been in is among them; `migration-states.ts` finds out
- * whether that is so.
- */
+/** Oldest first. They cover every state of the lists of migrations; `migration-states.ts` checks that. */
 export const landings: readonly Landing[] = [
   { commit: '5e7ed3a31cbe0ca7f2223ab8002f32b5baf0dac1', word: 'storage' },
   { commit: 'd985cf6d3d7f84e5151ed829f4a9ed20e254a754', word: 'endurance' },
@@ -18,5 +15,5 @@ export const landings: readonly Landing[] = [
   { commit: 'af56dcc5360265e5041c528839bc579b37122bee', word: 'shipping' },
 ];
 
-/** The landing before the one that is being worked on: N-1, which runs beside this. */
+/** The previous landing, N-1, which must run next to this version. */
 export const previousLanding = landings.at(-1)!;

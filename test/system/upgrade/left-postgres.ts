@@ -4,7 +4,7 @@ import { pollUntil } from '../harness/poll-until.ts';
 
 const STOP_MS = 20_000;
 
-/** Stops every PostgreSQL whose data is below a folder: an embedded one outlives a program that was killed. */
+/** Stops every PostgreSQL with data below a folder: an embedded one survives a killed program. */
 export async function stopPostgresBelow(home: string): Promise<void> {
   for (const pidFile of await pidFiles(home)) {
     const [pid, dataDir] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
@@ -27,7 +27,7 @@ async function pidFiles(home: string): Promise<string[]> {
   return folders.map((folder) => join(folder, 'postmaster.pid'));
 }
 
-/** Undelivered where there is no such process. */
+/** False if the process does not exist. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 1) return false;
   try {

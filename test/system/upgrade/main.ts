@@ -1,7 +1,7 @@
 /**
  * `make upgrade`: earlier versions of this program, built from their commits, fill a database through their own API;
- * this version takes it over, and all must be there. Then the version before runs beside this one on one PostgreSQL,
- * under load. Exits 1 on anything that docs/deploy.md#upgrading promises and does not hold.
+ * this version takes it over, and all data must exist. Then the previous version runs next to this one on one
+ * PostgreSQL, under load. Exits 1 on any violation of docs/deploy.md#upgrading.
  */
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -25,7 +25,7 @@ type Check = readonly [name: string, run: (folder: string) => Promise<{ problems
 
 async function run(options: UpgradeRunOptions): Promise<Outcome> {
   const home = await mkdtemp(join(defaultDataParent, 'svc-upgrade-'));
-  // PostgreSQL's own user has to pass where we are root.
+  // PostgreSQL's user must be able to enter if we are root.
   await chmod(home, 0o711);
   const failures: string[] = [];
   let passed = 0;

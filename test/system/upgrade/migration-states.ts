@@ -6,13 +6,10 @@ import type { Landing } from './landings.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const files = ['pkg/storage/postgres/migrations.ts', 'pkg/access/migrations.ts'];
-/** Before this there was no program that could have made a database. */
+/** Before this file existed, no program could create a database. */
 const program = 'cmd/svc/main.ts';
 
-/**
- * States of the lists of migrations that some commit with a program left a database in, and that no landing has: names
- * of steps, by commit.
- */
+/** States of the lists of migrations in any commit with a program that no landing covers: names of steps, by commit. */
 export async function uncoveredStates(landings: readonly Landing[]): Promise<Map<string, string>> {
   const covered = new Set(await Promise.all(landings.map(({ commit }) => stateOf(commit))));
   covered.add(await stateOf('HEAD'));

@@ -1,7 +1,7 @@
 import { appendFile, cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What a step may do to tables that are in use: add to the busiest of each schema. */
+/** A change that a step may make to tables in use: adds to the busiest table of each schema. */
 const additions = {
   'storage/postgres': {
     list: 'platformMigrations',
@@ -13,7 +13,7 @@ const additions = {
   },
 } as const;
 
-/** A version that is still to come: a build, and one step more for each schema, which this version may work beside. */
+/** A future version: a build with one more step for each schema, which must be compatible with this version. */
 export async function nextBuild(build: string, folder: string): Promise<string> {
   const next = join(folder, 'next');
   await mkdir(next);

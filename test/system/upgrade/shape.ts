@@ -2,8 +2,8 @@ import pg from 'pg';
 import { findEmbedded } from '#pkg/database/index';
 
 /**
- * Columns, indexes, constraints and functions of both schemas, a line each; tables of models are another matter, as
- * each has its own.
+ * Columns, indexes, constraints and functions of both schemas, one line each; without the tables of models, which
+ * differ.
  */
 export async function shapeOf(dataDir: string): Promise<string[]> {
   const connection = (await findEmbedded(dataDir))?.connection;
@@ -12,7 +12,7 @@ export async function shapeOf(dataDir: string): Promise<string[]> {
   await client.connect();
   try {
     const { rows } = await client.query<{ line: string }>(shapeSql);
-    // Which number a model's table has is its own affair.
+    // The number of a model's table does not matter.
     return rows.map(({ line }) => line.replaceAll(/\bm_\d+/g, 'm_N'));
   } finally {
     await client.end();
@@ -28,7 +28,7 @@ export function shapeDifferences(fresh: readonly string[], upgraded: readonly st
   ];
 }
 
-// The order of columns is history and nothing else.
+// The order of columns depends on history and does not matter.
 const shapeSql = `
   WITH tables AS (SELECT c.oid, n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname IN ('platform', 'access') AND c.relkind IN ('r', 'S') AND c.relname !~ '^m_\\d')

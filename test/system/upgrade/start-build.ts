@@ -5,17 +5,17 @@ import { ServerProcess, type ProgramOptions } from '../harness/server-process.ts
 const { PATH, HOME } = process.env;
 export const environment = { PATH, HOME };
 
-/** Does this build know an option? */
+/** Whether this build knows an option. */
 export function takes(build: string, option: string): boolean {
   return readFileSync(join(build, 'dist/cmd/svc/options/option-table.js'), 'utf8').includes(`'${option}'`);
 }
 
 export type BuildOptions = Required<Pick<ProgramOptions, 'build' | 'command' | 'args' | 'folder'>> & {
-  /** Of the log file. */
+  /** Name of the log file. */
   readonly name: string;
 };
 
-/** A server of a build, on ports that nobody else has. */
+/** A server of a build on free ports. */
 export function startBuild({ build, command, args, ...options }: BuildOptions): ServerProcess {
   const all = [...args, ...unusedPorts(build, command, args)];
   return new ServerProcess({
@@ -28,7 +28,7 @@ export function startBuild({ build, command, args, ...options }: BuildOptions): 
   });
 }
 
-/** Several run at once: what was not given a port takes any. */
+/** Several run at once: ports that were not given are free ones. */
 function unusedPorts(build: string, command: string, args: readonly string[]): string[] {
   const wanted: Readonly<Record<string, readonly string[]>> = {
     serve: ['svc.server.port', 'svc.access.port', 'svc.server.tls.port', 'svc.access.tls.port'],

@@ -10,27 +10,24 @@ import { addPeople, usePeople, type Services } from './world/people.ts';
 import { startPlugin, usePlugin } from './world/plugin.ts';
 
 export interface UpgradeOptions {
-  /** Build of the earlier version, and of the version that takes its data over. */
+  /** Build of the earlier version, and of the new one. */
   readonly from: string;
   readonly to: string;
-  /** How the old one ends. */
+  /** How the old version ends. */
   readonly end: 'SIGTERM' | 'SIGKILL';
-  /** Empty; the data goes here. */
+  /** Empty folder for the data. */
   readonly folder: string;
-  /** Of a database that the new version made itself. */
+  /** The shape of a database that the new version created. */
   readonly shape: readonly string[];
 }
 
-/**
- * What of objects a new version may change by itself: its own roles, what it says of models and plugins, and what the
- * plugin counts.
- */
+/** Fields that a new version may change: its own roles, the status of models and plugins, and the plugin's counts. */
 const ofTheProgram =
   /^(?:blog\.example\.com\/v1\/tags|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) /;
 
 /**
- * One version fills a data folder and ends, the next one starts on it. Returns what is not as promised, how much there
- * was, and how long the start took.
+ * One version fills a data folder and ends, the next one starts on it. Returns the problems, the number of objects, and
+ * the duration of the start.
  */
 export async function upgradeInPlace({
   from,
@@ -40,7 +37,7 @@ export async function upgradeInPlace({
   shape,
 }: UpgradeOptions): Promise<{ problems: string[]; facts: string }> {
   await mkdir(join(folder, 'plugins'), { recursive: true });
-  // Before access management there were no users, and plugins had rights without asking for them.
+  // Before access management there were no users, and plugins had permissions without requesting them.
   const hasUsers = takes(from, 'svc.access.token.ttl');
   if (hasUsers) await cp(join(from, 'config/samples/plugins/blog'), join(folder, 'plugins/blog'), { recursive: true });
   const serve = (build: string, name: string): ServerProcess =>
@@ -80,7 +77,7 @@ export async function upgradeInPlace({
   return { problems, facts: `${world.objects.size} objects, ready after ${startMs} ms` };
 }
 
-/** An older program says that it cannot, unless it may work beside each step that the newer one has taken. */
+/** An older program must refuse to start, unless it is compatible with each newer step. */
 async function goBack(back: ServerProcess, from: string, to: string): Promise<string[]> {
   const started = await back.ready().then(
     () => true,
@@ -105,7 +102,7 @@ async function goBack(back: ServerProcess, from: string, to: string): Promise<st
 
 interface Step {
   name: string;
-  /** The step whose versions work beside this one. */
+  /** The step that marks compatible versions. */
   beside: string | undefined;
 }
 
@@ -121,7 +118,7 @@ async function stepsOf(build: string): Promise<Step[]> {
   );
 }
 
-/** Waits until it is ready, by its own word and at the address that load balancers ask. */
+/** Waits until it is ready, by its log and its readiness check. */
 export async function servicesOf(program: ServerProcess, folder: string): Promise<Services> {
   const { url, accessUrl } = await program.ready();
   const ready = await fetch(`${String(url)}/readyz`);

@@ -2,12 +2,12 @@ import { parseArgs } from 'node:util';
 import { flag, text } from '../harness/option-values.ts';
 
 export interface UpgradeRunOptions {
-  /** The most telling versions and less load: for CI. */
+  /** Only the most important versions and less load: for CI. */
   readonly quick: boolean;
-  /** Revisions instead of the landings. */
+  /** Revisions that replace the landings. */
   readonly from: readonly string[] | undefined;
   readonly only: 'in-place' | 'beside' | undefined;
-  /** Of the version to upgrade to; this tree by default. */
+  /** Build of the new version; default: this tree. */
   readonly build: string | undefined;
   readonly summaryFile: string | undefined;
 }
@@ -20,7 +20,7 @@ export const usage = `Usage: make upgrade ARGS='...'
   --summary=FILE       writes {"passed", "failed", "failures"}
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error that describes the problem. */
 export function parseUpgradeOptions(args: string[]): UpgradeRunOptions {
   const { values } = parseArgs({
     args,

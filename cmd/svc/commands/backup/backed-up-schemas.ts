@@ -11,9 +11,9 @@ import {
 } from '#pkg/storage/index';
 import { accessContents, platformContents } from './migrated-contents.ts';
 
-/** What a backup holds. */
+/** The schemas in a backup. */
 export const backedUpSchemas: readonly BackedUpSchema[] = [
-  // Who was logged in logs in again: a session that was ended since the backup must not come back.
+  // Users must log in again: a session that ended after the backup must not be restored.
   {
     name: 'access',
     migrations: accessMigrations,
@@ -25,7 +25,7 @@ export const backedUpSchemas: readonly BackedUpSchema[] = [
     name: 'platform',
     migrations: platformMigrations,
     contents: platformContents,
-    // Where a database is it knows by itself, and nobody may go on from the history of another.
+    // A database keeps its own identity: no client may continue a watch from the history of another database.
     leftOut: ['meta'],
     selections: { change_log: rememberedChanges },
     runtimeTables: modelTables,
@@ -39,7 +39,7 @@ export const backedUpSchemas: readonly BackedUpSchema[] = [
   },
 ];
 
-/** Of a backup without them the counters begin where a new database has them. */
+/** If the backup has no counters, they start as in a new database. */
 function historyOf({ revision, epoch }: SchemaState): HistoryState {
   return { revision: Math.max(1, revision ?? 1), epoch: Math.max(1, epoch ?? 1) };
 }

@@ -11,7 +11,7 @@ import { stdoutSink } from './stdout-sink.ts';
 import { svcVersion } from '../../process/svc-version.ts';
 import { untilInterrupted } from '../../process/until-interrupted.ts';
 
-/** A partial backup file without a new byte for this long belongs to a killed process: a live one gives up before. */
+/** A partial backup file without a new byte for this long belongs to a killed process: a running one fails earlier. */
 const stalePartMs = 60 * 60_000;
 const maxParts = 9;
 
@@ -56,7 +56,7 @@ async function checkTarget({ file, force }: Target): Promise<void> {
     throw new OperatorError(`${file} is there already; give another name, or --force to replace it.`);
 }
 
-/** Nobody finds a part of a backup under its name. */
+/** A partial backup never has the final name. */
 async function toFile(
   opened: OperatorDatabase,
   { file, force, signal }: Target & { signal: AbortSignal },
@@ -80,8 +80,8 @@ async function toFile(
 }
 
 /**
- * Several backups to one file each have a partial file of their own. The partial file of a killed one is replaced after
- * an hour.
+ * Concurrent backups to one file have different partial files. The partial file of a killed backup is replaced after an
+ * hour.
  */
 async function openPart(file: string): Promise<{ handle: FileHandle; part: string }> {
   for (let i = 1; i <= maxParts; i += 1) {

@@ -126,7 +126,7 @@ async function resourcesOf(api: string): Promise<Resource[]> {
   return found;
 }
 
-/** All that the API shows, but for what goes on by itself: who leads, what was told of, and what plugins run. */
+/** Everything in the API except what changes by itself: leases, events and plugins. */
 async function everythingIn(api: string): Promise<Record<string, unknown>> {
   const shown: Record<string, unknown> = {};
   for (const { path, name } of await resourcesOf(api))
@@ -156,7 +156,7 @@ async function fillPlatform({ api }: Server): Promise<void> {
     authorization: `Bearer ${adminToken}`,
     'idempotency-key': 'only-once',
   });
-  // With the one that the plugin brings.
+  // Including the one that the plugin ships.
   await until(
     async () =>
       ((await ask(`${api}/apis/blog.example.com/v1/tags/news`)).body['status'] as { posts?: number } | undefined)
@@ -261,7 +261,7 @@ test('everything comes back elsewhere: objects with their revisions, people with
     stderr: '',
   });
   const restored = await serve(elsewhere);
-  // Once is enough: nobody thinks it restored another time.
+  // One warning is enough: no server takes it for another restore.
   expect(restored.program.lines().map(({ msg }) => msg)).not.toContain(
     'the database was restored or failed over: revisions jump, and watches of older ones start anew',
   );
@@ -283,7 +283,7 @@ test('everything comes back elsewhere: objects with their revisions, people with
     metadata: { name: 'wet' },
     spec: { title: 'Óbidos', slug: 'wet', publish: true, tags: ['news'] },
   };
-  // It was done before the backup, and is not done again.
+  // The backup contains the result, so it is not done again.
   const again = await ask(`${restored.api}/apis/blog.example.com/v1/posts`, {
     method: 'POST',
     body: post,
@@ -325,7 +325,7 @@ async function withDatabase<T>(database: TestDatabase, work: (pool: Database['po
   }
 }
 
-/** Connections of servers, `seconds` later. */
+/** Connections of servers, after `seconds`. */
 async function serversOn(pool: Database['pool'], seconds: number): Promise<number> {
   await pool.query('SELECT pg_sleep($1)', [seconds]);
   const { rows } = await pool.query<{ n: number }>(
@@ -376,7 +376,7 @@ test('keys of another database are told of when the backup is restored', async (
 test('backups to one file at once leave each other alone, and so does one that is ended', async () => {
   const target = join(folder, 'busy.backup');
   const parts = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.startsWith('busy.'));
-  // Of a backup that was killed.
+  // The partial file of a killed backup.
   await writeFile(`${target}.partial`, 'part');
   const longAgo = new Date(Date.now() - 3_700_000);
   await utimes(`${target}.partial`, longAgo, longAgo);

@@ -1,8 +1,8 @@
 import type { MigratedContents } from '#pkg/backup/index';
 
 /**
- * What each migration of schema `access` leaves, as a backup has to know it. A new one that makes or changes tables has
- * its lines here: a test compares.
+ * The tables of schema `access` after each migration, for backups. Add a migration that creates or changes tables here:
+ * a test compares.
  */
 export const accessContents: Readonly<Record<string, MigratedContents>> = {
   '0001_personal_tokens': {
@@ -98,7 +98,7 @@ export const accessContents: Readonly<Record<string, MigratedContents>> = {
   },
 };
 
-/** Of schema `platform`, without the tables of models. */
+/** The same for schema `platform`, without the tables of models. */
 export const platformContents: Readonly<Record<string, MigratedContents>> = {
   '0001_storage': {
     tables: {

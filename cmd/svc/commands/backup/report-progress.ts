@@ -8,13 +8,13 @@ const barWidth = 24;
 export interface ProgressView {
   readonly log: Logger;
   readonly progress: Progress;
-  /** How much of it is done, from 0 to 1; undefined where that is not known. */
+  /** Progress from 0 to 1; undefined if unknown. */
   fraction(): number | undefined;
 }
 
 /**
- * Shows how far something is until the answer is called: a bar where stderr is a terminal, a line of the log each 10 s
- * otherwise.
+ * Shows the progress until the returned function is called: a bar if stderr is a terminal, otherwise a log line every
+ * 10 s.
  */
 export function reportProgress(view: ProgressView): () => void {
   const start = performance.now();

@@ -11,7 +11,7 @@ import type { Options } from '../../options/option-table.ts';
 import { reportProgress } from './report-progress.ts';
 import { untilInterrupted } from '../../process/until-interrupted.ts';
 
-/** Brings a backup back from a file, or from stdin. Throws OperatorError, DatabaseError. */
+/** Restores a backup from a file or from stdin. Throws OperatorError, DatabaseError. */
 export function restoreBackup(
   options: Options,
   { from, replace }: { from: string | undefined; replace: boolean },
@@ -37,14 +37,14 @@ export function restoreBackup(
   });
 }
 
-/** `size` in bytes, where it is known. */
+/** `size` in bytes, if it is known. */
 async function openSource(from: string | undefined): Promise<{ source: Readable; size: number | undefined }> {
   if (from === undefined || from === '-') {
     if (process.stdin.isTTY)
       throw new OperatorError('There is no backup on stdin: give a file with --from, or send one with < or |.');
     return { source: process.stdin, size: undefined };
   }
-  // Before the database is started for it.
+  // Before it starts the database.
   const handle = await open(from).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOENT' ? new OperatorError(`There is no file ${from}.`, { cause: error }) : error;
   });
@@ -56,12 +56,10 @@ async function openSource(from: string | undefined): Promise<{ source: Readable;
   return { source: handle.createReadStream({ highWaterMark: 256 * 1024 }), size: file.size };
 }
 
-/**
- * A server with keys that open nothing does not start: better told now than then. Nothing is made where there are none.
- */
+/** Warns now about keys that do not fit, because no server would start with them. Creates no keys. */
 async function warnOfKeys({ database, log }: OperatorDatabase, options: Options): Promise<void> {
   try {
-    // A database of before there were any, or without one, takes what it is given.
+    // A database without key checks accepts any keys.
     const { rows } = await database.pool.query<{ there: boolean }>(
       "SELECT to_regclass('access.key_checks') IS NOT NULL AS there",
     );

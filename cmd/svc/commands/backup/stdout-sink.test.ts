@@ -6,7 +6,7 @@ import { stdoutSink } from './stdout-sink.ts';
 
 type Written = (error?: Error) => void;
 
-/** Far below what it holds back for a slow reader. */
+/** Far below the high-water mark. */
 const piece = Buffer.from('a last piece');
 
 test('it ends when a slow reader has taken the last piece, and stdout stays', async () => {

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
  * still buffers are lost when the process exits.
  */
 export function stdoutSink(stdout: Writable): Writable {
-  // The write that fails tells.
+  // The failing write reports the error.
   stdout.on('error', () => undefined);
   return new Writable({ write: (piece: Buffer, _encoding, done) => void stdout.write(piece, done) });
 }

@@ -1,40 +1,40 @@
 import { createHash, randomBytes, sign, verify, type KeyObject } from 'node:crypto';
 
-/** The header of a request that one process of the platform sends to another. */
+/** The header with the signature of a request between two processes of the platform. */
 export const signatureHeader = 'x-svc-signature';
 
-/** What a signature says; all else that is sent is in the body, and so in its digest. */
+/** The content of a signature; the digest covers everything else in the body. */
 export interface CallClaims {
-  /** Name of the Lease that holds the public key. */
+  /** Name of the Lease with the public key. */
   key: string;
-  /** URL of the host that it is for, as the status of the plugin gives it. */
+  /** URL of the receiving host, as the status of the plugin gives it. */
   host: string;
-  /** Method and path of the very request: `POST /plugin-endpoints/blog/publishPost`. */
+  /** Method and path of this request: `POST /plugin-endpoints/blog/publishPost`. */
   target: string;
   /** SHA-256 of the body, base64url. */
   digest: string;
   /**
-   * Who asks, cut where the name is long: whose share of the host's memory it takes, before the body is there. Absent
-   * where the sender is of an earlier build.
+   * The caller, truncated if the name is long. The host counts the memory of the call against it before it has read the
+   * body. Absent if the sender runs an earlier build.
    */
   user?: string;
   /** Milliseconds since 1970, by the sender's clock. */
   time: number;
-  /** 16 random bytes, base64url; never used again. */
+  /** 16 random bytes, base64url; used once. */
   nonce: string;
 }
 
-/** A signature as it came: whose and whether it is right is not known. */
+/** A parsed signature that is not verified yet. */
 export interface ReadSignature {
   claims: CallClaims;
-  /** What was signed. */
+  /** The signed text. */
   text: string;
   signature: Buffer;
 }
 
 const version = 'v1';
 const form = /^v1\.([A-Za-z0-9_-]{1,2000})\.([A-Za-z0-9_-]{86})$/;
-/** Signed too, so that no signature made for another purpose is one of these. */
+/** Part of the signed text, so that a signature made for another purpose is not valid here. */
 const purpose = 'svc-endpoint-call:';
 const maxUserLength = 128;
 
@@ -62,19 +62,19 @@ export function bodyDigest(body: Uint8Array): string {
 }
 
 /**
- * The header's value: `v1.<claims>.<signature>`, both base64url; signed are the first two parts as they stand there.
+ * The header's value: `v1.<claims>.<signature>`, both base64url; the signature covers the first two parts as written.
  */
 export function formatSignature(claims: CallClaims, privateKey: KeyObject): string {
   const text = `${version}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
   return `${text}.${sign(null, Buffer.from(purpose + text), privateKey).toString('base64url')}`;
 }
 
-/** Undefined for anything but the one way to write claims of these types. */
+/** Undefined unless it is the canonical encoding of claims of these types. */
 export function readSignature(header: string): ReadSignature | undefined {
   const match = form.exec(header);
   if (match === null) return undefined;
   const signature = Buffer.from(match[2]!, 'base64url');
-  // Its last character has bits that mean nothing.
+  // The last character of base64url has unused bits.
   if (signature.toString('base64url') !== match[2]) return undefined;
   const claims = readClaims(Buffer.from(match[1]!, 'base64url').toString());
   return claims === undefined ? undefined : { claims, text: `${version}.${match[1]}`, signature };

@@ -35,7 +35,7 @@ function header(facts: Partial<Parameters<typeof newClaims>[0]> = {}, key = priv
   return formatSignature(newClaims({ key: 'svc-apiserver-a', host, target, body, time: now, ...facts }), key);
 }
 
-/** `undefined`, or why it is refused. */
+/** Why it is refused, or `undefined`. */
 async function refusalOf(text: string | undefined, at = target): Promise<unknown> {
   try {
     verifier.verifyBody(await verifier.verify(text, at, log), body, log);

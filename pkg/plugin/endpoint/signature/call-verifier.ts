@@ -12,15 +12,15 @@ export interface CallVerifierOptions {
   now?: () => number;
 }
 
-/** How far two clocks may be apart, and how long a request may be on its way. */
+/** Limit of clock skew plus transmission time. */
 const maxSkewMs = 30_000;
 
-/** Between two lines of the log for one reason: anybody can be refused. */
+/** Minimum between two log lines for one reason: anyone can send invalid requests. */
 const linePauseMs = 1000;
 
 /**
- * Tells requests that an API server of this platform has signed, just now, for this host and this very target, from all
- * others. One for each process: it remembers.
+ * Accepts only requests that an API server of this platform has signed recently, for this host and this target. One per
+ * process, because it remembers nonces.
  */
 export class CallVerifier {
   readonly #keys: Pick<ServerKeys, 'find'>;
@@ -28,7 +28,7 @@ export class CallVerifier {
   readonly #now: () => number;
   readonly #began: number;
   readonly #seen = new SeenNonces({ periodMs: 2 * maxSkewMs });
-  /** When it was logged last, and how many of its kind were not since. */
+  /** The time of the last log line for a reason, and how many refusals were not logged since. */
   readonly #refusals = new Map<string, { at: number; untold: number }>();
 
   constructor({ keys, host, now = Date.now }: CallVerifierOptions) {
@@ -39,9 +39,9 @@ export class CallVerifier {
   }
 
   /**
-   * What the signature says, before the body is read: its digest is still to be compared (`isBodyOf`).
-   * @throws StatusError 401, which tells nothing; the log has why, once a second for each reason. 503 where it cannot
-   * be told now.
+   * Verifies the signature before the body is read; the caller must then compare the digest (`isBodyOf`).
+   * @throws StatusError 401 without details; the log has the reason, once a second for each. 503 if the keys cannot be
+   * read now.
    */
   async verify(header: string | undefined, target: string, log: Log): Promise<CallClaims> {
     const read = header === undefined ? undefined : readSignature(header);
@@ -54,7 +54,7 @@ export class CallVerifier {
     if (claims.target !== target) throw this.#refusal(log, 'the signature is for another target', claims);
     if (Math.abs(skew) > maxSkewMs)
       throw this.#refusal(log, 'the time of the signature is too far from this clock', claims, { skewMs: skew });
-    // What this process has seen before it was started last it does not remember.
+    // This process does not know the nonces that were used before it started.
     if (claims.time < this.#began)
       throw this.#refusal(log, 'it was signed before this process began', claims, { skewMs: skew });
     const key = await this.#keys.find(claims.key).catch((error: unknown) => {

@@ -4,22 +4,22 @@ import { systemNamespace } from '#pkg/apis/index';
 import { leaseType, type Lease } from '#pkg/runtime/index';
 
 /**
- * Of the Leases by which API servers tell that they are there, and what their public keys are. Source: Kubernetes'
- * `apiserver-<hash>`.
+ * Name prefix of the Leases with which API servers publish that they are alive, and their public keys. Source:
+ * Kubernetes' `apiserver-<hash>`.
  */
 export const identityPrefix = 'svc-apiserver-';
 /** Annotation: the Ed25519 public key, 32 bytes as base64url. */
 export const keyAnnotation = 'svc.run/endpoint-key';
 
-/** More servers than anyone has; of more, none beyond is known. */
+/** More servers than any installation has; keys beyond this number are unknown. */
 const maxServers = 500;
 
-/** Longer ones end with this. Seconds. */
+/** A longer lease counts as this long. Seconds. */
 const longestLease = 600;
-/** For clocks that differ. Milliseconds. */
+/** Allowance for clock skew. Milliseconds. */
 const maxAheadMs = 60_000;
 
-/** All that there are, of servers that are gone too. */
+/** All identity leases, including those of stopped servers. */
 export async function listIdentities(client: Pick<Reader, 'list'>, signal: AbortSignal): Promise<Stored<Lease>[]> {
   const { items } = await client.list(leaseType, {
     namespace: systemNamespace,
@@ -31,8 +31,8 @@ export async function listIdentities(client: Pick<Reader, 'list'>, signal: Abort
 }
 
 /**
- * Until when its server may be relied on, in milliseconds since 1970 as `now` is; NaN where it does not say, or was
- * renewed in the future and so might never end.
+ * Until when the server can be trusted, in milliseconds since 1970 as `now`; NaN if the lease does not say, or was
+ * renewed in the future and so might never expire.
  */
 export function expiryOf({ spec }: Lease, now: number): number {
   const renewed = Date.parse(spec?.renewTime ?? '');
@@ -45,7 +45,7 @@ export function formatPublicKey(key: KeyObject): string {
   return key.export({ format: 'jwk' }).x!;
 }
 
-/** Undefined for what is no such key. */
+/** Undefined if the text is not such a key. */
 export function parsePublicKey(text: string): KeyObject | undefined {
   try {
     return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: text }, format: 'jwk' });

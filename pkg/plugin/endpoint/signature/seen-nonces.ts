@@ -1,7 +1,7 @@
-/** Nonces of one period. */
+/** Maximum number of nonces of one period. */
 const maxKept = 200_000;
 
-/** Remembers what it is asked about for at least `periodMs`, and less than three times as long, in bounded memory. */
+/** Remembers each nonce for at least `periodMs`, and less than three times as long, in bounded memory. */
 export class SeenNonces {
   readonly #periodMs: number;
   readonly #maxKept: number;
@@ -14,11 +14,11 @@ export class SeenNonces {
     this.#maxKept = max;
   }
 
-  /** `full` where it could not remember this one without forgetting another: it must not be taken for new. */
+  /** `full` if it could not remember this one without forgetting another: do not accept it as new. */
   add(nonce: string, now: number): 'new' | 'seen' | 'full' {
     const age = now - this.#began;
     if (age >= this.#periodMs || age < 0) {
-      // After two periods without a call nothing of before counts.
+      // After two periods without a call all older nonces have expired.
       this.#previous = age < 2 * this.#periodMs ? this.#current : new Set();
       this.#current = new Set();
       this.#began = now;

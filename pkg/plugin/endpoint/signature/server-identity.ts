@@ -38,7 +38,7 @@ export class ServerIdentity implements CallSigner {
   readonly #publicKey: string;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  /** Of the lease. */
+  /** Name of the lease. */
   readonly name = `${identityPrefix}${randomBytes(8).toString('hex')}`;
 
   constructor(options: ServerIdentityOptions) {

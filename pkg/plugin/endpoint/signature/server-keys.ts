@@ -6,13 +6,13 @@ import { expiryOf, keyAnnotation, listIdentities, parsePublicKey } from './ident
 interface ServerKey {
   text: string;
   key: KeyObject;
-  /** Milliseconds since 1970; NaN never was good. */
+  /** Milliseconds since 1970; NaN if it was never valid. */
   expiry: number;
 }
 
-/** After so long what is known is read anew. Milliseconds. */
+/** Age after which keys are read again. Milliseconds. */
 const freshMs = 10_000;
-/** While the API cannot be asked it counts for as long as this. */
+/** How long keys stay valid while the API cannot be read. Milliseconds. */
 const longestTrustMs = 60_000;
 const shortestPauseMs = 1000;
 const requestMs = 5000;
@@ -24,14 +24,14 @@ export interface ServerKeysOptions {
 }
 
 /**
- * The public keys of the API servers that are there: read anew for a name that is not known, and after 10 s for one
- * that is, at most once a second.
+ * The public keys of the live API servers. Reads them again for an unknown name, and after 10 s for a known one, at
+ * most once a second.
  */
 export class ServerKeys {
   readonly #client: Pick<Reader, 'list'>;
   readonly #now: () => number;
   #known = new Map<string, ServerKey>();
-  /** By `performance.now()`, as is the next. */
+  /** By `performance.now()`, as the next one. */
   #readAt = -Infinity;
   #askedAt = -Infinity;
   #reading: Promise<void> | undefined;
@@ -41,7 +41,7 @@ export class ServerKeys {
     this.#now = now;
   }
 
-  /** Undefined where no server that is there has this name. Rejects where that cannot be told. */
+  /** Undefined if no live server has this name. Rejects if the leases cannot be read. */
   async find(name: string): Promise<KeyObject | undefined> {
     const now = performance.now();
     const isWanted = now - this.#readAt > freshMs || !this.#known.has(name);
@@ -58,7 +58,7 @@ export class ServerKeys {
       this.#known = new Map(leases.flatMap((lease) => this.#keyOf(lease)));
       this.#readAt = performance.now();
     } catch (error) {
-      // What was read a moment ago is still good.
+      // The last read is recent enough.
       if (performance.now() - this.#readAt > longestTrustMs) throw error;
     } finally {
       this.#askedAt = performance.now();

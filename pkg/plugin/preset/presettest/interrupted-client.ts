@@ -1,7 +1,7 @@
 import type { Client } from '#pkg/apimachinery/index';
 import { wrapClient } from '#pkg/client/index';
 
-/** As if the process had been killed: no error of the API. */
+/** Simulates that the process was killed; not an error of the API. */
 export class Killed extends Error {
   constructor() {
     super('killed');
@@ -10,8 +10,8 @@ export class Killed extends Error {
 }
 
 /**
- * Counts what a process does to the world, and lets something happen at one of these steps: it is killed, before it, or
- * after it and before it hears of it.
+ * Counts the writes of a process, and triggers an event at one of them: kills the process before the write, or after it
+ * and before its response.
  */
 export class Killer {
   readonly #step: number;
@@ -20,7 +20,7 @@ export class Killer {
   #steps = 0;
   #isDead = false;
 
-  /** @param happening instead of being killed */
+  /** @param happening runs instead of the kill */
   constructor(step = Number.POSITIVE_INFINITY, moment: 'before' | 'after' = 'before', happening?: () => Promise<void>) {
     this.#step = step;
     this.#moment = moment;

@@ -6,15 +6,15 @@ import { PresetReconciler } from '../preset-reconciler.ts';
 import type { LeftPreset } from '../removal-run.ts';
 import { interruptedClient, Killer } from './interrupted-client.ts';
 
-/** A plugin as its presets see it: a name, and an inventory that is stored. */
+/** A plugin reduced to its presets: a name and a stored inventory. */
 export class ShippingPlugin {
   readonly name: string;
-  /** As it is stored now. */
+  /** The stored inventory. */
   inventory: readonly PresetRecord[] = [];
   readonly #client: Client;
   readonly #waitMs: number;
 
-  /** @param waitMs of a start, for whatever it waits for */
+  /** @param waitMs timeout of each wait of a start */
   constructor(client: Client, name: string, waitMs = 20_000) {
     this.#client = client;
     this.name = name;

@@ -11,7 +11,7 @@ const named = (kind: string) => ({
   singular: kind.toLowerCase(),
 });
 
-/** In no namespace; with a default, a value that no other may have, and a status of its own. */
+/** A cluster-scoped model with a default, a unique value and a status subresource. */
 export const Widget = defineModel({
   ...named('Widget'),
   spec: Type.Object({

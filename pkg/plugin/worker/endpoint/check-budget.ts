@@ -8,9 +8,9 @@ const { isArray } = Array;
 const { keys } = Object;
 
 /**
- * How much work one check may be, in steps of some 40 ns: a schema that is applied to a value, once for each of its
- * rules and parts; a character that is matched. Schemas that hold themselves, and choices within choices, are applied
- * any number of times to a small value.
+ * Limits the work of one check, in steps of about 40 ns. A schema that is applied to a value costs one step for each of
+ * its rules and parts; matching a pattern costs steps for each character. Recursive schemas and nested choices can be
+ * applied any number of times to a small value.
  */
 export class CheckBudget {
   #left = 0;
@@ -25,7 +25,7 @@ export class CheckBudget {
     if (this.#left < 0) throw new TooMuchWork();
   }
 
-  /** Each application of a schema that this Ajv compiles from now on is paid for first. */
+  /** Charges each application of a schema that this Ajv compiles from now on. */
   watch(ajv: Ajv): void {
     ajv.addKeyword({
       keyword,
@@ -40,15 +40,15 @@ export class CheckBudget {
         };
       },
     });
-    // Not in any schema, and used by all: as a keyword that stands for every other one.
+    // No schema contains this keyword, and all schemas use it: it is registered as implementing every other keyword.
     Object.assign(ajv.getKeyword(keyword), { implements: Object.keys(ajv.RULES.all) });
   }
 }
 
-/** Each alternative of a `oneOf` that does not fit is kept until all are tried. */
+/** Ajv keeps each failed alternative of a `oneOf` until all are tried. */
 const stepsOfOneOf = 200;
 
-/** What is looked at in any value: alternatives and names among its rules. */
+/** The work for any value: alternatives and names among its rules. */
 function sizeOf(schema: Readonly<Record<string, unknown>>): number {
   const { oneOf } = schema;
   let size = 1 + (isArray(oneOf) ? stepsOfOneOf * oneOf.length : 0);

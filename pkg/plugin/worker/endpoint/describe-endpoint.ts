@@ -6,8 +6,8 @@ import { describedSchema } from './plain-schema.ts';
 const schemaFields = ['params', 'query', 'body', 'response'] as const;
 
 /**
- * An endpoint as API servers know it. @throws TypeError that names the endpoint, for schemas that cannot be told and
- * parameters that its path does not have
+ * An endpoint as API servers know it. @throws TypeError that names the endpoint, for schemas that cannot be described
+ * and parameters that its path does not have
  */
 export function describeEndpoint(definition: EndpointDefinition): PluginEndpoint {
   const {

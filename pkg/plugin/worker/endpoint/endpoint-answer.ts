@@ -1,11 +1,11 @@
 import { EndpointAnswer } from '../../definition/endpoint-definition.ts';
 import type { EndpointResult } from '../../endpoint/endpoint-call.ts';
 
-/** Characters; more is a fault of the handler. */
+/** Limit in characters; a longer body is a fault of the handler. */
 const maxBodyLength = 8 << 20;
 const maxHeaders = 50;
 const maxHeaderLength = 8192;
-/** The connection's, the server's, or of those who sign people in. */
+/** Headers of the connection, of the server and of authentication. */
 const reserved: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -21,7 +21,7 @@ const reserved: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-/** What a handler returned, as an answer over HTTP. @throws TypeError for what cannot be one */
+/** Converts a handler's return value to an HTTP response. @throws TypeError for an invalid value */
 export function resultOf(returned: unknown): EndpointResult {
   const { status, headers, body } =
     returned instanceof EndpointAnswer ? returned : new EndpointAnswer({ body: returned });

@@ -21,13 +21,13 @@ interface Endpoint {
   handler: EndpointHandler<unknown, unknown, unknown>;
 }
 
-/** Runs the endpoints of a plugin, one call at a time or many. */
+/** Runs the endpoints of a plugin; calls may run concurrently. */
 export class EndpointRunner {
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
   readonly #client: Client;
   readonly #log: PortLog;
 
-  /** @throws Error for a schema that cannot be checked by */
+  /** @throws Error for an invalid schema */
   constructor({
     endpoints,
     checker,
@@ -56,13 +56,11 @@ export class EndpointRunner {
     this.#log = log;
   }
 
-  /**
-   * @throws StatusError, and nothing else: what a handler throws besides is logged, and the caller hears nothing of it
-   */
+  /** @throws StatusError only: any other error of a handler is logged, and the caller gets no details */
   async run(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
     const endpoint = this.#endpoints.get(call.operationId);
-    // The version before may have had it elsewhere, open to others: whom the API server let through there has no way in
-    // here.
+    // The previous version may have served it at another path, to other users: a caller that the API server authorized
+    // there has no access here.
     if (endpoint?.route !== call.endpoint)
       throw newServiceUnavailable(`the plugin has no endpoint ${call.operationId} at present`);
     const { operationId, requestId } = call;

@@ -1,3 +1,3 @@
-/** What a worker loads only if its plugin has endpoints. */
+/** Loaded only in workers whose plugin has endpoints. */
 export { EndpointRunner } from './endpoint-runner.ts';
 export { SchemaChecker } from './schema-checker.ts';

@@ -5,8 +5,8 @@ import { toStructuralSchema } from '../../model/to-structural-schema.ts';
 const deepest = 100;
 
 /**
- * A TypeBox schema as the JSON that it is: what requests are checked by. @throws TypeError for what no JSON can say,
- * with its path
+ * A TypeBox schema as plain JSON, which requests are validated with. @throws TypeError with the path, for a schema that
+ * JSON cannot express
  */
 export function plainSchema(schema: TSchema, path: string): JsonObject {
   const plain = plainAt(schema, path, 0);
@@ -14,7 +14,7 @@ export function plainSchema(schema: TSchema, path: string): JsonObject {
   return plain;
 }
 
-/** The same for the reference: in the dialect of definitions where that can say it, else as it is. */
+/** The schema for the API reference: in the dialect of definitions if that can express it, else unchanged. */
 export function describedSchema(schema: TSchema, path: string): JsonSchema {
   try {
     return toStructuralSchema(schema, path);

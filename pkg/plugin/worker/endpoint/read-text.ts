@@ -1,9 +1,9 @@
 import { isInexactNumber, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 
 /**
- * A text of a path or a query as the value its schema means: one of the values that it lists, else a number, boolean or
- * null where those are allowed and the text is exactly one, as JSON writes it. Otherwise it stays a text, and the check
- * says what it should have been.
+ * Converts a text of a path or a query to the type of its schema: one of the listed values, else a number, boolean or
+ * null if the schema allows it and the text is exactly that in JSON. Otherwise it stays a text, and validation reports
+ * the expected type.
  */
 export function valueOfText(text: string, schema: JsonValue | undefined): JsonValue {
   const choices = choicesOf(schema);
@@ -23,7 +23,7 @@ export function valueOfText(text: string, schema: JsonValue | undefined): JsonVa
   return text;
 }
 
-/** May the parameter be given several times? */
+/** Whether the parameter can be repeated. */
 export function isList(schema: JsonValue | undefined): schema is JsonObject {
   return isJsonObject(schema) && schema['type'] === 'array';
 }

@@ -22,7 +22,7 @@ interface Part {
   check: SchemaCheck;
 }
 
-/** Turns what came for an endpoint into what its handler sees, checked by the endpoint's schemas. */
+/** Converts a call of an endpoint to the request that its handler gets, validated by the endpoint's schemas. */
 export class RequestReader {
   readonly #operationId: string;
   readonly #group: string;
@@ -30,7 +30,7 @@ export class RequestReader {
   readonly #query: Part | undefined;
   readonly #body: Part | undefined;
 
-  /** @throws Error for a schema that cannot be checked by */
+  /** @throws Error for an invalid schema */
   constructor({ params, query, body, group }: EndpointDefinition, operationId: string, checker: SchemaChecker) {
     const part = (schema: EndpointDefinition['body'], root: string): Part | undefined => {
       if (schema === undefined) return undefined;
@@ -42,7 +42,7 @@ export class RequestReader {
     [this.#params, this.#query, this.#body] = [part(params, 'params'), part(query, 'query'), part(body, 'body')];
   }
 
-  /** @throws StatusError 400 for what cannot be read, 413, 415, 422 with a cause for each field that breaks a rule */
+  /** @throws StatusError 400 for an unreadable request, 413, 415, 422 with a cause for each invalid field */
   async read(call: EndpointCall): Promise<EndpointRequest<JsonObject, JsonObject, JsonValue | undefined>> {
     const params = this.#readParams(call.params);
     const query = this.#readQuery(call.query);

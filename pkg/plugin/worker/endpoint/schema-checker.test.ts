@@ -10,7 +10,7 @@ function checkOf(schema: TSchema): SchemaCheck {
 
 const times = <T>(count: number, item: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
 
-/** Either of two, each of which may hold either of two. */
+/** A recursive choice: each of two alternatives can contain either of two. */
 const expression = Type.Cyclic(
   {
     E: Type.Union([

@@ -12,23 +12,23 @@ import { CheckBudget, TooMuchWork } from './check-budget.ts';
 import { valueFormats } from './value-formats.ts';
 
 const maxCauses = 100;
-/** Limit of steps of one check; several times what the largest body needs. */
+/** Limit of steps for one check; several times what the largest body needs. */
 const mostSteps = 20_000_000;
-/** Of finding all that is wrong, rather than one thing: each rule that is broken takes memory. */
+/** Limit of steps for finding all errors rather than the first: each error takes memory. */
 const mostStepsForAll = 100_000;
 
 export type SchemaCheck = (value: JsonValue) => StatusCause[];
 
 /**
- * Compiles schemas into checks, by Ajv: defaults are filled in, values are not converted. No request can make a check
- * take long, or much memory.
+ * Compiles schemas into checks with Ajv: defaults are filled in, values are not converted. No request can make a check
+ * take much time or memory.
  */
 export class SchemaChecker {
   readonly #budget = new CheckBudget();
   readonly #ajv = this.#newAjv({ allErrors: false });
   readonly #thorough = this.#newAjv({ allErrors: true });
 
-  /** `root` is what paths begin with. @throws Error for a schema that means nothing */
+  /** `root` is the first part of paths in errors. @throws Error for an invalid schema */
   compile(schema: JsonObject, root: string): SchemaCheck {
     const validate = this.#ajv.compile(schema);
     let findAll: ValidateFunction | undefined;
@@ -75,15 +75,15 @@ export class SchemaChecker {
       code: { regExp },
     });
     for (const [name, validate] of Object.entries(valueFormats)) ajv.addFormat(name, { type: 'string', validate });
-    // Ajv compares each item with each.
+    // Ajv's own compares every pair of items.
     ajv.removeKeyword('uniqueItems').addKeyword({
       keyword: 'uniqueItems',
       type: 'array',
       schemaType: 'boolean',
       validate: (unique: boolean, items: JsonValue[]) => !unique || this.#areDifferent(items),
     });
-    // The same, without a fault for each alternative that does not fit: those of choices within choices fill any
-    // memory.
+    // The same rule, but without an error for each failed alternative: nested choices would fill the memory with
+    // errors.
     ajv.removeKeyword('anyOf').addKeyword({
       keyword: 'anyOf',
       schemaType: 'array',
@@ -93,7 +93,7 @@ export class SchemaChecker {
     return ajv;
   }
 
-  /** RE2, whose time is linear in the text, so that no request can hang the plugin. */
+  /** RE2 matches in linear time, so that no request can hang the plugin. */
   #patternOf(source: string): RegExp {
     const expression = RE2JS.compile(source);
     const size = expression.programSize();
@@ -101,7 +101,7 @@ export class SchemaChecker {
       this.#budget.spend(size * text.length);
       return expression.test(text);
     };
-    // Ajv calls nothing but these, and tells patterns apart by their text.
+    // Ajv calls only these, and distinguishes patterns by their text.
     return { test, toString: () => source } as unknown as RegExp;
   }
 
@@ -120,7 +120,7 @@ function sortedKeys(_key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Where none of several schemas fits, that alone is said: which one was meant is not for us to guess. */
+/** If no alternative matches, reports only that: it is unknown which one the client meant. */
 function causesOf(errors: readonly ErrorObject[], root: string): StatusCause[] {
   const choices = new Set(
     errors
@@ -165,7 +165,7 @@ function causeOf(error: ErrorObject, root: string): StatusCause {
   }
 }
 
-/** Of a JSON pointer. */
+/** The segments of a JSON pointer. */
 function segmentsOf(pointer: string): PathSegment[] {
   return pointer
     .split('/')
@@ -173,7 +173,7 @@ function segmentsOf(pointer: string): PathSegment[] {
     .map((part) => (/^\d{1,9}$/.test(part) ? Number(part) : part.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
-/** Shortened before it is turned into text: a value may hold megabytes, and many rules may fail on it. */
+/** Shortened before conversion to text: a value may have megabytes and violate many rules. */
 function shown(value: unknown): unknown {
   if (typeof value === 'string') return value.length > 200 ? `${value.slice(0, 200)}...` : value;
   if (typeof value !== 'object' || value === null) return value;

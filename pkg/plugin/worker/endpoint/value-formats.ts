@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { parseTimestamp } from '#pkg/apimachinery/index';
 
-/** The formats that are checked, each in time linear in the text; any other says nothing. */
+/** The supported formats, each checked in linear time; other formats are ignored. */
 export const valueFormats: Readonly<Record<string, (text: string) => boolean>> = {
   'date-time': (text) => parseTimestamp(text) !== undefined,
   date: (text) => parseTimestamp(`${text}T00:00:00Z`) !== undefined,

@@ -11,8 +11,8 @@ import { ofKind, podsOf, type Container, type Pods, type Release } from './relea
 const verbs = new Set(['apiserver', 'access-server', 'controller-manager', 'migrate']);
 
 /**
- * Each container that runs the program starts it with options that it takes: a file and variables that are read as the
- * program reads them, and fit together; and Kubernetes waits longer for its end than it takes.
+ * Each container of the program starts it with valid options: the file and variables are parsed as the program does,
+ * and their combination is checked. Kubernetes' grace period must exceed the drain timeout.
  */
 export function optionsExist(release: Release): string[] {
   return podsOf(release).flatMap((pods) =>
@@ -60,7 +60,7 @@ function optionsOf(release: Release, { spec }: Pods, { env = [] }: Container): O
   }
 }
 
-/** What a Secret would hold. */
+/** The content of a Secret. */
 function secretFor(name: string): string {
   if (name === 'SVC_DATABASE_URL') return 'postgres://svc:password@postgres:5432/svc';
   return name === 'SVC_SECURITY_INITIAL_ADMIN_TOKEN' ? newPersonalToken() : 'a password';

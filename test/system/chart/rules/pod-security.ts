@@ -1,8 +1,8 @@
 import { containersOf, podsOf, type Container, type PodSpec, type Release } from './release.ts';
 
 /**
- * Every container is as Kubernetes' restricted profile of pod security wants it, writes to volumes alone, and says what
- * it needs; no pod speaks to Kubernetes. The profile:
+ * Every container satisfies Kubernetes' restricted pod security profile, writes to volumes only, and declares its
+ * resources; no pod gets a Kubernetes token. The profile:
  * https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
  */
 export function podSecurity(release: Release): string[] {
@@ -37,7 +37,7 @@ function problemsOfPod({
   ];
 }
 
-/** The image's own, or left to the cluster. */
+/** The image's own ID, or the cluster's choice. */
 function isOurs(id: unknown): boolean {
   return id === 10001 || id === undefined;
 }

@@ -6,8 +6,8 @@ interface Backend {
 }
 
 /**
- * Each port that is named is there: in the container that is probed, the pods behind a Service or a policy, the Service
- * behind a route or a monitor.
+ * Each named port exists: in the probed container, in the pods of a Service or policy, in the Service of a route or
+ * monitor.
  */
 export function portsExist(release: Release): string[] {
   return [
@@ -101,7 +101,7 @@ function policies(release: Release): string[] {
   });
 }
 
-/** What pods call each other by. */
+/** URLs between pods. */
 function urls(release: Release): string[] {
   return podsOf(release).flatMap(({ owner, spec }) =>
     spec.containers.flatMap(({ env = [] }) =>

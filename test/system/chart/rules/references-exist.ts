@@ -12,8 +12,8 @@ import {
 } from './release.ts';
 
 /**
- * Each Secret, ConfigMap and account that a pod names is made, with the key, or is said to be there; and mounts and
- * volumes belong together.
+ * Each Secret, ConfigMap and service account of a pod is created with its key, or listed as existing; mounts and
+ * volumes match.
  */
 export function referencesExist(release: Release): string[] {
   return podsOf(release).flatMap((pods) =>
@@ -24,8 +24,8 @@ export function referencesExist(release: Release): string[] {
 }
 
 /**
- * Made before, and not removed before, the one that names it: a hook before an upgrade comes before everything of the
- * release, and goes unless it says otherwise.
+ * It must be created before, and not deleted before, the object that references it: a pre-upgrade hook runs before the
+ * rest of the release, and is deleted unless its policy says otherwise.
  */
 function find(
   release: Release,
@@ -43,7 +43,7 @@ function find(
   return isThere ? found : undefined;
 }
 
-/** A hook without a policy is removed before it is made again. */
+/** A hook without a policy is deleted before it is created again. */
 function staysFromInstallation(document: KubernetesDocument): boolean {
   return (
     hookOf(document)?.split(',').includes('pre-install') === true &&
@@ -111,7 +111,7 @@ function environmentOf(release: Release, pods: Pods): string[] {
   ]);
 }
 
-/** A variable that names a file below /etc/svc names one that is mounted. */
+/** The file of a variable below /etc/svc must be mounted. */
 function filesOf(pods: Pods, values: readonly string[]): string[] {
   const files = new Set(pods.spec.containers.flatMap((container) => mountedFiles(pods, container)));
   return values
@@ -141,7 +141,10 @@ function twice(names: readonly string[]): string[] {
   return names.filter((name, index) => names.indexOf(name) !== index);
 }
 
-/** Names are DNS labels, so that a Service, a label and a pod can be called so; and there are no two of one kind. */
+/**
+ * Names are DNS labels, so that they are valid for Services, labels and pods; no two objects of a kind have the same
+ * name.
+ */
 export function namesFit({ documents }: Release): string[] {
   return [
     ...documents

@@ -55,7 +55,7 @@ export interface PodSpec {
   hostPID?: boolean;
 }
 
-/** Pods that an object makes, or is. */
+/** The pods of an object. */
 export interface Pods {
   /** `Deployment svc-apiserver` */
   owner: string;
@@ -68,7 +68,7 @@ export interface Selector {
   matchLabels: Labels;
 }
 
-/** What helm has made of a set of values, and what these say is there already. */
+/** helm's output for a set of values, and the objects that they list as existing. */
 export interface Release {
   documents: readonly KubernetesDocument[];
   /** `Secret/name` */
@@ -83,7 +83,7 @@ export function ofKind(release: Release, kind: string): KubernetesDocument[] {
   return release.documents.filter((document) => document.kind === kind);
 }
 
-/** The hook that an object belongs to: it is there only then. */
+/** The hook of an object, which exists only then. */
 export function hookOf({ metadata }: KubernetesDocument): string | undefined {
   return metadata.annotations?.['helm.sh/hook'];
 }

@@ -1,6 +1,6 @@
 import { ofKind, titleOf, type Release } from './release.ts';
 
-/** What is in Secrets, or is planted as one, is in nothing else: no ConfigMap, argument, variable or annotation. */
+/** The content of Secrets, and planted secrets, appear nowhere else: no ConfigMap, argument, variable or annotation. */
 export function secretsStaySecret(release: Release, planted: readonly string[]): string[] {
   const made = ofKind(release, 'Secret').flatMap(({ data }) => Object.values(data as Record<string, string>));
   const values = [...planted, ...made, ...made.map((value) => Buffer.from(value, 'base64').toString())];

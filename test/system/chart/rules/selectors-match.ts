@@ -1,6 +1,6 @@
 import { ofKind, podsOf, selects, titleOf, type Labels, type Release, type Selector } from './release.ts';
 
-/** What selects pods or Services selects those of one component, and nothing else. */
+/** A selector of pods or Services selects exactly those of one component. */
 export function selectorsMatch(release: Release): string[] {
   const pods = podsOf(release);
   const counted = (title: string, selector: Selector, labelled: readonly { labels: Labels }[]): string[] => {
@@ -32,7 +32,7 @@ export function selectorsMatch(release: Release): string[] {
       const { replicas } = (ofKind(release, 'Deployment').find(({ metadata }) => metadata.name === name)?.['spec'] ??
         {}) as { replicas?: number };
       if (!deployments.has(name)) return [`${titleOf(document)} scales nothing`];
-      // What is rendered without the cluster, and applied again, would cut back to it.
+      // Output that is rendered without the cluster and applied again would reset it.
       return replicas === undefined
         ? []
         : [`${titleOf(document)}: the Deployment says ${replicas} replicas, which autoscaling decides`];

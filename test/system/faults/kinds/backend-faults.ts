@@ -6,7 +6,7 @@ import { pausing } from './pausing.ts';
 
 const frozenMs = 5000;
 
-/** The sessions through which batches are written. */
+/** The sessions that write batches. */
 export function isWriter({ query }: Backend): boolean {
   return query.startsWith('WITH input_0');
 }
@@ -50,7 +50,7 @@ function frozen(name: string, whose: string, wanted: (backend: Backend) => boole
   };
 }
 
-/** Ends sessions again and again, in order and without a crash. */
+/** Terminates sessions repeatedly, cleanly and without a crash. */
 function terminated(name: string, intent: string, condition: string): Fault {
   return {
     name,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { faults } from './fault-table.ts';
 
-/** Without the spaces that align the columns of its tables. */
+/** Without the spaces that align the table columns. */
 const page = readFileSync(new URL('../../../../docs/reliability.md', import.meta.url), 'utf8').replaceAll(/ +/g, ' ');
 
 describe('the kinds of faults', () => {

@@ -7,7 +7,7 @@ import { networkFaults } from './network-faults.ts';
 import { postgresFaults } from './postgres-faults.ts';
 import { replicaFaults } from './replica-faults.ts';
 
-/** Every kind of fault there is. */
+/** All kinds of faults. */
 export const faults: readonly Fault[] = [
   ...replicaFaults,
   ...backendFaults,

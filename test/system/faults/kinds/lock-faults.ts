@@ -5,7 +5,7 @@ import type { Fault } from '../fault.ts';
 import { pausing } from './pausing.ts';
 import { group, notes, things, type SampleModel } from '../../harness/workload/sample-models.ts';
 
-/** PostgreSQL's name of a model's table. */
+/** The name of a model's table. */
 async function tableOf({ postgres }: TestCluster, { plural }: SampleModel): Promise<string> {
   const [row] = await postgres.query<{ id: number }>(
     'SELECT id FROM platform.models WHERE api_group = $1 AND resource = $2',
@@ -14,13 +14,13 @@ async function tableOf({ postgres }: TestCluster, { plural }: SampleModel): Prom
   return `platform.m_${row?.id ?? 0}`;
 }
 
-/** The servers may hold what it wants for as long, or change the rows that it waits for: it holds nothing then. */
+/** The servers may hold the lock that it wants, or change the rows that it waits for: then it holds nothing. */
 function ignoreConflict(error: unknown): void {
   const failure = databaseFailure(error);
   if (failure !== 'lock_timeout' && failure !== 'transaction_conflict') throw error;
 }
 
-/** A transaction of someone else, open until it is healed. */
+/** A transaction of another client, open until it is healed. */
 function held(
   name: string,
   intent: string,
@@ -97,8 +97,7 @@ export const lockFaults: readonly Fault[] = [
 ];
 
 /**
- * Holds the lock of revisions, which the servers take last, until they wait for it, and goes for the rows, which they
- * take first.
+ * Takes the revision lock, which servers take last, until they wait for it, and then the rows, which they take first.
  */
 async function lockBackwards({ postgres }: TestCluster, table: string): Promise<void> {
   const session = await postgres.connect();

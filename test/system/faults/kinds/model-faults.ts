@@ -9,7 +9,7 @@ import { readList } from '../../harness/workload/read-list.ts';
 import { fleeting, things } from '../../harness/workload/sample-models.ts';
 
 const listsByNewIndex = 10;
-/** Younger history is kept: servers that keep up never miss any. */
+/** Newer history is kept, so that servers without delays miss nothing. Milliseconds. */
 const keptMs = 3000;
 const idempotencyKeyAgeMs = 3_600_000;
 
@@ -55,7 +55,7 @@ export const modelFaults: readonly Fault[] = [
     intent:
       'History is cut to three seconds again and again while watchers are away, and the servers, which remember more, are killed: watchers are told 410, list anew, and go on.',
     holdMs: 5000,
-    // A server that stands still for longer than history is kept has to begin anew, and ends.
+    // A server that is paused for longer than history is kept must start over, and exits.
     isAlone: true,
     inject: async ({ postgres, replicas, watchers }) => {
       const database = await Database.connect({ connection: postgres.connection, log: silentLog, poolSize: 2 });

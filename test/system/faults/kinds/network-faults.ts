@@ -3,7 +3,7 @@ import type { Fault } from '../fault.ts';
 import type { ProxyMode } from '../fault-proxy.ts';
 import { pausing } from './pausing.ts';
 
-/** One server's way to the database, or that of both, is bad for a while. */
+/** Disturbs the database connection of one server, or of both, for a while. */
 function badWay(name: string, intent: string, mode: ProxyMode, { both = false, holdMs = 2500 } = {}): Fault {
   return {
     name,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Heal } from '../fault.ts';
 
-/** Does something over and over until it is healed; a failure is part of the fault. */
+/** Repeats `work` until healed; its failures are part of the fault. */
 export function pausing(everyMs: number, work: () => Promise<unknown>): Heal {
   const ending = new AbortController();
   const running = (async () => {

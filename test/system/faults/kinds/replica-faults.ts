@@ -4,13 +4,13 @@ import type { Replica } from '../replica.ts';
 const frozenMs = 5000;
 const steppedMs = 600_000;
 
-/** Starts those that ended; resolves when they are ready. */
+/** Restarts those that ended; resolves when they are ready. */
 export async function revive(...replicas: readonly Replica[]): Promise<void> {
   for (const replica of replicas) replica.launch();
   await Promise.all(replicas.map((replica) => replica.ready()));
 }
 
-/** A step of the wall clock of one server, there and back. */
+/** Sets the wall clock of one server ahead, and back again. */
 function clockStep(name: string, words: string, aheadMs: number): Fault {
   return {
     name,

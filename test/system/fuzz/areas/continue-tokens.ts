@@ -22,7 +22,7 @@ function forgedValue(random: SeededRandom): unknown {
   );
 }
 
-/** A token of the server's own with some of its members changed, so that it passes the first look. */
+/** A server's token with some members changed, so that it still parses. */
 function forge(random: SeededRandom, token: string): string {
   const value = JSON.parse(Buffer.from(token, 'base64url').toString()) as Token;
   for (let i = random.between(1, 2); i > 0; i -= 1) {
@@ -50,7 +50,7 @@ function tokenFor(random: SeededRandom, world: World): { search: string; token: 
   return { search: random.chance(0.9) ? search : random.pick(world.continueTokens).search, token: mutated };
 }
 
-/** Tokens of the server's own, changed and forged: they are not signed, so every part of one is a client's input. */
+/** Server tokens, changed and forged: they are not signed, so every part is client input. */
 export const continueTokens: Area = {
   name: 'continue tokens',
   weight: 6,

@@ -141,7 +141,7 @@ function definition(random: SeededRandom, plural: string, group: string): object
   };
 }
 
-/** Conditions and facts that only the server may state. */
+/** Conditions and status fields that only the server may set. */
 function forgedStatus(random: SeededRandom, name: string): WireRequest {
   const condition = random.pick<unknown>([
     { type: 'Established', status: 'False' },
@@ -187,7 +187,7 @@ function objectOf(random: SeededRandom, kind: string, group: string): string {
   return `{"apiVersion":"${group}/v1","kind":"${kind}","metadata":{"name":"o"},"spec":${spec}}`;
 }
 
-/** The forged conditions must not stand: what is answered has the server's own, of the right types. */
+/** The forged conditions must not be stored: the response has the server's own, of the right types. */
 function judgeForged(answer: Answer | undefined): string | undefined {
   if (answer?.status !== 200 || headerOf(answer, 'content-type') !== 'application/json') return undefined;
   const { status } = JSON.parse(answer.body.toString()) as { status?: { conditions?: unknown } };
@@ -205,8 +205,8 @@ function judgeForged(answer: Answer | undefined): string | undefined {
 }
 
 /**
- * Definitions with hostile schemas, patterns, names, indexes, paths and status; what is accepted gets objects, lists
- * and documents, and is removed.
+ * Definitions with hostile schemas, patterns, names, indexes, paths and status; accepted ones get objects, lists and
+ * documents, and are deleted.
  */
 export const definitions: Area = {
   name: 'definitions',

@@ -62,7 +62,7 @@ export function fieldSelector(random: SeededRandom): string {
   return random.chance(0.2) ? mutateText(random, text) : text;
 }
 
-/** A selector is refused by name, or kept to: a count of what it selects needs the same answer twice. */
+/** A selector must be refused by name, or be applied: a count of its matches must be the same twice. */
 function judge([first, second]: readonly (Answer | undefined)[]): string | undefined {
   if (first === undefined || second === undefined || first.status !== second.status)
     return 'the same list was answered differently';

@@ -35,7 +35,7 @@ const mediaTypes = [
   'text/event-stream',
 ];
 
-/** The characters a header can carry; others are tried on bare sockets. */
+/** Valid header characters; others are tested on raw sockets. */
 function headerText(random: SeededRandom): string {
   const text = random.chance(0.5) ? hostileText(random) : mutateText(random, random.pick(mediaTypes));
   return Buffer.from(text)
@@ -138,7 +138,7 @@ const authorizations = [
   ',',
   '='.repeat(1000),
 ];
-/** Of sessions that nobody has. */
+/** Sessions that do not exist. */
 const cookies = [
   'svc_sessionid=',
   `svc_sessionid=${'a'.repeat(36)}`,
@@ -187,7 +187,7 @@ function withoutPermission(random: SeededRandom, world: World): Omit<FuzzCase, '
   };
 }
 
-/** Headers of any name, value, number and size; credentials; conditions; keys of idempotency. */
+/** Headers of any name, value, number and size; credentials; preconditions; idempotency keys. */
 export const headers: Area = {
   name: 'headers',
   weight: 8,

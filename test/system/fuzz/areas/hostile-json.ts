@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
 
-/** Numbers as a body may write them; JSON has no others, however many programs cannot read them. */
+/** Valid JSON numbers, including those that many programs cannot represent. */
 export const numberLiterals: readonly string[] = [
   '0',
   '-0',
@@ -54,7 +54,7 @@ export const numberLiterals: readonly string[] = [
   '123456789012345678901.0',
 ];
 
-/** What is no JSON. */
+/** Invalid JSON. */
 const malformed: readonly string[] = [
   '',
   ' ',
@@ -99,7 +99,7 @@ const malformed: readonly string[] = [
   '\u2028[1]',
 ];
 
-/** JSON text: scalars, containers, repeated and prototype keys, escapes of every kind. */
+/** JSON text: scalars, containers, duplicate and prototype keys, all kinds of escapes. */
 export function jsonText(random: SeededRandom, depth = 4): string {
   if (depth <= 0 || random.chance(0.5))
     return random.one(
@@ -136,7 +136,7 @@ function jsonKey(random: SeededRandom): string {
   return random.chance(0.8) ? `"${random.pick(keys)}"` : jsonString(random);
 }
 
-/** Some characters as they are, some escaped, half a surrogate pair among them. */
+/** Some characters escaped, others not, including unpaired surrogates. */
 export function jsonString(random: SeededRandom): string {
   const text = hostileText(random);
   if (random.chance(0.5)) return JSON.stringify(text);
@@ -152,7 +152,7 @@ function escaped(character: string): string {
   ).join('');
 }
 
-/** A whole body that is well-formed nowhere, or beyond a limit: depth, number of values, size, encoding. */
+/** A body that is malformed or exceeds a limit: depth, number of values, size, encoding. */
 export function hostileJsonBody(random: SeededRandom, around: (value: string) => string): Buffer {
   return random.one(
     () => Buffer.from(random.pick(malformed)),
@@ -197,7 +197,7 @@ function nested(depth: number, opening: string): string {
   return opening.repeat(depth) + '1' + (opening === '[' ? ']' : '}').repeat(depth);
 }
 
-/** Many values, keys or characters in one. */
+/** Many values, keys or characters in one container. */
 function wide(random: SeededRandom): string {
   const count = random.pick([1000, 30_000, 99_990, 200_000]);
   return random.one(

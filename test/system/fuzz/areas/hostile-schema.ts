@@ -3,7 +3,7 @@ import { hostileText } from './hostile-text.ts';
 
 export type Schema = Record<string, unknown>;
 
-/** Patterns that are right, and slow in engines that go back. */
+/** Valid patterns that are slow in backtracking engines. */
 const slowPatterns: readonly string[] = [
   '(a+)+$',
   '^(a|aa)+$',
@@ -20,9 +20,7 @@ const slowPatterns: readonly string[] = [
   'x{10,1000}',
 ];
 
-/**
- * Patterns that take exponential time in engines that go back, or much memory in those that do not, or that are none.
- */
+/** Patterns that take exponential time in backtracking engines, or much memory in others, or are invalid. */
 export const hostilePatterns: readonly string[] = [
   '(a+)+$',
   '^(a|aa)+$',
@@ -66,7 +64,7 @@ export const hostilePatterns: readonly string[] = [
 
 const types = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null', '', 'Object', 'any'];
 
-/** Schemas right and wrong, small; nested by `depth`. */
+/** Small valid and invalid schemas, nested up to `depth`. */
 export function schema(random: SeededRandom, depth: number): Schema {
   const children = (): Schema => (depth <= 0 ? { type: 'string' } : schema(random, depth - 1));
   const value = (): unknown =>
@@ -146,7 +144,7 @@ export function schema(random: SeededRandom, depth: number): Schema {
   return Object.assign(random.one(...makers), random.chance(0.2) ? random.one(...makers) : {});
 }
 
-/** Schemas that are right, and as large, deep or combined as one may try. */
+/** Valid schemas of extreme size, depth or combination. */
 export function extremeSchema(random: SeededRandom): Schema {
   return random.one<Schema>(
     () => nested(random.pick([10, 40, 90]), (inner) => ({ type: 'object', properties: { a: inner } })),

@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 
-/** Texts that have broken programs before; each is one value, wherever it is put. */
+/** Strings that are known to break programs, usable anywhere. */
 export const hostileTexts: readonly string[] = [
   '',
   ' ',
@@ -92,7 +92,7 @@ export const hostileTexts: readonly string[] = [
   '\u{1f600}'.repeat(300),
 ];
 
-/** One of them, a mixture, or characters at random. */
+/** One of these, a mixture, or random characters. */
 export function hostileText(random: SeededRandom): string {
   return random.one(
     () => random.pick(hostileTexts),
@@ -115,7 +115,7 @@ export function randomText(random: SeededRandom, most: number): string {
   return random.some(most, () => random.pick(characters)).join('');
 }
 
-/** The text with a few of its characters dropped, doubled, replaced or swapped. */
+/** The text with a few characters dropped, doubled, replaced or swapped. */
 export function mutateText(random: SeededRandom, text: string): string {
   let result = text;
   for (let i = random.between(1, 3); i > 0; i -= 1) {
@@ -132,7 +132,7 @@ export function mutateText(random: SeededRandom, text: string): string {
   return result;
 }
 
-/** The same for bytes: what comes of it may be no UTF-8. */
+/** The same for bytes; the result may be invalid UTF-8. */
 export function mutateBytes(random: SeededRandom, bytes: Buffer): Buffer {
   const at = random.below(bytes.length + 1);
   const cut = random.chance(0.5) ? random.below(4) : 0;

@@ -1,4 +1,4 @@
-/** The fields of attack; an area is a file. */
+/** The areas of attack; each file is one area. */
 import type { Area } from '../fuzz-case.ts';
 import { continueTokens } from './continue-tokens.ts';
 import { definitions } from './definitions.ts';

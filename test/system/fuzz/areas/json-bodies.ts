@@ -4,7 +4,7 @@ import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 
-/** The value as the spec, or some other part, of an object of this name. */
+/** The value as the spec or another part of an object of this name. */
 export function objectAround(random: SeededRandom, kind: string, name: string): (value: string) => string {
   const place = random.pick(['spec', 'spec', 'spec', 'metadata', 'labels', 'status', 'name', 'top']);
   const head = `"apiVersion":"${group}/v1","kind":"${kind}"`;
@@ -38,7 +38,7 @@ export function anyWrite(random: SeededRandom, world: World, name: string, body:
       );
 }
 
-/** Bodies as bytes: every text that is, or nearly is, JSON, in every place of an object. */
+/** Bodies as bytes: valid and invalid JSON, in every place of an object. */
 export const jsonBodies: Area = {
   name: 'json bodies',
   weight: 10,

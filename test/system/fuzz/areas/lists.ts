@@ -39,7 +39,7 @@ function count(random: SeededRandom): string {
 
 const flags = ['true', 'false', '1', '0', 'TRUE', 'yes', '', 'null'];
 
-/** Sort, paging, chunks, revisions, and every other parameter of a list, in any number and combination. */
+/** Sort, paging, chunks, revisions, and all other list parameters, in any number and combination. */
 export const lists: Area = {
   name: 'lists',
   weight: 10,

@@ -21,7 +21,7 @@ export const names: Area = {
       annotations: random.pick([undefined, { [text]: text }]),
       finalizers: random.pick([undefined, [text]]),
     });
-    // Prototype keys are own members here: JSON.stringify writes them.
+    // JSON.parse makes prototype keys own members, so that JSON.stringify writes them.
     const labels = JSON.parse(`{${JSON.stringify(wellFormed(text))}:"v"}`) as object;
     const options = {
       kind: random.pick(['DeleteOptions', text]),

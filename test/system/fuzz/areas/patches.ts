@@ -54,7 +54,7 @@ function operation(random: SeededRandom): string {
   return `{${members.join(',')}}`;
 }
 
-/** Each copy doubles what is there, unless somebody counts. */
+/** Each copy doubles the object, unless the server limits it. */
 function doubling(random: SeededRandom): string {
   const copies = Array.from(
     { length: random.pick([5, 16, 30, 200]) },

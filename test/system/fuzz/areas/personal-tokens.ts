@@ -5,7 +5,7 @@ import { hostileText } from './hostile-text.ts';
 
 const path = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 
-/** Personal tokens: what one may ask for, how it is named, narrowed and revoked. What is made is nobody's to use. */
+/** Personal tokens: their options, names, restrictions and revocation. No created token is used. */
 export const personalTokens: Area = {
   name: 'personal tokens',
   weight: 3,

@@ -119,7 +119,7 @@ function bytes(random: SeededRandom, world: World): string {
   );
 }
 
-/** An honest request with something behind it, which must not change what the first is answered. */
+/** A valid request followed by other bytes, which must not change its response. */
 function honestFirst(random: SeededRandom, world: World): WireRequest {
   const honest = `GET ${world.posts}/p1 HTTP/1.1\r\nHost: fuzz\r\n${credential}\r\n`;
   return {
@@ -131,7 +131,7 @@ function honestFirst(random: SeededRandom, world: World): WireRequest {
   };
 }
 
-/** Bytes on a bare socket: lengths that contradict, codings, smuggling, pipelines, garbage, requests cut off. */
+/** Bytes on a raw socket: contradicting lengths, encodings, smuggling, pipelines, garbage, truncated requests. */
 export const rawSockets: Area = {
   name: 'raw sockets',
   weight: 5,

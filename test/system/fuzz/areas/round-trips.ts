@@ -7,7 +7,7 @@ import { jsonText } from './hostile-json.ts';
 
 type Members = { [key: string]: ExactJson };
 
-/** What was accepted must be what was sent, but for keys that no object may hold, and stay so when it is read. */
+/** An accepted object must equal the sent one, except for forbidden keys, and must be unchanged when it is read. */
 function judge(sent: string): (answers: readonly (Answer | undefined)[]) => string | undefined {
   return ([, written, read]) => {
     if (written === undefined || written.status > 201)
@@ -19,14 +19,14 @@ function judge(sent: string): (answers: readonly (Answer | undefined)[]) => stri
     const answered = (parseExact(written.body.toString()) as Members)['spec'];
     const difference = exactDifference(expected, answered, 'spec');
     if (difference !== undefined) return `the answer differs from what was sent: ${difference}`;
-    // Another case may have written to the name, or removed it, in between.
+    // Another case may have changed or deleted the object in between.
     if (read?.status !== 200 || headerOf(read, 'etag') !== headerOf(written, 'etag')) return undefined;
     const kept = exactDifference(parseExact(written.body.toString()), parseExact(read.body.toString()));
     return kept === undefined ? undefined : `what is read differs from what was answered: ${kept}`;
   };
 }
 
-/** Objects of a model that keeps everything, written, then read: numbers and characters must come back exactly. */
+/** Objects of a model that preserves unknown fields, written and read: numbers and characters must be unchanged. */
 export const roundTrips: Area = {
   name: 'round trips',
   weight: 5,

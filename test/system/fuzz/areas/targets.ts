@@ -141,9 +141,7 @@ function target(random: SeededRandom, world: World): string {
   );
 }
 
-/**
- * Methods and request targets on the wire, with what no client library would send. Nothing here may change anything.
- */
+/** Methods and request targets that no client library would send. They must not change anything. */
 export const targets: Area = {
   name: 'targets',
   weight: 8,

@@ -42,7 +42,7 @@ function members(random: SeededRandom): string[] {
   return random.some(5, () => random.one(...makers));
 }
 
-/** Objects of a model with types, bounds, formats and indexes: nearly right, in every member. */
+/** Objects of a model with types, bounds, formats and indexes: almost valid, in every member. */
 export const typedObjects: Area = {
   name: 'typed objects',
   weight: 10,

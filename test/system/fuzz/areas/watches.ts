@@ -3,7 +3,7 @@ import { malformedEscape, query, type Area } from '../fuzz-case.ts';
 import { hostileText } from './hostile-text.ts';
 import { labelSelector } from './label-selectors.ts';
 
-/** Watches that begin anywhere, by parameters, headers and formats of any kind; their beginning is read. */
+/** Watches with any parameters, headers and formats; reads the start of the stream. */
 export const watches: Area = {
   name: 'watches',
   weight: 2,

@@ -5,7 +5,7 @@ import { jsonText } from './hostile-json.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
 import { group } from '../world.ts';
 
-/** Lists of aliases of lists of aliases: nine levels of nine stand for a billion. */
+/** Nested lists of aliases: nine levels of nine expand to a billion. */
 function bomb(random: SeededRandom): string {
   const levels = random.pick([2, 4, 9, 20]);
   const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
@@ -121,7 +121,7 @@ function yamlSpec(random: SeededRandom): string {
   );
 }
 
-/** Bodies of YAML: anchors, bombs, tags, directives, several documents, and what is nearly YAML. */
+/** YAML bodies: anchors, bombs, tags, directives, several documents, and almost valid YAML. */
 export const yamlBodies: Area = {
   name: 'yaml bodies',
   weight: 3,

@@ -1,7 +1,7 @@
 import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import type { Answer } from '../../harness/wire/answer.ts';
 
-/** What must not have succeeded, whatever the request is about; undefined where nothing speaks against it. */
+/** The reason why a request of any kind must not succeed; undefined if it may. */
 export function acceptedMistake({ method, target, raw }: WireRequest, { status }: Answer): string | undefined {
   if (raw !== undefined || status >= 400) return undefined;
   if (!isDecodable(target)) return `a malformed percent escape was answered ${status}`;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { State } from './state-digest.ts';
 
-/** Columns that say what may be done by whom; when something was used is written whatever was answered. */
+/** Columns with permissions; timestamps of use change with any response. */
 const tables: Readonly<Record<string, string>> = {
   users: 'id, username, name, email, password_hash, password_changed, is_active, date_expired, comment, groups',
   organizations: 'id, name, comment, date_updated',
@@ -15,7 +15,7 @@ const tables: Readonly<Record<string, string>> = {
   key_checks: '*',
 };
 
-/** What access management keeps, but for its logs and counters. */
+/** The state of access management, without logs and counters. */
 export async function readAccessState(client: pg.Client): Promise<State> {
   const digests = Object.entries(tables).map(
     ([table, columns]) =>

@@ -1,4 +1,4 @@
-/** JSON whose numbers are kept as they are written. */
+/** JSON with the exact literals of numbers. */
 export type ExactJson = null | boolean | string | ExactNumber | ExactJson[] | { [key: string]: ExactJson };
 
 export class ExactNumber {
@@ -13,7 +13,7 @@ const space = /[ \t\r\n]*/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const string = /"(?:[^"\\]|\\.)*"/y;
 
-/** Parses text that JSON.parse takes, keeping numbers' literals. Throws SyntaxError. */
+/** Parses valid JSON, keeping the literals of numbers. Throws SyntaxError. */
 export function parseExact(text: string): ExactJson {
   JSON.parse(text);
   let at = 0;
@@ -63,8 +63,8 @@ export function parseExact(text: string): ExactJson {
 }
 
 /**
- * Where what was sent and what was answered differ; undefined where they mean the same. Order of members does not
- * count, and 1.0 is 1.
+ * Where the sent and the returned value differ; undefined if they are equal. Ignores the order of members; 1.0 equals
+ * 1.
  */
 export function exactDifference(a: ExactJson | undefined, b: ExactJson | undefined, path = ''): string | undefined {
   if (a === b) return undefined;
@@ -96,12 +96,11 @@ function sameNumber(a: string, b: string): boolean {
   if (a === b) return true;
   const [sent, answered] = [wholeOf(a), wholeOf(b)];
   if (sent === undefined || answered === undefined) return Number(a) === Number(b);
-  // A float that is just what was sent may be printed with the digits that tell it from its neighbours:
-  // 9.223372036854776e+18 of 2^63.
+  // A float may be printed with the digits that identify it: 9.223372036854776e+18 for 2^63.
   return sent === answered || (!/^-?\d+$/.test(b) && Number(a) === Number(b) && BigInt(Number(a)) === sent);
 }
 
-/** Of an integer to 2^63, however it is written, every digit counts; undefined for any other number. */
+/** For an integer up to 2^63, in any notation, every digit counts; undefined for other numbers. */
 function wholeOf(literal: string): bigint | undefined {
   if (/^-?\d+$/.test(literal)) return BigInt(literal);
   if (!(Math.abs(Number(literal)) <= 2 ** 63)) return undefined;

@@ -1,6 +1,6 @@
 import type { Answer } from '../../harness/wire/answer.ts';
 
-/** Traces of the program in an answer: stacks, the engine's own messages, SQL, files. No case sends any of them. */
+/** Signs of the implementation in a response: stacks, engine messages, SQL, files. No case sends any of them. */
 const traces: readonly RegExp[] = [
   /\bat [^\s"]{1,100} \((?:file|node|\/)[^)\n]{0,200}:\d+:\d+\)/,
   /node:internal|node_modules|file:\/\/\//,
@@ -11,10 +11,10 @@ const traces: readonly RegExp[] = [
   /\bSELECT\b.{1,200}\bFROM\b|\bINSERT INTO\b|syntax error at or near|violates (?:unique|check|foreign|not-null)|invalid input syntax|invalid byte sequence|deadlock detected|canceling statement|out of range for type|relation "[^"]*" does not exist|bind message|prepared statement/,
   /ECONNRE|EPIPE|ENOENT|ERR_[A-Z]+_[A-Z]+/,
 ];
-/** An answer of megabytes is an object we stored; its beginning says enough. */
+/** A response of megabytes is a stored object; its start is enough. */
 const looked = 64 * 1024;
 
-/** The first text in an answer that tells of the inside of the server, or is one of the secrets. */
+/** The first text in a response that reveals the implementation, or is a secret. */
 export function findLeak({ body, headers }: Answer, secrets: readonly string[]): string | undefined {
   const text = `${[...headers.values()].flat().join('\n')}\n${body.toString('utf8', 0, looked)}`;
   if (secrets.some((secret) => text.includes(secret))) return 'a secret';

@@ -6,7 +6,7 @@ import { outcomeJudge } from './judge-outcome.ts';
 import { judgeContent } from './judge-success.ts';
 
 const known = new Set([200, 201, 204, 303, 304, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 417, 429, 431]);
-/** Every 401 there is: what was wrong with a credential is nobody's to know. */
+/** The only possible 401s: clients must not learn what was wrong with a credential. */
 const unauthenticated: ReadonlySet<string> = new Set([
   '{"detail":"Authentication credentials were not provided.","code":"not_authenticated"}',
   '{"detail":"The credential is not valid.","code":"authentication_failed"}',
@@ -21,7 +21,7 @@ function judgeAnswer(request: WireRequest, answer: Answer): Violation | undefine
   if (status >= 500) return violation('unnamed 5xx', `${status}: ${answer.body.toString('utf8', 0, 300)}`);
   if (!known.has(status)) return violation('unknown status', String(status));
   const location = headerOf(answer, 'location');
-  // Pages lead to pages of their own; a redirect in the API would break signatures.
+  // Pages redirect only to other pages; a redirect in the API would break signatures.
   if (
     (location !== undefined) !== (status === 303) ||
     (location !== undefined && (isApi(request) || !/^\/(?![/\\])/.test(location)))
@@ -45,7 +45,7 @@ function isApi({ target, raw }: WireRequest): boolean {
   return raw === undefined && /^\/api(?:\/|$|\?)/.test(target);
 }
 
-/** Bytes that are no request never reach the service: the server below answers for both, in the platform's words. */
+/** Bytes that are not a request never reach the service: the HTTP server answers for both, in the platform's format. */
 function isUnread({ status, body }: Answer): boolean {
   return body.includes(`"kind":"Status"`) && body.includes(`"status":"Failure"`) && body.includes(`"code":${status}`);
 }
@@ -55,7 +55,7 @@ function judgePage(request: WireRequest, text: string): string | undefined {
   return text.startsWith('<!doctype html>') || text.startsWith('<!DOCTYPE html>') ? undefined : 'no page';
 }
 
-/** `{detail, code}`, of fields `{name: [texts]}`, of logins `{error, msg}`. */
+/** `{detail, code}`; for fields `{name: [texts]}`, for logins `{error, msg}`. */
 function judgeJson(status: number, text: string): string | undefined {
   if (status === 401 && !unauthenticated.has(text)) return 'another 401';
   let body: unknown;

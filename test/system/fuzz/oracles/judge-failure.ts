@@ -4,7 +4,7 @@ import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import { violation, type Violation } from '../violation.ts';
 import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 
-/** Which reasons go with which status; source: kubernetes-wire.md, section 3. */
+/** The allowed reasons for each status; source: kubernetes-wire.md, section 3. */
 const reasons: Readonly<Record<number, readonly string[]>> = {
   400: ['BadRequest'],
   401: ['Unauthorized'],
@@ -39,7 +39,7 @@ interface Failure {
   causes: unknown;
 }
 
-/** A failure is a Status (or problem) that says the same as the status line, in words and fields. */
+/** A failure is a Status (or problem) that matches the status line, in text and fields. */
 export function judgeFailure(request: WireRequest, answer: Answer): Violation | undefined {
   const { status, body } = answer;
   if (request.method === 'HEAD' && body.length === 0) return undefined;
@@ -58,7 +58,7 @@ export function judgeFailure(request: WireRequest, answer: Answer): Violation | 
   return judgeCauses(status, message, causes);
 }
 
-/** A JSON patch that fails has none, as in Kubernetes; every other 422 names a field for each cause. */
+/** A failed JSON patch has no causes, as in Kubernetes; any other 422 has a field for each cause. */
 function judgeCauses(status: number, message: string, causes: unknown): Violation | undefined {
   if (causes !== undefined && (!Array.isArray(causes) || !causes.every(isCause)))
     return violation('causes', JSON.stringify(causes).slice(0, 300));

@@ -8,7 +8,7 @@ import { findLeak } from './find-leak.ts';
 const requestId = /^[A-Za-z0-9._-]{1,64}$/;
 const repeatable: ReadonlySet<string> = new Set(['set-cookie', 'vary', 'warning', 'www-authenticate']);
 
-/** The first thing that is wrong with what came of one request, whatever it was. */
+/** The first problem with the result of one request of any kind. */
 export type OutcomeJudge = (
   request: WireRequest,
   outcome: Outcome,
@@ -16,10 +16,7 @@ export type OutcomeJudge = (
 ) => Violation | undefined;
 export type AnswerJudge = (request: WireRequest, answer: Answer) => Violation | undefined;
 
-/**
- * `judgeAnswer`: by what contract an answer is right, once it is one, no internal error, and tells nothing of the
- * inside.
- */
+/** `judgeAnswer` checks the contract, after general checks: a complete response without internal errors or details. */
 export function outcomeJudge(judgeAnswer: AnswerJudge): OutcomeJudge {
   return (request, outcome, secrets) => judgeOutcome(request, outcome, { secrets, judgeAnswer });
 }

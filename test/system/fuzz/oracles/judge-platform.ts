@@ -5,7 +5,7 @@ import { judgeFailure } from './judge-failure.ts';
 import { outcomeJudge } from './judge-outcome.ts';
 import { judgeSuccess } from './judge-success.ts';
 
-/** What the contract lets a server answer to anything at all; 5xx are looked at one by one. */
+/** Statuses that the contract allows for any request; 5xx are checked separately. */
 const known = new Set([
   200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 414, 415, 417, 422, 429, 431, 503, 504,
 ]);
@@ -16,7 +16,7 @@ export const platformJudge = outcomeJudge(judgeAnswer);
 function judgeAnswer(request: WireRequest, answer: Answer): Violation | undefined {
   const { status } = answer;
   const location = headerOf(answer, 'location');
-  // The page of the documentation is no API path.
+  // The documentation page is not an API path.
   if (status === 308 && location === '../docs') return undefined;
   if (!known.has(status)) return violation('unknown status', String(status));
   if (status >= 400 && headerOf(answer, 'cache-control') !== 'no-cache, private')

@@ -5,11 +5,11 @@ import { violation, type Violation } from '../violation.ts';
 import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 
 const prototypeKey = /"(?:__proto__|constructor|prototype)":/;
-/** Schemas are documents about keys, and may speak of any. */
+/** Schemas are documents about keys, and may contain any. */
 const documents = /^\/(?:openapi|docs|apis\/apiextensions\.k8s\.io|api\/docs|api\/openapi\.json)\b/;
 
 /**
- * A success is whole, well-formed and of the type it says, and no object in it holds a key that reaches a prototype.
+ * A success is complete, well-formed and of its declared type, and no object in it has a key that reaches a prototype.
  */
 export function judgeSuccess(request: WireRequest, answer: Answer): Violation | undefined {
   if (answer.status === 201 && headerOf(answer, 'location') === undefined && !isDryRun(request))
@@ -17,7 +17,7 @@ export function judgeSuccess(request: WireRequest, answer: Answer): Violation | 
   return judgeContent(request, answer);
 }
 
-/** The same of any service: where it was created does not count. */
+/** The same for any service, without the Location check. */
 export function judgeContent(request: WireRequest, answer: Answer): Violation | undefined {
   const { status, complete } = answer;
   if (status === 204 || status === 304 || request.method === 'HEAD') return undefined;
@@ -26,7 +26,7 @@ export function judgeContent(request: WireRequest, answer: Answer): Violation | 
   const body = headerOf(answer, 'content-encoding') === 'gzip' && complete ? gunzipSync(answer.body) : answer.body;
   if (!complete || type === 'text/event-stream') {
     if (request.stream !== true) return violation('success body', 'it does not end');
-    // What was cut off by us may have been no stream of events at all: metrics, a page.
+    // A truncated response may not be an event stream at all: metrics, a page.
     return type === 'text/event-stream' || type === 'application/json' ? judgeStream(body.toString(), type) : undefined;
   }
   if (!isUtf8(body)) return type.startsWith('image/') ? undefined : violation('success body', 'no UTF-8');
@@ -40,12 +40,12 @@ export function judgeContent(request: WireRequest, answer: Answer): Violation | 
   return undefined;
 }
 
-/** What was only tried is nowhere to be found. */
+/** A dry run creates nothing. */
 function isDryRun({ target, raw }: WireRequest): boolean {
   return raw === undefined && /[?&]dryRun=All(?:&|$)/.test(target);
 }
 
-/** Lines that are whole must be events; an ERROR must be a Status. */
+/** Complete lines must be events; an ERROR must be a Status. */
 function judgeStream(text: string, type: string): Violation | undefined {
   const lines = text.split('\n').slice(0, -1);
   const events =

@@ -8,7 +8,7 @@ interface ModelRow {
   shape: string;
 }
 
-/** What the content platform keeps. */
+/** The state of the content platform. */
 export async function readPlatformState(client: pg.Client): Promise<State> {
   const { rows: models } = await client.query<ModelRow>(
     'SELECT id, api_group, shape::text || columns::text AS shape FROM platform.models ORDER BY id',

@@ -1,20 +1,17 @@
 import pg from 'pg';
 
-/** What is stored, as texts to compare. */
+/** The stored state, as texts to compare. */
 export interface State {
-  /**
-   * Of the models every run begins with: their objects, the end of their log, remembered keys. Nobody writes there but
-   * clients.
-   */
+  /** The models of every run: their objects, the end of their log, idempotency keys. Only clients write there. */
   own: string;
-  /** Of definitions and what hangs on them, which the server goes on with of its own accord. */
+  /** Definitions and dependent objects, which the server changes by itself. */
   others: string;
 }
 
-/** Looks once; may reject with 42P01 where a table went in between. */
+/** Reads once; may reject with 42P01 if a table was dropped meanwhile. */
 export type StateReader = (client: pg.Client) => Promise<State>;
 
-/** Reads the state from the database, past the server. */
+/** Reads the state from the database, not through the server. */
 export class StateDigest {
   readonly #client: pg.Client;
   readonly #read: StateReader;
@@ -36,13 +33,13 @@ export class StateDigest {
       try {
         return await this.#read(this.#client);
       } catch (error) {
-        // A model was dropped between the two looks.
+        // A model was dropped between the two reads.
         if (!(error instanceof pg.DatabaseError) || error.code !== '42P01') throw error;
       }
     }
   }
 
-  /** Waits until what goes on in the background has come to rest. Rejects where it does not within a minute. */
+  /** Waits until background work has finished. Rejects after a minute. */
   async settled(): Promise<State> {
     const deadline = Date.now() + 60_000;
     let before = await this.take();

@@ -12,23 +12,23 @@ import { StateDigest, type StateReader } from '../oracles/state-digest.ts';
 import { violation, type Violation } from '../violation.ts';
 
 const startTimeoutMs = 60_000;
-/** Of /livez, on a busy machine. */
+/** Timeout of /livez on a slow machine. Milliseconds. */
 const livezTimeoutMs = 15_000;
 
-/** What is attacked: its command, how the state behind it is read, and what its answers are held to. */
+/** An attacked service: its command, how to read its state, and the contract for its responses. */
 export interface AttackedService {
   command: 'apiserver' | 'serve';
-  /** Option that says where it listens. */
+  /** The option with its port. */
   portOption: 'svc.server.port' | 'svc.access.port';
   options: readonly string[];
   readState: StateReader;
   judge: OutcomeJudge;
 }
 
-/** The built program under attack, its event loop and its log watched, on a PostgreSQL that need not survive. */
+/** The built program under attack, with its event loop and log monitored, on a non-durable PostgreSQL. */
 export class AttackedServer implements FuzzTarget {
   readonly port: number;
-  /** Of the first administrator, on the content platform. */
+  /** The first administrator's token for the content platform. */
   readonly adminToken = newPersonalToken();
   readonly adminPassword = randomBytes(20).toString('base64url');
   token: string;
@@ -76,7 +76,7 @@ export class AttackedServer implements FuzzTarget {
     return this.#service.judge;
   }
 
-  /** In megabytes. */
+  /** Megabytes. */
   get residentMemory(): number {
     return readMemory({ server: this.#server!.pid }).server;
   }
@@ -101,12 +101,12 @@ export class AttackedServer implements FuzzTarget {
     return answer?.ok === true ? undefined : violation('server silent', `/livez: ${answer?.status ?? 'no answer'}`);
   }
 
-  /** What is logged as an error is one, whatever was answered. */
+  /** Any log line of level error is a violation, whatever the response. */
   takeErrors(): string[] {
     return (this.#log?.takeLines() ?? []).filter(isErrorLine);
   }
 
-  /** After a moment, for the loop that was held to tell. */
+  /** Waits briefly, so that a blocked loop can report. */
   async takeHolds(): Promise<Hold[]> {
     await delay(25);
     return this.#holds.splice(0);
@@ -131,7 +131,7 @@ export class AttackedServer implements FuzzTarget {
     await this.takeHolds();
   }
 
-  /** What a command prints that an operator gives while the server runs. */
+  /** The output of an operator command while the server runs. */
   command(command: string, ...args: string[]): Promise<string> {
     return runProgram({ command, args, folder: this.#postgres.folder, env: this.#environment });
   }

@@ -1,11 +1,11 @@
 /**
- * Loaded into the server by `--import`: sends a message whenever the event loop was held, `{ began, ended, cpu }` in
+ * Loaded into the server by `--import`: sends a message whenever the event loop was blocked, `{ began, ended, cpu }` in
  * milliseconds.
  *
- * A timer of a few milliseconds beats once a turn of the loop; the processor time between two beats is that of the
- * longest turn, and at most one interval more. Processor time, not time: on a busy machine a turn lasts as long as the
- * machine likes. The process's own includes its helper threads, the thread's own is told in hundredths of a second: the
- * smaller counts.
+ * A timer of a few milliseconds fires once in each turn of the loop; the processor time between two of its calls is
+ * that of the longest turn, plus one interval at most. Processor time, because on a busy machine the duration of a turn
+ * is arbitrary. The process's own includes its helper threads, and the thread's own has a resolution of hundredths of a
+ * second: the smaller one counts.
  */
 import { readFileSync } from 'node:fs';
 
@@ -35,7 +35,7 @@ function now() {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Of the main thread: user and system, in hundredths of a second. Source: proc(5), stat. */
+/** Processor time of the main thread: user and system, in hundredths of a second. Source: proc(5), stat. */
 function threadTicks() {
   const text = readFileSync('/proc/thread-self/stat', 'latin1');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -1,6 +1,6 @@
 import type { Instant } from './history.ts';
 
-/** The one clock of a history: no fault steps it. */
+/** The only clock of a history, which no fault changes. */
 export function now(): Instant {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -5,7 +5,7 @@ const statusLine = /^HTTP\/1\.1 (\d{3}) [\x20-\x7e]*$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*?)[ \t]*$/;
 const nothing = Buffer.alloc(0);
 
-/** Bytes that are no HTTP/1.1 answer. */
+/** Bytes that are not an HTTP/1.1 response. */
 export class MalformedAnswerError extends Error {
   constructor(detail: string) {
     super(detail);
@@ -20,8 +20,8 @@ type Body =
   | { type: 'until close' };
 
 /**
- * Reads answers as strictly as RFC 9112 allows, so that one garbled by another is not mistaken for one.
- * `methods` are those of the requests, in order: the answer to HEAD has no body. Throws MalformedAnswerError.
+ * Parses responses as strictly as RFC 9112, so that a garbled one is not accepted. `methods` are those of the requests,
+ * in order: a response to HEAD has no body. Throws MalformedAnswerError.
  */
 export class AnswerReader {
   readonly answers: Answer[] = [];
@@ -48,12 +48,12 @@ export class AnswerReader {
       );
   }
 
-  /** Bytes came that are no part of the answers so far. */
+  /** Whether there are bytes after the complete responses. */
   get hasMore(): boolean {
     return this.#rest.length > 0 || this.#current !== undefined;
   }
 
-  /** The answer under way, as far as it has come. */
+  /** The unfinished response so far. */
   get partial(): Answer | undefined {
     if (this.#current === undefined) return undefined;
     const { status, headers, pieces } = this.#current;
@@ -104,7 +104,7 @@ export class AnswerReader {
     if (!(status >= 100 && status <= 599))
       throw new MalformedAnswerError(`no status line: ${JSON.stringify(first!.slice(0, 80))}`);
     const headers = readHeaders(lines);
-    // "100 Continue" comes before an answer and is none.
+    // "100 Continue" precedes a response and is not one.
     if (status >= 200) this.#begin(status, headers);
     return true;
   }
@@ -134,7 +134,7 @@ function bodyOf(status: number, headers: ReadonlyMap<string, readonly string[]>,
     throw new MalformedAnswerError('the length of the body is told twice');
   if (lengths.length === 1 && !/^\d{1,15}$/.test(lengths[0]!))
     throw new MalformedAnswerError(`Content-Length: ${lengths[0]}`);
-  // The parser that refuses a request may not know what its method was.
+  // The parser that refuses a request may not know its method.
   if (method === 'HEAD' && status >= 400 && headers.get('connection')?.[0] === 'close') return { type: 'until close' };
   if (method === 'HEAD' || status === 204 || status === 304) return { type: 'none' };
   if (codings[0] === 'chunked')

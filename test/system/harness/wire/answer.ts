@@ -1,10 +1,10 @@
-/** One answer as it came over the wire. */
+/** One response as received. */
 export interface Answer {
   status: number;
-  /** Lower-case names; values in the order they came. */
+  /** Lower-case names; values in order of arrival. */
   headers: ReadonlyMap<string, readonly string[]>;
   body: Buffer;
-  /** The body is whole; a stream's beginning is not. */
+  /** The body is complete; false for the start of a stream. */
   complete: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Takes the framing off a chunked body, and refuses what RFC 9112 does not allow in it. */
+/** Removes the framing of a chunked body, and rejects violations of RFC 9112. */
 export class ChunkedBody {
   readonly #fail: (detail: string) => Error;
   #line = '';
@@ -9,7 +9,7 @@ export class ChunkedBody {
     this.#fail = fail;
   }
 
-  /** Adds what is body to `pieces`; answers what comes after it, undefined where more is to come. */
+  /** Adds body bytes to `pieces`; returns the bytes after the body, undefined if it is incomplete. */
   take(bytes: Buffer, pieces: Buffer[]): Buffer | undefined {
     let at = 0;
     while (at < bytes.length) {

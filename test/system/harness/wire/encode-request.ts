@@ -1,6 +1,6 @@
 import type { WireRequest } from './wire-request.ts';
 
-/** What is sent, in the pieces it is sent in. */
+/** The bytes to send, in pieces. */
 export function encodeRequest(request: WireRequest, token: string): Buffer[] {
   const { method, target, headers, body, raw, isAnonymous = false } = request;
   if (raw !== undefined) return raw.map((piece) => withToken(piece, token));
@@ -15,7 +15,7 @@ export function encodeRequest(request: WireRequest, token: string): Buffer[] {
   return [body === undefined || body.length === 0 ? head : Buffer.concat([head, body])];
 }
 
-/** One line a request, which `node -e` or a person can send again; the token is not shown. */
+/** One line for each request, to repeat it with `node -e` or by hand; hides the token. */
 export function showRequest(request: WireRequest): string {
   const ending =
     request.raw === undefined ? '' : request.ending === 'wait' ? ' (and then nothing)' : ' (and then the end)';

@@ -4,13 +4,13 @@ import { AnswerReader, MalformedAnswerError } from './answer-reader.ts';
 import type { Answer } from './answer.ts';
 import { encodeRequest } from './encode-request.ts';
 
-/** What became of one request. */
+/** The result of one request. */
 export interface Outcome {
-  /** One for a request; several, or none, for raw bytes. */
+  /** One for a request; any number for raw bytes. */
   answers: readonly Answer[];
-  /** Why there is no whole answer. */
+  /** Why there is no complete response. */
   failure?: 'closed' | 'silent' | 'refused' | { malformed: string };
-  /** CLOCK_MONOTONIC in milliseconds, as another process reads it too. */
+  /** CLOCK_MONOTONIC in milliseconds, comparable between processes. */
   began: number;
   ended: number;
 }
@@ -18,21 +18,18 @@ export interface Outcome {
 export interface WireClientOptions {
   port: number;
   token: string;
-  /** For an answer, or the end of the connection; milliseconds. */
+  /** Timeout for a response, or for the end of the connection. Milliseconds. */
   limitMs: number;
-  /** The same for a request that tries time limits. */
+  /** The same for a request that tests timeouts. */
   slowLimitMs: number;
 }
 
-/** How long a stream is listened to after its head. */
+/** How long a stream is read after its head. Milliseconds. */
 const streamMs = 20;
-/** After which a server that says nothing to raw bytes is taken to wait for more of them. */
+/** After this silence the server counts as waiting for more raw bytes. Milliseconds. */
 const quietMs = 40;
 
-/**
- * Sends requests over bare sockets, so that nothing mends what they are; connections are kept where the answer allows
- * it.
- */
+/** Sends requests over raw sockets, so that no library corrects them; keeps connections if the response allows it. */
 export class WireClient {
   readonly #options: WireClientOptions;
   readonly #idle: Socket[] = [];
@@ -46,7 +43,7 @@ export class WireClient {
     const isRaw = request.raw !== undefined;
     const kept = isRaw ? undefined : this.#takeIdle();
     const outcome = await this.#exchange(request, kept ?? (await open(this.#options.port)), slow);
-    // The server may have closed a kept connection just as this was sent; it has then read nothing.
+    // The server may have closed the keep-alive connection just before; then it has read nothing.
     if (kept !== undefined && outcome.failure === 'closed' && outcome.answers.length === 0)
       return this.#exchange(request, await open(this.#options.port), slow);
     return outcome;
@@ -76,7 +73,7 @@ export class WireClient {
         clearTimeout(streaming);
         clearTimeout(quiet);
         socket.removeAllListeners();
-        // Anything may still come of a connection that is given up.
+        // An abandoned connection may still fail.
         socket.on('error', () => socket.destroy());
         const answers =
           stream === true && reader.partial !== undefined ? [...reader.answers, reader.partial] : reader.answers;
@@ -143,7 +140,7 @@ function mayBeKept(answers: readonly Answer[]): boolean {
   return answer?.complete === true && answer.headers.get('connection')?.[0]?.toLowerCase() !== 'close';
 }
 
-/** Of pipelined requests, as far as it can be told: only HEAD matters. */
+/** The methods of pipelined requests, as far as possible: only HEAD matters. */
 function methodsIn(raw: readonly Buffer[]): string[] {
   return (
     Buffer.concat(raw)

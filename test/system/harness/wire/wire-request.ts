@@ -1,21 +1,21 @@
-/** One request as it is to go over the wire. */
+/** One request as it is sent. */
 export interface WireRequest {
   method: string;
-  /** Written as it stands, byte for character. */
+  /** Sent unchanged, one byte for each character. */
   target: string;
-  /** Without Host, Authorization and Content-Length, which are added where they are not among these. */
+  /** Host, Authorization and Content-Length are added unless they are here. */
   headers: [name: string, value: string][];
   body?: Buffer;
-  /** No Authorization is added. */
+  /** Adds no Authorization header. */
   isAnonymous?: boolean;
-  /** Bytes instead of all of the above, on a connection of their own; `$TOKEN` in them is the token. */
+  /** Bytes instead of all of the above, on a separate connection; `$TOKEN` is replaced by the token. */
   raw?: readonly Buffer[];
   /**
-   * What comes after raw bytes: the end of the sending side, once the server is quiet; nothing, so that the server must
-   * end it; nothing after the first answer. Default `close`.
+   * What follows raw bytes. `close`: closes the sending side once the server is quiet. `wait`: nothing, so that the
+   * server must end the connection. `first answer`: nothing after the first response. Default `close`.
    */
   ending?: 'close' | 'wait' | 'first answer';
-  /** An answer that may not end by itself: its beginning is read, then the connection closed. */
+  /** The response may not end by itself: reads its start, then closes the connection. */
   stream?: boolean;
 }
 

@@ -8,7 +8,7 @@ const everyMs = 60;
 const pageRows = 2000;
 const queryTimeoutMs = 10_000;
 
-/** What compaction takes away is kept in a table of ours, in the same statement, so that no reader can be too late. */
+/** The same statement that compacts the log copies the rows to a table of the test, so that no row is missed. */
 const preparations = [
   'CREATE SCHEMA faults',
   'CREATE TABLE faults.kept (LIKE platform.change_log) TABLESPACE pg_default',
@@ -21,11 +21,11 @@ const preparations = [
 const columns = 'rev, model, type, namespace, name, prev, old, new, batch';
 const wholeLog = `(SELECT ${columns} FROM faults.kept UNION ALL SELECT ${columns} FROM platform.change_log) l`;
 
-/** The database past servers and proxies, as its superuser. */
+/** The database without servers and proxies, as superuser. */
 export interface RecordedDatabase {
   /** The caller ends the session. */
   connect(): Promise<pg.Client>;
-  /** One statement in a session of its own. */
+  /** Runs one statement in its own session. */
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
@@ -46,19 +46,17 @@ interface Life {
   replaces: number;
 }
 
-/**
- * Follows the log by SQL, past servers, proxies and limits, and tells at the end whether it still says what it said.
- */
+/** Follows the log by SQL, without servers, proxies and limits, and checks at the end whether it is unchanged. */
 export class ChangeLogRecorder {
   readonly rows: LogRow[] = [];
   readonly compactions: CompactionSample[] = [];
-  /** Revisions that were seen and are no longer in the log: committed, and lost. */
+  /** Revisions that were seen but are missing from the log: committed and lost. */
   readonly lost: number[] = [];
   readonly #postgres: RecordedDatabase;
-  /** What was read, to compare with what is there at the end. */
+  /** The rows that were read, to compare with the final ones. */
   readonly #texts = new Map<number, string>();
   readonly #lives = new Map<number, Life>();
-  /** Newest body of each object, so that the same one is kept once. */
+  /** The newest body of each object, so that equal ones are kept once. */
   readonly #bodies = new Map<string, { text: string; state: ObjectState }>();
   #cursor = 0;
   #isOver = false;
@@ -79,7 +77,7 @@ export class ChangeLogRecorder {
     return this.#cursor;
   }
 
-  /** Reads to the end, then all of it once more. */
+  /** Reads to the end, then everything once more. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#work;
@@ -93,7 +91,7 @@ export class ChangeLogRecorder {
     }
   }
 
-  /** Every life that a model of ours had. */
+  /** All lives of the run's models. */
   async incarnations(): Promise<IncarnationRecord[]> {
     const lives = [...this.#lives]
       .map(([id, { model, replaces }]) => ({ id, model: model.name, replaces }))
@@ -112,7 +110,7 @@ export class ChangeLogRecorder {
     });
   }
 
-  /** What the tables hold. */
+  /** The content of the tables. */
   async finalStates(): Promise<FinalState[]> {
     const states: FinalState[] = [];
     for (const { id, resource } of await this.#postgres.query<{ id: number; resource: string }>(
@@ -143,7 +141,7 @@ export class ChangeLogRecorder {
         if (!(await this.#readPage(client))) await delay(everyMs);
         await this.#sampleCompaction(client);
       } catch {
-        // A fault may be a fault for us, too.
+        // A fault may affect this session too.
         void client?.end().catch(() => undefined);
         client = undefined;
         await delay(everyMs);
@@ -178,7 +176,7 @@ export class ChangeLogRecorder {
     return rows.length === pageRows;
   }
 
-  /** Records what was not there when its turn was, what is no longer as it was, and what is gone. */
+  /** Records rows that appeared late, changed or disappeared. */
   async #readAgain(client: pg.Client): Promise<void> {
     const missing = new Set(this.#texts.keys());
     for (let after = 0; ;) {
@@ -243,7 +241,7 @@ function ask<Row extends pg.QueryResultRow>(
   text: string,
   values: unknown[] = [],
 ): Promise<pg.QueryResult<Row>> {
-  // Not among pg's types: how long an answer may take to come.
+  // Missing in pg's types: the timeout of a query.
   const config: pg.QueryConfig & { query_timeout: number } = { text, values, query_timeout: queryTimeoutMs };
   return client.query<Row>(config);
 }

@@ -8,24 +8,24 @@ import type { Target } from './recording-client.ts';
 import { readList } from './read-list.ts';
 import { namespaces, namespacesPath, sampleModels } from './sample-models.ts';
 
-/** A watcher hears by the end of its stream, if by nothing else, how far it is. */
+/** The end of its stream at the latest tells a watcher its position. Milliseconds. */
 const settleMs = 60_000;
 
-/** A run whose clients are to be heard. */
+/** A run whose history is to be concluded. */
 export interface RecordedRun {
   seed: number;
   workload: Workload;
   recorder: ChangeLogRecorder;
   database: RecordedDatabase;
-  /** Each is asked for its lists at the end. */
+  /** Each is listed at the end. */
   replicas: readonly [Target, ...Target[]];
   modelChanges: ModelChangeRecord[];
   faults: FaultRecord[];
-  /** What went wrong beside what the history shows. */
+  /** Problems that the history does not show. */
   problems: string[];
 }
 
-/** Makes the namespaces and models that the workload works with. */
+/** Creates the namespaces and models of the workload. */
 export async function defineSampleModels({
   workload: { operator },
   replicas,
@@ -39,8 +39,8 @@ export async function defineSampleModels({
 }
 
 /**
- * Lets the workload come to an end: no change is made any more, everybody comes to know the last one, and what is there is
- * read once more.
+ * Ends the workload: waits until no change is made any more and all watchers have the last one, then reads the final
+ * state.
  */
 export async function concludeHistory(run: RecordedRun): Promise<History> {
   const { seed, workload, recorder, replicas, modelChanges, faults, problems } = run;

@@ -7,14 +7,14 @@ import { pollUntil } from '../poll-until.ts';
 
 const timeoutMs = 60_000;
 
-/** Servers that a model is defined on, and the client that defines it. */
+/** The servers of a model, and the client that defines it. */
 export interface ModelTargets {
   operator: RecordingClient;
   modelChanges: ModelChangeRecord[];
   replicas: readonly Target[];
 }
 
-/** Makes a model; resolves when both servers serve it. */
+/** Creates a model; resolves when both servers serve it. */
 export async function makeModel(targets: ModelTargets, model: SampleModel): Promise<void> {
   const record = begin(targets, { type: 'make', model: model.name, requested: now() });
   await pollUntil(async () => [201, 409].includes((await send(targets, 'POST', '', definitionOf(model))).status), {
@@ -39,7 +39,7 @@ export async function dropModel(targets: ModelTargets, model: SampleModel): Prom
   record.completed = now();
 }
 
-/** Declares the model with its optional index or without; resolves when lists by it are answered, or refused. */
+/** Declares the model with or without its optional index; resolves when lists by it succeed or are refused. */
 export async function declareIndex(targets: ModelTargets, model: SampleModel, withOptional: boolean): Promise<void> {
   const index = `spec.${model.optionalIndex?.field ?? ''}`;
   const record = begin(targets, { type: 'index', model: model.name, index, requested: now() });
@@ -51,13 +51,13 @@ export async function declareIndex(targets: ModelTargets, model: SampleModel, wi
   record.completed = now();
 }
 
-/** Recorded at once: a change that does not come to its end has its effects, too. */
+/** Recorded immediately: an incomplete change has effects too. */
 function begin({ modelChanges }: ModelTargets, record: ModelChangeRecord): ModelChangeRecord {
   modelChanges.push(record);
   return record;
 }
 
-/** Both servers answer a list with this status. */
+/** Waits until both servers return this status for a list. */
 async function served(
   { operator, replicas }: ModelTargets,
   model: SampleModel,
@@ -72,7 +72,7 @@ async function served(
   }
 }
 
-/** To any server; a request without an answer is made again by whoever waits. */
+/** Uses any server; the caller repeats a request without a response. */
 function send({ operator }: ModelTargets, method: string, path: string, body?: object): Promise<ApiAnswer> {
   const { port } = operator.anyTarget();
   return operator.api.request({

@@ -7,28 +7,28 @@ export interface Tally {
   unknown: number;
 }
 
-/** All operations of a run, and how many came to a good end lately. */
+/** All operations of a run, and the recent rate of successes. */
 export class OperationLog {
   readonly operations: Operation[] = [];
-  /** Of the last operations that ended well, when. */
+  /** The times of recent successes. */
   readonly #successes: number[] = [];
   #tally: Tally = { ok: 0, refused: 0, unknown: 0 };
 
   add(operation: Operation): void {
     this.operations.push(operation);
     this.#tally[operation.outcome.type] += 1;
-    // A refusal is an answer too: the server works.
+    // A refusal counts as success: the server works.
     if (operation.outcome.type !== 'unknown') this.#successes.push(operation.completed);
   }
 
-  /** What ended since the last call. */
+  /** The results since the last call. */
   takeTally(): Tally {
     const tally = this.#tally;
     this.#tally = { ok: 0, refused: 0, unknown: 0 };
     return tally;
   }
 
-  /** Answered operations a second, of the last `ms` milliseconds. */
+  /** Successful operations a second during the last `ms` milliseconds. */
   goodput(ms: number): number {
     const since = now() - ms;
     let first = this.#successes.length;

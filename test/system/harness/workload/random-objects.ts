@@ -14,12 +14,12 @@ export function chanceLabels(random: SeededRandom): Record<string, string> {
   return { ...(random.chance(0.8) ? { team: random.pick(teams) } : {}), ...(random.chance(0.3) ? { flag: '' } : {}) };
 }
 
-/** All fields, some of them absent. */
+/** Random values for all fields, some of them absent. */
 export function chanceFields(model: SampleModel, random: SeededRandom): Fields {
   return Object.fromEntries(fieldsOf(model).map((index) => [indexNameOf(index), chanceValue(index.field, random)]));
 }
 
-/** Some of the fields, for a patch. */
+/** Random values for some of the fields, for a patch. */
 export function chanceChange(model: SampleModel, random: SeededRandom): Fields {
   return Object.fromEntries(Object.entries(chanceFields(model, random)).filter(() => random.chance(0.4)));
 }
@@ -39,7 +39,7 @@ function chanceValue(field: string, random: SeededRandom): Fields[string] {
   }
 }
 
-/** By labels, by fields, by both or by nothing. */
+/** A random selector by labels, fields, both or none. */
 export function chanceSelector(model: SampleModel, random: SeededRandom): SelectorRecord {
   const has = (field: string): boolean => model.indexes.some((index) => index.field === field);
   const fields: FieldClause[] = [];

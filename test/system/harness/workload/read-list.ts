@@ -9,7 +9,7 @@ export interface ListRequest {
   selector: SelectorRecord;
   sort?: ListOperation['sort'];
   paging?: Paging;
-  /** Of the chunk before. */
+  /** The token of the previous chunk. */
   token?: string;
   atLeast?: number;
   target?: Target;
@@ -25,11 +25,11 @@ interface WireList {
 
 export interface ListResult {
   operation: ListOperation;
-  /** Of the next chunk. */
+  /** The token of the next chunk. */
   token?: string;
 }
 
-/** Lists, and records it. */
+/** Lists, and records the operation. */
 export async function readList(client: RecordingClient, request: ListRequest): Promise<ListResult> {
   const { model, namespace, selector, sort = [], paging = { type: 'all' }, atLeast, target } = request;
   const query = selectorParameters(selector);
@@ -62,7 +62,7 @@ export async function readList(client: RecordingClient, request: ListRequest): P
   return { operation, ...(token === undefined || token === '' ? {} : { token }) };
 }
 
-/** All chunks, as long as they are answered. */
+/** All chunks until one fails. */
 export async function readChunks(client: RecordingClient, request: ListRequest, limit: number): Promise<void> {
   let continued: OperationId | undefined;
   let token: string | undefined;
@@ -77,7 +77,7 @@ export async function readChunks(client: RecordingClient, request: ListRequest, 
 function answerOf(model: SampleModel, { metadata, items, total, totalIsLowerBound, hasNext }: WireList): ListAnswer {
   return {
     revision: Number(metadata.resourceVersion),
-    // Marker and revision tell the rest.
+    // Marker and revision identify the rest.
     items: items.map((item) => ({ ...observedObject(model, item), labels: {}, fields: {} })),
     ...(total === undefined ? {} : { total }),
     ...(totalIsLowerBound === undefined ? {} : { totalIsLowerBound }),

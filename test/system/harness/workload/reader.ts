@@ -18,8 +18,8 @@ import {
 const longestPauseMs = 120;
 
 /**
- * A client that reads: single objects, whole lists, pages, chunks; sometimes what must be at least as new as the newest
- * thing it has seen.
+ * A client that reads single objects, lists, pages and chunks, sometimes with the newest revision that it has seen as
+ * minimum.
  */
 export class Reader {
   readonly #client: RecordingClient;
@@ -69,7 +69,7 @@ export class Reader {
         return this.#note((await readList(this.#client, { ...request, paging })).operation);
       }
       case 'chunks':
-        // Together with a token no resourceVersion may be sent.
+        // A request with a token must not have a resourceVersion.
         return readChunks(
           this.#client,
           {

@@ -18,7 +18,7 @@ export interface RecordingClientOptions {
   operationLog: OperationLog;
 }
 
-/** A request and what became of it. */
+/** A request with its result. */
 export interface Exchange {
   client: number;
   seq: number;
@@ -36,10 +36,10 @@ interface Status {
 }
 
 const passedOverMs = 500;
-/** Where nobody listened. */
+/** Pause after a refused connection. Milliseconds. */
 const pauseMs = 50;
 
-/** One client: one request at a time, to either server, each one recorded with what became of it. */
+/** One client: one request at a time, to either server, each recorded with its result. */
 export class RecordingClient {
   readonly id: number;
   readonly random: SeededRandom;
@@ -61,7 +61,7 @@ export class RecordingClient {
     return this.#seq;
   }
 
-  /** By chance, as behind a load balancer: one where nobody listened lately is passed over. */
+  /** A random server, as behind a load balancer: skips one that refused connections recently. */
   anyTarget(): Target {
     const chosen = this.random.pick(this.#targets);
     return this.#isAway(chosen) ? (this.#targets.find((target) => !this.#isAway(target)) ?? chosen) : chosen;
@@ -93,7 +93,7 @@ export class RecordingClient {
   }
 }
 
-/** What is recorded of every operation alike. */
+/** The common fields of every operation. */
 export function recordOf({
   client,
   seq,
@@ -104,7 +104,7 @@ export function recordOf({
   return { client, seq, replica, invoked, completed };
 }
 
-/** `read` takes the answer of a success apart. */
+/** `read` parses a successful response. */
 export function outcomeOf<Answer>(
   { answer, error }: Exchange,
   read: (body: unknown, headers: ApiAnswer['headers']) => Answer,
@@ -116,7 +116,7 @@ export function outcomeOf<Answer>(
   return { type: 'unknown', status, error: statusIn(text).message ?? text.slice(0, 200) };
 }
 
-/** How a complete 4xx answer is recorded. */
+/** The record of a complete 4xx response. */
 export function refusalOf({ status, text, headers }: ApiAnswer): Refusal {
   const { reason = '', message, details } = statusIn(text);
   const causes = details?.causes ?? [];

@@ -12,14 +12,14 @@ export const group = 'faults.svc.example';
 
 export type IndexType = 'string' | 'integer';
 
-/** A model of the run. Every declared index is a field of the spec by its name. */
+/** A model of the run. Every declared index is a spec field of the same name. */
 export interface SampleModel extends ModelRecord {
   plural: string;
   kind: string;
   indexes: SampleIndex[];
-  /** Declared and removed again under load; its field is always there. */
+  /** Added and removed under load; the field always exists. */
   optionalIndex?: SampleIndex;
-  /** Names of its objects: few, so that writes meet. */
+  /** Number of object names: few, so that writes conflict. */
   names: number;
 }
 
@@ -48,7 +48,7 @@ export const things: SampleModel = {
   names: 25,
 };
 
-/** Cluster-scoped; collections of it are deleted. */
+/** Cluster-scoped; its collection is deleted. */
 export const notes: SampleModel = {
   name: `notes.${group}`,
   plural: 'notes',
@@ -62,7 +62,7 @@ export const notes: SampleModel = {
   names: 40,
 };
 
-/** Dropped and made anew under load. */
+/** Dropped and recreated under load. */
 export const fleeting: SampleModel = {
   name: `fleetings.${group}`,
   plural: 'fleetings',
@@ -81,9 +81,7 @@ export const namespaces: readonly [string, ...string[]] = ['default', 'second'];
 export const namespacesPath = '/api/v1/namespaces';
 export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/**
- * The collection, or the object in it; without a namespace a namespaced model's collection is that of all namespaces.
- */
+/** The path of the collection or of an object; without a namespace that of all namespaces. */
 export function pathOf({ plural }: SampleModel, namespace = '', name?: string): string {
   const within = namespace === '' ? '' : `/namespaces/${namespace}`;
   return `/apis/${group}/v1${within}/${plural}${name === undefined ? '' : `/${name}`}`;
@@ -97,7 +95,7 @@ export function indexNameOf({ field }: SampleIndex): string {
   return `spec.${field}`;
 }
 
-/** The definition, with the optional index or without. */
+/** The definition, with or without the optional index. */
 export function definitionOf(model: SampleModel, { withOptional = false }: { withOptional?: boolean } = {}): object {
   const { plural, kind, namespaced } = model;
   const properties = Object.fromEntries(
@@ -181,7 +179,7 @@ function specOf(marker: string, fields: Fields): object {
   };
 }
 
-/** What an object of ours looks like on the wire, as far as we look. */
+/** The relevant fields of an object on the wire. */
 export interface WireObject {
   metadata: {
     name: string;

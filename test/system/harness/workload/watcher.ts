@@ -23,7 +23,7 @@ export interface WatcherOptions {
   /** '' for all. */
   namespace: string;
   selector: SelectorRecord;
-  /** As a browser does: server-sent events, resumed by Last-Event-ID. */
+  /** Uses server-sent events like a browser, resumed by Last-Event-ID. */
   asEventStream?: boolean;
 }
 
@@ -32,21 +32,21 @@ type WireEvent =
   | { type: 'BOOKMARK'; object: { metadata: { resourceVersion: string; annotations?: Record<string, string> } } }
   | { type: 'ERROR'; object: { code: number; reason: string; message?: string } };
 
-/** Streams are short, so that resuming is the rule. Seconds. */
+/** Streams are short, so that most are resumed. Seconds. */
 const shortestStream = 2;
 const longestStream = 10;
 const initialEnd = 'k8s.io/initial-events-end';
 
 /**
- * A client that follows a selection: it goes on from where it was however its stream ended, and lists anew only when
- * that is too old.
+ * A client that watches a selection: resumes at its position after any end of a stream, and lists again only if that
+ * has expired.
  */
 export class Watcher {
   readonly record: WatcherRecord;
   readonly #options: WatcherOptions;
   readonly #random: SeededRandom;
   readonly #streams: WatchStreamRecord[] = [];
-  /** How far it got; undefined before it knows anything. */
+  /** Its position; undefined before the first list. */
   #position: number | undefined;
   #list: OperationId | undefined;
   #stream: IncomingMessage | undefined;
@@ -62,7 +62,7 @@ export class Watcher {
     this.record = { id: client.id, model: model.name, namespace, selector, streams: this.#streams };
   }
 
-  /** Everything up to here has been heard; 0 before it knows anything. */
+  /** It has all events up to this revision; 0 before the first list. */
   get position(): number {
     return this.#position ?? 0;
   }
@@ -79,7 +79,7 @@ export class Watcher {
     this.#work = this.#run();
   }
 
-  /** A stream that is open now counts as one that is still alive. */
+  /** An open stream counts as live. */
   async stop(): Promise<void> {
     this.#isOver = true;
     this.#stream?.destroy();
@@ -97,7 +97,7 @@ export class Watcher {
     this.#stream?.resume();
   }
 
-  /** Loses its connection, and makes no other until `comeBack`. */
+  /** Disconnects, and does not reconnect until `comeBack`. */
   leave(): void {
     this.#isAway = true;
     this.cut();
@@ -107,7 +107,7 @@ export class Watcher {
     this.#isAway = false;
   }
 
-  /** Loses its connection. */
+  /** Disconnects. */
   cut(): void {
     this.#stream?.destroy(new Error('cut by the client'));
   }
@@ -125,7 +125,7 @@ export class Watcher {
     }
   }
 
-  /** One stream from its request to its end. */
+  /** One stream from request to end. */
   async #follow(): Promise<StreamEnd> {
     const start = await this.#chooseStart();
     if (start === undefined) return { type: 'broken', at: now() };
@@ -151,7 +151,7 @@ export class Watcher {
     return stream.ended;
   }
 
-  /** Where it was; else a list, or the objects as the beginning of the stream. Undefined where the list was refused. */
+  /** Its position, or else a list, or initial objects in the stream. Undefined if the list was refused. */
   async #chooseStart(): Promise<WatchStreamRecord['start'] | undefined> {
     const list = this.#list;
     this.#list = undefined;
@@ -188,7 +188,7 @@ export class Watcher {
   #read(answer: IncomingMessage, start: WatchStreamRecord['start'], events: WatchEventRecord[]): Promise<StreamEnd> {
     const lines = new LineSplitter();
     let told: StreamEnd | undefined;
-    // Before the end of the initial objects nothing can be resumed.
+    // A stream cannot be resumed before the end of its initial objects.
     let isInitial = start.type === 'objects';
     this.#stream = answer;
     answer.on('data', (bytes: Buffer) => {
@@ -236,7 +236,7 @@ export class Watcher {
   }
 }
 
-/** Undefined for a sign of life, and for what an event stream has besides data. */
+/** Undefined for a heartbeat, and for lines of an event stream without data. */
 function eventIn(line: string): WireEvent | undefined {
   const text = line.startsWith('data:') ? line.slice('data:'.length) : line;
   const trimmed = text.trim();

@@ -9,14 +9,14 @@ import { Writer } from './writer.ts';
 
 const defaultWriters = 8;
 const defaultReaders = 3;
-/** Numbers of clients of one sort. */
+/** Client numbers of each kind. */
 const firstReader = 101;
 const firstWatcher = 201;
 /** For requests about models. */
 const operatorId = 299;
 const everything: SelectorRecord = { labels: [], fields: [] };
 
-/** What each watcher follows. */
+/** The selection of each watcher. */
 const watched: readonly { model: SampleModel; namespace?: string; selector?: SelectorRecord; asEventStream?: true }[] =
   [
     { model: things },
@@ -56,12 +56,12 @@ export interface WorkloadOptions {
   targets: readonly [Target, ...Target[]];
   token: string;
   random: SeededRandom;
-  /** At most 100 of each; 8 and 3 where they are left out. */
+  /** At most 100 of each; default 8 and 3. */
   writers?: number;
   readers?: number;
 }
 
-/** Everybody who talks to the servers. */
+/** All clients of the servers. */
 export class Workload {
   readonly operationLog = new OperationLog();
   readonly operator: RecordingClient;
@@ -96,7 +96,7 @@ export class Workload {
     for (const one of [...this.watchers, ...this.writers, ...this.readers]) one.start();
   }
 
-  /** Resolves when nobody but the watchers has a request under way. */
+  /** Resolves when only watchers have running requests. */
   async settle(): Promise<void> {
     await Promise.all([...this.writers, ...this.readers].map((one) => one.stop()));
   }

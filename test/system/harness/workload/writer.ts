@@ -28,7 +28,7 @@ import { selectorParameters } from './selector-text.ts';
 const verbs = { create: 30, update: 26, patch: 24, delete: 9, get: 6, deleteCollection: 2, mistake: 1 };
 const hotNames = 4;
 const longestPauseMs = 60;
-/** Repetitions of a request whose outcome is not known, under its key. */
+/** Retries of a request with an unknown outcome, with its key. */
 const repetitions = 4;
 
 interface Key {
@@ -44,7 +44,7 @@ interface Request {
   headers?: Record<string, string>;
 }
 
-/** A client that writes, from what it last heard of an object, as fast as it is answered but for short pauses. */
+/** A client that writes, based on its last known state of an object, with short pauses between responses. */
 export class Writer {
   readonly client: RecordingClient;
   readonly #random: SeededRandom;
@@ -61,7 +61,7 @@ export class Writer {
     this.#work = this.#run();
   }
 
-  /** Resolves when the request under way has its outcome. */
+  /** Resolves when the running request has its outcome. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#work;
@@ -105,7 +105,7 @@ export class Writer {
     };
   }
 
-  /** Names the next write. */
+  /** Identifies the next write. */
   #marker(): string {
     return `w${this.client.id}-${this.client.seq + 1}`;
   }
@@ -154,7 +154,7 @@ export class Writer {
     await this.#write(key, request, (outcome) => ({ verb: 'patch', name: key.name, sent, ...precondition, outcome }));
   }
 
-  /** Mostly the revision last heard of, which may be stale; sometimes none. */
+  /** Usually the last known revision, which may be stale; sometimes none. */
   #precondition({ revision }: ObservedObject): Precondition {
     if (this.#random.chance(0.15)) return {};
     return { expected: revision, ...(this.#random.chance(0.2) ? { ifMatch: true } : {}) };
@@ -228,7 +228,7 @@ export class Writer {
     });
   }
 
-  /** What the server must refuse. */
+  /** A request that the server must refuse. */
   async #mistake(key: Key): Promise<void> {
     const sent = { ...this.#sent(key), fields: { 'spec.category': 7 } };
     const exchange = await this.client.exchange({
@@ -264,8 +264,8 @@ export class Writer {
   }
 
   /**
-   * Sends the request and records it. Some carry an Idempotency-Key: those are sent again, on any server, until their
-   * outcome is known, and now and then although it is. Some are cut by the client before their answer.
+   * Sends the request and records it. Some have an Idempotency-Key: those are repeated, on any server, until their
+   * outcome is known, and sometimes even after that. Some are cut by the client before the response.
    */
   async #perform(
     key: Key,

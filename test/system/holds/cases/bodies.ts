@@ -49,7 +49,7 @@ function filled(piece: (position: number) => string, size: number): string {
   return pieces.join('').slice(0, size);
 }
 
-/** What decoding a body, and storing one that any schema takes, may cost. */
+/** The cost of decoding a body, and of storing one with any schema. */
 export function bodyCases(): HoldCase[] {
   const prepare = once(async (server) =>
     define(server, plural, [

@@ -19,7 +19,7 @@ const text = { type: 'string' };
 interface HostileDefinition {
   name: string;
   versions: () => SampleVersion[];
-  /** Changes the whole definition after it was made. */
+  /** Changes the complete definition. */
   alter?: (whole: Record<string, unknown>) => Record<string, unknown>;
 }
 
@@ -295,13 +295,13 @@ function forgedStatus(): Record<string, unknown> {
   };
 }
 
-/** Definitions as large as they may be: made, changed, written as they are; their documents; an object of each. */
+/** Definitions of maximum size: creating, changing and rewriting them; their documents; an object of each. */
 export function definitionCases(): HoldCase[] {
   const cases = hostile.map(({ name, versions, alter = (whole) => whole }, position): HoldCase => {
     return {
       name: `definition: ${name}`,
       requests: (round) => {
-        // Deleting one takes its time, so the next round has another.
+        // Deleting one takes long, so the next round uses another.
         const plural = `defs${position}r${round}s`;
         const path = `${definitionsPath}/${plural}.${group}`;
         const whole = (): Record<string, unknown> => alter(definition(plural, versions()));

@@ -15,7 +15,7 @@ const reads = 2000;
 const warmUp = 4000;
 
 /**
- * Many models: what the first and the last of them cost, their documents, a read of one, memory, and the start with all
+ * Many models: the cost of the first and the last one, of their documents, a read and memory, and of the start with all
  * of them.
  */
 export async function measureModels({ parent, models, report, print }: ModelsRun): Promise<void> {
@@ -100,7 +100,7 @@ function pluralOf(position: number): string {
   return `model${position}s`;
 }
 
-/** Some ten models a group, as platforms have; the schema is of the usual size. */
+/** About ten models in a group, as on real platforms; the schema has the usual size. */
 function definitionOf(position: number): Record<string, unknown> {
   const text = { type: 'string', maxLength: 100 };
   const spec = {
@@ -164,7 +164,7 @@ async function documents(server: MeasuredServer, when: string, report: (row: Hol
   }
 }
 
-/** Milliseconds of the server's processor time for one GET. */
+/** Processor time of the server for one GET. Milliseconds. */
 async function timeReads(server: MeasuredServer, count: number): Promise<number> {
   const before = readCpuTime({ server: server.pid }).server;
   for (let i = 0; i < count; i += 1) await server.expect({ method: 'GET', path: `${collectionOf(pluralOf(0))}/one` });

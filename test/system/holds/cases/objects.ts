@@ -6,7 +6,7 @@ interface HostileModel {
   name: string;
   spec: object;
   extra?: Record<string, unknown>;
-  /** Two forms of a spec: the object is made with the first, put again as it is, changed to the second and back. */
+  /** Two forms of a spec: the object is created with the first, rewritten unchanged, changed to the second and back. */
   specs: () => [unknown, unknown];
 }
 
@@ -243,7 +243,7 @@ const hostile: HostileModel[] = [
   },
 ];
 
-/** Objects of the largest size under schemas that make most of it. */
+/** Objects of maximum size under schemas with maximum cost. */
 export function objectCases(): HoldCase[] {
   const validated = hostile.map(({ name, spec, extra, specs }, position): HoldCase => {
     const plural = `objs${position}s`;
@@ -278,7 +278,7 @@ export function objectCases(): HoldCase[] {
   return [...validated, ratcheted()];
 }
 
-/** Stored under no rules, changed under many. */
+/** Stored without rules, changed under many. */
 function ratcheted(): HoldCase {
   const plural = 'ratchets';
   const deep = (leaf: number): unknown =>

@@ -77,7 +77,7 @@ const patches: [name: string, type: string, make: () => unknown][] = [
   ['JSON: fields removed one by one', json, () => many(10_000, (i) => ({ op: 'remove', path: `/spec/map/k${i}` }))],
 ];
 
-/** Patches whose work is as far out of proportion as allowed. */
+/** Patches with the greatest allowed ratio of work to size. */
 export function patchCases(): HoldCase[] {
   return patches.map(([name, type, make]) => ({
     name: `patch, ${name}`,

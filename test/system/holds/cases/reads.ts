@@ -43,7 +43,7 @@ const prepare = once(async (server: MeasuredServer) => {
 
 const selections = ['', '?labelSelector=a!%3Db', '?fieldSelector=kind%3Dpage'];
 
-/** Reading what is large: as YAML, as metadata, in another version; and telling watchers of it. */
+/** Reading large objects: as YAML, as metadata, in another version; and sending them to watchers. */
 export function readCases(): HoldCase[] {
   const objects = ['values', 'texts', 'keys', 'text'].flatMap((name): HoldCase[] => [
     { name: `read: object of ${name}`, prepare, requests: () => [get(`${collection}/${name}`)] },

@@ -9,7 +9,7 @@ const folders = ['gateway-api', 'cert-manager'].map((project) =>
 );
 const realLimitMs = 50;
 
-/** Definitions of public projects, in both forms: created, changed, and stored again as they are. */
+/** Definitions of public projects, in both forms: created, changed, and rewritten unchanged. */
 export function realDefinitionCases(): HoldCase[] {
   const files = folders
     .filter((folder) => existsSync(folder))

@@ -29,7 +29,7 @@ export interface ComposeFile {
   readonly configs: Readonly<Record<string, { readonly file: string }>>;
 }
 
-/** deploy/compose.yaml as an engine reads it: merged, and with variables (`${NAME:-default}`) put in. */
+/** Parses deploy/compose.yaml like an engine: merged, and with variables (`${NAME:-default}`) replaced. */
 export async function readComposeFile(variables: Readonly<Record<string, string>> = {}): Promise<ComposeFile> {
   const text = await readFile(join(deployFolder, 'compose.yaml'), 'utf8');
   const filled = text.replaceAll(
@@ -39,7 +39,7 @@ export async function readComposeFile(variables: Readonly<Record<string, string>
   return parse(filled, { merge: true }) as ComposeFile;
 }
 
-/** The services that are ours: those of one image. */
+/** The services of our image. */
 export function programsOf({ services }: ComposeFile): [string, Service][] {
   return Object.entries(services).filter(([, { image }]) => image === 'svc:latest');
 }

@@ -17,7 +17,7 @@ const file = await readComposeFile();
 const programs = programsOf(file);
 const page = readFileSync(join(repository, 'docs/deploy.md'), 'utf8');
 
-/** Loud where something is not installed, and a failure in CI. */
+/** Skips with a message if something is not installed, but fails in CI. */
 function testWhere(isThere: boolean, what: string): typeof test | typeof test.skip {
   if (isThere || process.env['CI'] === 'true') return test;
   process.stderr.write(`WARNING: ${what} is not installed, so what needs it is skipped.\n`);
@@ -43,7 +43,7 @@ testWhere(spawnSync('haproxy', ['-v']).error === undefined, 'haproxy')(
     const folder = await mkdtemp(join(tmpdir(), 'svc-haproxy-'));
     try {
       const sample = /^```haproxy\n([\s\S]*?)^```/m.exec(page)![1]!;
-      // A certificate is the operator's.
+      // The operator provides the certificate.
       await writeFile(join(folder, 'sample.cfg'), sample.replaceAll(/ ssl crt .*$/gm, ''));
       for (const config of [join(deployFolder, 'haproxy.cfg'), join(folder, 'sample.cfg')]) {
         const { stdout, stderr } = await run('haproxy', ['-c', '-f', config]);
@@ -79,7 +79,7 @@ describe('every program', () => {
       tmpfs: ['/tmp', '/data:uid=10001,gid=10001,mode=0700'],
       restart: 'always',
     });
-    // Others come through the proxy.
+    // Other services are reached through the proxy.
     expect(service.ports).toBeUndefined();
   });
 

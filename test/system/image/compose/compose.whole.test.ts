@@ -55,7 +55,7 @@ testHere(
       'controller-manager',
     ]);
 
-    // The password that make-secrets.sh made, at an access server behind the proxy.
+    // Logs in with the password from make-secrets.sh, at an access server behind the proxy.
     const password = /^svc\.security\.initial-admin-password: (.*)$/m.exec(
       await readFile(join(secrets, 'svc.yaml'), 'utf8'),
     )![1];
@@ -72,7 +72,7 @@ testHere(
         .status;
     expect(await list()).toBe(200);
 
-    // The first of each stops while requests come, none of which fails.
+    // The first replica of each service stops under load; no request fails.
     const answers = new Map<number | string, number>();
     const stopping = { done: false };
     const asking = Promise.all(

@@ -18,19 +18,19 @@ export interface Replica {
 }
 
 export interface StackOptions {
-  /** Instead of the service postgres. */
+  /** Replaces the service postgres. */
   readonly databaseUrl: string;
-  /** As make-secrets.sh made them. */
+  /** Created by make-secrets.sh. */
   readonly secrets: string;
 }
 
 /**
- * What deploy/compose.yaml describes, as processes of this machine: the same commands, variables, secrets, numbers of
- * replicas and health checks, each replica at an address of its own, and haproxy with deploy/haproxy.cfg in front. Only
- * what an engine would do is done otherwise: names of services become addresses, and paths of mounts folders.
+ * Runs deploy/compose.yaml as processes of this machine: the same commands, variables, secrets, replicas and health
+ * checks, with an address for each replica, and haproxy with deploy/haproxy.cfg in front. Only replaces what an engine
+ * would do: service names by addresses, and mount paths by folders.
  */
 export class LocalStack {
-  /** Of the proxy. */
+  /** The proxy's address. */
   readonly address: string;
   readonly replicas: Replica[] = [];
   readonly #folder: string;
@@ -39,7 +39,7 @@ export class LocalStack {
   readonly #options: StackOptions;
   #proxy: HaproxyProcess | undefined;
 
-  /** Resolves when every health check passes, through haproxy too. */
+  /** Resolves when every health check passes, also through haproxy. */
   static async start(options: StackOptions): Promise<LocalStack> {
     const stack = new LocalStack(await mkdtemp(join(tmpdir(), 'svc-compose-')), await readComposeFile(), options);
     try {
@@ -63,7 +63,7 @@ export class LocalStack {
   async #start(): Promise<void> {
     await mkdir(join(this.#folder, 'plugins'));
     const programs = programsOf(this.#file);
-    // Addresses first: the proxy's file names them all.
+    // Addresses first, because the proxy's file contains all of them.
     const planned = programs.flatMap(([service, definition]) =>
       Array.from({ length: definition.deploy?.replicas ?? 1 }, () => ({
         service,
@@ -72,7 +72,7 @@ export class LocalStack {
       })),
     );
     await this.#startProxy(planned);
-    // In the order of the file, which depends_on asks for.
+    // In the file's order, which satisfies depends_on.
     for (const [service] of programs) {
       const replicas = await Promise.all(
         planned.filter((plan) => plan.service === service).map((plan) => this.#run(plan)),
@@ -89,7 +89,7 @@ export class LocalStack {
   async #startProxy(planned: readonly { service: string; address: string }[]): Promise<void> {
     const text = (await readFile(join(deployFolder, this.#file.configs['haproxy']!.file), 'utf8'))
       .replaceAll(/^ {2}bind :/gm, `  bind ${this.address}:`)
-      // Docker's DNS is not here.
+      // Docker's DNS does not exist here.
       .replaceAll(/^resolvers docker\n(?: {2}.*\n)+/gm, '')
       .replace(' resolvers docker init-addr none', '')
       .replaceAll(/^ {2}server-template (\S+) \d+ \S+:(\d+)$/gm, (_line, service: string, port: string) =>
@@ -123,7 +123,7 @@ export class LocalStack {
     const environment = Object.fromEntries(
       Object.entries(definition.environment ?? {}).map(([name, value]) => [name, this.#here(value)]),
     );
-    // What the image sets.
+    // Variables that the image sets.
     const image = { SVC_SERVER_HOST: address, SVC_ACCESS_HOST: address, SVC_DATA_DIR: join(home, 'data') };
     const [command = '', ...args] = definition.command!;
     const server = new ServerProcess({
@@ -146,7 +146,7 @@ export class LocalStack {
     return text.replace(/^svc\.database\.url: .*$/m, `svc.database.url: ${this.#options.databaseUrl}`);
   }
 
-  /** A value as it must be here. */
+  /** The local form of a value. */
   #here(value: string): string {
     return value
       .replace('//proxy:', `//${this.address}:`)
@@ -169,7 +169,7 @@ export class LocalStack {
     );
   }
 
-  /** As an engine stops one: SIGTERM, and waiting. Its exit code. */
+  /** Stops it like an engine: SIGTERM, then waits. Returns the exit code. */
   stopReplica({ process: server }: Replica): Promise<ExitStatus> {
     return server.stop();
   }

@@ -28,7 +28,7 @@ async function install(counts: readonly number[]): Promise<void> {
   }
 }
 
-/** Rejects where the script ends with another code than 0. */
+/** Rejects unless the script exits with 0. */
 function upgrade(refused = 'nothing', args = ['svc:new']): Promise<{ stdout: string; stderr: string }> {
   return run(join(folder, 'upgrade-compose.sh'), args, {
     env: { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, DOCKER: folder, REFUSED: refused },

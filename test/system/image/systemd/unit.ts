@@ -12,12 +12,12 @@ export class Unit {
     this.#text = readFileSync(join(unitsFolder, name), 'utf8');
   }
 
-  /** Every value of a setting, in order. */
+  /** All values of a setting, in order. */
   settings(key: string): string[] {
     return [...this.#text.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!);
   }
 
-  /** Its one value; throws where there is another number of them. */
+  /** The only value of a setting; throws for another number of values. */
   setting(key: string): string {
     const [value, ...others] = this.settings(key);
     if (value === undefined || others.length > 0)
@@ -25,19 +25,19 @@ export class Unit {
     return value;
   }
 
-  /** What `Environment=` sets. */
+  /** The variables of `Environment=`. */
   get environment(): Record<string, string> {
     return Object.assign({}, ...this.settings('Environment').map(variablesOf)) as Record<string, string>;
   }
 }
 
-/** What svc.env sets once every sample in it is taken. */
+/** The variables of svc.env with every sample enabled. */
 export function sampleOptions(): Record<string, string> {
   const text = readFileSync(join(unitsFolder, 'svc.env'), 'utf8');
   return variablesOf(text.replaceAll(/^# (?=[A-Z_]+=)/gm, '').replaceAll(/^#.*$/gm, ''));
 }
 
-/** `A=1 B=2`, or a line each. */
+/** Parses `A=1 B=2`, or one variable per line. */
 export function variablesOf(text: string): Record<string, string> {
   const words = text.split(/\s+/).filter((word) => word.includes('='));
   return Object.fromEntries(words.map((word) => word.split(/=(.*)/s, 2) as [string, string]));

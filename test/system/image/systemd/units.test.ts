@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const services = ['svc@.service', 'svc-backup.service'];
 const page = readFileSync(join(repository, 'docs/deploy.md'), 'utf8');
 
-/** Of docs/deploy.md. */
+/** From docs/deploy.md. */
 function tlsDropIn(): string {
   return /^# cat >\S*svc@\.service\.d\/tls\.conf <<END\n([\s\S]*?)^END$/m.exec(page)![1]!;
 }
@@ -29,7 +29,7 @@ testWithSystemd('systemd finds nothing wrong in the units', async () => {
     '--man=no',
     ...[...services, 'svc-backup.timer'].map((unit) => join(unitsFolder, unit)),
   ]);
-  // The program of an installation is not on this machine.
+  // The installed program is not on this machine.
   expect(
     `${stdout}${stderr}`
       .split('\n')

@@ -45,7 +45,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** As systemd would put it: specifiers and paths of an installation. */
+/** Replaces specifiers and installation paths as systemd would. */
 function here(text: string, instance: string): string {
   const specifiers: Record<string, string> = { i: instance, d: join(folder, 'credentials'), S: folder, '%': '%' };
   return text
@@ -55,9 +55,7 @@ function here(text: string, instance: string): string {
     .replace('/etc/svc/plugins', join(folder, 'plugins'));
 }
 
-/**
- * What /etc/svc/svc.env sets on a machine of this address, from the sample alone: what that lacks, nothing else gives.
- */
+/** The variables of /etc/svc/svc.env for a machine with this address, from the sample only. */
 function sampleFor(address: string): Record<string, string> {
   const { NODE_EXTRA_CA_CERTS: _authority, ...sample } = sampleOptions();
   return Object.fromEntries(
@@ -72,7 +70,7 @@ testHere(
   'every program runs as its unit says, and the backup too',
   async () => {
     const unit = new Unit('svc@.service');
-    // A machine, which is its own load balancer too.
+    // A machine that is also its own load balancer.
     const address = new LoopbackAddresses().take();
     const sample = sampleFor(address);
     for (const [program, port] of [

@@ -16,14 +16,14 @@ export interface AccessCells {
   readonly facts: Facts;
   readonly credentialStore: CredentialStore;
   readonly routes: readonly AccessRoute[];
-  /** `<method> <path>` of operations that the served document gives an organization. */
+  /** `<method> <path>` of the document's operations that belong to an organization. */
   readonly inOrganization: ReadonlySet<string>;
 }
 
-/** Of what is read; answered as GET, without the body. */
+/** Share of HEAD among reads; like GET without the body. */
 const headShare = 0.06;
 
-/** The cell of a number: routes in turn, all else by chance. */
+/** The cell of a number: routes in turn, everything else random. */
 export function accessCell(
   number: number,
   random: SeededRandom,
@@ -35,7 +35,7 @@ export function accessCell(
     ...route,
     isInOrganization: isAboutSelected(route, choice) && inOrganization.has(`${route.method} ${route.path}`),
   };
-  // A form needs a body to be in.
+  // A form requires a body.
   const { person, another, credential } = somebody(
     random,
     facts.people,
@@ -89,22 +89,19 @@ export function describe({ username, systemRoles, orgRoles, groups, isAlive }: P
   return [username, ...(isAlive ? [] : ['disabled or expired']), ...systemRoles, ...inOrgs, ...groups].join(', ');
 }
 
-/** Unless the request itself says of which organization it is, or lists those of all where none is chosen. */
+/** Unless the request names its organization, or lists those of all if none is selected. */
 function isAboutSelected({ namesOrganization, listsOfAll }: AccessRoute, { oid, header, cookie }: OrgChoice): boolean {
   return namesOrganization !== true && (listsOfAll !== true || (oid ?? header ?? cookie) !== undefined);
 }
 
-/**
- * Where there is no operation, the refusals on the way to it may come first or not at all; a header that is not good
- * always does.
- */
+/** For a missing operation, other refusals may come first or not at all; a wrong header is always refused. */
 function nowhere({ judge }: AccessRoute, judged: Verdict, isHeaderWrong: boolean): Verdict {
   if (isHeaderWrong) return judged;
   const { status, why } = judge({ username: '', systemRoles: [], orgRoles: {}, groups: [], isAlive: true }, '');
   return { allowed: false, status: [...new Set([...judged.status, ...status])], why };
 }
 
-/** Pages are for sessions: who has none is shown the way to the login. Refusals are pages too. */
+/** Pages need a session: others are redirected to the login. Refusals are pages too. */
 function onPage({ allowed, status, why }: Verdict, identity: Identity): Verdict {
   const isShownTheWay = identity === 'anonymous' || (typeof identity === 'object' && identity.via === 'header');
   return isShownTheWay ? { allowed: false, why: 'no session', status: [303] } : { allowed, why, status };

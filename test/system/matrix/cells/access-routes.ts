@@ -3,28 +3,28 @@ import { hasOrgRole, hasSystemRole, orgsOf, rootOrgId, type Person } from '../mo
 import { allow, refuse } from '../model/verdict.ts';
 import type { Facts } from '../world/facts.ts';
 
-/** One operation of the access service on one thing. */
+/** One operation of the access service with its target. */
 export interface AccessRoute {
   readonly method: string;
-  /** As the served document names it. */
+  /** The path in the served document. */
   readonly path: string;
-  /** For `{id}`; `own user` and `own key` are the caller's, what is `new` is made for this cell. */
+  /** Replaces `{id}`; `own user` and `own key` are the caller's, `new` is created for this cell. */
   readonly id?: string;
   readonly body?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly isOpen?: true;
   readonly ignoresSession?: true;
-  /** Pages and metrics are no part of the document. */
+  /** Pages and metrics are not in the document. */
   readonly isUndocumented?: true;
-  /** A page: whoever is nobody is shown the way to the login. */
+  /** A page: anonymous users are redirected to the login. */
   readonly isPage?: true;
-  /** No operation at all; whether that or a missing credential is told first, the contract leaves open. */
+  /** The operation does not exist; the contract does not say whether that or a missing credential is reported first. */
   readonly isNowhere?: true;
-  /** The contract speaks of the selected organization here, so the document must. */
+  /** The contract requires the selected organization here, so the document must too. */
   readonly mustBeInOrganization?: true;
-  /** The body says which organization it is about, so what the header selects is not asked. */
+  /** The body names the organization, so the header does not matter. */
   readonly namesOrganization?: true;
-  /** Where none is selected it lists what one may see of any. */
+  /** If none is selected, it lists what the user may see in all. */
   readonly listsOfAll?: true;
   readonly judge: Rule;
 }
@@ -65,7 +65,7 @@ const never =
   () =>
     refuse(status, why);
 
-/** Every operation of the contract, and beside it everything that is served without one. */
+/** All operations of the contract, and all other served paths. */
 export function accessRoutes(facts: Facts): AccessRoute[] {
   return [...users(facts), ...own(facts), ...orgs(facts), ...roles(facts), ...open()];
 }
@@ -81,7 +81,7 @@ function users({ targets, userIds }: Facts): AccessRoute[] {
       reads(person, org) && !isVisible(target, org)
         ? refuse(404, 'no member of the organization')
         : readers(200)(person, org);
-  /** What somebody outside of the selected organization is to a SystemAdmin, the contract does not say. */
+  /** The contract does not say what a user outside the selected organization is for a SystemAdmin. */
   const changed =
     (target: Person, status: number): Rule =>
     (person, org) =>
@@ -170,7 +170,7 @@ function own({ userIds, accessKeys, targets, sessionInA }: Facts): AccessRoute[]
 function orgs({ orgs: { a, empty } }: Facts): AccessRoute[] {
   const path = `${v1}/orgs/orgs/`;
   const one = `${path}{id}/`;
-  /** Whether what one has no part in is told from what is not there, the contract leaves open. */
+  /** The contract does not say whether a record without access differs from a missing one. */
   const seen =
     (org: string): Rule =>
     (person) =>
@@ -208,7 +208,7 @@ function roles({ bindings, orgs: { a, b }, targets, userIds }: Facts): AccessRou
     role: 'OrgUser',
     org: of,
   });
-  /** The organization that counts is the binding's. */
+  /** The binding's organization counts. */
   const of =
     (id: string, may: (person: Person, org: string) => boolean, ...status: number[]): Rule =>
     (person) =>
@@ -236,7 +236,7 @@ function roles({ bindings, orgs: { a, b }, targets, userIds }: Facts): AccessRou
       ...nowhere,
       judge: never(405, 'bindings are not changed'),
     },
-    // An auditor sees what there is, and may hear that it is not.
+    // An auditor sees records, and may learn that one is missing.
     {
       method: 'DELETE',
       path: `${system}{id}/`,

@@ -2,20 +2,20 @@ import type { ServerName, MatrixRequest } from '../wire/matrix-request.ts';
 import type { Making } from '../world/throwaways.ts';
 import type { Verdict } from '../model/verdict.ts';
 
-/** One request, and what the contract says of it. */
+/** One request with the expected result by the contract. */
 export interface Cell {
   readonly number: number;
-  /** Its name. */
+  /** Name of the credential. */
   readonly credential: string;
-  /** What else there is to tell of it, in the order in which a reader wants it. */
+  /** Further facts for the report, in order of interest. */
   readonly facts: Readonly<Record<string, string>>;
   readonly verdict: Verdict;
-  /** Of a review: what its answer must say. */
+  /** The expected result of a review. */
   readonly reviews?: boolean;
-  /** What must be made for it first. */
+  /** What to create before. */
   readonly makes?: Making;
-  /** Ends with the head of the answer. */
+  /** Only the head of the response is read. */
   readonly isStream?: true;
-  /** At the moment it is sent: signatures have dates. `made` is the id of what was made. */
+  /** Built when it is sent, because signatures have dates. `made` is the id of the created record. */
   request(origins: Readonly<Record<ServerName, string>>, made?: string): MatrixRequest;
 }

@@ -16,14 +16,14 @@ export interface PlatformCells {
   readonly routes: readonly PlatformRoute[];
 }
 
-/** Of the cells; the others send the request itself. */
+/** Share of reviews; the other cells send the request itself. */
 const reviewShare = 0.25;
 const narrowedShare = 0.25;
 const impersonationShare = 0.12;
-/** Of what is read; answered as GET, without the body. */
+/** Share of HEAD among reads; like GET without the body. */
 const headShare = 0.06;
 
-/** The cell of a number: routes in turn, all else by chance. */
+/** The cell of a number: routes in turn, everything else random. */
 export function platformCell(number: number, random: SeededRandom, world: PlatformCells): Cell {
   const { facts, credentialStore, routes } = world;
   const asked = routes[number % routes.length]!;
@@ -85,7 +85,7 @@ export function platformCell(number: number, random: SeededRandom, world: Platfo
   };
 }
 
-/** Of a resource it asks what GET asks; of a path the verb is the method, as in Kubernetes. */
+/** For a resource HEAD means `get`; for a path the verb is the method, as in Kubernetes. */
 function headed(random: SeededRandom, route: PlatformRoute): PlatformRoute {
   const { method, asks, isStream } = route;
   if (method !== 'GET' || isStream === true || !random.chance(headShare)) return route;
@@ -126,7 +126,7 @@ function requesterIn({ person, credential, impersonation, isBasicOn }: PlatformQ
   );
 }
 
-/** The question instead of the request, about oneself or about somebody else; `of` is who that is. */
+/** A review instead of the request, about the own user or `of`. */
 function reviewOf(
   random: SeededRandom,
   attributes: Attributes,

@@ -6,7 +6,7 @@ import { audienceGroup } from '../world/doors-plugin.ts';
 import type { Facts } from '../world/facts.ts';
 import { modelGroup } from '../world/random-roles.ts';
 
-/** One operation of the content platform on one thing. */
+/** One operation of the content platform with its target. */
 export interface PlatformRoute extends PlatformOperation {
   readonly target: string;
   readonly body?: object;
@@ -20,10 +20,10 @@ const tokens = { group: 'uc.api.security.svc.run', resource: 'personalaccesstoke
 const modest: readonly Rule[] = [{ apiGroups: [modelGroup], resources: ['widgets'], verbs: ['get'] }];
 const greedy: readonly Rule[] = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
 
-/** What an aggregated role may come to. */
+/** The most that an aggregated role can contain. */
 const everything: readonly Rule[] = [...greedy, { nonResourceURLs: ['*'], verbs: ['*'] }];
 
-/** Every kind of operation on every kind of thing, in every kind of place. */
+/** Every kind of operation on every kind of target in every kind of place. */
 export function platformRoutes(facts: Facts): PlatformRoute[] {
   const { a, b } = facts.orgs;
   const present = [namespaceOf(a), namespaceOf(b), 'default', 'matrix-free'];
@@ -68,7 +68,7 @@ function create(
   };
 }
 
-/** A merge patch that changes nothing that matters. */
+/** A merge patch without a relevant change. */
 function patch(
   on: Omit<ResourceRequest, 'verb'>,
   target: string,
@@ -89,7 +89,7 @@ function remove(on: Omit<ResourceRequest, 'verb'>, target: string, status: numbe
   return { method: 'DELETE', target: `${target}?${dryRun}`, asks: { ...on, verb: 'delete' }, status: [status] };
 }
 
-/** `one` and `two` are there, in each namespace that is. */
+/** `one` and `two` exist in each namespace. */
 function modelRoutes(plural: string, kind: string, namespace: string | undefined, isThere: boolean): PlatformRoute[] {
   const path = `/apis/${modelGroup}/v1/${namespace === undefined ? '' : `namespaces/${namespace}/`}${plural}`;
   const on = { group: modelGroup, resource: plural, ...(namespace === undefined ? {} : { namespace }) };
@@ -176,7 +176,7 @@ function namespaceRoutes(namespace: string): PlatformRoute[] {
   };
   const itself = { group: '', resource: 'namespaces', namespace, name: namespace };
   return [
-    // A request on a namespace is one within it.
+    // A request for a namespace counts as inside it.
     { method: 'GET', target: `/api/v1/namespaces/${namespace}`, asks: { ...itself, verb: 'get' }, status: [200] },
     patch(itself, `/api/v1/namespaces/${namespace}`, 200),
     list({ group: '', resource: 'events', namespace }, `/api/v1/namespaces/${namespace}/events`),
@@ -297,7 +297,7 @@ function clusterRoutes(): PlatformRoute[] {
   ];
 }
 
-/** Others' tokens are 404, whoever asks; those one has are listed. */
+/** Other users' tokens are always 404; the own ones are listed. */
 function tokenRoutes(): PlatformRoute[] {
   const path = `/apis/${tokens.group}/v1alpha1/personalaccesstokens`;
   const name = 'matrix-of-another';
@@ -311,7 +311,7 @@ function tokenRoutes(): PlatformRoute[] {
       body: { spec: {} },
       headers: { 'Idempotency-Key': 'matrix' },
     },
-    // Made once, and there from then on.
+    // Created once, and kept.
     ...['cluster-admin', 'view', 'edit', 'matrix-1', 'svc:personal-tokens'].map((role): PlatformRoute => {
       const body = { metadata: { name: `matrix-of-${role.replace(':', '-')}` }, spec: { roles: [role] } };
       return {
@@ -335,7 +335,7 @@ function tokenRoutes(): PlatformRoute[] {
   return routes.map((route) => ({ ...route, isForOneself: true }));
 }
 
-/** Endpoints of a plugin: open is what is mounted for the public, and nothing beside it. */
+/** Endpoints of a plugin: only those mounted for the public are open. */
 function endpointRoutes(): PlatformRoute[] {
   const at = (audience: Parameters<typeof audienceGroup>[0]): string => `/apis/${audienceGroup(audience)}/v1`;
   return [

@@ -4,10 +4,10 @@ import type { Credential } from '../model/credential.ts';
 import type { Person } from '../model/person.ts';
 import type { CredentialStore } from '../wire/credential-store.ts';
 
-/** Most faults of credentials look alike to what comes after them, so good ones have more than their share. */
+/** Most credential faults have the same effect, so valid ones get a larger share. */
 const goodShare = 0.6;
 
-/** Somebody, and a way to present themselves that they have got. */
+/** A random user with one of their credentials. */
 export function somebody(
   random: SeededRandom,
   people: readonly Person[],

@@ -14,8 +14,8 @@ interface ServedDocument {
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /**
- * Which operations the access service's own document gives an organization, and where it and the routes of the matrix
- * do not know the same operations.
+ * Reads which operations the access service's document assigns to an organization, and where it differs from the routes
+ * of the matrix.
  */
 export function readDocument(
   document: unknown,

@@ -4,19 +4,19 @@ import type { Person } from './person.ts';
 import { allow, refuse, type Verdict } from './verdict.ts';
 
 /**
- * What somebody who has got in may do by their roles in the selected organization (undefined where the operation is
- * about none).
+ * What an authenticated user may do by their roles in the selected organization (undefined if the operation belongs to
+ * none).
  */
 export type Rule = (person: Person, org: string) => Verdict;
 
-/** One request to the access service, but for who sends it and in which organization. */
+/** One request to the access service, without its sender and organization. */
 export interface AccessOperation {
   readonly method: string;
-  /** As the served document has it; `{id}` is any identifier. */
+  /** As in the served document; `{id}` is any identifier. */
   readonly path: string;
-  /** Open to anybody, whatever stale session they carry. */
+  /** Open to all, even with a stale session. */
   readonly isOpen?: true;
-  /** Is it about the selected one? As the served document says, unless the body names another. */
+  /** Whether it is about the selected organization, as the document says, unless the body names another. */
   readonly isInOrganization: boolean;
   /** The login: contract, "whatever valid session or header came along". */
   readonly ignoresSession?: true;
@@ -27,7 +27,7 @@ export interface AccessQuestion {
   readonly operation: AccessOperation;
   readonly credential: Credential;
   readonly person: Person;
-  /** Whose session goes along where it is not the person's. */
+  /** The session's owner, if it is not the person. */
   readonly another: Person;
   readonly choice: OrgChoice;
   readonly orgs: OrgNames;
@@ -35,7 +35,7 @@ export interface AccessQuestion {
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** What the access service must answer: contract access-api.md, sections 2, 3 and 5. */
+/** The required response of the access service: contract access-api.md, sections 2, 3 and 5. */
 export function judgeAccess({ operation, credential, person, another, choice, orgs }: AccessQuestion): Verdict {
   const identity = identifyOnAccess(credential, person, another, operation.path);
   if (identity === 'not_authenticated' || identity === 'authentication_failed')
@@ -60,7 +60,7 @@ export function judgeAccess({ operation, credential, person, another, choice, or
   return typeof org === 'string' ? operation.judge(caller, org) : alsoRefusedOtherwise(org, operation, caller);
 }
 
-/** Where the role would not do in any organization, the contract does not say which of the two is told. */
+/** If the role is not enough in any organization, the contract does not say which refusal is reported. */
 function alsoRefusedOtherwise(verdict: Verdict, operation: AccessOperation, caller: Person): Verdict {
   const byRole = operation.judge(caller, '');
   return byRole.allowed || byRole.status.every((status) => verdict.status.includes(status))

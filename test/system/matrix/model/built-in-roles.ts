@@ -1,7 +1,7 @@
 import { defaultOrgId, namespaceOf } from './person.ts';
 import { masters, type Binding, type ClusterRole, type Rule } from './rbac.ts';
 
-/** A model that is registered, for which roles are generated. */
+/** A registered model with generated roles. */
 export interface KnownModel {
   readonly group: string;
   readonly plural: string;
@@ -15,11 +15,11 @@ function aggregateTo(role: string): Record<string, string> {
   return { [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' };
 }
 
-/** Contract extension-api.md, section 6: generated with each model that declares a status. */
+/** Contract extension-api.md, section 6: generated for each model with a status. */
 function rolesOfModel({ group, plural }: KnownModel): ClusterRole[] {
   const resources = [plural, `${plural}/status`];
   return [
-    // A status has no list of its own, so the verbs do no harm on it.
+    // A status cannot be listed, so these verbs are harmless on it.
     {
       name: `${plural}.${group}:view`,
       labels: aggregateTo('view'),
@@ -36,9 +36,8 @@ function rolesOfModel({ group, plural }: KnownModel): ClusterRole[] {
 }
 
 /**
- * What Kubernetes' `view`, `edit` and `admin` say of the kinds that there are here: everybody who may look sees
- * namespaces and events, and plugins; who is admin of a namespace gives roles in it. Definitions, leases and roles for
- * the whole server are for administrators.
+ * The rules of Kubernetes' `view`, `edit` and `admin` for the kinds that exist here: viewers see namespaces, events and
+ * plugins; a namespace's admin grants roles in it. Definitions, leases and cluster roles are for administrators.
  */
 const builtInView: readonly Rule[] = [
   { apiGroups: [''], resources: ['namespaces', 'namespaces/status', 'events'], verbs: read },
@@ -53,7 +52,7 @@ const builtInAdmin: readonly Rule[] = [
   { apiGroups: ['authorization.k8s.io'], resources: ['localsubjectaccessreviews'], verbs: ['create'] },
 ];
 
-/** Kubernetes' of that name, and the documents of the reference, which say no more than `/openapi`. */
+/** Kubernetes' role of that name, and the reference documents, which contain no more than `/openapi`. */
 const discovery: readonly Rule[] = [
   {
     nonResourceURLs: [
@@ -113,7 +112,7 @@ export function builtInRoles(models: readonly KnownModel[]): ClusterRole[] {
   ];
 }
 
-/** Of the organizations that there are; an organization is a namespace, in which its members have roles. */
+/** The bindings of the existing organizations; each is a namespace in which its members have roles. */
 export function builtInBindings(orgs: readonly string[]): Binding[] {
   const toGroup = (name: string, role: string, group: string, namespace?: string): Binding => ({
     name,

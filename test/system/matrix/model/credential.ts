@@ -1,34 +1,32 @@
 import type { Person } from './person.ts';
 
-/**
- * What identifies somebody in a request's header fields: `Authorization`, or for `message signature` those of RFC 9421.
- */
+/** The header fields that identify a user: `Authorization`, or for `message signature` those of RFC 9421. */
 export type HeaderKind =
   'bearer' | 'private' | 'signature' | 'message signature' | 'personal' | 'basic' | 'unknown scheme';
 
-/** One way to present oneself; which secret goes with it, and whose, the credentialStore knows. */
+/** One way to authenticate; the credential store has the secret for each user. */
 export interface Credential {
   readonly name: string;
-  /** With `fault` it is one that was never good, or is not any more. */
+  /** With `fault` it was never valid, or no longer is. */
   readonly header?: { readonly kind: HeaderKind; readonly fault?: string };
-  /** Of a session: `another` is that of somebody else than the header's owner. */
+  /** For a session: `another` means that of another user than the header's. */
   readonly session?: {
     readonly fault?: string;
     readonly another?: true;
     readonly csrf: 'header' | 'form' | 'wrong' | 'none';
     readonly origin: 'same' | 'foreign' | 'none';
   };
-  /** A ClusterRole that narrows a personal token. */
+  /** A ClusterRole that restricts a personal token. */
   readonly restriction?: string;
 }
 
-/** Who is asking, according to a service: a person, nobody at all, or somebody who must be turned away. */
+/** The caller as a service sees them: a person, anonymous, or refused. */
 export type Identity =
   { person: Person; via: 'header' | 'session' } | 'anonymous' | 'authentication_failed' | 'not_authenticated';
 
 /**
- * Contract access-api.md, section 3. A session that is not good counts as absent; a header never does. Personal tokens
- * open the content platform and `/metrics`; anywhere else here they are Bearer tokens that nobody issued.
+ * Contract access-api.md, section 3. An invalid session counts as absent; an invalid header does not. Personal tokens
+ * are valid for the content platform and `/metrics`; elsewhere they are unknown Bearer tokens.
  */
 export function identifyOnAccess(
   { header, session }: Credential,
@@ -46,8 +44,8 @@ export function identifyOnAccess(
 }
 
 /**
- * Contract extension-api.md, section 7: personal tokens, Basic where it is on, sessions, and nothing else. The header
- * fields of RFC 9421 are nothing there: only what stands in `Authorization` can be wrong.
+ * Contract extension-api.md, section 7: personal tokens, Basic if it is enabled, sessions, and nothing else. The header
+ * fields of RFC 9421 are ignored: only `Authorization` can be wrong.
  */
 export function identifyOnPlatform({ header, session }: Credential, person: Person, isBasicOn: boolean): Identity {
   if (header === undefined || header.kind === 'message signature')

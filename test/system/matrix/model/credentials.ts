@@ -2,7 +2,7 @@ import type { Credential, HeaderKind } from './credential.ts';
 
 const session = { csrf: 'header', origin: 'same' } as const;
 
-/** Those that a valid user is let in with, on a service that takes their kind. */
+/** Credentials with which a valid user is accepted, on a service that supports their kind. */
 export const goodCredentials: readonly Credential[] = [
   { name: 'Bearer of a login', header: { kind: 'bearer' } },
   { name: 'private token', header: { kind: 'private' } },
@@ -15,7 +15,7 @@ export const goodCredentials: readonly Credential[] = [
   { name: 'Bearer, and a session that ended', header: { kind: 'bearer' }, session: { ...session, fault: 'ended' } },
 ];
 
-/** Faults of what stands in a header, by its kind. */
+/** Faults of a header, by kind. */
 const faults: Readonly<Record<HeaderKind, readonly string[]>> = {
   bearer: ['invented', 'expired', 'two words', 'no value', 'sent twice', 'old password'],
   private: ['invented', 'replaced', 'two words', 'no value', 'sent twice'],

@@ -1,21 +1,21 @@
 import { defaultOrgId, hasOrgRole, hasSystemRole, orgsOf, rootOrgId, type Person } from './person.ts';
 import { refuse, type Verdict } from './verdict.ts';
 
-/** How a request to the access service says which organization it is about. */
+/** How a request to the access service names its organization. */
 export interface OrgChoice {
   readonly name: string;
-  /** As they are sent; contract: `oid` wins, then the header, then the cookie. */
+  /** As sent; contract: `oid` wins, then the header, then the cookie. */
   readonly oid?: string | readonly string[];
   readonly header?: string | readonly string[];
   readonly cookie?: string;
 }
 
-/** Names and ids, as they may be given, of those that exist. */
+/** Names and ids of the existing organizations. */
 export type OrgNames = ReadonlyMap<string, string>;
 
 /**
- * What a choice comes to for somebody: an organization in which they have a part, or the answer that it has not.
- * Contract access-api.md, section 5.
+ * The result of a choice for a user: an organization in which they have a role, or the refusal. Contract access-api.md,
+ * section 5.
  */
 export function choose(choice: OrgChoice, person: Person, names: OrgNames): string | Verdict {
   const given = choice.oid ?? choice.header ?? choice.cookie;

@@ -4,15 +4,15 @@ export type OrgRole = 'OrgAdmin' | 'OrgAuditor' | 'OrgUser';
 export const rootOrgId = '00000000-0000-0000-0000-000000000000';
 export const defaultOrgId = '00000000-0000-0000-0000-000000000002';
 
-/** What the model knows of a user: what an administrator has said of them, and nothing that a server computes. */
+/** The model's facts about a user: what an administrator has set, nothing that a server computes. */
 export interface Person {
   readonly username: string;
   readonly systemRoles: readonly SystemRole[];
-  /** By the organization's id; ROOT has no members. */
+  /** By organization id; ROOT has no members. */
   readonly orgRoles: Readonly<Record<string, readonly OrgRole[]>>;
   /** On the content platform. */
   readonly groups: readonly string[];
-  /** Not disabled and not expired: otherwise every credential is dead. */
+  /** Neither disabled nor expired: otherwise every credential is invalid. */
   readonly isAlive: boolean;
 }
 
@@ -20,7 +20,7 @@ export function hasSystemRole(person: Person, ...roles: SystemRole[]): boolean {
   return roles.some((role) => person.systemRoles.includes(role));
 }
 
-/** Any role there, where none is named. */
+/** Any role, if none is given. */
 export function hasOrgRole(person: Person, org: string, ...roles: OrgRole[]): boolean {
   const held = person.orgRoles[org] ?? [];
   return roles.length === 0 ? held.length > 0 : roles.some((role) => held.includes(role));

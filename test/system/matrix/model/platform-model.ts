@@ -13,23 +13,23 @@ import {
 } from './rbac.ts';
 import { allow, refuse, type Verdict } from './verdict.ts';
 
-/** What a request hands out, which its sender must have: rules, or a role in a binding. */
+/** A grant in a request, which its sender must hold: rules, or a role in a binding. */
 export type Grant =
   | { readonly rules: readonly Rule[]; readonly of: 'clusterroles' | 'roles' }
   | { readonly role: Binding['role'] }
-  /** The key of an API server, whose word on who asks is taken. */
+  /** The key of an API server, which may name any user. */
   | { readonly anybody: true };
 
 export interface PlatformOperation {
   readonly method: string;
-  /** What is asked of the authorizer; `open` needs nobody, `probe` does not even look at the header. */
+  /** The authorizer's attributes; `open` allows anonymous users, `probe` ignores even the header. */
   readonly asks: Attributes | 'open' | 'probe';
   readonly grants?: Grant;
-  /** Docs: personal tokens are not for those who act as somebody else. */
+  /** Docs: personal tokens are not for impersonated users. */
   readonly isForOneself?: true;
-  /** A new token is narrowed to this ClusterRole. */
+  /** A new token is restricted to this ClusterRole. */
   readonly narrowsTo?: string;
-  /** What it comes to where it is allowed. */
+  /** The status if it is allowed. */
   readonly status: readonly number[];
 }
 
@@ -64,7 +64,7 @@ export function requesterOf(person: Person, restriction?: string): Requester {
   };
 }
 
-/** What the content platform must answer: contract extension-api.md, section 7. */
+/** The required response of the content platform: contract extension-api.md, section 7. */
 export function judgePlatform({
   operation,
   credential,
@@ -93,7 +93,7 @@ export function judgePlatform({
   const real = requesterOf(person, identity.via === 'header' ? credential.restriction : undefined);
   if (impersonation !== undefined && !mayImpersonate(book, real, impersonation))
     return refuse(403, 'may not impersonate');
-  // Whose credential is narrowed stays so, whomever they act as.
+  // A restricted credential stays restricted during impersonation.
   const narrowed = real.restriction === undefined ? {} : { restriction: real.restriction };
   const requester: Requester =
     impersonation === undefined
@@ -111,9 +111,9 @@ export function judgePlatform({
 }
 
 /**
- * Of a new token: a role that its maker has, by a binding or by all of its rules, and, where a narrowed token makes it,
- * one that is no wider. What one has in a namespace alone, and a role within the own ones, may do or not: neither lets
- * anybody do more.
+ * For a new token: a role that its creator has, by a binding or by all of its rules, and which, if a restricted token
+ * creates it, is not wider. A role that applies only in a namespace, and a role within the own ones, may be accepted or
+ * not: neither grants more.
  */
 function judgeNarrowing(book: RoleBook, requester: Requester, role: string, status: readonly number[]): Verdict {
   const { username, groups, restriction } = requester;
@@ -145,7 +145,7 @@ function mayImpersonate(book: RoleBook, real: Requester, { username, groups }: I
   return may('users', username) && groups.every((group) => may('groups', group));
 }
 
-/** Kubernetes: all of the rules are one's own, or the verb `escalate` on the roles, or `bind` on the role. */
+/** Kubernetes: the user holds all of the rules, or has the verb `escalate` on roles, or `bind` on the role. */
 function mayGrant(book: RoleBook, requester: Requester, grant: Grant, namespace: string | undefined): boolean {
   const may = (verb: string, resource: string, name?: string): boolean =>
     isAllowed(book, requester, {

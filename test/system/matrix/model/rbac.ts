@@ -1,6 +1,6 @@
 /**
- * Kubernetes' RBAC as its documentation tells it (https://kubernetes.io/docs/reference/access-authn-authz/rbac/), read
- * slowly and written plainly: no index, no cache, every rule looked at each time.
+ * Kubernetes' RBAC as documented (https://kubernetes.io/docs/reference/access-authn-authz/rbac/), in the simplest form:
+ * no index, no cache, every rule is checked each time.
  */
 export interface Rule {
   readonly verbs: readonly string[];
@@ -36,7 +36,7 @@ export interface ClusterRole {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly rules: readonly Rule[];
-  /** matchLabels of each selector; with any, the role's rules are those of the roles they select. */
+  /** matchLabels of each selector; if present, the role's rules are those of the selected roles. */
   readonly aggregates?: readonly Readonly<Record<string, string>>[];
 }
 
@@ -54,11 +54,11 @@ export interface Binding {
   readonly subjects: readonly Subject[];
 }
 
-/** Who asks, as the platform sees them. */
+/** The caller as the platform sees them. */
 export interface Requester {
   readonly username: string;
   readonly groups: readonly string[];
-  /** ClusterRoles that a personal token is narrowed to; absent: not narrowed. */
+  /** ClusterRoles that restrict a personal token; absent: unrestricted. */
   readonly restriction?: readonly string[];
 }
 
@@ -69,7 +69,7 @@ export interface RoleBook {
 }
 
 export const masters = 'system:masters';
-/** A narrowed token keeps these, and nothing else that its owner has only by being somebody. */
+/** A restricted token keeps these, and loses all other permissions of every authenticated user. */
 const alwaysKept = ['system:discovery', 'system:basic-user'];
 
 export function isAllowed(book: RoleBook, requester: Requester, attributes: Attributes): boolean {
@@ -84,7 +84,7 @@ export function isAllowed(book: RoleBook, requester: Requester, attributes: Attr
   );
 }
 
-/** Does the requester hold every one of these rules themselves, where they are to be granted? */
+/** Whether the requester holds all of these rules in the place of the grant. */
 export function holdsAll(book: RoleBook, requester: Requester, rules: readonly Rule[], namespace?: string): boolean {
   const covered = (held: readonly Rule[]): boolean =>
     rules.flatMap(singleRules).every((single) => held.some((rule) => covers(rule, single)));
@@ -92,7 +92,7 @@ export function holdsAll(book: RoleBook, requester: Requester, rules: readonly R
   return owner && (requester.restriction === undefined || covered(restrictedRules(book, requester.restriction)));
 }
 
-/** Of a ClusterRole, or of a Role of that namespace; undefined where there is none. */
+/** The rules of a ClusterRole, or of a Role in that namespace; undefined if it does not exist. */
 export function rulesOf(
   book: RoleBook,
   { kind, name }: Binding['role'],
@@ -103,7 +103,7 @@ export function rulesOf(
   return role === undefined ? undefined : rulesOfClusterRole(book, role, new Set());
 }
 
-/** An aggregated role's rules are its sources', and theirs; its own are not its. A circle ends where it closes. */
+/** An aggregated role's rules are those of its sources, recursively; its stored rules do not count. Cycles are cut. */
 function rulesOfClusterRole(book: RoleBook, role: ClusterRole, seen: Set<string>): readonly Rule[] {
   if (seen.has(role.name)) return [];
   seen.add(role.name);
@@ -149,7 +149,7 @@ function matchesPath(written: string, path: string): boolean {
   return written === '*' || written === path || (written.endsWith('*') && path.startsWith(written.slice(0, -1)));
 }
 
-/** A rule as rules of one verb on one thing each. */
+/** Splits a rule into rules of one verb on one resource. */
 function singleRules(rule: Rule): Rule[] {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length === 0 ? [[]] : resourceNames.map((name) => [name]);

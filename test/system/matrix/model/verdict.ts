@@ -1,9 +1,9 @@
-/** What the contract says of one request. */
+/** The required result of one request. */
 export interface Verdict {
   readonly allowed: boolean;
-  /** One of these; several where the contract leaves open which of two faults is told first. */
+  /** One of these; several if the contract does not say which of two faults is reported first. */
   readonly status: readonly number[];
-  /** Of the access service's `{detail, code}`, where the contract names it. */
+  /** The code in the access service's `{detail, code}`, if the contract defines it. */
   readonly code?: string;
   readonly why: string;
 }
@@ -22,14 +22,14 @@ export function refuse(status: number | readonly number[], why: string, code?: s
 }
 
 /**
- * Of an answer that is not what was expected: does it let in whom it should not, keep out whom it should not, or say it
- * in another way?
+ * The kind of an unexpected response: it allows what it must refuse, refuses what it must allow, or has another status
+ * or code.
  */
 export type Fault = 'wrong allow' | 'wrong deny' | 'wrong status' | 'wrong code' | 'wrong review';
 
 /**
- * 401 and 403 refuse; 404 does where the verdict is one; 400 to 422 otherwise come of looking at what was asked for,
- * which the refused must not get to.
+ * 401 and 403 refuse; 404 does if the verdict is a 404; 400 to 422 otherwise result from processing the request, which
+ * a refused user must not reach.
  */
 export function faultOf(verdict: Verdict, answer: { status: number; code: string | undefined }): Fault | undefined {
   if (verdict.status.includes(answer.status))

@@ -19,13 +19,13 @@ export interface UserCredentials {
   readonly session: SessionCookies;
   readonly personalToken: string;
   readonly privateToken?: string;
-  /** Personal tokens by the ClusterRole they are narrowed to. */
+  /** Personal tokens by the ClusterRole that restricts them. */
   readonly narrowed: Readonly<Record<string, string>>;
-  /** Secrets that were good once, or are for another address, by `<kind>: <fault>`. */
+  /** Secrets that were valid once, or are for another address, by `<kind>: <fault>`. */
   readonly dead: Readonly<Record<string, string | AccessKey | SessionCookies>>;
 }
 
-/** What everybody has to present themselves with. */
+/** The credentials of all users. */
 export class CredentialStore {
   readonly #byUsername: ReadonlyMap<string, UserCredentials>;
 
@@ -33,13 +33,13 @@ export class CredentialStore {
     this.#byUsername = byUsername;
   }
 
-  /** Has this person got what the credential takes? */
+  /** Whether this person has the credential. */
   has({ name, header, session, restriction }: Credential, person: Person): boolean {
     const userCredentials = this.#byUsername.get(person.username)!;
     if (restriction !== undefined) return userCredentials.narrowed[restriction] !== undefined;
     if (isStored(header?.kind, header?.fault) || isStored('session', session?.fault))
       return userCredentials.dead[header?.fault === undefined ? `session: ${session!.fault}` : name] !== undefined;
-    // Wrong passwords lock the login of their user.
+    // Wrong passwords lock their user's login.
     if (header?.kind === 'basic' && header.fault === undefined)
       return userCredentials.dead['basic: wrong password'] === undefined;
     return header?.kind !== 'private' || header.fault === 'invented' || userCredentials.privateToken !== undefined;
@@ -49,7 +49,7 @@ export class CredentialStore {
     return Object.keys(this.#byUsername.get(person.username)!.narrowed);
   }
 
-  /** Adds what the credential is to the request, which must be complete but for that; `origin` is the server's own. */
+  /** Adds the credential to the request, which must be complete otherwise; `origin` is the server's own. */
   present(
     credential: Credential,
     request: MatrixRequest,
@@ -91,7 +91,7 @@ export class CredentialStore {
   }
 }
 
-/** Made when the users were: they cannot be made up, or lock their user out. */
+/** Created together with the users: they cannot be invented, or would lock their user. */
 function isStored(kind: string | undefined, fault: string | undefined): boolean {
   if (fault === undefined) return false;
   return (

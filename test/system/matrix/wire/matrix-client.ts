@@ -8,11 +8,11 @@ export interface MatrixAnswer {
 }
 
 const timeoutMs = 60_000;
-/** After a 503: what cannot be decided at the moment is no decision. */
+/** Attempts after a 503, which is no decision. */
 const attempts = 20;
 const pauseMs = 500;
 
-/** Sends requests as they are, over connections that are kept. */
+/** Sends requests unchanged over keep-alive connections. */
 export class MatrixClient {
   readonly origins: Readonly<Record<ServerName, string>>;
   readonly #agent: Agent;
@@ -22,10 +22,7 @@ export class MatrixClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   }
 
-  /**
-   * With `isStream` the head is the answer. What the server cannot answer at the moment, or closed the connection on,
-   * is sent again.
-   */
+  /** With `isStream` returns after the head. Retries a 503 and a closed connection. */
   async send(request: MatrixRequest, isStream = false): Promise<MatrixAnswer> {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -1,4 +1,4 @@
-/** Which of the servers: `basic` is a second replica of the content platform, on which Basic is on. */
+/** The servers: `basic` is a second replica of the content platform with Basic enabled. */
 export type ServerName = 'access' | 'platform' | 'basic';
 
 /** A request as it is sent. */
@@ -12,7 +12,7 @@ export interface MatrixRequest {
   body?: string;
 }
 
-/** For a shell; the secrets are those of a server that is gone by then. */
+/** As a shell command; its secrets belong to a server that no longer exists. */
 export function curlOf(request: MatrixRequest, origin: string): string {
   const headers = Object.entries(request.headers).flatMap(([name, value]) =>
     (typeof value === 'string' ? [value] : value).map((each) => `-H ${quote(`${name}: ${each}`)}`),

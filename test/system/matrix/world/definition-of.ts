@@ -1,6 +1,6 @@
 import { modelGroup } from './random-roles.ts';
 
-/** Of a model of `modelGroup` with a status. */
+/** A definition of `modelGroup` with a status. */
 export function definitionOf({
   kind,
   plural,

@@ -4,7 +4,7 @@ import type { WorldApi } from './world-api.ts';
 
 const doorsGroup = 'doors.matrix.example';
 
-/** That its paths and permissions have. */
+/** The group in its paths and permissions. */
 export function audienceGroup(audience: 'console' | 'uc' | 'public'): string {
   return audience === 'public' ? `api.${doorsGroup}` : `${audience}.api.${doorsGroup}`;
 }
@@ -28,14 +28,14 @@ export default definePlugin({ endpoints: [
 ] });
 `;
 
-/** A plugin with an endpoint for each audience; `folder` is what `svc.plugins.dir` is to be. */
+/** Writes a plugin with an endpoint for each audience; `folder` is the value of `svc.plugins.dir`. */
 export async function writeDoorsPlugin(folder: string): Promise<void> {
   await mkdir(join(folder, 'doors'), { recursive: true });
   await writeFile(join(folder, 'doors/plugin.yaml'), manifest);
   await writeFile(join(folder, 'doors/index.js'), source);
 }
 
-/** Every replica answers for it. */
+/** Waits until every replica serves it. */
 export async function waitForDoors(api: WorldApi): Promise<void> {
   for (const server of ['platform', 'basic'] as const)
     await api.until(

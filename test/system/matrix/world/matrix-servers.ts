@@ -10,17 +10,16 @@ import { writeDoorsPlugin } from './doors-plugin.ts';
 import type { ServerName } from '../wire/matrix-request.ts';
 
 export interface MatrixServersOptions {
-  /** Of a database that nobody else is on. */
+  /** A database that no other process uses. */
   readonly databaseUrl: string;
-  /** `built` is what users run; `sources` needs no build and starts slower. */
+  /** `built` is the released program; `sources` needs no build and starts slower. */
   readonly program: 'built' | 'sources';
-  /** With a plugin that has endpoints. */
+  /** Starts a plugin with endpoints. */
   readonly hasPlugin: boolean;
 }
 
 /**
- * `svc serve`, and beside it `svc apiserver` as a second replica of the content platform, on which Basic is on; in
- * processes of their own.
+ * `svc serve` and `svc apiserver`, a second replica of the content platform with Basic enabled, in separate processes.
  */
 export class MatrixServers {
   readonly adminToken = newPersonalToken();
@@ -75,12 +74,12 @@ export class MatrixServers {
     return this.#origins;
   }
 
-  /** Log lines of level error, and whatever is no log line, since the last call. */
+  /** Log lines of level error, and other output, since the last call. */
   takeErrors(): string[] {
     return this.#logs.flatMap((log) => log.takeLines()).filter(isErrorLine);
   }
 
-  /** What `svc private-token <verb> --user <name>` prints. */
+  /** The output of `svc private-token <verb> --user <name>`. */
   privateToken(verb: 'create' | 'rotate', user: string): Promise<string> {
     const args = [verb, '--user', user, `--svc.data.dir=${this.#dataDir}`];
     return runProgram({ ...this.#program, command: 'private-token', args });
@@ -92,7 +91,7 @@ export class MatrixServers {
     await rm(this.#dataDir, { recursive: true, force: true });
   }
 
-  /** What it says when it is ready. */
+  /** Returns its log entry when it is ready. */
   #run(command: string, options: readonly string[]): Promise<Record<string, unknown>> {
     const args = [...options, '--svc.server.port=0', `--svc.data.dir=${this.#dataDir}`];
     const server = new ServerProcess({ ...this.#program, command, args, name: command });

@@ -1,9 +1,9 @@
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { defaultOrgId, type OrgRole, type Person, type SystemRole } from '../model/person.ts';
 
-/** Groups on the content platform that people may be in, and that roles are given to. */
+/** Groups on the content platform for users and role bindings. */
 export const customGroups = ['matrix-red', 'matrix-blue'];
-/** Whose credentials of every kind are spoilt in every way: somebody to whom a door that opens wrongly opens far. */
+/** A user with spoiled credentials of every kind, and with many permissions, so that a wrong acceptance is visible. */
 export const spoilt = 'spoilt';
 export const changed = 'changed';
 
@@ -14,7 +14,7 @@ type Sketch = [
   groups?: readonly string[],
 ];
 
-/** Every role alone, the combinations that are easily confused, and `chance` more as it comes. */
+/** Users with each role alone, with easily confused combinations, and `chance` random ones. */
 export function inventPeople(random: SeededRandom, { a, b }: { a: string; b: string }, chance: number): Person[] {
   const sketches: Sketch[] = [
     ['root', ['SystemAdmin'], {}],

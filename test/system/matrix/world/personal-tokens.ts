@@ -5,12 +5,12 @@ import type { SessionCookies } from '../wire/credential-store.ts';
 import type { WorldApi } from './world-api.ts';
 
 export const personalTokens = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
-/** Of an administrator, who may narrow a token to any role. */
+/** For an administrator, who may restrict a token to any role. */
 const anyRoles = ['view', 'edit', 'cluster-admin', 'gadgets.matrix.svc.example:view', 'matrix-1', 'matrix-7'];
-/** Narrowed tokens of one user. */
+/** Restricted tokens of one user. */
 const most = 4;
 
-/** The token's own text. */
+/** Returns the token itself. */
 export async function makePersonalToken(
   api: WorldApi,
   session: SessionCookies,
@@ -23,7 +23,7 @@ export async function makePersonalToken(
   return made.status.token;
 }
 
-/** A token for each of some roles that they surely have. */
+/** A token for each of some roles that the user has. */
 export async function makeNarrowedTokens(
   api: WorldApi,
   { person, session, book }: { person: Person; session: SessionCookies; book: RoleBook },

@@ -13,10 +13,10 @@ const models = [
   { kind: 'Gadget', plural: 'gadgets', scope: 'Cluster' },
   { kind: 'Widget', plural: 'widgets', scope: 'Namespaced' },
 ] as const;
-/** Written last: where its right is known, all that was written before it is. */
+/** Written last: once its permission is known, all earlier ones are. */
 const sentinel = 'matrix-sentinel';
 
-/** Models with objects, roles of chance and their bindings; answers when every replica decides by all of them. */
+/** Creates models with objects, random roles and their bindings; resolves when every replica uses all of them. */
 export async function prepareRoles(
   api: WorldApi,
   random: SeededRandom,
@@ -92,7 +92,7 @@ async function makeObjects(api: WorldApi, namespaces: readonly string[]): Promis
   }
 }
 
-/** The roles of models, and those of the members of organizations, come a moment after what they are for. */
+/** Controllers create the roles of models and of members of organizations with a delay. */
 async function waitForControllers(api: WorldApi, namespaces: readonly string[]): Promise<void> {
   for (const { plural } of models) {
     for (const right of ['view', 'manage'])

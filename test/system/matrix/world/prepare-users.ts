@@ -7,7 +7,7 @@ import type { WorldApi } from './world-api.ts';
 const v1 = '/api/v1';
 const inRoot = '?oid=ROOT';
 
-/** What one needs to act as somebody, and what others need to know of them. */
+/** A user's credentials, and the ids that others need. */
 export interface Member {
   readonly person: Person;
   readonly id: string;
@@ -15,7 +15,7 @@ export interface Member {
   readonly bearer: string;
   readonly session: SessionCookies;
   readonly key: AccessKey;
-  /** Ids of the role bindings that were made, by `<role>` or `<role> <organization>`. */
+  /** Ids of the created role bindings, by `<role>` or `<role> <organization>`. */
   readonly bindings: ReadonlyMap<string, string>;
 }
 
@@ -25,7 +25,7 @@ export async function makeOrganization(api: WorldApi, admin: string, name: strin
 }
 
 /**
- * A user with roles and one credential of every kind that a user gets by HTTP; `admin` is the administrator's Bearer
+ * Creates a user with roles and one credential of every kind that HTTP offers; `admin` is the administrator's Bearer
  * token.
  */
 export async function makeUser(api: WorldApi, admin: string, person: Person): Promise<Member> {
@@ -56,7 +56,7 @@ export async function makeKey(
   return api.access<AccessKey>('POST', `${v1}/authentication/access-keys/`, { token: bearer, body });
 }
 
-/** Of their credentials none is good any more. */
+/** Makes all of the user's credentials invalid. */
 export async function endUser(
   api: WorldApi,
   admin: string,
@@ -79,7 +79,7 @@ async function giveRoles(
     });
     bindings.set(name, made.id);
   };
-  // A new user is a SystemUser.
+  // A new user is a SystemUser already.
   for (const role of person.systemRoles) if (role !== 'SystemUser') await bind('system', role, { role });
   for (const [org, roles] of Object.entries(person.orgRoles))
     for (const role of roles) await bind('org', `${role} ${org}`, { role, org });

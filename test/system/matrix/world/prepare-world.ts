@@ -15,7 +15,7 @@ import { endUser, logIn, makeOrganization, makeUser, type Member } from './prepa
 import { changePassword, spoilCredentials } from './spoil-credentials.ts';
 import { WorldApi } from './world-api.ts';
 
-/** Users that are made side by side. */
+/** Users created concurrently. */
 const atOnce = 4;
 
 export interface WorldOptions {
@@ -23,14 +23,14 @@ export interface WorldOptions {
   readonly client: MatrixClient;
   readonly pool: pg.Pool;
   readonly random: SeededRandom;
-  /** People with roles of chance, beside those with each role alone. */
+  /** Number of users with random roles, next to those with each role alone. */
   readonly chance: number;
-  /** How many have a private token, which takes a process each; with 0 there are none in any cell. */
+  /** Number of users with a private token, each of which takes a process; with 0 no cell uses one. */
   readonly privateTokens: number;
   readonly hasPlugin: boolean;
 }
 
-/** Everything the cells are about, made through the servers themselves wherever they have a way to make it. */
+/** Creates everything that the cells need, through the servers' APIs if possible. */
 export async function prepareWorld({
   servers,
   client,
@@ -116,7 +116,7 @@ async function fill(
   };
 }
 
-/** An organization goes by its id, by its name, and two by their words, in whatever case. */
+/** An organization can be named by id or name, and two by reserved words, in any case. */
 function namesOf(orgs: Facts['orgs']): OrgNames {
   const ids = [...Object.values(orgs), rootOrgId, defaultOrgId].map((id) => [id, id] as const);
   return new Map([
@@ -129,7 +129,7 @@ function namesOf(orgs: Facts['orgs']): OrgNames {
   ]);
 }
 
-/** In the order of the items. */
+/** Results in the order of the items. */
 async function someAtOnce<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let i = 0; i < items.length; i += atOnce)

@@ -58,14 +58,14 @@ const verbs = [
 const names = ['one', 'two', 'view', 'default', 'matrix-free', 'matrix-red', 'matrix-stranger'];
 const paths = ['/metrics', '/matrix/*', '/matrix/nothing', '/mat*', '*'];
 
-/** What the roles are given to, and where. */
+/** The subjects and places of the roles. */
 export interface RoleGround {
   readonly usernames: readonly string[];
   readonly groups: readonly string[];
   readonly namespaces: readonly string[];
 }
 
-/** Roles and bindings of all shapes, small enough that most requests are still refused. */
+/** Roles and bindings of all forms, small enough that most requests are still refused. */
 export function randomRoles(random: SeededRandom, ground: RoleGround): RoleBook {
   const clusterRoles: ClusterRole[] = Array.from({ length: 24 }, (_, i) => ({
     name: `matrix-${i}`,

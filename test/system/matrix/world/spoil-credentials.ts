@@ -10,14 +10,11 @@ type Dead = Record<string, string | AccessKey | SessionCookies>;
 interface SpoilParts {
   readonly api: WorldApi;
   readonly pool: pg.Pool;
-  /** Makes another private token in place of the first. */
+  /** Replaces the private token by another. */
   readonly rotatePrivateToken: (user: string) => Promise<string>;
 }
 
-/**
- * What was good once and is not any more, or is for another address: `<kind>: <fault>` as `model/credentials.ts` has
- * them.
- */
+/** Secrets that are no longer valid, or are for another address: `<kind>: <fault>` as in `model/credentials.ts`. */
 export async function spoilCredentials(
   { username, password, bearer, session, personalToken, privateToken }: UserCredentials,
   { api, pool, rotatePrivateToken }: SpoilParts,
@@ -68,7 +65,7 @@ export async function spoilCredentials(
   return { dead, ...(privateToken === undefined ? {} : { privateToken: await rotatePrivateToken(username) }) };
 }
 
-/** What a change of the password leaves behind; the userCredentials goes on with the new one. */
+/** Credentials that a change of the password invalidates; `userCredentials` gets the new one. */
 export async function changePassword(userCredentials: UserCredentials, api: WorldApi): Promise<UserCredentials> {
   const { username, password, session, bearer } = userCredentials;
   const fresh = `${password}-new`;

@@ -8,22 +8,22 @@ export interface Throwaway {
 
 export interface Making {
   readonly what: 'user' | 'member' | 'session';
-  /** Who asks. */
+  /** The caller. */
   readonly userId: string;
 }
 
-/** What a request may well delete. It is made past the API, which would be slower than what it is for. */
+/** Records that a request may delete. Created by SQL, because the API would be slower. */
 export class Throwaways {
   readonly #pool: pg.Pool;
   readonly #org: string;
 
-  /** Members are those of this organization. */
+  /** Members belong to this organization. */
   constructor(pool: pg.Pool, org: string) {
     this.#pool = pool;
     this.#org = org;
   }
 
-  /** The id of the user, of the binding that makes one a member, or of the session of the user who is given. */
+  /** The id of the user, of a membership's binding, or of a session of the given user. */
   async make({ what, userId }: Making): Promise<Throwaway> {
     return what === 'session' ? this.#makeSession(userId) : this.#makeUser(what);
   }

@@ -13,7 +13,7 @@ export interface WorldCall {
   readonly body?: object;
 }
 
-/** The servers' APIs, as whoever prepares the world calls them: what is not answered well is an error. */
+/** The servers' APIs for preparing the world: any failure is an error. */
 export class WorldApi {
   readonly #client: MatrixClient;
   readonly #adminToken: string;
@@ -35,7 +35,7 @@ export class WorldApi {
     });
   }
 
-  /** As the administrator, unless a session is given. */
+  /** As the administrator, or with the given session. */
   async platform<T>(
     method: string,
     target: string,
@@ -48,7 +48,7 @@ export class WorldApi {
     return this.#demand<T>(server, { method, target, body, headers });
   }
 
-  /** Logs in by the page, as a browser without scripts does. */
+  /** Logs in with the page, like a browser without scripts. */
   async logIn(username: string, password: string): Promise<SessionCookies> {
     const page = new URL('/login/', this.#client.origins.access);
     const form = await fetch(page);
@@ -75,7 +75,7 @@ export class WorldApi {
     return { id, csrfToken };
   }
 
-  /** Waits for what controllers and the role index do in their own time. */
+  /** Waits for controllers and the role index. */
   async until(what: string, holds: () => Promise<boolean>): Promise<void> {
     const deadline = Date.now() + untilMs;
     while (!(await holds().catch(() => false))) {

@@ -15,12 +15,12 @@ import type { RolloutReport } from '../scenario.ts';
 const followerCount = 8;
 const writerCount = 6;
 const beforeMs = 3000;
-/** In which what is acknowledged is going to be lost. */
+/** Acknowledged writes of this period will be lost. Milliseconds. */
 const detachedMs = 2500;
 const afterMs = 3000;
 const recoveryMs = 60_000;
 
-/** What a scenario on a cluster of its own has. */
+/** What a scenario with its own cluster gets. */
 export interface Ground {
   cluster: Cluster;
   credentials: Credentials;
@@ -29,8 +29,8 @@ export interface Ground {
 }
 
 /**
- * The primary is killed while its standby lacks acknowledged writes: they are lost, and nobody goes on as if they were
- * not.
+ * The primary is killed while its standby lacks acknowledged writes: they are lost, and no client may continue as if
+ * they existed.
  */
 export async function failoverAsynchronous({
   cluster,
@@ -116,7 +116,7 @@ export async function failoverAsynchronous({
   }
 }
 
-/** Every cache was told to begin anew, and now holds what the database holds. */
+/** Every cache had to list again, and now equals the database. */
 async function checkFollowers({
   cluster,
   followers,
@@ -165,7 +165,7 @@ async function checkFollowers({
   }
 }
 
-/** No state of an object is told under a revision that it had already had another state under. */
+/** No revision may be reported with two different states of an object. */
 function checkRevisions(
   acknowledged: readonly Acknowledged[],
   { keptRevision, promoted, report }: { keptRevision: number; promoted: number; report: RolloutReport },
@@ -196,7 +196,7 @@ function checkRevisions(
   );
 }
 
-/** A revision that is lost is taken for no present one. */
+/** A lost revision must not count as a present one. */
 async function checkOldRevisions({
   operator,
   lost,
@@ -240,7 +240,7 @@ async function checkOldRevisions({
   );
 }
 
-/** Present at that state, or at a later one: a write without an answer may have come after it. */
+/** Whether it has that state or a later one, which an unacknowledged write may have made. */
 function isAtLeast(present: string | undefined, state: string): boolean {
   return present !== undefined && Number(present.split(' at ')[1]) >= Number(state.split(' at ')[1]);
 }

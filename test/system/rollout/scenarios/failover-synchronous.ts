@@ -10,15 +10,15 @@ import type { Stage } from '../scenario.ts';
 const warmUpMs = 2000;
 const settleMs = 3000;
 const standbyNoticeMs = 2000;
-/** Longer than a server waits for the answer to a batch: then it ends the session, and asks what came of it. */
+/** Longer than a server waits for a batch: then it ends the session, and reads the outcome. Milliseconds. */
 const standbyAwayMs = 22_000;
-/** Writes go on, and every pod is ready again. */
+/** Until writes succeed and every pod is ready again. Milliseconds. */
 const recoveryMs = 60_000;
 const startTimeoutMs = 90_000;
 
 /**
- * The primary is killed while a standby has every acknowledged write, and the standby takes over: the final comparison
- * finds each of them.
+ * The primary is killed while a standby has every acknowledged write; after the failover the final comparison must find
+ * each of them.
  */
 export async function failoverSynchronous(stage: Stage): Promise<void> {
   const { cluster, traffic, report } = stage;
@@ -68,19 +68,19 @@ export async function failoverSynchronous(stage: Stage): Promise<void> {
     (await epoch(stage)) === epochBefore + 1,
     `${epochBefore}, then ${await epoch(stage)}`,
   );
-  // As an operator does: the old primary comes back as the standby, and is waited for again.
+  // Like an operator: the old primary returns as a synchronous standby.
   await pair.addStandby();
   await pair.setSynchronous(true);
   report.say('  the old primary is a synchronous standby again');
 }
 
-/** While the only standby is away nobody is told that a write is made: it would be on one machine alone. */
+/** While the only standby is disconnected, no write is acknowledged, because only one machine would have it. */
 async function waitsForStandby({ cluster, traffic, report }: Stage): Promise<void> {
   const { standby } = cluster.pair;
   const { tally } = await traffic.during('the synchronous standby is away', async () => {
     await standby.kill();
     const away = now();
-    // What was sent before may be on its way.
+    // Earlier writes may still be in transit.
     await delay(standbyNoticeMs);
     const from = now();
     await delay(standbyAwayMs);
@@ -100,7 +100,7 @@ async function waitsForStandby({ cluster, traffic, report }: Stage): Promise<voi
   report.tally(`the synchronous standby away for ${Math.round((standbyNoticeMs + standbyAwayMs) / 1000)} s`, tally);
 }
 
-/** A process whose database is a standby is not to start. */
+/** A process must not start on a standby. */
 async function refusesStandby({ cluster, report, releases }: Stage): Promise<void> {
   const { standby } = cluster.pair;
   const cwd = join(cluster.folder, 'misled');

@@ -7,19 +7,19 @@ import { concurrency } from '../traffic.ts';
 
 const watchers = 8;
 /**
- * What was sent to a process before its connections were known to be gone: a second of the proxy's, and one for a busy
- * machine.
+ * Requests sent before the loss of a process is known: a second for the proxy, and one for a slow machine.
+ * Milliseconds.
  */
 const noticeMs = 2000;
 const readyTimeoutMs = 60_000;
 const settleMs = 2500;
 const takeoverMs = 45_000;
-/** Promised are 20 s; the lease is looked at now and then. */
+/** The promise is 20 s; the lease is polled. Milliseconds. */
 const takeoverLimitMs = 25_000;
 const requestTimeoutMs = 5000;
 const leasePath = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases/svc-controllers';
 
-/** Every process in turn is killed (SIGKILL) under load: only what was under way in it fails. */
+/** Kills every process in turn (SIGKILL) under load: only its running requests may fail. */
 export async function kill(stage: Stage): Promise<void> {
   const { cluster, isQuick } = stage;
   for (const deployment of cluster.deployments) {
@@ -72,7 +72,7 @@ async function killOne(stage: Stage, pod: Pod): Promise<void> {
   );
 }
 
-/** Somebody always does, but for the time of a change. */
+/** Waits until a process leads, as it always does except during a change. */
 async function untilLed(stage: Stage): Promise<{ identity: string; pod: Pod }> {
   let led: Awaited<ReturnType<typeof leader>> = {};
   await pollUntil(
@@ -85,7 +85,7 @@ async function untilLed(stage: Stage): Promise<{ identity: string; pod: Pod }> {
   return led as { identity: string; pod: Pod };
 }
 
-/** Who holds the lease of the controllers, and the pod that said so in its log. */
+/** The holder of the controllers' lease, and the pod that logged this identity. */
 async function leader({ cluster, credentials }: Stage): Promise<{ identity?: string; pod?: Pod }> {
   const answer = await fetch(`http://127.0.0.1:${cluster.port('apiserver')}${leasePath}`, {
     headers: { authorization: `Bearer ${credentials.adminToken}` },

@@ -19,8 +19,8 @@ const probes = 40;
 const probePauseMs = 50;
 
 /**
- * Throughput and times of 64 clients at the load balancer with one, two and three API servers, and how soon one tells
- * of what another wrote.
+ * Throughput and latency of 64 clients at the load balancer with one, two and three API servers, and how soon one
+ * server reports the writes of another.
  */
 export async function measure({ cluster, credentials: { adminToken: token }, report }: Ground): Promise<void> {
   const port = cluster.port('apiserver');
@@ -38,7 +38,7 @@ export async function measure({ cluster, credentials: { adminToken: token }, rep
   report.say('  replicas  what      a second   p50 ms   p99 ms   failed');
   for (let replicas = 1; replicas <= mostReplicas; replicas += 1) {
     await deployment.scale(replicas);
-    // As late as the load balancer knows it.
+    // The load balancer's delay.
     await delay(warmUpMs);
     const kinds: [string, () => Omit<ApiRequest, 'port'>][] = [
       ['get', () => ({ path: pathOf(notes, '', 'read') })],
@@ -62,7 +62,7 @@ export async function measure({ cluster, credentials: { adminToken: token }, rep
   operator.api.close();
 }
 
-/** Clients that ask as soon as they are answered. */
+/** Clients in a closed loop. */
 async function load(
   token: string,
   request: () => ApiRequest,
@@ -92,7 +92,7 @@ async function load(
   return { times, failed, seconds: (now() - from) / 1000 };
 }
 
-/** Writes to one pod and watches at the other, past the load balancer. */
+/** Writes to one pod and watches the other, without the load balancer. */
 async function eventDelays(token: string, { writer, teller }: { writer: Pod; teller: Pod }): Promise<number[]> {
   const base = (pod: Pod): string => `http://${pod.ip}:${apiPort}`;
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };

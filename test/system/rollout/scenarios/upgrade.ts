@@ -4,10 +4,10 @@ import type { ContainerEnd } from '../pod.ts';
 import { someOf, type Stage } from '../scenario.ts';
 
 const warmUpMs = 2000;
-/** Longer than a watch of these clients lasts. */
+/** Longer than a watch of these clients. Milliseconds. */
 const settleMs = 3000;
 
-/** Every component is rolled to the new release under load, and back: nobody is to notice. */
+/** Rolls every component to the new release under load, and back: no request may fail. */
 export async function upgrade(stage: Stage): Promise<void> {
   const { releases, isQuick, report, traffic } = stage;
   await delay(warmUpMs);

@@ -8,8 +8,8 @@ const SOON_MS = 20_000;
 const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 
 /**
- * What is made on one version is so on the other: models, roles, tokens. Returns what is not. `mark` makes names that
- * are new.
+ * Checks that models, roles and tokens created on one version work on the other. Returns the problems. `mark` makes
+ * names unique.
  */
 export async function agree(
   one: Version,
@@ -112,7 +112,7 @@ async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
   );
 }
 
-/** Who leads the controllers. */
+/** The leader of the controllers. */
 export async function leader(api: ApiClient): Promise<string> {
   const { items } = (await api.get('/apis/coordination.k8s.io/v1/leases')) as unknown as {
     items: (ApiObject & { spec: { holderIdentity?: string } })[];
@@ -120,7 +120,7 @@ export async function leader(api: ApiClient): Promise<string> {
   return items.map(({ spec }) => spec.holderIdentity ?? '').join();
 }
 
-/** Do controllers work? What is owned goes with its owner. */
+/** Checks that controllers work: an owned object is deleted with its owner. */
 export async function controllersWork(api: ApiClient, mark: string): Promise<void> {
   const owner = (await api.post(booksPath, {
     apiVersion: 'upgrade.example.com/v1',

@@ -7,7 +7,7 @@ import { Load } from './load.ts';
 const WORKERS = 8;
 const HEARD_MS = 60_000;
 
-/** Those who write and those who watch, through a whole rollout. */
+/** Writers and watchers during a whole rollout. */
 export class Clients {
   readonly #position: string;
   readonly #load: Load;
@@ -26,32 +26,29 @@ export class Clients {
     return `${requests} requests, ${this.#followers[0]?.events.length} events, the slowest request ${Math.round(slowestMs)} ms`;
   }
 
-  /** Of writers, so far. */
+  /** Problems of the writers so far. */
   get problems(): readonly string[] {
     return this.#load.problems;
   }
 
-  /** One more watch, from the beginning. */
+  /** Adds a watch from the start revision. */
   follow(api: ApiClient): void {
     this.#followers.push(new Follower(api, this.#position));
   }
 
-  /** Whom writers ask from now on. */
+  /** Sets the servers for the writers. */
   ask(...targets: readonly ApiClient[]): void {
     this.#targets = targets;
   }
 
-  /** Everybody goes there: writers at once, watches when their server ends them. */
+  /** Moves all clients to that server: writers immediately, watches when their server ends them. */
   async leaveFor(api: ApiClient): Promise<void> {
     this.ask(api);
     for (const follower of this.#followers) follower.moveTo(api);
     await this.#load.settle();
   }
 
-  /**
-   * What clients did not find as promised: failures, lost counts, and watches that heard another thing or in another
-   * order.
-   */
+  /** Violated promises: failures, lost counts, and watches with other events or another order. */
   async findings(api: ApiClient): Promise<string[]> {
     await this.#load.end();
     const { spec } = (await api.get(`${booksPath}/counter`)) as { spec: { year: number } };

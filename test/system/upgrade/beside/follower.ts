@@ -6,10 +6,7 @@ const PAUSE_MS = 50;
 const ROUND_S = 20;
 const MAX_PROBLEMS = 20;
 
-/**
- * A client that watches and, where the stream ends, goes on at the last revision it has: on another replica, if it is
- * told so.
- */
+/** A client that watches, and resumes an ended stream at its last revision, also on another replica. */
 export class Follower {
   readonly events: string[] = [];
   readonly problems: string[] = [];
@@ -47,7 +44,7 @@ export class Follower {
         );
       } catch (error) {
         if (this.#over.signal.aborted) return;
-        // A server that has ended: the next one.
+        // The server has ended: use the next one.
         if (this.problems.length < MAX_PROBLEMS) this.problems.push(`a watch failed: ${(error as Error).message}`);
       }
       await delay(PAUSE_MS);

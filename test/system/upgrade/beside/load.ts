@@ -5,22 +5,22 @@ import { book, booksPath } from '../world/definitions.ts';
 const MAX_PROBLEMS = 20;
 const COUNTER_TRIES = 50;
 
-/** Whoever is asked at this moment. */
+/** The present servers. */
 export type Targets = () => readonly ApiClient[];
 
 /**
- * Clients that write through one replica and read through another, each on objects of its own: nothing but success will
- * do, and what was written is there at once. Now and then they count in an object of all.
+ * Clients that write through one replica and read through another, each on its own objects: every request must succeed,
+ * and a write must be visible immediately. Sometimes they increment a counter in a shared object.
  */
 export class Load {
   readonly problems: string[] = [];
   readonly #targets: Targets;
   readonly #workers: Promise<void>[];
   #isOver = false;
-  /** Requests that were answered. */
+  /** Answered requests. */
   requests = 0;
   slowestMs = 0;
-  /** How often somebody has counted. */
+  /** Increments so far. */
   counted = 0;
 
   constructor(targets: Targets, workers: number) {
@@ -28,13 +28,13 @@ export class Load {
     this.#workers = Array.from({ length: workers }, (_, worker) => this.#work(worker));
   }
 
-  /** Lets everybody finish what they are at. */
+  /** Lets all clients finish their work. */
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#workers);
   }
 
-  /** Resolves once whoever was asked before is asked no more. */
+  /** Resolves once no client uses the previous servers. */
   async settle(): Promise<void> {
     const before = this.#rounds.slice();
     while (!this.#isOver && before.some((rounds, worker) => this.#rounds[worker]! < rounds + 2)) await delay(20);
@@ -88,7 +88,7 @@ export class Load {
     this.#hold(status === 404, `${name} was deleted and answered ${status}`);
   }
 
-  /** By whoever wins: a count that is lost is found at the end. */
+  /** Retries conflicts: a lost increment is detected at the end. */
   async #count(at: (step: number) => ApiClient): Promise<void> {
     for (let step = 0; step < COUNTER_TRIES; step += 1) {
       const counter = (await this.#counting(at(step).get(`${booksPath}/counter`))) as unknown as ApiObject & {

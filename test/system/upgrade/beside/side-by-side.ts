@@ -17,14 +17,14 @@ export interface SideBySideOptions {
   /** Builds. */
   readonly old: string;
   readonly next: string;
-  /** How long both serve at once. */
+  /** How long both versions serve. Milliseconds. */
   readonly loadMs: number;
   readonly folder: string;
 }
 
 /**
- * One version serves, the next one comes to it, migrating the database, both serve, the old one starts once more, and
- * goes: with clients on either the whole time. Returns what was not as promised, and how much was asked.
+ * One version serves; the next one joins and migrates the database; both serve; the old one restarts once, and stops:
+ * always with clients on both. Returns the violated promises and the number of requests.
  */
 export async function sideBySide({
   old,
@@ -32,7 +32,7 @@ export async function sideBySide({
   loadMs,
   folder,
 }: SideBySideOptions): Promise<{ problems: string[]; facts: string }> {
-  // Nothing here outlives the run.
+  // Nothing must survive the run.
   const postgres = await EmbeddedPostgresProcess.start({
     folder: join(folder, 'postgres'),
     settings: { ...unsafeSettings, max_connections: '300' },
@@ -73,8 +73,7 @@ async function rollOut(
     );
     await delay(loadMs);
 
-    // A node is lost, or the rollout is taken back: the old version starts anew on what the new one has made of the
-    // database.
+    // After the loss of a node or a rollback the old version starts on the new version's database.
     await clients.leaveFor(next.api);
     problems.push(...(await old.stop()), ...(await handedOver(next.api, 'new')));
     await old.start();
@@ -94,7 +93,7 @@ async function rollOut(
   return { problems, facts: clients.facts };
 }
 
-/** Returns the position from which everybody follows. */
+/** Returns the start revision of all watches. */
 async function prepare(api: ApiClient): Promise<string> {
   await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
   await api.post(definitionsPath, booksDefinition);
@@ -108,7 +107,7 @@ async function prepare(api: ApiClient): Promise<string> {
   return made.metadata.resourceVersion;
 }
 
-/** The controllers of the version that is left lead, and work. */
+/** The controllers of the remaining version lead and work. */
 async function handedOver(api: ApiClient, mark: string): Promise<string[]> {
   try {
     await pollUntil(async () => (await leader(api)) !== '', {

@@ -5,7 +5,7 @@ import type { ServerProcess } from '../../harness/server-process.ts';
 import { startBuild } from '../start-build.ts';
 import type { Services } from '../world/people.ts';
 
-/** What every process on the database has in common. */
+/** Configuration that all processes on the database share. */
 export interface Shared {
   readonly databaseUrl: string;
   readonly token: string;
@@ -14,7 +14,7 @@ export interface Shared {
   readonly folder: string;
 }
 
-/** The three programs of one version, each a process, as the chart runs them. */
+/** The three programs of one version, in separate processes as in the chart. */
 export class Version {
   readonly name: string;
   readonly #build: string;
@@ -72,7 +72,7 @@ export class Version {
     this.services = { platformUrl, accessUrl, token };
   }
 
-  /** As a rollout ends a pod. Returns what was wrong with it. */
+  /** Stops it like a pod in a rollout. Returns the problems. */
   async stop(): Promise<string[]> {
     const programs = [this.controllerManager, this.accessServer, this.apiserver];
     const codes = await Promise.all(programs.map((program) => program.stop('SIGTERM')));

@@ -9,9 +9,7 @@ export const booksPath = `/apis/${group}/v1/namespaces/library/books`;
 export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 export const namespacesPath = '/api/v1/namespaces';
 
-/**
- * Whatever a model can ask the database for: indexes of each kind, a unique one, a second version, status, defaults.
- */
+/** Every database feature of a model: indexes of each kind, a unique one, a second version, status, defaults. */
 export const booksDefinition: Json = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -68,7 +66,7 @@ export function book(name: string, number: number, more: Json = {}): Json {
   };
 }
 
-/** Definitions and objects of others, where the folder is there. */
+/** Definitions and objects of other projects, if the folder exists. */
 export function realDefinitions(): Json[] {
   const data = fileURLToPath(new URL('../../../../../shared/data', import.meta.url));
   return ['cert-manager/crds', 'gateway-api/crds']

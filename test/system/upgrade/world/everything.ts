@@ -1,9 +1,9 @@
 import type { ApiClient, ApiObject, Json } from '../api-client.ts';
 
-/** Objects of these change by themselves: a lease is renewed, an event tells of the start. */
+/** These objects change by themselves: leases are renewed, events report the start. */
 const restless = /^(?:coordination\.k8s\.io\/.*\/leases|.*\/?events)$/;
 
-/** Every object that the API shows, by type and name. */
+/** All objects in the API, by type and name. */
 export async function everything(api: ApiClient): Promise<Map<string, ApiObject>> {
   const objects = new Map<string, ApiObject>();
   for (const { type, path } of await collections(api)) {
@@ -30,8 +30,8 @@ async function collections(api: ApiClient): Promise<{ type: string; path: string
 }
 
 /**
- * What is not as it was: gone, another object, or changed; of objects that `mayChange`, only what their author wrote.
- * What came with the new version is no matter.
+ * Differences: missing, replaced or changed objects; for those that `mayChange`, only changes of the author's fields.
+ * New objects are ignored.
  */
 export function differences(
   before: ReadonlyMap<string, ApiObject>,
@@ -48,7 +48,7 @@ export function differences(
   });
 }
 
-/** JSON with its keys in order. */
+/** JSON with sorted keys. */
 function canonical(value: unknown = null): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

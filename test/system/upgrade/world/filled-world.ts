@@ -16,19 +16,19 @@ const BOOKS = 40;
 const READY_MS = 60_000;
 const idempotent = { 'idempotency-key': 'upgrade-4711' };
 
-/** What was made of a database by one version, to be held against what another shows. */
+/** The content that one version wrote, to compare with another version's. */
 export interface FilledWorld {
   readonly objects: ReadonlyMap<string, ApiObject>;
-  /** A watch's position, and what came after it: type and name. */
+  /** A watch's revision, and the later events: type and name. */
   readonly position: string;
   readonly since: readonly string[];
-  /** Of a list in chunks that was left in the middle. */
+  /** Continue token of a partly read list. */
   readonly chunk: string;
-  /** The object that a write with an Idempotency-Key made. */
+  /** The object of a write with an Idempotency-Key. */
   readonly idempotent: ApiObject;
 }
 
-/** Makes the first half: definitions, real ones among them, objects, one that waits to be deleted. */
+/** Creates the first half: definitions, including real ones, objects, and one that waits for its deletion. */
 export async function fillFirst(api: ApiClient): Promise<void> {
   await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
   for (const definition of [booksDefinition, ...realDefinitions()]) await api.post(definitionsPath, definition);
@@ -52,7 +52,7 @@ export async function fillFirst(api: ApiClient): Promise<void> {
   await addRealObjects(api);
 }
 
-/** Makes the second half, from the position of a watch on, and tells what there is. */
+/** Creates the second half, after the start of a watch, and returns all content. */
 export async function fillSecond(api: ApiClient): Promise<FilledWorld> {
   const { metadata } = (await api.get(booksPath)) as unknown as ApiObject;
   const position = metadata.resourceVersion;
@@ -72,7 +72,7 @@ export async function fillSecond(api: ApiClient): Promise<FilledWorld> {
   };
 }
 
-/** What a client that was there before finds, and can still do. Returns what is not so. */
+/** Uses the content as an existing client would. Returns the problems. */
 export async function useOldWorld(api: ApiClient, world: FilledWorld): Promise<string[]> {
   const problems: string[] = [];
   const hold = (what: string, holds: boolean): void => {
@@ -129,7 +129,7 @@ export async function useOldWorld(api: ApiClient, world: FilledWorld): Promise<s
   return problems;
 }
 
-/** As many of them as this version takes: they name namespaces that must be there first. */
+/** Adds as many as this version accepts: some need namespaces that must exist first. */
 async function addRealObjects(api: ApiClient): Promise<void> {
   const resources = new Map(
     realDefinitions().map(({ spec }) => {

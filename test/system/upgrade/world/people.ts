@@ -8,7 +8,7 @@ import { environment } from '../start-build.ts';
 const password = 'three wet boots in a row';
 const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 
-/** Credentials of each kind that one version made, to be presented to another. */
+/** Credentials of each kind from one version, to use with another. */
 export interface People {
   readonly bearer: string;
   readonly privateToken: string;
@@ -20,18 +20,18 @@ export interface People {
 export interface Services {
   readonly platformUrl: string;
   readonly accessUrl: string;
-  /** The administrator's, of the content platform. */
+  /** The administrator's token for the content platform. */
   readonly token: string;
 }
 
 interface Operator {
   readonly build: string;
   readonly folder: string;
-  /** How a command finds the database and the keys. */
+  /** Options with which a command finds the database and the keys. */
   readonly args: readonly string[];
 }
 
-/** An organization, a member with rights in it, and all they can come in with. */
+/** Creates an organization, a member with permissions in it, and all their credentials. */
 export async function addPeople({ platformUrl, accessUrl, token }: Services, operator: Operator): Promise<People> {
   const admin = await logIn(
     accessUrl,
@@ -70,7 +70,7 @@ export async function addPeople({ platformUrl, accessUrl, token }: Services, ope
   };
 }
 
-/** What of it no longer opens what it opened, or opens more. */
+/** Uses them. Returns credentials that no longer work, or allow more. */
 export async function usePeople({ platformUrl, accessUrl }: Services, people: People): Promise<string[]> {
   const problems: string[] = [];
   const answers = async (what: string, status: number, answer: Promise<{ status: number }>): Promise<void> => {

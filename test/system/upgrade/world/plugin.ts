@@ -5,7 +5,7 @@ const STARTED_MS = 60_000;
 const pluginPath = '/apis/plugin.svc.run/v1alpha1/plugins/blog';
 const postsPath = '/apis/blog.example.com/v1/posts';
 
-/** Starts the sample plugin, and has it publish a post. */
+/** Starts the sample plugin, and makes it publish a post. */
 export async function startPlugin(api: ApiClient): Promise<void> {
   await pollUntil(async () => (await api.send('GET', pluginPath)).status === 200, {
     what: 'the plugin is seen',
@@ -20,7 +20,7 @@ export async function startPlugin(api: ApiClient): Promise<void> {
   await usePlugin(api, 'before');
 }
 
-/** It runs, and does its work on what is new. */
+/** Checks that it runs, and processes a new object. */
 export async function usePlugin(api: ApiClient, name: string): Promise<void> {
   await pollUntil(async () => statusOf(await api.get(pluginPath))['phase'] === 'Started', {
     what: 'the plugin has started',

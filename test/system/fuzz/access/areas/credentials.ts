@@ -9,7 +9,7 @@ import { asCaller, headerText, loginPath, protectedPaths } from './requests.ts';
 type Code = 'authentication_failed' | 'not_authenticated';
 interface Wrong {
   headers: WireRequest['headers'];
-  /** Of the 401; undefined where it depends on what came of the text. */
+  /** The code of the 401; undefined if it depends on the random text. */
   code: Code | undefined;
 }
 
@@ -53,7 +53,7 @@ function value(random: SeededRandom): string {
   );
 }
 
-/** What lets nobody in. */
+/** A credential that is never accepted. */
 function wrong(random: SeededRandom, { credentials }: AccessUsers): Wrong {
   const scheme = random.pick(ofUs);
   const mutated = (): string => {
@@ -68,7 +68,7 @@ function wrong(random: SeededRandom, { credentials }: AccessUsers): Wrong {
     () => ({ headers: [['Authorization', scheme]], code: 'authentication_failed' }),
     () => ({ headers: [['Authorization', random.pick(notOfUs)]], code: 'not_authenticated' }),
     () => ({ headers: [['Authorization', headerText(random)]], code: undefined }),
-    // Both right, and two all the same.
+    // Two valid credentials are still too many.
     () => ({
       headers: [credentials[0]!.headers[0]!, credentials[random.below(2)]!.headers[0]!],
       code: 'authentication_failed',
@@ -78,12 +78,12 @@ function wrong(random: SeededRandom, { credentials }: AccessUsers): Wrong {
       code: 'authentication_failed',
     }),
     () => ({ headers: [['Signature-Input', headerText(random)]], code: 'authentication_failed' }),
-    // A session of another user's beside it.
+    // With the session of another user.
     () => ({ headers: [credentials[0]!.headers[0]!, credentials[2]!.headers[0]!], code: 'authentication_failed' }),
   );
 }
 
-/** A cookie that is no session's counts as none. */
+/** A cookie that is not a session's is ignored. */
 function wrongCookie(random: SeededRandom): string {
   return random.one(
     () =>
@@ -110,7 +110,7 @@ function judged(request: WireRequest, code: Code | undefined): Omit<FuzzCase, 'a
   return { changes: 'never', requests: [request], judge };
 }
 
-/** Credentials that are wrong, malformed, several, or somebody else's. */
+/** Credentials that are wrong, malformed, duplicate, or another user's. */
 export const credentials: Area<AccessUsers> = {
   name: 'access credentials',
   weight: 10,
@@ -123,7 +123,7 @@ export const credentials: Area<AccessUsers> = {
     return random.one<Omit<FuzzCase, 'area'>>(
       () => judged({ ...request, headers }, code),
       () => judged({ ...request, headers }, code),
-      // A wrong credential is 401 where none is needed, too.
+      // A wrong credential is a 401 even for a public path.
       () =>
         judged(
           {
@@ -150,7 +150,7 @@ export const credentials: Area<AccessUsers> = {
   },
 };
 
-/** A session that changes something, and does not know its CSRF token. */
+/** A change with a session but without its CSRF token. */
 function withoutCsrfToken(random: SeededRandom, { session, credentials: all }: AccessUsers): Omit<FuzzCase, 'area'> {
   const token = random.one(
     () => '',

@@ -1,4 +1,4 @@
-/** The fields of attack on access management; an area is a file. */
+/** The areas of attack on access management; each file is one area. */
 import type { Area } from '../../fuzz-case.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
 import { credentials } from './credentials.ts';

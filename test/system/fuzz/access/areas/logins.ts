@@ -27,7 +27,7 @@ function username(random: SeededRandom): string {
   );
 }
 
-/** Logins that are wrong, malformed or another's; and right ones in between, which must go on being let in. */
+/** Logins that are wrong, malformed or another user's; and valid ones in between, which must still succeed. */
 export const logins: Area<AccessUsers> = {
   name: 'access logins',
   weight: 2,

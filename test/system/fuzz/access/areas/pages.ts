@@ -68,7 +68,7 @@ function formFields(random: SeededRandom, csrfToken: string): Record<string, unk
   };
 }
 
-/** Pages and their forms: nothing that is sent comes back as markup, and nobody is led elsewhere. */
+/** Pages and their forms: no input is returned as markup, and no redirect leaves the site. */
 export const pageForms: Area<AccessUsers> = {
   name: 'access pages',
   weight: 6,

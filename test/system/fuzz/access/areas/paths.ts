@@ -150,7 +150,7 @@ function target(random: SeededRandom): string {
   );
 }
 
-/** Paths, methods, headers and framings as nobody sends them, over bare sockets where a program could not. */
+/** Unusual paths, methods, headers and framings, over raw sockets if no client can send them. */
 export const paths: Area<AccessUsers> = {
   name: 'access paths',
   weight: 8,
@@ -183,7 +183,7 @@ export const paths: Area<AccessUsers> = {
     const bytes = Buffer.from(`${lines.join('\r\n')}\r\n${random.pick(framings)}`, 'latin1');
     const sent = random.chance(0.2) ? mutateBytes(random, bytes) : bytes;
     const cut = random.below(sent.length + 1);
-    // A body of nothing may make an access key; of those there are ten.
+    // An empty body may create an access key; a user can have ten.
     return {
       changes: 'maybe',
       requests: [

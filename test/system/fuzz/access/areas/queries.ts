@@ -98,7 +98,7 @@ const values = [
   "'",
   'admin',
 ];
-/** Logs grow with the run: no list of them is whole. */
+/** Logs grow during the run, so their lists are not compared. */
 const logs = ['/api/v1/audits/login-logs/', '/api/v1/audits/operate-logs/', '/api/v1/audits/my-login-logs/'];
 
 function parameter(random: SeededRandom): [string, string] {
@@ -139,7 +139,7 @@ function organization(random: SeededRandom): WireRequest['headers'] {
   );
 }
 
-/** Lists and records as whoever may see them: pages, orders, filters, organizations. */
+/** Lists and records that the user may see: pages, orders, filters, organizations. */
 export const queries: Area<AccessUsers> = {
   name: 'access queries',
   weight: 10,

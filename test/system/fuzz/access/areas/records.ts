@@ -35,7 +35,7 @@ function userFields(random: SeededRandom): Record<string, unknown> {
     username: random.chance(0.7) ? name : text(random),
     name: random.chance(0.7) ? name : text(random),
     email: random.pick([`${name}@fuzz.example`, `${name}@fuzz.example`, text(random), `${text(random)}@x`]),
-    // A good one costs as much as a login.
+    // A valid one costs as much as a login.
     password: random.pick([
       undefined,
       undefined,
@@ -123,7 +123,7 @@ function keyFields(random: SeededRandom): Record<string, unknown> {
   };
 }
 
-/** Never right: whoever asks must be able to go on asking. */
+/** Never a correct change: the user must be able to continue. */
 function passwordFields(random: SeededRandom): Record<string, unknown> {
   const password = text(random);
   return {
@@ -143,7 +143,7 @@ const collections: readonly [string, Fields][] = [
   [keysPath, keyFields],
 ];
 
-/** Of nobody whom the run needs: those are never named in a path that is written to. */
+/** Never writes to users that the run needs. */
 function write(random: SeededRandom): WireRequest {
   const [collection, fields] = random.pick(collections);
   const one = `${collection}${idText(random)}/`;
@@ -169,12 +169,12 @@ function write(random: SeededRandom): WireRequest {
   );
 }
 
-/** What belongs to whoever asks is theirs to change, whatever their rank. */
+/** Users may change their own records, whatever their rank. */
 const own = [profilePath, keysPath, sessionsPath, loginPath];
 
 /**
- * Bodies of every type for everything that can be made, changed and removed; by those who may, and by those who may
- * not.
+ * Bodies of every type for everything that can be created, changed and deleted; by users with and without the
+ * permission.
  */
 export const records: Area<AccessUsers> = {
   name: 'access records',

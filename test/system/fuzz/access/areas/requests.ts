@@ -14,7 +14,7 @@ export const keysPath = '/api/v1/authentication/access-keys/';
 export const loginPath = '/api/v1/authentication/auth/';
 export const sessionsPath = '/api/v1/authentication/sessions/';
 
-/** Whoever asks for these must say who they are. */
+/** These paths require authentication. */
 export const protectedPaths = [
   usersPath,
   `${usersPath}x/`,
@@ -31,17 +31,17 @@ export const protectedPaths = [
   '/metrics',
 ];
 
-/** With this credential and no other. */
+/** With this credential only. */
 export function asCaller(request: WireRequest, { headers }: Credential): WireRequest {
   return { ...request, isAnonymous: true, headers: [...headers, ...request.headers] };
 }
 
-/** Mostly one who may. */
+/** Usually a user with the permission. */
 export function anyCaller(random: SeededRandom, { credentials }: AccessUsers): Credential {
   return random.chance(0.6) ? credentials[0]! : random.pick(credentials);
 }
 
-/** Characters that a header can carry. */
+/** Characters that are valid in a header. */
 export function headerText(random: SeededRandom): string {
   return Buffer.from(hostileText(random))
     .toString('latin1')
@@ -62,7 +62,7 @@ const ids = [
   '00000000-0000-0000-0000-00000000000G',
 ];
 
-/** A part of a path where an id is expected: of nobody who must stay. */
+/** An id in a path, never of a record that must stay. */
 export function idText(random: SeededRandom): string {
   return random.one(
     () => random.pick(ids),
@@ -109,7 +109,7 @@ const formTexts = [
   '+=+',
 ];
 
-/** The fields as a body of some type; of two that are no use, one is not even of the type it says. */
+/** The fields as a body of some type; of two invalid kinds, one does not have the type it declares. */
 export function bodyOf(random: SeededRandom, fields: Record<string, unknown>): Pick<WireRequest, 'body' | 'headers'> {
   const text = JSON.stringify(fields);
   return random.one(
@@ -140,7 +140,7 @@ function typed(type: string, body: string | Buffer): Pick<WireRequest, 'body' | 
   return { headers: [['Content-Type', type]], body: Buffer.isBuffer(body) ? body : Buffer.from(body) };
 }
 
-/** One of the fields is another value, written as it stands. */
+/** Replaces one field's value with a literal text. */
 function aroundOne(random: SeededRandom, fields: Record<string, unknown>, value: string): string {
   const names = [...Object.keys(fields), '__proto__', 'constructor', ''];
   const changed = random.pick(names);

@@ -9,7 +9,7 @@ import { headerText, loginPath, profilePath, usersPath } from './requests.ts';
 
 const origin = 'http://fuzz';
 
-/** Of a server that looks at no clock, so that a case is the same whenever it runs. */
+/** The server ignores clocks here, so that a case is the same whenever it runs. */
 function date(random: SeededRandom): string {
   return new Date(Date.UTC(2020, 0, 1) + random.below(300_000_000) * 1000).toUTCString();
 }
@@ -64,7 +64,7 @@ function sent({ method, target, headers }: UnsignedRequest, more: Record<string,
   return { method, target, headers: Object.entries({ ...headers, ...more }), isAnonymous: true };
 }
 
-/** A digest of a body that is another one. */
+/** The digest of a different body. */
 function ofAnotherBody(random: SeededRandom, { accessKey: { id: keyId, secret } }: AccessUsers): WireRequest {
   const digest = createHash('sha256').update('{"name":"x"}').digest('base64');
   const request = {
@@ -79,7 +79,7 @@ function ofAnotherBody(random: SeededRandom, { accessKey: { id: keyId, secret } 
   };
 }
 
-/** What was signed is sent with one part of it changed. */
+/** Changes one part of a signed request. */
 function broken(random: SeededRandom, request: WireRequest): WireRequest {
   const at = request.headers.findIndex(([name]) => /^(?:authorization|signature|signature-input)$/i.test(name));
   const change = (index: number, to: (value: string) => string): WireRequest => ({
@@ -96,10 +96,7 @@ function broken(random: SeededRandom, request: WireRequest): WireRequest {
   );
 }
 
-/**
- * Requests signed with an access key: right ones are let in, whatever they ask; with anything about them changed they
- * are not.
- */
+/** Requests signed with an access key: valid ones are accepted for any path; after any change they are refused. */
 export const signatures: Area<AccessUsers> = {
   name: 'access signatures',
   weight: 8,
@@ -116,7 +113,7 @@ export const signatures: Area<AccessUsers> = {
       () => refused(broken(random, request)),
       () => refused(broken(random, request)),
       () => refused(ofAnotherBody(random, world)),
-      // Nobody knows what comes of these.
+      // The result of these is unspecified.
       () => ({ changes: 'never', requests: [garbled(random, request)] }),
       () => ({ changes: 'never', requests: [garbled(random, request)] }),
     );
@@ -133,7 +130,7 @@ function refused(request: WireRequest): Omit<FuzzCase, 'area'> {
   };
 }
 
-/** A query that was cut within an escape: 400, whoever sends it. */
+/** A query that ends inside an escape is always a 400. */
 function isMalformed(target: string): boolean {
   try {
     decodeURIComponent(target);

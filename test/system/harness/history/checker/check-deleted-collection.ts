@@ -5,7 +5,7 @@ import type { Examination } from './examination.ts';
 import type { LiveState } from './live-state.ts';
 import { matcherOf } from './object-match.ts';
 
-/** Whatever was there and matched from the question to the answer is gone by then. */
+/** Every object that existed and matched from the request to the response must be deleted. */
 export function checkDeletedCollection(
   run: Examination,
   operation: DeleteCollectionOperation,

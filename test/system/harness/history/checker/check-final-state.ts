@@ -3,7 +3,7 @@ import type { Examination } from './examination.ts';
 import type { LiveState } from './live-state.ts';
 import { listedDifference } from './object-match.ts';
 
-/** Is what is there at the end what the log leads to? */
+/** The final state must be the result of the log. */
 export function checkFinalState(
   { log, violations, statistics }: Examination,
   final: FinalState,

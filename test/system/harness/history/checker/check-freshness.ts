@@ -3,7 +3,7 @@ import { idText, type Examination } from './examination.ts';
 import { difference } from './object-match.ts';
 import { nextOf, stateAt } from './replayed-log.ts';
 
-/** Is what a GET was shown a state of that object, and one that was in force while it ran? */
+/** A GET must return a state of that object that was current during the request. */
 export function checkGet({ log, times, violations, narrator, statistics }: Examination, operation: GetOperation): void {
   if (operation.outcome.type !== 'ok') return;
   const { object } = operation.outcome;
@@ -28,7 +28,7 @@ export function checkGet({ log, times, violations, narrator, statistics }: Exami
   }));
 }
 
-/** A list is of the newest state; a later chunk of the state of the first. */
+/** A list must have the newest state; a later chunk the state of the first one. */
 export function checkListRevision(
   { log, times, violations, narrator, named }: Examination,
   operation: ListOperation,

@@ -22,14 +22,13 @@ export interface Verdict {
   violations: Violation[];
   /** All of them, by rule. */
   counts: Record<string, number>;
-  /** What was examined. A run in which much is 0 proves little. */
+  /** What was checked. A run with many zeros proves little. */
   statistics: Record<string, number>;
 }
 
 /**
- * Holds everything that clients saw to the log, and the log to itself. A valid history has no violations; which
- * promises are checked is the list of `Rule`s. Time and memory grow with the size of the history, lists with the number
- * of objects they choose from.
+ * Checks the clients' observations against the log, and the log itself. A valid history has no violations; `Rule` lists
+ * the promises. Time and memory grow with the history, lists with the number of candidate objects.
  */
 export function checkHistory(history: History): Verdict {
   const run = examinationOf(history);
@@ -76,7 +75,7 @@ function examinationOf(history: History): Examination {
   };
 }
 
-/** Finds the operations that others refer to; of the rest nothing is kept. */
+/** Indexes the operations that others refer to, and keeps no others. */
 function nameOperations({ history, named }: Examination): void {
   const wanted = new Set<string>();
   const want = (id: OperationId | undefined): unknown => id !== undefined && wanted.add(idText(id));

@@ -7,7 +7,7 @@ import { plantedFaults } from './simulator/planted-faults.ts';
 import { simulateHistory } from './simulator/simulate-history.ts';
 
 const seeds = 150;
-/** A fault is planted in so many histories at most, and must find a place in so many at least. */
+/** A fault is planted in at most this many histories, and must fit into at least that many. */
 const plantings = 5;
 const enough = 4;
 

@@ -7,17 +7,14 @@ import type { Rule } from './violation.ts';
 
 type Report = (rule: Rule, text: string, records?: unknown[]) => void;
 
-/** A list's place among all that matches. */
+/** The position of a list among all matches. */
 interface Slice {
   start: number;
-  /** Of a chunk as many as there are, as the server may cut it short. */
+  /** The number of items in a chunk, which the server may shorten. */
   size: number;
 }
 
-/**
- * Is a list exactly what its selectors take of the state at its revision: these objects, in this order, this page of
- * them, so many in all?
- */
+/** A list must be exactly its selection of the state at its revision: objects, order, page, total. */
 export function checkList(run: Examination, operation: ListOperation, state: LiveState): void {
   if (operation.outcome.type !== 'ok') return;
   const { narrator, violations, statistics } = run;
@@ -97,7 +94,7 @@ function sliceOf({ named }: Examination, { paging }: ListOperation, { items }: L
   return { start, size: items.length };
 }
 
-/** Counting what lies before the first and between first and last is enough, and needs no sorting of everything. */
+/** Counts the objects before the first and between first and last item, instead of sorting all. */
 function checkSlice(
   items: readonly ObservedObject[],
   matching: readonly Change[],

@@ -3,7 +3,7 @@ import type { Examination } from './examination.ts';
 import { difference } from './object-match.ts';
 import { stateAt, type Change } from './replayed-log.ts';
 
-/** Is the log right in itself? */
+/** Checks the log itself. */
 export function checkLog(run: Examination): void {
   checkOrder(run);
   for (const key of run.log.keys.values()) {
@@ -65,7 +65,7 @@ function checkChange({ violations, narrator }: Examination, { row }: Change, bef
     report(`deletes, and changes the body: ${difference(prior.new, row.new)}`);
 }
 
-/** Each body is one write's. */
+/** Each body belongs to one write. */
 function checkMarkers({ log, violations, narrator }: Examination): void {
   for (const change of log.changes) {
     const { row, key } = change;
@@ -101,7 +101,7 @@ function checkUnique({ log, violations, narrator, statistics }: Examination, mod
   }
 }
 
-/** Who watches is told of every object's end before the model goes. */
+/** Watchers get the deletion of every object before the model is dropped. */
 function checkDrops({ history, log, violations, narrator, statistics }: Examination): void {
   for (const incarnation of history.incarnations) {
     if (incarnation.dropped === undefined) continue;

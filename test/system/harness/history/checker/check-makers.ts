@@ -5,7 +5,7 @@ import { everMatched, type WriteLedger } from './write-ledger.ts';
 import { isGone } from './model-life.ts';
 import type { DeleteOperation } from '../history.ts';
 
-/** Was every change asked for, and in an order that agrees with the time at which clients asked and were answered? */
+/** Every change needs a request, in an order that agrees with the times of requests and responses. */
 export function checkMakers(run: Examination, ledger: WriteLedger): void {
   const { log, times, violations, narrator, statistics } = run;
   const spent = new Set<DeleteOperation>();
@@ -32,8 +32,8 @@ export function checkMakers(run: Examination, ledger: WriteLedger): void {
 }
 
 /**
- * By a request whose outcome is not known, each of which may explain one; by a collection's deletion that failed; by
- * the model's end.
+ * Explains a deletion by a request with an unknown outcome, each used once; by a failed collection delete; or by the
+ * drop of the model.
  */
 function explainDeletion(run: Examination, ledger: WriteLedger, change: Change, spent: Set<DeleteOperation>): boolean {
   const { row, index } = change;
@@ -46,7 +46,7 @@ function explainDeletion(run: Examination, ledger: WriteLedger, change: Change, 
       (operation.expected === undefined || operation.expected === row.previous) &&
       (operation.expectedUid === undefined || operation.expectedUid === row.new?.uid),
   );
-  // One that names a revision can explain no other.
+  // A request that names a revision can explain no other.
   const found =
     candidates.find(({ expected, expectedUid }) => expected !== undefined || expectedUid !== undefined) ??
     candidates[0];

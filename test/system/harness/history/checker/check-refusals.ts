@@ -8,8 +8,8 @@ import type { Rule } from './violation.ts';
 import type { WriteLedger } from './write-ledger.ts';
 
 /**
- * Was each refusal true at some moment between the question and the answer? Of a refusal for want of capacity or
- * permission nothing is asked.
+ * Each refusal must have been true at some moment between request and response. Refusals for capacity or permissions
+ * are not checked.
  */
 export class RefusalCheck {
   private readonly run: Examination;
@@ -99,7 +99,7 @@ export class RefusalCheck {
       : `, though it was at the revision it named, ${operation.expected ?? operation.expectedUid}`;
   }
 
-  /** An index that comes and goes may be away. */
+  /** An optional index may be missing. */
   private asksForPassingIndex(operation: Operation): boolean {
     const asked =
       operation.verb === 'list'
@@ -132,7 +132,7 @@ export class RefusalCheck {
   ): boolean {
     if (value === undefined || value === null) return false;
     const holders = this.holdings.get(holdingText(model, index, value)) ?? [];
-    // One holds it after the other, so whoever held it before the window is not looked at.
+    // Holders follow each other, so earlier ones before the window are skipped.
     for (let i = holders.length - 1; i >= 0; i -= 1) {
       const holder = holders[i]!;
       const next = holder.key?.changes[holder.position + 1];
@@ -161,7 +161,7 @@ function holdingText(model: string, index: string, value: FieldValue | undefined
   return `${model} ${index} ${JSON.stringify(value)}`;
 }
 
-/** The states a request may have met: undefined is absence before the first. */
+/** The states that a request may have seen: undefined is absence before the first. */
 export function within(key: KeyHistory | undefined, { from, to }: Window): (Change | undefined)[] {
   const first = changeAt(key, from);
   const states = [first];

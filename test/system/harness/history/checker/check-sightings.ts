@@ -3,8 +3,8 @@ import type { Examination } from './examination.ts';
 import type { Change } from './replayed-log.ts';
 
 /**
- * Gathers when each revision was first seen by anybody, so that what began later can be held to it. Whoever saw a
- * change before it was asked for is reported, and does not count.
+ * Collects when each revision was first seen, as a lower bound for later requests. A change that was seen before its
+ * request is reported, and does not count.
  */
 export function checkSightings(run: Examination): void {
   const { log, times, history } = run;
@@ -51,7 +51,7 @@ function checkOperation(run: Examination, operation: Operation): void {
   }
 }
 
-/** A write that was told of a wrong revision is reported as that; here counts the one it has. */
+/** A write with a wrong revision in its response is reported elsewhere; here its real revision counts. */
 function seenRevisions(operation: Operation, { log }: Examination): number[] {
   if (operation.outcome.type !== 'ok') return [];
   switch (operation.verb) {

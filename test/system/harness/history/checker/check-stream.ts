@@ -7,7 +7,7 @@ import type { Rule } from './violation.ts';
 
 type ObjectEvent = Exclude<WatchEventRecord, { type: 'BOOKMARK' }>;
 
-/** A watcher, and its model's part of the log. */
+/** A watcher with its model's part of the log. */
 export interface Watching {
   watcher: WatcherRecord;
   matches: Matcher;
@@ -18,19 +18,16 @@ export function watchingOf({ log }: Examination, watcher: WatcherRecord): Watchi
   return { watcher, matches: matcherOf(watcher.selector), changes: log.byModel.get(watcher.model) ?? [] };
 }
 
-/**
- * Follows one stream along the log, and holds every event to the change it tells of, every change to the event it
- * should be.
- */
+/** Follows a stream along the log: every event must match its change, and every change must have its event. */
 export class StreamCheck {
   private readonly run: Examination;
   private readonly watching: Watching;
   private readonly stream: WatchStreamRecord;
-  /** Objects at the beginning of a stream that began with them. */
+  /** The initial objects of a stream with sendInitialEvents. */
   readonly initial: ObjectEvent[] = [];
-  /** Where the stream began; undefined until its snapshot is known. */
+  /** The start revision; undefined until the snapshot is known. */
   private began: number | undefined;
-  /** Everything that matches up to here must have been told. */
+  /** Every matching change up to here must have been reported. */
   position = 0;
   private next = 0;
   private lastEvent = 0;
@@ -43,7 +40,7 @@ export class StreamCheck {
     if (stream.start.type === 'revision') this.begin(stream.start.revision);
   }
 
-  /** The revision of the snapshot that the stream began with. */
+  /** The revision of the initial snapshot. */
   get snapshot(): number | undefined {
     return this.stream.start.type === 'objects' ? this.began : undefined;
   }
@@ -58,7 +55,7 @@ export class StreamCheck {
     else this.event(event);
   }
 
-  /** Up to here nothing may be missing any more. */
+  /** From now on no change up to here may be missing. */
   demand(revision: number, rule: Rule = 'watch-gap'): void {
     for (; this.next < this.watching.changes.length; this.next += 1) {
       const change = this.watching.changes[this.next]!;

@@ -5,7 +5,7 @@ import type { LiveState, SnapshotRequest } from './live-state.ts';
 import { compactedBy } from './model-life.ts';
 import { difference } from './object-match.ts';
 
-/** Has a watcher heard all it should, over all its streams? Answers where the state of the log is to be looked at. */
+/** A watcher must get everything over all its streams. Returns the positions at which to check the log's state. */
 export function checkWatcher(run: Examination, watcher: WatcherRecord): SnapshotRequest[] {
   const watching = watchingOf(run, watcher);
   const requests: SnapshotRequest[] = [];
@@ -92,7 +92,7 @@ function checkEnd(
   }
 }
 
-/** The objects at the beginning are what the selector takes of the snapshot, each once. */
+/** The initial objects must be the selection of the snapshot, each once. */
 function checkObjects(
   state: LiveState,
   check: StreamCheck,
@@ -125,7 +125,7 @@ function checkObjects(
     check.report('watch-start', `nothing of ${key} (${row.revision}) among the objects at ${snapshot}`, [row]);
 }
 
-/** Of a stream that ended among its first objects nobody knows the snapshot: each must be a state, and match. */
+/** If a stream ended during its initial objects, its snapshot is unknown: each must be a state, and match. */
 function checkUnendedObjects({ log }: Examination, check: StreamCheck, { watcher, matches }: Watching): void {
   for (const event of check.initial) {
     const { object } = event;

@@ -1,7 +1,7 @@
 import type { Instant, LogRow, Operation, WatcherRecord, WatchStreamRecord } from '../history.ts';
 import { lastWhere } from './replayed-log.ts';
 
-/** Who did or saw something, for messages. */
+/** The origin of a bound, for messages. */
 export type Source = Operation | LogRow | { watcher: WatcherRecord; stream: WatchStreamRecord };
 
 export interface Bound {
@@ -10,7 +10,7 @@ export interface Bound {
 }
 
 /**
- * The states of the log that a request may have met: from the change at `from` (-1: before the first) to the one at
+ * The states of the log that a request may have seen: from the change at `from` (-1: before the first) to the one at
  * `to`.
  */
 export interface Window {
@@ -19,15 +19,15 @@ export interface Window {
 }
 
 /**
- * When each change of the log can have been committed, from what clients did and saw. Commits are made in the order of
- * revisions, so a change was committed no earlier than the last request among those that made it and the ones before
- * it, and no later than the first moment at which anybody saw it or one after it.
+ * The possible commit time of each change of the log, from the clients' requests and observations. Commits happen in
+ * the order of revisions. So a change was committed no earlier than the latest request among those that made it and the
+ * changes before it, and no later than the first observation of it or a later change.
  *
- * Nothing more is needed to decide whether a history is linearizable: a read between `invoked` and `completed` of what
- * change v made and change n ended demands that v may lie before `completed` and n after `invoked`; commit times that
- * meet all such bounds, and the order of revisions, give every read a moment of its own.
+ * This suffices to decide whether a history is linearizable: a read between `invoked` and `completed` of a state that
+ * change v made and change n ended requires that v can be before `completed` and n after `invoked`; commit times that
+ * meet all such bounds, in the order of revisions, give every read its own moment.
  *
- * In use: all `notBefore`, `sealEarliest`, all `notAfter`, `sealLatest`; then the questions.
+ * Usage: all `notBefore`, `sealEarliest`, all `notAfter`, `sealLatest`; then the queries.
  */
 export class CommitTimes {
   private readonly earliest: Float64Array;
@@ -42,14 +42,14 @@ export class CommitTimes {
     this.latestSources = Array.from({ length }, () => undefined);
   }
 
-  /** The change at `index` was asked for at `at`. */
+  /** The change at `index` was requested at `at`. */
   notBefore(index: number, at: Instant, source: Source): void {
     if (at <= this.earliest[index]!) return;
     this.earliest[index] = at;
     this.earliestSources[index] = source;
   }
 
-  /** The change at `index` was seen, or one after it; -1 is none. */
+  /** The change at `index`, or a later one, was seen; -1 is none. */
   notAfter(index: number, at: Instant, source: Source): void {
     if (index < 0 || at >= this.latest[index]!) return;
     this.latest[index] = at;

@@ -2,16 +2,16 @@ import type { ObjectState, WatchEventRecord } from '../history.ts';
 import { difference, type Matcher } from './object-match.ts';
 import type { Change } from './replayed-log.ts';
 
-/** What a watcher is to be told of a change. */
+/** The expected event of a change for a watcher. */
 export interface ExpectedEvent {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** After the change; where the object ceased to match, as it last did. */
+  /** After the change; if the object no longer matches, the last matching state. */
   state: ObjectState;
 }
 
 /**
- * Undefined where it is to hear nothing. What comes to match is ADDED, what ceases to is DELETED, and so is what
- * matched and is deleted, in its final state.
+ * Undefined without an event. An object that starts to match is ADDED; one that stops is DELETED, and so is a matching
+ * object that is deleted, in its final state.
  */
 export function expectedEvent({ row }: Change, namespace: string, matches: Matcher): ExpectedEvent | undefined {
   if (namespace !== '' && row.namespace !== namespace) return undefined;
@@ -22,7 +22,7 @@ export function expectedEvent({ row }: Change, namespace: string, matches: Match
   return before && row.old !== null ? { type: 'DELETED', state: row.old } : undefined;
 }
 
-/** What is wrong with an event that was to tell of this change; undefined if nothing. */
+/** The difference between an event and its change; undefined if there is none. */
 export function eventDifference(
   expected: ExpectedEvent,
   { row }: Change,

@@ -5,7 +5,7 @@ import type { ReplayedLog } from './replayed-log.ts';
 import type { Statistics } from './statistics.ts';
 import type { Violations } from './violation.ts';
 
-/** What the rules share while one history is checked. */
+/** State that the rules share while they check one history. */
 export interface Examination {
   history: History;
   log: ReplayedLog;

@@ -3,7 +3,7 @@ import { matcherOf } from './object-match.ts';
 import type { SelectorRecord } from '../history.ts';
 import type { Change, ReplayedLog } from './replayed-log.ts';
 
-/** What is looked at when the replay has come to `index` (-1: before the first change). */
+/** A check to run when the replay has reached `index` (-1: before the first change). */
 export interface SnapshotRequest {
   index: number;
   look(state: LiveState): void;
@@ -11,7 +11,7 @@ export interface SnapshotRequest {
 
 type Objects = Map<string, Change>;
 
-/** The objects that are there at one revision, while the log is replayed. */
+/** The existing objects at one revision during the replay of the log. */
 export class LiveState {
   private readonly models = new Map<string, Map<string, Objects>>();
 
@@ -27,7 +27,7 @@ export class LiveState {
     return this.models.get(model)?.get(namespace)?.get(name);
   }
 
-  /** `namespace` '' is all of them. */
+  /** `namespace` '' means all of them. */
   matching(model: string, namespace: string, selector: SelectorRecord): Change[] {
     const matches = matcherOf(selector);
     const found: Change[] = [];
@@ -52,7 +52,7 @@ export class LiveState {
   }
 }
 
-/** Replays the log once, and stops wherever somebody wants to look. */
+/** Replays the log once, and stops for each check. */
 export function lookAtSnapshots(
   log: ReplayedLog,
   incarnations: readonly IncarnationRecord[],

@@ -1,7 +1,7 @@
 import type { History, Instant } from '../history.ts';
 import { lastWhere } from './replayed-log.ts';
 
-/** May the model have been away, or on its way out, at some moment between the two? */
+/** Whether the model may have been missing, or about to be dropped, at some moment between the two. */
 export function isGone(
   { modelChanges }: Pick<History, 'modelChanges'>,
   model: string,
@@ -18,8 +18,8 @@ export function isGone(
 }
 
 /**
- * Up to which revision history may have been removed by then. The first reading that ended later may have begun
- * earlier, so the one after it is taken.
+ * Up to which revision history may have been compacted by then. The first sample that ended later may have started
+ * earlier, so the next one counts.
  */
 export function compactedBy({ compactions }: Pick<History, 'compactions'>, at: Instant): number {
   const later = lastWhere(compactions.length, (index) => compactions[index]!.at < at) + 1;

@@ -2,7 +2,7 @@ import type { History, Instant, LogRow, Operation, OperationId } from '../histor
 import type { Bound, Source } from './commit-times.ts';
 import type { Change } from './replayed-log.ts';
 
-/** Puts records into words; times are seconds since the run began. */
+/** Formats records as text; times are seconds since the start of the run. */
 export class Narrator {
   private readonly origin: Instant;
   private readonly faults: History['faults'];

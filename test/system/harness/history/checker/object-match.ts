@@ -1,14 +1,13 @@
 import type { FieldClause, FieldValue, LabelClause, ObjectState, SelectorRecord } from '../history.ts';
 
-/** Where an object is, beside what it holds. */
+/** An object's namespace and name. */
 export interface Place {
   namespace: string;
   name: string;
 }
 
 /**
- * Does the selector take this object? Written anew from the contract: the server's own matcher is what is being
- * checked.
+ * Whether the selector matches the object. Implemented from the contract, because it checks the server's own matcher.
  */
 export type Matcher = (place: Place, state: ObjectState) => boolean;
 
@@ -19,7 +18,7 @@ export function matcherOf({ labels, fields }: SelectorRecord): Matcher {
     fields.every((clause) => fieldHolds(clause, fieldOf(place, state, clause.field)));
 }
 
-/** An index's value; absent is null. */
+/** The value of an index; absent is null. */
 export function fieldOf(place: Place, state: ObjectState, field: string): FieldValue {
   if (field === 'metadata.name') return place.name;
   if (field === 'metadata.namespace') return place.namespace === '' ? null : place.namespace;
@@ -72,7 +71,7 @@ function compares(operator: '>' | '>=' | '<' | '<=', a: string | number | boolea
 }
 
 /**
- * Orders objects as a list does: nulls first ascending, ties by namespace and name in the direction of the last key.
+ * Orders objects like a list: nulls first when ascending, ties by namespace and name in the direction of the last key.
  */
 export function orderOf(
   sort: readonly { field: string; descending: boolean }[],
@@ -94,7 +93,7 @@ function compareValues(a: FieldValue, b: FieldValue): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** What differs between two bodies, in words; undefined if nothing does. */
+/** The difference between two bodies as text; undefined if there is none. */
 export function difference(expected: ObjectState, found: ObjectState): string | undefined {
   if (expected.marker !== found.marker) return `marker ${found.marker} instead of ${expected.marker}`;
   if (expected.uid !== found.uid) return `uid ${found.uid} instead of ${expected.uid}`;
@@ -103,13 +102,13 @@ export function difference(expected: ObjectState, found: ObjectState): string | 
   );
 }
 
-/** The same for an object in a list: to save memory its labels and fields may not have been recorded. */
+/** The same for an object in a list, whose labels and fields may be missing to save memory. */
 export function listedDifference(expected: ObjectState, found: ObjectState): string | undefined {
   const isShort = Object.keys(found.labels).length + Object.keys(found.fields).length === 0;
   return difference(expected, isShort ? { ...found, labels: expected.labels, fields: expected.fields } : found);
 }
 
-/** Absent and null are the same. */
+/** Absent and null are equal. */
 export function recordDifference(
   kind: string,
   expected: Record<string, FieldValue>,
@@ -124,7 +123,7 @@ export function recordDifference(
   return undefined;
 }
 
-/** A set has no order and no repetitions. */
+/** A set has no order and no duplicates. */
 function sameValue(a: FieldValue | undefined, b: FieldValue | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a) || Array.isArray(b)) return JSON.stringify(setOf(a)) === JSON.stringify(setOf(b));

@@ -1,13 +1,13 @@
 import type { History, LogRow } from '../history.ts';
 
-/** A row of the log in its place. */
+/** A row of the log with its position. */
 export interface Change {
   row: LogRow;
-  /** Place in the whole log. */
+  /** Position in the whole log. */
   index: number;
-  /** Absent for markers and for models the history does not follow. */
+  /** Absent for markers and for models outside the history. */
   key?: KeyHistory;
-  /** Place among the changes of its key. */
+  /** Position among the changes of its key. */
   position: number;
 }
 
@@ -19,17 +19,17 @@ export interface KeyHistory {
   changes: Change[];
 }
 
-/** The log in the order of revisions, and by everything it is looked up by. Says nothing about whether it is right. */
+/** The log in the order of revisions, with indexes. Does not check it. */
 export class ReplayedLog {
   readonly changes: Change[] = [];
   readonly keys = new Map<string, KeyHistory>();
   readonly byModel = new Map<string, Change[]>();
-  /** Creates and updates, by what made them. Of two with one marker the first. */
+  /** Creates and updates, by marker. The first of duplicates. */
   readonly byMarker = new Map<string, Change>();
-  /** Deletes, by what they deleted. Of two the first. */
+  /** Deletes, by deleted object. The first of duplicates. */
   readonly deletions = new Map<string, Change>();
   private readonly revisions: Float64Array;
-  /** Rows that are there twice. */
+  /** Duplicate rows. */
   readonly repeated: [LogRow, LogRow][] = [];
 
   constructor({ log, incarnations }: Pick<History, 'log' | 'incarnations'>) {
@@ -79,7 +79,7 @@ export class ReplayedLog {
   }
 }
 
-/** The change that is in force at an index of the log: undefined where the object is not there. */
+/** The current change at an index of the log: undefined if the object does not exist. */
 export function stateAt(key: KeyHistory | undefined, index: number): Change | undefined {
   const change = changeAt(key, index);
   return change === undefined || change.row.type === 'D' ? undefined : change;
@@ -91,12 +91,12 @@ export function changeAt(key: KeyHistory | undefined, index: number): Change | u
   return key.changes[lastWhere(key.changes.length, (position) => key.changes[position]!.index <= index)];
 }
 
-/** The change of the same key that came after. */
+/** The next change of the same key. */
 export function nextOf({ key, position }: Change): Change | undefined {
   return key?.changes[position + 1];
 }
 
-/** The last of `length` places for which the condition holds, if it holds for all before it; -1 if for none. */
+/** The last of `length` places at which the condition holds, if it holds for all before; -1 if it never does. */
 export function lastWhere(length: number, holds: (place: number) => boolean): number {
   let low = 0;
   let high = length;

@@ -1,4 +1,4 @@
-/** Counts what was examined, so that a run in which a rule had nothing to examine is seen to be one. */
+/** Counts the checks, so that a rule without any is visible. */
 export class Statistics {
   private readonly counts = new Map<string, number>();
 
@@ -10,7 +10,7 @@ export class Statistics {
     this.counts.set(what, Math.max(this.counts.get(what) ?? 0, value));
   }
 
-  /** By name, sorted. */
+  /** Sorted by name. */
   toObject(): Record<string, number> {
     return Object.fromEntries([...this.counts].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }

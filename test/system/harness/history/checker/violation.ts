@@ -1,40 +1,40 @@
-/** What a history may contradict; each name is one promise, and one of the reasons a run fails. */
+/** The promises that a history may violate; each is one of the reasons for a failed run. */
 export type Rule =
-  /** Revisions of the log are unique and became visible in their order. */
+  /** Revisions of the log are unique and become visible in order. */
   | 'log-order'
   /** Each row of a key follows from the one before: prev, old body, type, uid. */
   | 'log-chain'
   /** No unique value is held by two objects. */
   | 'log-unique'
-  /** A dropped model leaves nothing behind, and told of every object's end. */
+  /** A dropped model leaves nothing behind, and its log has the deletion of every object. */
   | 'log-model'
-  /** An acknowledged write is in the log, at the revision that was told. */
+  /** An acknowledged write is in the log, at the returned revision. */
   | 'write-lost'
   | 'write-revision'
   /** No write is applied twice, no object deleted twice. */
   | 'write-twice'
   /** A refused write is not in the log. */
   | 'write-refused'
-  /** The log holds what was sent, and the answer says so. */
+  /** The log contains what was sent, and so does the response. */
   | 'write-content'
-  /** Nothing is in the log that nobody asked for. */
+  /** Every change in the log was requested. */
   | 'write-unasked'
-  /** A repetition under one Idempotency-Key has the first outcome. */
+  /** A repeated request with the same Idempotency-Key gets the first outcome. */
   | 'idempotency'
-  /** A deleted collection is all that matched, and nothing else. */
+  /** A deleted collection is exactly the set of matching objects. */
   | 'delete-collection'
-  /** A precondition that did not hold was refused. */
+  /** A failed precondition is refused. */
   | 'conflict-missed'
   /** 409, 412 and 404 were true at some moment of the request. */
   | 'conflict-unjustified'
   | 'not-found-unjustified'
   /** A well-formed request is not refused as malformed. */
   | 'refusal'
-  /** A write that was acknowledged before another began has the lower revision. */
+  /** A write that was acknowledged before another started has the lower revision. */
   | 'write-order'
-  /** A read shows every write that was acknowledged before it began. */
+  /** A read shows every write that was acknowledged before the read started. */
   | 'read-stale'
-  /** Nobody is shown a write before it was asked for. */
+  /** No client sees a write before it was requested. */
   | 'read-future'
   | 'read-content'
   /** A list is exactly the state at its revision: objects, order, page, total. */
@@ -44,44 +44,44 @@ export type Rule =
   | 'list-chunk'
   /** Events come in the order of revisions, each once, none from before the start. */
   | 'watch-order'
-  /** Every change that matches is told. */
+  /** Every matching change is reported. */
   | 'watch-gap'
-  /** No change that does not match is told. */
+  /** No other change is reported. */
   | 'watch-selector'
   /** An event has the right type and the right object. */
   | 'watch-event'
-  /** A bookmark lies below nothing that comes after it. */
+  /** No later event has a revision at or below that of a bookmark. */
   | 'watch-bookmark'
-  /** The objects at a watch's beginning are the state at its revision. */
+  /** A watch's initial objects are the state at its revision. */
   | 'watch-start'
-  /** 410 and 504 only for history that is gone or not yet made. */
+  /** 410 and 504 occur only for history that is compacted or does not exist yet. */
   | 'watch-expired'
-  /** At the end a watcher has heard everything. */
+  /** At the end a watcher has all events. */
   | 'watch-behind'
   /** SQL, each replica's list and the log agree at the end. */
   | 'final-state'
-  /** The harness contradicts itself: mend the recording. */
+  /** The harness contradicts itself: fix the recording. */
   | 'recording';
 
 export interface Violation {
   rule: Rule;
-  /** What is wrong, with who, when and which revisions. */
+  /** Description with client, time and revisions. */
   text: string;
-  /** The parts of the history it follows from. */
+  /** The related parts of the history. */
   records: unknown[];
 }
 
 export type Told = Omit<Violation, 'rule'>;
 
-/** Reported in full for each rule; of the others there is a count. */
+/** Violations of each rule that are reported in full; the rest is only counted. */
 const limit = 20;
 
-/** Gathers violations; of many of one kind the first are enough. */
+/** Collects violations; keeps only the first ones of each kind. */
 export class Violations {
   readonly list: Violation[] = [];
   readonly counts = new Map<Rule, number>();
 
-  /** `tell` is asked only while there is room. */
+  /** `tell` is called only below the limit. */
   report(rule: Rule, tell: () => Told): void {
     const count = (this.counts.get(rule) ?? 0) + 1;
     this.counts.set(rule, count);

@@ -11,7 +11,7 @@ import { difference, matcherOf, recordDifference } from './object-match.ts';
 import { passingStatuses } from './passing-statuses.ts';
 import { keyText, pushTo, type Change } from './replayed-log.ts';
 
-/** The request that made a change, and the moment from which it may have been made: its first attempt. */
+/** The request that made a change, and its first attempt, the earliest possible time of the change. */
 export interface Maker {
   operation: Operation;
   invoked: Instant;
@@ -19,22 +19,22 @@ export interface Maker {
 
 type Claimed = WriteOperation | DeleteOperation;
 
-/** Brings requests and log together: which request made which change, and does either say what the other denies? */
+/** Matches requests with the log: which request made which change, and whether they contradict each other. */
 export class WriteLedger {
   private readonly run: Examination;
   readonly makers = new Map<Change, Maker>();
-  /** Repetitions under one Idempotency-Key. */
+  /** Attempts with the same Idempotency-Key. */
   readonly claims = new Map<string, Claimed[]>();
-  /** Deletions of which nobody knows whether they were made, by key. */
+  /** Deletions with an unknown outcome, by key. */
   readonly openDeletes = new Map<string, DeleteOperation[]>();
-  /** A collection's deletion that failed, whatever its answer, may have deleted some. */
+  /** A failed collection delete may have deleted some objects, whatever its response. */
   readonly openCollections: DeleteCollectionOperation[] = [];
 
   constructor(run: Examination) {
     this.run = run;
   }
 
-  /** Once for each operation, then `settleClaims`. */
+  /** Call it once for each operation, then `settleClaims`. */
   take(operation: Operation): void {
     if (operation.verb === 'get' || operation.verb === 'list') return;
     if (operation.verb === 'deleteCollection') this.settleCollection(operation);
@@ -214,7 +214,7 @@ export class WriteLedger {
     }
   }
 
-  /** Whoever named a revision wrote upon that very revision. */
+  /** A write with a precondition must have changed exactly that revision. */
   private checkPrecondition(operation: Operation & Precondition, { row }: Change): void {
     const { violations, narrator } = this.run;
     const { expected, expectedUid } = operation;
@@ -232,7 +232,7 @@ export class WriteLedger {
     }
   }
 
-  /** A request that was carried out has one outcome, however often it is sent. */
+  /** An executed request has one outcome, however often it is sent. */
   private checkRepetitions(attempts: readonly Claimed[]): void {
     if (attempts.length < 2) return;
     const { violations, narrator, statistics } = this.run;
@@ -259,7 +259,7 @@ export class WriteLedger {
   }
 }
 
-/** Did the object that this change deletes match in any of its states? */
+/** Whether the deleted object matched in any of its states. */
 export function everMatched({ key, position, row }: Change, matches: ReturnType<typeof matcherOf>): boolean {
   for (let i = position - 1; i >= 0; i -= 1) {
     const state = key?.changes[i]?.row.new;

@@ -1,7 +1,7 @@
 import { isDelete, isGet, isWrite } from './editable-history.ts';
 import type { PlantedFault } from './planted-fault.ts';
 
-/** Wrong refusals, and refusals that should have been. */
+/** Wrong refusals, and missing refusals. */
 export const conflictFaults: readonly PlantedFault[] = [
   {
     name: 'repetitions under one Idempotency-Key are told different revisions',

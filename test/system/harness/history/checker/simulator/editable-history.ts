@@ -22,7 +22,7 @@ export interface EditableStream {
   events: WatchEventRecord[];
 }
 
-/** A copy of a history in which a fault can be planted. Nothing in it is shared. */
+/** A deep copy of a history, to plant a fault in. */
 export class EditableHistory {
   readonly history: History;
   readonly operations: Operation[];
@@ -44,7 +44,7 @@ export class EditableHistory {
     this.random = random;
   }
 
-  /** One of those, by chance; undefined if there is none. */
+  /** A random item; undefined if there is none. */
   any<T>(items: readonly T[]): T | undefined {
     return items[this.random.below(items.length)];
   }
@@ -56,7 +56,7 @@ export class EditableHistory {
     return this.any(this.operations.filter(is).filter(more));
   }
 
-  /** A write that was answered well. */
+  /** A successful write. */
   acknowledged(): WriteOperation | undefined {
     return this.anyOperation(isWrite, ({ outcome }) => outcome.type === 'ok');
   }
@@ -93,17 +93,17 @@ export class EditableHistory {
     return this.log.find((row) => row.revision === revision);
   }
 
-  /** Events of one stream that tell of objects, with their places. */
+  /** Events of one stream about objects, with their positions. */
   placed({ events }: EditableStream): { at: number; event: ObjectEvent }[] {
     return events.flatMap((event, at) => (event.type === 'BOOKMARK' ? [] : [{ at, event }]));
   }
 
-  /** Streams that go on from a revision: in those every event is in order from the start. */
+  /** Streams that resume from a revision: their events are in order from the start. */
   continued(): EditableStream[] {
     return this.streams.filter(({ stream }) => stream.start.type === 'revision');
   }
 
-  /** Of a GET that ran while nothing happened to its object, which had long been as it was shown. */
+  /** A GET during which its object did not change, and which returned a long-standing state. */
   quietGet(): GetOperation | undefined {
     return this.anyOperation(isGet, (operation) => {
       if (operation.outcome.type !== 'ok') return false;
@@ -130,7 +130,7 @@ export function isGet(operation: Operation): operation is GetOperation {
   return operation.verb === 'get';
 }
 
-/** A row's object, as a client is told it. */
+/** A row's object as clients see it. */
 export function objectOf({ namespace, name, revision }: LogRow, state: ObjectState): ObservedObject {
   return { ...state, namespace, name, revision };
 }

@@ -1,7 +1,7 @@
 import type { Rule } from '../violation.ts';
 import type { EditableHistory } from './editable-history.ts';
 
-/** A lie, or a deed, that a valid history is given; the rule is to catch it. */
+/** A fault that is planted in a valid history; the rule must detect it. */
 export interface PlantedFault {
   name: string;
   rule: Rule;

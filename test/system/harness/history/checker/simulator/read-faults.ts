@@ -248,7 +248,7 @@ function lists(history: EditableHistory): AnsweredList[] {
   );
 }
 
-/** One that no watch refers to. */
+/** A list that no watch refers to. */
 function anyList(
   history: EditableHistory,
   fits: (list: AnsweredList) => boolean = () => true,

@@ -1,7 +1,7 @@
-/** What somebody does: each yield is a wait of so many milliseconds. */
+/** The actions of a client: each yield waits for that many milliseconds. */
 export type Activity = Generator<number, void, void>;
 
-/** Runs activities one step at a time, in the order of a time that only they make pass. */
+/** Runs activities step by step in the order of a simulated time. */
 export class Schedule {
   now = 1000;
   private readonly waiting: { at: number; activity: Activity }[] = [];

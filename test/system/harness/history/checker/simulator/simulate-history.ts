@@ -8,18 +8,18 @@ import { SimulatedWatcher } from './simulated-watcher.ts';
 export interface SimulationOptions {
   clients?: number;
   watchers?: number;
-  /** Of each client. */
+  /** Requests of each client. */
   requests?: number;
-  /** In each namespace. */
+  /** Names in each namespace. */
   names?: number;
-  /** Greatest pause of a client between requests. Milliseconds. */
+  /** Longest pause of a client between requests. Milliseconds. */
   pause?: number;
   drop?: boolean;
 }
 
 /**
- * The history of a system that keeps its promises: concurrent, with lost answers, compaction, a dropped model. The same
- * seed gives the same one.
+ * The history of a correct system: concurrent, with lost responses, compaction, a dropped model. The same seed gives
+ * the same history.
  */
 export function simulateHistory(
   seed: number,
@@ -83,7 +83,7 @@ interface Maintenance {
   isOver: () => boolean;
 }
 
-/** Reads the log by SQL, compacts now and then, and writes things of its own. */
+/** Reads the log by SQL, compacts sometimes, and writes unrelated rows. */
 function* maintain({ store, schedule, compactions, random, isOver }: Maintenance): Activity {
   let read = 0;
   for (let last = false; !last;) {
@@ -100,7 +100,7 @@ function* maintain({ store, schedule, compactions, random, isOver }: Maintenance
   compactions.push({ at: schedule.now + 200, compacted: store.compacted });
 }
 
-/** Drops the model in the middle, and makes it anew. */
+/** Drops the model in the middle, and recreates it. */
 class ModelLife {
   readonly incarnations: IncarnationRecord[] = [{ id: 10, model: 'posts.example.com', replaces: 0 }];
   readonly changes: ModelChangeRecord[] = [{ type: 'make', model: 'posts.example.com', requested: 0, completed: 1 }];

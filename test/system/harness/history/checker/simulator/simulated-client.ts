@@ -17,15 +17,15 @@ export interface SimulatedWorld {
   operations: Operation[];
   names: number;
   pause: number;
-  /** Up to which revision history is that of an earlier life of the model. */
+  /** The revision up to which history belongs to an earlier life of the model. */
   replaces: () => number;
-  /** Writes whose clients have given up, and that are still to be made. */
+  /** Writes whose clients have given up, and that may still be applied. */
   pending: number;
 }
 
 type Head = Pick<Operation, 'client' | 'seq' | 'replica' | 'invoked' | 'completed' | 'model' | 'namespace'>;
 
-/** A client that does this and that, one request at a time, and writes down what it was told. */
+/** A client with random requests, one at a time, that records the responses. */
 export class SimulatedClient {
   private readonly world: SimulatedWorld;
   private readonly id: number;
@@ -60,7 +60,7 @@ export class SimulatedClient {
     }
   }
 
-  /** @returns names the operation, and its revision; undefined if it was refused. */
+  /** @returns the operation's id and revision; undefined if it was refused. */
   *list(
     selector: SelectorRecord,
     paging: Paging,
@@ -155,7 +155,7 @@ export class SimulatedClient {
     this.push({ ...this.end(head), verb: 'deleteCollection', selector, outcome: isThere ? outcome : gone });
   }
 
-  /** Perhaps with a lost answer, and then perhaps again under its key. */
+  /** The response may be lost, and the request repeated under its key. */
   private *write(verb: 'create' | 'update' | 'patch' | 'delete'): Activity {
     const { random, lastSeen } = this;
     const namespace = lastSeen !== undefined && random.chance(0.3) ? lastSeen.namespace : random.pick(['a', 'b']);

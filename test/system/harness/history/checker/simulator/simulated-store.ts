@@ -15,18 +15,18 @@ export interface SimulatedWrite {
   expectedUid?: string;
   ifMatch?: boolean;
   key?: string;
-  /** Of what is there. Not asked for a delete. */
+  /** Changes the existing state. Not called for a delete. */
   change?: (old: ObjectState | undefined) => Omit<ObjectState, 'uid'>;
 }
 
 export type SimulatedOutcome =
   { revision: number; state: ObjectState; replayed: boolean } | { status: number; reason: string; duplicate?: string };
 
-/** A store that keeps every promise: one thing at a time. `recorded` of its log is filled in by whoever reads it. */
+/** A correct store that handles one request at a time. The reader of its log fills in `recorded`. */
 export class SimulatedStore {
   readonly log: LogRow[] = [];
   readonly model: string;
-  /** The model's present life; undefined while it is away. */
+  /** The model's present life; undefined while it is dropped. */
   incarnation: number | undefined = 10;
   terminating = false;
   compacted = 0;
@@ -63,7 +63,7 @@ export class SimulatedStore {
     return outcome;
   }
 
-  /** A change of something the history does not follow. */
+  /** A change outside the history. */
   note(): void {
     this.revision += 1;
     this.log.push({
@@ -80,7 +80,7 @@ export class SimulatedStore {
     });
   }
 
-  /** A number that a failed statement used up. */
+  /** A revision that a failed statement used up. */
   burn(): void {
     this.revision += 1;
   }

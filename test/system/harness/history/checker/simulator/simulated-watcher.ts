@@ -6,7 +6,7 @@ import type { Activity } from './schedule.ts';
 import { SimulatedClient, type SimulatedWorld } from './simulated-client.ts';
 import { observed } from './simulated-store.ts';
 
-/** Watches, is cut off, and goes on; starts from a list, from where it was, or from the objects there are. */
+/** Watches, is disconnected, and resumes; starts from a list, its last position, or the existing objects. */
 export class SimulatedWatcher {
   readonly record: WatcherRecord;
   private readonly world: SimulatedWorld;
@@ -22,7 +22,7 @@ export class SimulatedWatcher {
     this.record = { id, model: world.store.model, namespace: this.random.pick(['', '', 'a']), selector, streams: [] };
   }
 
-  /** Until `isOver` answers true and everything has been heard. */
+  /** Runs until `isOver` returns true and it has all events. */
   *run(isOver: () => boolean): Activity {
     for (;;) {
       const stream = yield* this.open();
@@ -109,7 +109,7 @@ export class SimulatedWatcher {
         });
       }
       if (next > 0 && this.random.chance(0.1)) {
-        // Never beyond what was told, and that ends with the model's life.
+        // Never beyond the last event, and the stream ends with the model's life.
         this.position = Math.max(this.position!, store.log[next - 1]!.revision);
         events.push({ type: 'BOOKMARK', revision: this.position, received: schedule.now });
       }

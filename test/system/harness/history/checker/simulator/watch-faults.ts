@@ -304,7 +304,7 @@ export const watchFaults: readonly PlantedFault[] = [
   },
 ];
 
-/** Events of changes, not of the objects a watch begins with. */
+/** Events of changes, without a watch's initial objects. */
 function events(history: EditableHistory): Placed[] {
   return history.streams.flatMap((stream) => {
     const end =
@@ -314,14 +314,14 @@ function events(history: EditableHistory): Placed[] {
   });
 }
 
-/** Events after which another comes, and no bookmark before that. */
+/** Events that another follows, without a bookmark in between. */
 function inTheMiddle(history: EditableHistory): Placed[] {
   return events(history).filter(
     ({ stream, at }) => at + 1 < stream.events.length && stream.events[at + 1]!.type !== 'BOOKMARK',
   );
 }
 
-/** Objects with which a watch begins. */
+/** The initial objects of a watch. */
 function initial(history: EditableHistory): Placed[] {
   return history.streams.flatMap((stream) => {
     const end =
