@@ -79,7 +79,7 @@ describe('svc serve', () => {
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
     answer.resume();
     expect(answer.headers['set-cookie']).toEqual([
-      expect.stringMatching(/^svc_loginform=[\w-]{43}; Path=\/; SameSite=Lax; HttpOnly; Secure$/),
+      expect.stringMatching(/^svc_loginform=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/),
     ]);
     const warnings = program.lines().filter(({ level }) => level === 'warn');
     expect(warnings).toEqual([

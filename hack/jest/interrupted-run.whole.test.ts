@@ -33,11 +33,15 @@ function start(...more: string[]): ChildProcessWithoutNullStreams {
     '--maxWorkers=2',
     ...more,
   ];
-  return spawn(process.execPath, ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', ...args], {
-    cwd: repository,
-    env: environment,
-    detached: true,
-  });
+  return spawn(
+    process.execPath,
+    ['--conditions=source', '--import', './hack/jest/register.mjs', 'node_modules/jest/bin/jest.js', ...args],
+    {
+      cwd: repository,
+      env: environment,
+      detached: true,
+    },
+  );
 }
 
 const isAlive = (pid: number): boolean => {

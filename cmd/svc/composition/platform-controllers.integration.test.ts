@@ -72,7 +72,7 @@ function allOf(word: string): Record<string, string> {
 async function untilSaid(controllers: PlatformControllers, expected: Record<string, string>): Promise<void> {
   await waitUntil(
     async () => Object.entries(await read(controllers)).every(([name, said]) => said === expected[name]),
-    waitMs,
+    waitMs(),
     `checks that say ${JSON.stringify(expected)}`,
   );
   expect(await read(controllers)).toEqual(expected);

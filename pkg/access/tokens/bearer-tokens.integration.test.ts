@@ -143,7 +143,7 @@ async function untilWaiting(): Promise<void> {
   const waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   await waitUntil(
     async () => (await server.database.pool.query(waiting)).rowCount !== 0,
-    waitMs,
+    waitMs(),
     'a session that waits for a lock',
   );
 }

@@ -448,7 +448,7 @@ describe('streams', () => {
       );
     await waitUntil(
       async () => (await connections()) === 0 && getEventListeners(signal, 'abort').length === 0,
-      waitMs,
+      waitMs(),
       'the connections and the listeners of the signal to be gone',
     );
   });

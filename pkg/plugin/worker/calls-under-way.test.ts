@@ -31,7 +31,7 @@ test('handlers that are never done do not lock the plugin for ever', async () =>
       giving.abort();
       return (await next) !== 429;
     },
-    waitMs,
+    waitMs(),
     'a place for another call',
   );
   expect(posted.filter(({ kind }) => kind === 'call')).toHaveLength(11);

@@ -37,7 +37,11 @@ function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): {
     },
     failing: (problem) => note(problem === undefined ? 'well' : 'failing'),
   };
-  return { texts, sink, until: (text) => waitUntil(() => texts.includes(text), waitMs, `the sink to hear "${text}"`) };
+  return {
+    texts,
+    sink,
+    until: (text) => waitUntil(() => texts.includes(text), waitMs(), `the sink to hear "${text}"`),
+  };
 }
 
 function follow(api: ScriptedApi, sink: ReflectorSink<AnyObject>): void {

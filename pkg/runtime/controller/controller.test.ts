@@ -208,7 +208,7 @@ describe('a controller', () => {
       limiter: new ItemBackoff({ baseMs: 600_000, maxMs: 600_000, jitter: 0 }),
     });
     source.push(a);
-    await waitUntil(() => logged.length > 0, waitMs, 'a line that says that the reconcile has not ended');
+    await waitUntil(() => logged.length > 0, waitMs(), 'a line that says that the reconcile has not ended');
     expect(logged).toEqual(['the reconcile took too long and has not ended']);
     const error = new Error('the reconcile took longer than 5 ms');
     expect(failures.summary).toEqual({
@@ -217,7 +217,7 @@ describe('a controller', () => {
       last: { controller: 'test', request: '/a', attempt: 1, error, isLasting: true },
     });
     attempts[0]!.fail(new Error('at last'));
-    await waitUntil(() => outcomes.length === 1, waitMs, 'the first outcome');
+    await waitUntil(() => outcomes.length === 1, waitMs(), 'the first outcome');
     expect([outcomes, failures.summary]).toEqual([
       ['timeout'],
       {
@@ -227,9 +227,9 @@ describe('a controller', () => {
       },
     ]);
     source.push(a);
-    await waitUntil(() => attempts.length === 2, waitMs, 'the second attempt');
+    await waitUntil(() => attempts.length === 2, waitMs(), 'the second attempt');
     attempts[1]!.end(undefined);
-    await waitUntil(() => outcomes.length === 2, waitMs, 'the second outcome');
+    await waitUntil(() => outcomes.length === 2, waitMs(), 'the second outcome');
     expect(failures.summary).toBeUndefined();
   });
 
@@ -247,7 +247,7 @@ describe('a controller', () => {
     source.push(a);
     // Its only worker takes this request after the first one timed out.
     source.push(b);
-    await waitUntil(() => outcomes.length === 2, waitMs, 'both outcomes');
+    await waitUntil(() => outcomes.length === 2, waitMs(), 'both outcomes');
     expect([outcomes, logged, attempts]).toEqual([
       ['timeout', 'timeout'],
       Array.from({ length: 2 }, () => 'the reconcile failed, and is tried again'),

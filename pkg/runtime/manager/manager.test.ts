@@ -101,7 +101,7 @@ test.each(failures)('a controller is told of, leaves the others alone, and is tr
   ]);
   await waitUntil(
     () => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
-    waitMs,
+    waitMs(),
     'a look of the sound controller, and a failure of the broken one',
   );
   expect(manager.controllers).toEqual([
@@ -111,7 +111,7 @@ test.each(failures)('a controller is told of, leaves the others alone, and is tr
   expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
   await waitUntil(
     () => manager.controllers.every(({ state }) => state === 'running'),
-    waitMs,
+    waitMs(),
     'both controllers to run',
   );
   expect(begun).toBe(2);
@@ -132,7 +132,7 @@ test('a manager is stopped while a controller waits to be tried again, and one n
     [throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))],
     10,
   );
-  await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs, 'the throwing controller to fail');
+  await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs(), 'the throwing controller to fail');
   await manager.stop();
   expect(told).toEqual([
     'a controller could not be started, and is tried again',

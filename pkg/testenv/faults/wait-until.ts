@@ -1,10 +1,12 @@
 import { pause } from '#pkg/apimachinery/index';
 
 /**
- * How long tests wait for a condition. Milliseconds; `npm test` sets less than the limit of the test file, so that the
- * wait ends first and names the condition.
+ * How long a test waits for a condition. Milliseconds; `npm test` sets less than the limit of the test file that runs,
+ * so that the wait ends first and names the condition.
  */
-export const waitMs = Number(process.env['SVC_TEST_WAIT_MS'] ?? 60_000);
+export function waitMs(): number {
+  return Number(process.env['SVC_TEST_WAIT_MS'] ?? 60_000);
+}
 
 /**
  * Polls with growing pauses until it holds. `what` describes the condition, by default the source of `holds`.
@@ -12,7 +14,7 @@ export const waitMs = Number(process.env['SVC_TEST_WAIT_MS'] ?? 60_000);
  */
 export async function waitUntil(
   holds: () => boolean | Promise<boolean>,
-  timeoutMs = waitMs,
+  timeoutMs = waitMs(),
   what = String(holds),
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
