@@ -119,20 +119,20 @@ function exemptionOf(groups: Iterable<EndpointGroup>): (info: RequestInfo) => Ex
  * of the models. It may listen before it can serve: until `serve` is called it is alive, not ready, and answers 503.
  */
 export class ApiServer {
-  private readonly options: ApiServerOptions;
-  private readonly server: HttpServer;
-  private handler: Handler;
-  private observer: LimitsObserver | undefined;
-  private stopping: Promise<void> | undefined;
+  readonly #options: ApiServerOptions;
+  readonly #server: HttpServer;
+  #handler: Handler;
+  #observer: LimitsObserver | undefined;
+  #stopping: Promise<void> | undefined;
 
   constructor(options: ApiServerOptions) {
-    this.options = options;
-    this.handler = startingHandler(options);
-    showConnections(options.metrics, () => this.server.connections);
+    this.#options = options;
+    this.#handler = startingHandler(options);
+    showConnections(options.metrics, () => this.#server.connections);
     const { limits, proxies, byteBudget } = options.http;
     if (byteBudget !== undefined) showByteBudget(options.metrics, byteBudget);
-    this.server = new HttpServer({
-      handler: (context) => this.handler(context),
+    this.#server = new HttpServer({
+      handler: (context) => this.#handler(context),
       log: options.log,
       isProbe: (path) => openHealthPaths.has(path),
       ...(limits === undefined ? {} : { limits }),
@@ -142,7 +142,7 @@ export class ApiServer {
         : {
             memory: {
               budget: byteBudget,
-              observer: { refused: (by) => this.observer?.refused(by), waited: (ms) => this.observer?.waited(ms) },
+              observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) },
             },
           }),
     });
@@ -150,13 +150,13 @@ export class ApiServer {
 
   /** Resolves when connections are accepted. */
   listen(): Promise<AddressInfo> {
-    const { host, port } = this.options.http;
-    return this.server.listen({ host, port });
+    const { host, port } = this.#options.http;
+    return this.#server.listen({ host, port });
   }
 
   /** The same, for https besides. */
   listenTls(at: Required<ListenOptions>): Promise<AddressInfo> {
-    return this.server.listen(at);
+    return this.#server.listen(at);
   }
 
   /** Registry and store must be running. */
@@ -164,11 +164,11 @@ export class ApiServer {
     const leaving: HealthCheck = {
       name: 'shutdown',
       check: () =>
-        this.stopping === undefined
+        this.#stopping === undefined
           ? Promise.resolve()
           : Promise.reject(new NotReadyError('the server is shutting down')),
     };
-    const { http, log, metrics } = this.options;
+    const { http, log, metrics } = this.#options;
     const { credentialOf, verified } = parts;
     const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
     const limits = new InFlightLimits({
@@ -178,8 +178,8 @@ export class ApiServer {
       ...(credentialOf === undefined ? {} : { credentialOf }),
       ...(verified === undefined ? {} : { verified }),
     });
-    this.observer = observer;
-    this.handler = apiHandler({ ...this.options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
+    this.#observer = observer;
+    this.#handler = apiHandler({ ...this.#options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
   }
 
   /**
@@ -188,10 +188,10 @@ export class ApiServer {
    * never rejects. To be stopped before registry and store, which the last requests still use.
    */
   stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
-    this.stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
-      .then(() => this.server.close({ drainTimeoutMs }))
-      .then(() => this.observer?.close());
-    return this.stopping;
+    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
+      .then(() => this.#server.close({ drainTimeoutMs }))
+      .then(() => this.#observer?.close());
+    return this.#stopping;
   }
 }
 

@@ -68,6 +68,7 @@ export class Database {
   readonly pool: pg.Pool;
   /** Knows no tables; give it yours: `database.kysely.withTables<Tables>()`. */
   readonly kysely: Kysely<unknown>;
+  // Not `#`: tests derive a database from this one.
   private readonly config: pg.ClientConfig;
   private readonly log: DatabaseLog;
   private readonly observer: DatabaseObserver | undefined;

@@ -90,76 +90,81 @@ function segmentsOf(index: IndexDefinition): readonly IndexPathSegment[] {
 /** Walks one object along one path. Its recursion is as deep as the path, never as the object. */
 class KeyCollector {
   readonly causes: StatusCause[] = [];
-  private readonly index: IndexDefinition;
-  private readonly causesWanted: number;
-  private readonly segments: readonly IndexPathSegment[];
+  readonly #index: IndexDefinition;
+  readonly #causesWanted: number;
+  readonly #segments: readonly IndexPathSegment[];
   readonly found: Set<IndexValue>;
-  private readonly isKnown: boolean;
+  readonly #isKnown: boolean;
   /** The current positions in the lists on the path. */
-  private readonly positions: number[] = [];
+  readonly #positions: number[] = [];
 
   constructor(index: IndexDefinition, causesWanted: number, known?: Set<IndexValue>) {
-    this.index = index;
-    this.isKnown = known !== undefined;
+    this.#index = index;
+    this.#isKnown = known !== undefined;
     this.found = known ?? new Set();
-    this.causesWanted = causesWanted;
-    this.segments = segmentsOf(index);
+    this.#causesWanted = causesWanted;
+    this.#segments = segmentsOf(index);
   }
 
   collect(object: ApiObject): IndexKey {
-    if (!this.isKnown) this.walk(object, 0);
-    const { index, found } = this;
+    if (!this.#isKnown) this.#walk(object, 0);
+    const index = this.#index;
+    const { found } = this;
     if (found.size === 0 && !index.nullable && this.causes.length === 0) {
-      this.report(() => required(this.field(), `index ${index.name} takes no object without a key`));
+      this.#report(() => required(this.#field(), `index ${index.name} takes no object without a key`));
     }
     if (!index.multi) return found.values().next().value ?? null;
-    if (found.size > maxIndexKeys) this.report(() => tooMany(this.field(), found.size, maxIndexKeys));
+    if (found.size > maxIndexKeys) this.#report(() => tooMany(this.#field(), found.size, maxIndexKeys));
     return [...found].slice(0, maxIndexKeys);
   }
 
-  private walk(value: unknown, depth: number): void {
+  #walk(value: unknown, depth: number): void {
     if (value === undefined || value === null) return;
-    const segment = this.segments[depth];
-    if (segment === undefined) this.take(value);
-    else if ('everyItem' in segment) this.walkItems(value, depth);
+    const segment = this.#segments[depth];
+    if (segment === undefined) this.#take(value);
+    else if ('everyItem' in segment) this.#walkItems(value, depth);
     else if (isJsonObject(value))
-      this.walk(Object.hasOwn(value, segment.property) ? value[segment.property] : this.defaultAt(depth), depth + 1);
+      this.#walk(Object.hasOwn(value, segment.property) ? value[segment.property] : this.#defaultAt(depth), depth + 1);
     else
-      this.report(() => typeInvalid(this.field(depth), typeName(value), `index ${this.index.name}: must be an object`));
+      this.#report(() =>
+        typeInvalid(this.#field(depth), typeName(value), `index ${this.#index.name}: must be an object`),
+      );
   }
 
   /** A default replaces an absent field, but not its absent parents. */
-  private defaultAt(depth: number): string | number | boolean | undefined {
-    return depth === this.segments.length - 1 ? this.index.default : undefined;
+  #defaultAt(depth: number): string | number | boolean | undefined {
+    return depth === this.#segments.length - 1 ? this.#index.default : undefined;
   }
 
-  private walkItems(value: unknown, depth: number): void {
+  #walkItems(value: unknown, depth: number): void {
     if (!Array.isArray(value)) {
-      this.report(() => typeInvalid(this.field(depth), typeName(value), `index ${this.index.name}: must be an array`));
+      this.#report(() =>
+        typeInvalid(this.#field(depth), typeName(value), `index ${this.#index.name}: must be an array`),
+      );
       return;
     }
     for (const [position, item] of value.entries()) {
-      this.positions.push(position);
-      this.walk(item, depth + 1);
-      this.positions.pop();
+      this.#positions.push(position);
+      this.#walk(item, depth + 1);
+      this.#positions.pop();
     }
   }
 
-  private take(value: unknown): void {
-    const { index } = this;
+  #take(value: unknown): void {
+    const index = this.#index;
     const key = indexValueOf(index.type, value);
     if (key === undefined) {
       const cause = isExpectedType(index, value) ? invalid : typeInvalid;
-      this.report(() =>
+      this.#report(() =>
         cause(
-          this.field(),
+          this.#field(),
           isScalar(value) ? value : typeName(value),
           `index ${index.name}: must be ${indexTypeDescriptions[index.type]}`,
         ),
       );
     } else if (typeof key === 'string' && Buffer.byteLength(key) > maxIndexKeyBytes) {
-      this.report(() => {
-        const cause = tooLong(this.field(), maxIndexKeyBytes);
+      this.#report(() => {
+        const cause = tooLong(this.#field(), maxIndexKeyBytes);
         return { ...cause, message: `${cause.message}: index ${index.name}` };
       });
     } else {
@@ -168,16 +173,16 @@ class KeyCollector {
   }
 
   /** A cause is created only if it will be reported: a hostile list has a million errors. */
-  private report(cause: () => StatusCause): void {
-    if (this.causes.length < this.causesWanted) this.causes.push(cause());
+  #report(cause: () => StatusCause): void {
+    if (this.causes.length < this.#causesWanted) this.causes.push(cause());
   }
 
   /** The JSON path of the current value after `depth` steps; of the list itself outside of its items. */
-  private field(depth = this.segments.length): string {
+  #field(depth = this.#segments.length): string {
     const path: PathSegment[] = [];
     let lists = 0;
-    for (const segment of this.segments.slice(0, depth)) {
-      const step = 'property' in segment ? segment.property : this.positions[lists++];
+    for (const segment of this.#segments.slice(0, depth)) {
+      const step = 'property' in segment ? segment.property : this.#positions[lists++];
       if (step === undefined) break;
       path.push(step);
     }

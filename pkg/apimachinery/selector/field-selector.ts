@@ -26,18 +26,18 @@ export function parseFieldSelector(texts: readonly string[], indexes: readonly I
 }
 
 class ClauseParser {
-  private readonly indexes: ReadonlyMap<string, IndexDefinition>;
+  readonly #indexes: ReadonlyMap<string, IndexDefinition>;
 
   constructor(indexes: readonly IndexDefinition[]) {
-    this.indexes = new Map(indexes.map((index) => [index.name, index]));
+    this.#indexes = new Map(indexes.map((index) => [index.name, index]));
   }
 
   parse(scanner: SelectorScanner): FieldRequirement {
     if (scanner.take('!')) {
       scanner.skipSpace();
-      return { index: this.takeIndex(scanner), operator: 'DoesNotExist' };
+      return { index: this.#takeIndex(scanner), operator: 'DoesNotExist' };
     }
-    const index = this.takeIndex(scanner);
+    const index = this.#takeIndex(scanner);
     const spaced = scanner.skipSpace();
     const operator = scanner.takeOperator();
     if (spaced || operator === 'in' || operator === 'notin') scanner.skipSpace();
@@ -49,22 +49,22 @@ class ClauseParser {
         return {
           index,
           operator: 'In',
-          values: scanner.startsSet ? this.takeSet(scanner, index) : [this.takeValue(scanner, index, spaced)],
+          values: scanner.startsSet ? this.#takeSet(scanner, index) : [this.#takeValue(scanner, index, spaced)],
         };
       case '!=':
-        return { index, operator: 'NotIn', values: [this.takeValue(scanner, index, spaced)] };
+        return { index, operator: 'NotIn', values: [this.#takeValue(scanner, index, spaced)] };
       case 'in':
-        return { index, operator: 'In', values: this.takeSet(scanner, index) };
+        return { index, operator: 'In', values: this.#takeSet(scanner, index) };
       case 'notin':
-        return { index, operator: 'NotIn', values: this.takeSet(scanner, index) };
+        return { index, operator: 'NotIn', values: this.#takeSet(scanner, index) };
       case '^=':
         if (index.multi || index.type !== 'string')
           throw this.malformed(`'^=' takes a single-value index of strings`, index.name);
-        return { index, operator: 'Prefix', value: String(this.takeValue(scanner, index, spaced)) };
+        return { index, operator: 'Prefix', value: String(this.#takeValue(scanner, index, spaced)) };
       default:
         if (index.multi || index.type === 'boolean')
           throw this.malformed(`'${operator}' takes a single-value index of an ordered type`, index.name);
-        return { index, operator: orderings[operator], value: this.takeValue(scanner, index, spaced) };
+        return { index, operator: orderings[operator], value: this.#takeValue(scanner, index, spaced) };
     }
   }
 
@@ -72,45 +72,45 @@ class ClauseParser {
   malformed(detail: string, field = 'fieldSelector'): StatusError {
     const message = field === 'fieldSelector' ? detail : `${field}: ${detail}`;
     return newBadRequest(`unable to parse fieldSelector: ${message}`, [
-      { reason: 'FieldValueInvalid', message: this.withIndexed(detail), field },
+      { reason: 'FieldValueInvalid', message: this.#withIndexed(detail), field },
     ]);
   }
 
-  private takeIndex(scanner: SelectorScanner): IndexDefinition {
+  #takeIndex(scanner: SelectorScanner): IndexDefinition {
     const name = scanner.takeWord();
     if (name === '') throw scanner.unexpected('a field');
-    const index = this.indexes.get(name === 'name' ? 'metadata.name' : name);
+    const index = this.#indexes.get(name === 'name' ? 'metadata.name' : name);
     if (index !== undefined) return index;
     const field = name.length <= 253 ? name : `${name.slice(0, 250)}...`;
     const hint = name.startsWith('metadata.labels') ? ': labels are selected with labelSelector' : '';
     throw newBadRequest(`field label not supported: ${field}${hint}`, [
-      { reason: 'FieldValueNotSupported', message: this.withIndexed(`not an indexed field${hint}`), field },
+      { reason: 'FieldValueNotSupported', message: this.#withIndexed(`not an indexed field${hint}`), field },
     ]);
   }
 
-  private takeValue(scanner: SelectorScanner, index: IndexDefinition, trim: boolean): IndexValue {
+  #takeValue(scanner: SelectorScanner, index: IndexDefinition, trim: boolean): IndexValue {
     if (scanner.startsSet) {
       throw this.malformed(
         String.raw`only '=', 'in' and 'notin' take a set of values; a value that starts with a parenthesis is written '\('`,
         index.name,
       );
     }
-    return this.typed(scanner.takeEscaped(',', trim), index);
+    return this.#typed(scanner.takeEscaped(',', trim), index);
   }
 
-  private takeSet(scanner: SelectorScanner, index: IndexDefinition): IndexValue[] {
+  #takeSet(scanner: SelectorScanner, index: IndexDefinition): IndexValue[] {
     const texts = scanner.takeSet(() => scanner.takeEscaped(',()', true));
-    return [...new Set(texts.map((text) => this.typed(text, index)))];
+    return [...new Set(texts.map((text) => this.#typed(text, index)))];
   }
 
-  private typed(text: string, index: IndexDefinition): IndexValue {
+  #typed(text: string, index: IndexDefinition): IndexValue {
     const value = parseIndexValue(index.type, text);
     if (value === undefined)
       throw this.malformed(`${quoteExcerpt(text)} is not ${indexTypeDescriptions[index.type]}`, index.name);
     return value;
   }
 
-  private withIndexed(detail: string): string {
-    return `${detail}; indexed fields: ${[...this.indexes.keys()].join(', ')}`;
+  #withIndexed(detail: string): string {
+    return `${detail}; indexed fields: ${[...this.#indexes.keys()].join(', ')}`;
   }
 }

@@ -20,51 +20,51 @@ export type SelectorOperator = (typeof symbols)[number] | 'in' | 'notin' | '';
  * space (Kubernetes': blank, tab, CR, LF) are the same for labels and fields. `fail` creates the error to throw.
  */
 export class SelectorScanner {
-  private readonly text: string;
-  private readonly fail: (detail: string) => StatusError;
-  private position = 0;
+  readonly #text: string;
+  readonly #fail: (detail: string) => StatusError;
+  #position = 0;
 
   constructor(text: string, fail: (detail: string) => StatusError) {
-    this.text = text;
-    this.fail = fail;
+    this.#text = text;
+    this.#fail = fail;
   }
 
   get atEnd(): boolean {
-    return this.position === this.text.length;
+    return this.#position === this.#text.length;
   }
 
   /** Whether a set of values follows. */
   get startsSet(): boolean {
-    return this.current === '(';
+    return this.#current === '(';
   }
 
   /** Returns whether there was any. */
   skipSpace(): boolean {
-    const start = this.position;
-    while (!this.atEnd && space.includes(this.current)) this.position += 1;
-    return this.position > start;
+    const start = this.#position;
+    while (!this.atEnd && space.includes(this.#current)) this.#position += 1;
+    return this.#position > start;
   }
 
   take(text: string): boolean {
-    if (!this.text.startsWith(text, this.position)) return false;
-    this.position += text.length;
+    if (!this.#text.startsWith(text, this.#position)) return false;
+    this.#position += text.length;
     return true;
   }
 
   /** Everything up to white space or a special character; may be empty. */
   takeWord(): string {
-    const start = this.position;
-    while (!this.atEnd && !special.includes(this.current)) this.position += 1;
-    return this.text.slice(start, this.position);
+    const start = this.#position;
+    while (!this.atEnd && !special.includes(this.#current)) this.#position += 1;
+    return this.#text.slice(start, this.#position);
   }
 
   takeOperator(): SelectorOperator {
-    if (this.atEnd || this.current === ',') return '';
+    if (this.atEnd || this.#current === ',') return '';
     for (const symbol of symbols) if (this.take(symbol)) return symbol;
-    const start = this.position;
+    const start = this.#position;
     const word = this.takeWord();
     if (word === 'in' || word === 'notin') return word;
-    this.position = start;
+    this.#position = start;
     throw this.unexpected('an operator or a comma');
   }
 
@@ -75,16 +75,16 @@ export class SelectorScanner {
   takeEscaped(ends: string, trim: boolean): string {
     let value = '';
     let kept = 0;
-    for (; !this.atEnd && !ends.includes(this.current); this.position += 1) {
-      if (this.current === '\\') {
-        this.position += 1;
-        if (this.atEnd || !special.includes(this.current))
-          throw this.fail(String.raw`a backslash escapes one of ,=\()!<>^ or white space and nothing else`);
-        value += this.current;
+    for (; !this.atEnd && !ends.includes(this.#current); this.#position += 1) {
+      if (this.#current === '\\') {
+        this.#position += 1;
+        if (this.atEnd || !special.includes(this.#current))
+          throw this.#fail(String.raw`a backslash escapes one of ,=\()!<>^ or white space and nothing else`);
+        value += this.#current;
         kept = value.length;
       } else {
-        value += this.current;
-        if (!space.includes(this.current)) kept = value.length;
+        value += this.#current;
+        if (!space.includes(this.#current)) kept = value.length;
       }
     }
     return trim ? value.slice(0, kept) : value;
@@ -102,18 +102,18 @@ export class SelectorScanner {
       this.skipSpace();
     } while (this.take(','));
     if (!this.take(')')) throw this.unexpected("',' or ')'");
-    if (values.length === 1 && values[0] === '') throw this.fail('a set of values may not be empty');
+    if (values.length === 1 && values[0] === '') throw this.#fail('a set of values may not be empty');
     return values;
   }
 
   /** The error for an unexpected character. */
   unexpected(expected: string): StatusError {
-    const found = this.atEnd ? 'the end' : quoteExcerpt(this.text.slice(this.position, this.position + 30));
-    return this.fail(`expected ${expected} at character ${this.position + 1}, found ${found}`);
+    const found = this.atEnd ? 'the end' : quoteExcerpt(this.#text.slice(this.#position, this.#position + 30));
+    return this.#fail(`expected ${expected} at character ${this.#position + 1}, found ${found}`);
   }
 
-  private get current(): string {
-    return this.text.charAt(this.position);
+  get #current(): string {
+    return this.#text.charAt(this.#position);
   }
 }
 

@@ -14,29 +14,29 @@ class SteppedLoop {
   time = 0;
   /** Milliseconds that unsliced work takes of each turn; at 0 the event loop is idle in a turn without work. */
   others = 0;
-  private idle = 0;
-  private callbacks: (() => void)[] = [];
-  private soon: (() => void)[] = [];
+  #idle = 0;
+  #callbacks: (() => void)[] = [];
+  #soon: (() => void)[] = [];
   readonly scheduler = new TurnScheduler({
     host: {
       now: () => this.time,
-      idle: () => this.idle,
-      later: (callback) => this.callbacks.push(callback),
-      soon: (callback) => this.soon.push(callback),
+      idle: () => this.#idle,
+      later: (callback) => this.#callbacks.push(callback),
+      soon: (callback) => this.#soon.push(callback),
     },
     budgetMs,
   });
 
   get isIdle(): boolean {
-    return this.callbacks.length + this.soon.length === 0;
+    return this.#callbacks.length + this.#soon.length === 0;
   }
 
   /** @returns the work done in this turn, in milliseconds. */
   async turn(): Promise<number> {
-    if (this.callbacks.length === 0 && this.others === 0) this.waitForTimer();
+    if (this.#callbacks.length === 0 && this.others === 0) this.#waitForTimer();
     this.time += this.others;
     const before = this.time;
-    for (const callback of [...this.soon.splice(0), ...this.callbacks.splice(0)]) callback();
+    for (const callback of [...this.#soon.splice(0), ...this.#callbacks.splice(0)]) callback();
     await eventLoopTurn();
     return this.time - before;
   }
@@ -58,9 +58,9 @@ class SteppedLoop {
     return 'done';
   }
 
-  private waitForTimer(): void {
+  #waitForTimer(): void {
     this.time += 1;
-    this.idle += 1;
+    this.#idle += 1;
   }
 }
 

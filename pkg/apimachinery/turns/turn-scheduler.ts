@@ -70,45 +70,45 @@ function isLarge({ heldMs }: Work): boolean {
  * next to nothing.
  */
 export class TurnScheduler {
-  private readonly host: SchedulerHost;
-  private readonly budgetMs: number;
-  private readonly small = new Set<() => void>();
-  private readonly large = new Set<() => void>();
+  readonly #host: SchedulerHost;
+  readonly #budgetMs: number;
+  readonly #small = new Set<() => void>();
+  readonly #large = new Set<() => void>();
   /** Start of the current turn; undefined between turns. A turn begins with its first work. */
-  private began: number | undefined;
+  #began: number | undefined;
   /** The work that ran last in this turn, and up to when its time is counted. */
-  private present: Work | undefined;
-  private countedTo = 0;
+  #present: Work | undefined;
+  #countedTo = 0;
   /** When the present work began to run. */
-  private since = 0;
-  private hadLarge = false;
+  #since = 0;
+  #hadLarge = false;
   /** Large work rests until then, or until the event loop has been idle for longer. */
-  private rest: { until: number; idle: number } | undefined;
+  #rest: { until: number; idle: number } | undefined;
   /** After a rest one large work runs next, so that small work never starves it. */
-  private isLargeNext = false;
-  private isWaking = false;
+  #isLargeNext = false;
+  #isWaking = false;
 
   constructor({ host = eventLoop, budgetMs = standardBudgetMs }: { host?: SchedulerHost; budgetMs?: number } = {}) {
-    this.host = host;
-    this.budgetMs = budgetMs;
+    this.#host = host;
+    this.#budgetMs = budgetMs;
   }
 
   /** Whether the work should yield to others. */
   isDue(work: Work): boolean {
-    const now = this.begin();
-    if (this.present === work) work.heldMs += Math.min(now - this.countedTo, maxSliceMs);
-    this.present = work;
-    this.countedTo = now;
+    const now = this.#begin();
+    if (this.#present === work) work.heldMs += Math.min(now - this.#countedTo, maxSliceMs);
+    this.#present = work;
+    this.#countedTo = now;
     if (isLarge(work)) {
-      if (this.isResting(now)) return true;
-      this.hadLarge = true;
+      if (this.#isResting(now)) return true;
+      this.#hadLarge = true;
     }
-    return this.isSpent(now) || (this.small.size + this.large.size > 0 && now - this.since >= quantumMs);
+    return this.#isSpent(now) || (this.#small.size + this.#large.size > 0 && now - this.#since >= quantumMs);
   }
 
   /** Call it when a work begins to run without a wait. */
   enter(work: Work): void {
-    this.goOn(work, this.begin());
+    this.#goOn(work, this.#begin());
   }
 
   /**
@@ -116,97 +116,97 @@ export class TurnScheduler {
    * admit some bytes would exceed the budget.
    */
   expect(bytes: number): void {
-    this.begin();
-    this.began! -= bytes * msPerArrivingByte;
+    this.#begin();
+    this.#began! -= bytes * msPerArrivingByte;
   }
 
   /** Resolves when the work may run. */
   async wait(work: Work): Promise<void> {
-    const now = this.begin();
+    const now = this.#begin();
     await new Promise<void>((resolve) => {
-      (isLarge(work) ? this.large : this.small).add(resolve);
-      if (isLarge(work) && this.isResting(now)) this.wakeAfterRest();
+      (isLarge(work) ? this.#large : this.#small).add(resolve);
+      if (isLarge(work) && this.#isResting(now)) this.#wakeAfterRest();
     });
-    this.goOn(work, this.host.now());
+    this.#goOn(work, this.#host.now());
   }
 
-  private begin(): number {
-    const now = this.host.now();
-    if (this.began === undefined) {
-      this.began = now;
-      this.since = now;
-      this.host.later(() => this.nextTurn());
+  #begin(): number {
+    const now = this.#host.now();
+    if (this.#began === undefined) {
+      this.#began = now;
+      this.#since = now;
+      this.#host.later(() => this.#nextTurn());
     }
     return now;
   }
 
-  private goOn(work: Work, now: number): void {
-    this.present = work;
-    this.countedTo = now;
-    this.since = now;
+  #goOn(work: Work, now: number): void {
+    this.#present = work;
+    this.#countedTo = now;
+    this.#since = now;
   }
 
-  private isSpent(now: number): boolean {
-    return now - (this.began ?? now) >= this.budgetMs;
+  #isSpent(now: number): boolean {
+    return now - (this.#began ?? now) >= this.#budgetMs;
   }
 
-  private nextTurn(): void {
-    const now = this.host.now();
-    if (this.hadLarge) this.beginRest(now, now - this.began!);
-    this.began = undefined;
-    this.present = undefined;
-    if (this.nextQueue(now) !== undefined) this.resume(this.begin());
+  #nextTurn(): void {
+    const now = this.#host.now();
+    if (this.#hadLarge) this.#beginRest(now, now - this.#began!);
+    this.#began = undefined;
+    this.#present = undefined;
+    if (this.#nextQueue(now) !== undefined) this.#resume(this.#begin());
   }
 
   /** Resumes one work at a time, until it waits: only then is the rest of the turn known. */
-  private resume(now: number): void {
-    const queue = this.nextQueue(now);
+  #resume(now: number): void {
+    const queue = this.#nextQueue(now);
     if (queue === undefined) return;
     const [first] = queue;
     queue.delete(first!);
-    if (queue === this.large) {
-      this.hadLarge = true;
-      this.isLargeNext = false;
+    if (queue === this.#large) {
+      this.#hadLarge = true;
+      this.#isLargeNext = false;
     }
-    this.present = undefined;
-    this.since = now;
+    this.#present = undefined;
+    this.#since = now;
     first!();
     // A tick requested in a microtask runs after all microtasks.
-    queueMicrotask(() => process.nextTick(() => this.resumeNext()));
+    queueMicrotask(() => process.nextTick(() => this.#resumeNext()));
   }
 
-  private resumeNext(): void {
-    const now = this.host.now();
-    if (!this.isSpent(now)) this.resume(now);
+  #resumeNext(): void {
+    const now = this.#host.now();
+    if (!this.#isSpent(now)) this.#resume(now);
   }
 
-  private nextQueue(now: number): Set<() => void> | undefined {
-    const mayLarge = this.large.size > 0 && !this.isResting(now);
-    if (this.small.size > 0 && !(mayLarge && this.isLargeNext)) return this.small;
-    return mayLarge ? this.large : undefined;
+  #nextQueue(now: number): Set<() => void> | undefined {
+    const mayLarge = this.#large.size > 0 && !this.#isResting(now);
+    if (this.#small.size > 0 && !(mayLarge && this.#isLargeNext)) return this.#small;
+    return mayLarge ? this.#large : undefined;
   }
 
-  private beginRest(now: number, turnMs: number): void {
-    this.hadLarge = false;
-    this.rest = { until: now + Math.min(restShare * turnMs, maxRestMs), idle: this.host.idle() + maxIdleMs };
-    if (this.large.size > 0) this.wakeAfterRest();
+  #beginRest(now: number, turnMs: number): void {
+    this.#hadLarge = false;
+    this.#rest = { until: now + Math.min(restShare * turnMs, maxRestMs), idle: this.#host.idle() + maxIdleMs };
+    if (this.#large.size > 0) this.#wakeAfterRest();
   }
 
-  private isResting(now: number): boolean {
-    if (this.rest === undefined) return false;
-    if (now < this.rest.until && this.host.idle() < this.rest.idle) return true;
-    this.rest = undefined;
-    this.isLargeNext = true;
+  #isResting(now: number): boolean {
+    if (this.#rest === undefined) return false;
+    if (now < this.#rest.until && this.#host.idle() < this.#rest.idle) return true;
+    this.#rest = undefined;
+    this.#isLargeNext = true;
     return false;
   }
 
-  private wakeAfterRest(): void {
-    if (this.isWaking) return;
-    this.isWaking = true;
-    this.host.soon(() => {
-      this.isWaking = false;
-      if (this.isResting(this.host.now())) this.wakeAfterRest();
-      else if (this.large.size > 0) this.begin();
+  #wakeAfterRest(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    this.#host.soon(() => {
+      this.#isWaking = false;
+      if (this.#isResting(this.#host.now())) this.#wakeAfterRest();
+      else if (this.#large.size > 0) this.#begin();
     });
   }
 }

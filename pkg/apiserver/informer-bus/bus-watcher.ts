@@ -16,55 +16,55 @@ export interface WatcherOptions {
 
 /** One watch: filters events, sends them to its sink, and tracks its position. */
 export class BusWatcher implements WatchStream {
-  private readonly options: WatcherOptions;
-  private position: number;
-  private over = false;
-  private liveCursor: (() => number) | undefined;
-  private readonly detachers: (() => void)[] = [];
+  readonly #options: WatcherOptions;
+  #position: number;
+  #over = false;
+  #liveCursor: (() => number) | undefined;
+  readonly #detachers: (() => void)[] = [];
 
   constructor(options: WatcherOptions) {
-    this.options = options;
-    this.position = options.after;
-    this.detachers.push(options.group.add(this));
+    this.#options = options;
+    this.#position = options.after;
+    this.#detachers.push(options.group.add(this));
   }
 
   get cursor(): number {
     // An event may end the watch before the rest of its batch is delivered: the cursor is then at that event.
-    return Math.max(this.position, this.liveCursor?.() ?? 0);
+    return Math.max(this.#position, this.#liveCursor?.() ?? 0);
   }
 
   get isOver(): boolean {
-    return this.over;
+    return this.#over;
   }
 
   /** Continues with live changes; from now on `cursor` follows them. */
   attach(liveCursor: () => number, detach: () => void): void {
-    this.liveCursor = liveCursor;
-    this.detachers.push(detach);
+    this.#liveCursor = liveCursor;
+    this.#detachers.push(detach);
   }
 
   /** Replays history, in order, up to `upTo`. @throws KeyNotComputed; the cursor is then at the change that lacks it */
   replay(changes: readonly Change[], upTo: number): void {
     for (const change of changes) this.take(new ChangeEvent(change));
-    this.position = Math.max(this.position, upTo);
+    this.#position = Math.max(this.#position, upTo);
   }
 
   /** @throws KeyNotComputed before it is attached: the history lacks the key and will never have it. */
   take(event: ChangeEvent): void {
-    if (this.over) return;
+    if (this.#over) return;
     const before = this.cursor;
-    this.position = Math.max(this.position, event.change.revision);
-    const { filter, reader, sink, onSinkError } = this.options;
+    this.#position = Math.max(this.#position, event.change.revision);
+    const { filter, reader, sink, onSinkError } = this.#options;
     try {
       const heard = filter(event);
       if (heard !== undefined)
         sink.event(heard.type, heard.state === 'current' ? event.current(reader) : event.previous(reader));
     } catch (error) {
       if (error instanceof KeyNotComputed) {
-        if (this.liveCursor === undefined) throw error;
+        if (this.#liveCursor === undefined) throw error;
         // The index is being rebuilt, or another release wrote the change: a client that resumes from here gets the
         // right error.
-        this.position = before;
+        this.#position = before;
         this.end('the definition of this resource was changed');
         return;
       }
@@ -75,20 +75,20 @@ export class BusWatcher implements WatchStream {
   }
 
   end(reason: string): void {
-    if (this.over) return;
+    if (this.#over) return;
     this.stop();
     try {
-      this.options.sink.end(reason);
+      this.#options.sink.end(reason);
     } catch (error) {
-      this.options.onSinkError(error);
+      this.#options.onSinkError(error);
     }
   }
 
   stop(): void {
-    if (this.over) return;
-    this.position = this.cursor;
-    this.liveCursor = undefined;
-    this.over = true;
-    for (const detach of this.detachers.splice(0)) detach();
+    if (this.#over) return;
+    this.#position = this.cursor;
+    this.#liveCursor = undefined;
+    this.#over = true;
+    for (const detach of this.#detachers.splice(0)) detach();
   }
 }

@@ -13,45 +13,45 @@ export interface BodyReader {
  */
 export class ChangeEvent {
   readonly change: Change;
-  private object: ApiObject | undefined;
-  private oldObject: ApiObject | undefined;
-  private computed: ComputedKeys | undefined;
-  private oldComputed: ComputedKeys | undefined;
-  private readonly currentTexts = new Map<BodyReader, SharedText>();
-  private readonly previousTexts = new Map<BodyReader, SharedText>();
+  #object: ApiObject | undefined;
+  #oldObject: ApiObject | undefined;
+  #computed: ComputedKeys | undefined;
+  #oldComputed: ComputedKeys | undefined;
+  readonly #currentTexts = new Map<BodyReader, SharedText>();
+  readonly #previousTexts = new Map<BodyReader, SharedText>();
 
   constructor(change: Change) {
     this.change = change;
   }
 
   parsed(): ApiObject {
-    this.object ??= JSON.parse(this.change.body) as ApiObject;
-    return this.object;
+    this.#object ??= JSON.parse(this.change.body) as ApiObject;
+    return this.#object;
   }
 
   parsedOld(): ApiObject | undefined {
     const { old } = this.change;
-    if (old !== undefined) this.oldObject ??= JSON.parse(old.body) as ApiObject;
-    return this.oldObject;
+    if (old !== undefined) this.#oldObject ??= JSON.parse(old.body) as ApiObject;
+    return this.#oldObject;
   }
 
   /** The keys that functions computed for the object after the change, if any. */
   keys(): ComputedKeys | undefined {
     const { keys } = this.change;
-    if (keys !== undefined) this.computed ??= JSON.parse(keys) as ComputedKeys;
-    return this.computed;
+    if (keys !== undefined) this.#computed ??= JSON.parse(keys) as ComputedKeys;
+    return this.#computed;
   }
 
   oldKeys(): ComputedKeys | undefined {
     const keys = this.change.old?.keys;
-    if (keys !== undefined) this.oldComputed ??= JSON.parse(keys) as ComputedKeys;
-    return this.oldComputed;
+    if (keys !== undefined) this.#oldComputed ??= JSON.parse(keys) as ComputedKeys;
+    return this.#oldComputed;
   }
 
   /** The object after the change. */
   current(reader: BodyReader): SharedRepresentation {
     const { body, fingerprint, revision } = this.change;
-    return shared(this.currentTexts, reader, { body, fingerprint, revision });
+    return shared(this.#currentTexts, reader, { body, fingerprint, revision });
   }
 
   /**
@@ -59,7 +59,7 @@ export class ChangeEvent {
    */
   previous(reader: BodyReader): SharedRepresentation {
     const { body, fingerprint } = this.change.old ?? this.change;
-    return shared(this.previousTexts, reader, { body, fingerprint, revision: this.change.revision });
+    return shared(this.#previousTexts, reader, { body, fingerprint, revision: this.change.revision });
   }
 }
 
@@ -80,27 +80,27 @@ function shared(known: Map<BodyReader, SharedText>, reader: BodyReader, stored: 
 
 class SharedText implements SharedRepresentation {
   readonly revision: number;
-  private readonly reader: BodyReader;
-  private readonly stored: StoredText;
-  private made: string | undefined;
-  private readonly encodings = new Map<string, Buffer>();
+  readonly #reader: BodyReader;
+  readonly #stored: StoredText;
+  #made: string | undefined;
+  readonly #encodings = new Map<string, Buffer>();
 
   constructor(reader: BodyReader, stored: StoredText) {
-    this.reader = reader;
-    this.stored = stored;
+    this.#reader = reader;
+    this.#stored = stored;
     this.revision = stored.revision;
   }
 
   text(): string {
-    this.made ??= this.reader.text(this.stored);
-    return this.made;
+    this.#made ??= this.#reader.text(this.#stored);
+    return this.#made;
   }
 
   encoded(format: string, make: (text: string) => Buffer): Buffer {
-    let encoded = this.encodings.get(format);
+    let encoded = this.#encodings.get(format);
     if (encoded === undefined) {
       encoded = make(this.text());
-      this.encodings.set(format, encoded);
+      this.#encodings.set(format, encoded);
     }
     return encoded;
   }

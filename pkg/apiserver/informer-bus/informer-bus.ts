@@ -55,15 +55,15 @@ const unaskedSize = 64 << 10;
  * parse and one encoding per change for any number of watchers.
  */
 export class InformerBus {
-  private readonly changes: ChangeFeed;
-  private readonly log: Logger;
-  private readonly observer: WatchObserver;
-  private readonly ring: ChangeRing;
-  private readonly watchers = new Map<number, Set<BusWatcher>>();
-  private readonly observers = new Map<number, Set<(change: Change) => void>>();
-  private readonly unsubscribe: () => void;
-  private delivered: number;
-  private stopped = false;
+  readonly #changes: ChangeFeed;
+  readonly #log: Logger;
+  readonly #observer: WatchObserver;
+  readonly #ring: ChangeRing;
+  readonly #watchers = new Map<number, Set<BusWatcher>>();
+  readonly #observers = new Map<number, Set<(change: Change) => void>>();
+  readonly #unsubscribe: () => void;
+  #delivered: number;
+  #stopped = false;
 
   constructor({
     changes,
@@ -72,24 +72,24 @@ export class InformerBus {
     ringCount = 20_000,
     observer = noWatchObserver,
   }: InformerBusOptions) {
-    this.changes = changes;
-    this.log = log;
-    this.observer = observer;
-    this.delivered = changes.cursor;
-    this.ring = new ChangeRing(changes.cursor, { size: ringSize, count: ringCount });
-    this.unsubscribe = changes.subscribe((batch, cursor, writtenAt) => this.deliver(batch, cursor, writtenAt));
+    this.#changes = changes;
+    this.#log = log;
+    this.#observer = observer;
+    this.#delivered = changes.cursor;
+    this.#ring = new ChangeRing(changes.cursor, { size: ringSize, count: ringCount });
+    this.#unsubscribe = changes.subscribe((batch, cursor, writtenAt) => this.#deliver(batch, cursor, writtenAt));
   }
 
   /** Every change up to here has been delivered. */
   get cursor(): number {
-    return this.delivered;
+    return this.#delivered;
   }
 
   /**
    * Calls `observer` synchronously with every change of a model, before its watchers; the returned function removes it.
    */
   observe(modelId: number, observer: (change: Change) => void): () => void {
-    return addTo(this.observers, modelId, observer);
+    return addTo(this.#observers, modelId, observer);
   }
 
   /**
@@ -99,8 +99,8 @@ export class InformerBus {
    * selector is not ready.
    */
   async watch(request: BusWatchRequest): Promise<WatchStream> {
-    await this.reach(request.after);
-    const incarnation = await this.changes.incarnationOf(request.resource);
+    await this.#reach(request.after);
+    const incarnation = await this.#changes.incarnationOf(request.resource);
     if (incarnation === undefined) throw newUnknownPath();
     if (request.after < incarnation.replaces) throw tooOld(request.after, incarnation.replaces);
     checkComputed(request, incarnation);
@@ -108,10 +108,10 @@ export class InformerBus {
       ...request,
       filter: compileEventFilter(request.namespace, request.selector),
       onSinkError: (error) =>
-        this.log.error({ err: error, resource: request.resource }, 'a watcher failed to take an event'),
+        this.#log.error({ err: error, resource: request.resource }, 'a watcher failed to take an event'),
     });
     try {
-      await this.catchUp(watcher, request, incarnation.modelId);
+      await this.#catchUp(watcher, request, incarnation.modelId);
       return watcher;
     } catch (error) {
       watcher.stop();
@@ -121,25 +121,25 @@ export class InformerBus {
 
   /** Ends every watch. */
   stop(): void {
-    if (this.stopped) return;
-    this.stopped = true;
-    this.unsubscribe();
-    for (const set of this.watchers.values()) for (const watcher of set) watcher.end('the server is stopping');
-    this.observers.clear();
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#unsubscribe();
+    for (const set of this.#watchers.values()) for (const watcher of set) watcher.end('the server is stopping');
+    this.#observers.clear();
   }
 
-  private async reach(revision: number): Promise<void> {
-    if (revision <= this.delivered) return;
-    const newest = await this.changes.catchUp();
-    if (revision <= this.delivered || (await this.changes.waitFor(revision, futureWait))) return;
-    throw newTooLargeResourceVersion(String(revision), Math.max(newest, this.delivered));
+  async #reach(revision: number): Promise<void> {
+    if (revision <= this.#delivered) return;
+    const newest = await this.#changes.catchUp();
+    if (revision <= this.#delivered || (await this.#changes.waitFor(revision, futureWait))) return;
+    throw newTooLargeResourceVersion(String(revision), Math.max(newest, this.#delivered));
   }
 
   /**
    * Sends history at the sink's pace, piece by piece; the last piece and the switch to live changes are one synchronous
    * step.
    */
-  private async catchUp(
+  async #catchUp(
     watcher: BusWatcher,
     { resource, signal, group, sink, room }: BusWatchRequest,
     modelId: number,
@@ -148,11 +148,11 @@ export class InformerBus {
     let held = unaskedSize;
     let hasTurn = false;
     for (;;) {
-      if (this.stopped) throw newServiceUnavailable('the server is stopping');
+      if (this.#stopped) throw newServiceUnavailable('the server is stopping');
       if (signal?.aborted === true) watcher.stop();
       else if (group.endReason !== undefined) watcher.end(group.endReason);
       if (watcher.isOver) return;
-      const recent = this.ring.after(watcher.cursor, modelId);
+      const recent = this.#ring.after(watcher.cursor, modelId);
       const piece = recent && firstPiece(recent);
       const size = lengthOf(piece ?? []);
       if (size > held) {
@@ -168,14 +168,14 @@ export class InformerBus {
           continue;
         }
         // There is no await from here to `attach`, so no change is missed.
-        watcher.replay(piece, this.delivered);
-        if (!watcher.isOver) watcher.attach(() => this.delivered, addTo(this.watchers, modelId, watcher));
+        watcher.replay(piece, this.#delivered);
+        if (!watcher.isOver) watcher.attach(() => this.#delivered, addTo(this.#watchers, modelId, watcher));
         return;
       }
       hasTurn = false;
       const { changes, upTo } =
         piece === undefined
-          ? await this.history(resource, watcher.cursor, room)
+          ? await this.#history(resource, watcher.cursor, room)
           : { changes: piece, upTo: piece.at(-1)!.revision };
       // Without progress the loop would never end.
       if (upTo <= watcher.cursor) throw newServiceUnavailable('the change history cannot be read at present');
@@ -194,39 +194,39 @@ export class InformerBus {
     }
   }
 
-  private async history(
+  async #history(
     resource: GroupResource,
     after: number,
     room: ReadRoom | undefined,
   ): Promise<{ changes: Change[]; upTo: number }> {
-    if (after < this.changes.compacted) throw tooOld(after, this.changes.compacted);
+    if (after < this.#changes.compacted) throw tooOld(after, this.#changes.compacted);
     try {
-      return await this.changes.read(resource, after, room);
+      return await this.#changes.read(resource, after, room);
     } catch (error) {
-      throw isStorageError(error, 'Compacted') ? tooOld(after, this.changes.compacted) : error;
+      throw isStorageError(error, 'Compacted') ? tooOld(after, this.#changes.compacted) : error;
     }
   }
 
-  private deliver(batch: readonly Change[], cursor: number, writtenAt: readonly number[] | undefined): void {
+  #deliver(batch: readonly Change[], cursor: number, writtenAt: readonly number[] | undefined): void {
     const start = performance.now();
     for (const [i, change] of batch.entries()) {
-      this.ring.push(change);
-      for (const observer of this.observers.get(change.modelId) ?? []) this.inform(observer, change);
-      const watchers = this.watchers.get(change.modelId);
+      this.#ring.push(change);
+      for (const observer of this.#observers.get(change.modelId) ?? []) this.#inform(observer, change);
+      const watchers = this.#watchers.get(change.modelId);
       if (watchers === undefined) continue;
       const event = new ChangeEvent(change);
       for (const watcher of watchers) watcher.take(event);
-      if (writtenAt === undefined) this.observer.told('own', performance.now() - start);
-      else this.observer.told('log', Math.max(0, Date.now() - writtenAt[i]!));
+      if (writtenAt === undefined) this.#observer.told('own', performance.now() - start);
+      else this.#observer.told('log', Math.max(0, Date.now() - writtenAt[i]!));
     }
-    this.delivered = Math.max(this.delivered, cursor);
+    this.#delivered = Math.max(this.#delivered, cursor);
   }
 
-  private inform(observer: (change: Change) => void, change: Change): void {
+  #inform(observer: (change: Change) => void, change: Change): void {
     try {
       observer(change);
     } catch (error) {
-      this.log.error({ err: error, revision: change.revision }, 'an observer failed to take a change');
+      this.#log.error({ err: error, revision: change.revision }, 'an observer failed to take a change');
     }
   }
 }

@@ -126,13 +126,13 @@ export type Within = <T>(limitMs: number, run: () => T) => T;
 
 /** One script's functions, in a separate global scope without any object of Node. Only strings pass in and out. */
 export class KeyContext {
-  private readonly text: string;
-  private readonly within: Within;
-  private context: Context | undefined;
+  readonly #text: string;
+  readonly #within: Within;
+  #context: Context | undefined;
 
   constructor(text: string, within: Within) {
-    this.text = text;
-    this.within = within;
+    this.#text = text;
+    this.#within = within;
   }
 
   /**
@@ -140,14 +140,14 @@ export class KeyContext {
    * with code ERR_SCRIPT_EXECUTION_TIMEOUT
    */
   load(names: readonly string[] = []): KeyProblem[] {
-    if (importCall.test(this.text))
+    if (importCall.test(this.#text))
       return [
         {
           message:
             'it can import nothing: "import" with a bracket, a dot or a comment behind it may stand nowhere in it',
         },
       ];
-    return this.within(loadMs, () => {
+    return this.#within(loadMs, () => {
       const context = createContext(
         { __proto__: null },
         { codeGeneration: { strings: false, wasm: false }, microtaskMode: 'afterEvaluate' },
@@ -156,13 +156,13 @@ export class KeyContext {
       // A function, so that errors of the script are caught inside the context: reading them here could run more of the
       // script, without a time limit.
       context['svc:script'] = compileFunction(
-        `${this.text}\n;return typeof indexKeys === 'undefined' ? undefined : indexKeys;`,
+        `${this.#text}\n;return typeof indexKeys === 'undefined' ? undefined : indexKeys;`,
         [],
         { filename: 'index-keys.js', parsingContext: context },
       );
       context['svc:names'] = JSON.stringify(names);
       const problems = JSON.parse(textOf(binding.runInContext(context, { timeout: loadMs }))) as KeyProblem[];
-      this.context = context;
+      this.#context = context;
       return problems;
     });
   }
@@ -172,18 +172,18 @@ export class KeyContext {
    * is lost
    */
   run(input: string, timeoutMs: number): string[] {
-    if (this.context === undefined) {
+    if (this.#context === undefined) {
       const [problem] = this.load();
       if (problem !== undefined) throw new Error(problem.message);
     }
-    const context = this.context!;
+    const context = this.#context!;
     try {
       context['svc:input'] = input;
-      const rows = this.within(timeoutMs, () => textOf(running.runInContext(context, { timeout: timeoutMs })));
+      const rows = this.#within(timeoutMs, () => textOf(running.runInContext(context, { timeout: timeoutMs })));
       context['svc:input'] = '';
       return rows.split('\n');
     } catch (error) {
-      this.context = undefined;
+      this.#context = undefined;
       throw error;
     }
   }

@@ -9,32 +9,32 @@ const maxScripts = 1000;
 
 /** Counts how often a script has made its process hang, since other scripts wait meanwhile. */
 export class KeyHangs {
-  private readonly scripts = new Map<string, { count: number; at: number }>();
-  private readonly now: () => number;
+  readonly #scripts = new Map<string, { count: number; at: number }>();
+  readonly #now: () => number;
 
   /** @param now milliseconds */
   constructor(now: () => number = () => performance.now()) {
-    this.now = now;
+    this.#now = now;
   }
 
   add(hash: string): void {
-    const count = this.countOf(hash) + 1;
-    this.scripts.delete(hash);
-    this.scripts.set(hash, { count, at: this.now() });
-    if (this.scripts.size > maxScripts) this.scripts.delete(this.scripts.keys().next().value!);
+    const count = this.#countOf(hash) + 1;
+    this.#scripts.delete(hash);
+    this.#scripts.set(hash, { count, at: this.#now() });
+    if (this.#scripts.size > maxScripts) this.#scripts.delete(this.#scripts.keys().next().value!);
   }
 
   /** @throws StorageError KeysUnavailable while the script must not run */
   check(hash: string): void {
-    if (this.countOf(hash) >= maxHangs)
+    if (this.#countOf(hash) >= maxHangs)
       throw new StorageError(
         'KeysUnavailable',
         'the functions that compute keys have hung too often: try again in a minute',
       );
   }
 
-  private countOf(hash: string): number {
-    const last = this.scripts.get(hash);
-    return last === undefined || this.now() - last.at >= pauseMs ? 0 : last.count;
+  #countOf(hash: string): number {
+    const last = this.#scripts.get(hash);
+    return last === undefined || this.#now() - last.at >= pauseMs ? 0 : last.count;
   }
 }

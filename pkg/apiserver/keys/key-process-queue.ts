@@ -6,20 +6,20 @@ const pauseMs = 1000;
 
 /** Sends requests to one process, one after the other; starts it when it is first needed. */
 export class KeyProcessQueue {
-  private readonly options: KeyProcessOptions;
-  private process: KeyProcess | undefined;
-  private turns: Promise<unknown> = Promise.resolve();
-  private notBefore = 0;
-  private isStopped = false;
+  readonly #options: KeyProcessOptions;
+  #process: KeyProcess | undefined;
+  #turns: Promise<unknown> = Promise.resolve();
+  #notBefore = 0;
+  #isStopped = false;
 
   constructor(options: KeyProcessOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** @throws KeyProcessEnded, or StorageError KeysUnavailable if no process can be started */
   turn<T>(work: (process: KeyProcess) => Promise<T>): Promise<T> {
-    const result = this.turns.then(() => work(this.process?.hasEnded === false ? this.process : this.begin()));
-    this.turns = result.catch(() => undefined);
+    const result = this.#turns.then(() => work(this.#process?.hasEnded === false ? this.#process : this.#begin()));
+    this.#turns = result.catch(() => undefined);
     return result;
   }
 
@@ -35,29 +35,29 @@ export class KeyProcessQueue {
         return await work(process);
       } catch (error) {
         if (!(error instanceof KeyProcessEnded) || (error.reason === 'hang' ? hasHung : !isUsed)) throw error;
-        return work(this.begin());
+        return work(this.#begin());
       }
     });
   }
 
   /** Work that waits for its turn fails. Idempotent, never rejects. */
   async stop(): Promise<void> {
-    this.isStopped = true;
-    await this.process?.stop();
-    await this.turns;
+    this.#isStopped = true;
+    await this.#process?.stop();
+    await this.#turns;
   }
 
-  private begin(): KeyProcess {
-    if (this.isStopped) throw new StorageError('KeysUnavailable', 'the server is stopping');
-    if (performance.now() < this.notBefore)
+  #begin(): KeyProcess {
+    if (this.#isStopped) throw new StorageError('KeysUnavailable', 'the server is stopping');
+    if (performance.now() < this.#notBefore)
       throw new StorageError('KeysUnavailable', 'the process that computes keys could not be begun just now');
     // Until it has started.
-    this.notBefore = performance.now() + pauseMs;
-    const process = new KeyProcess(this.options);
-    this.process = process;
+    this.#notBefore = performance.now() + pauseMs;
+    const process = new KeyProcess(this.#options);
+    this.#process = process;
     process.begun.then(
-      () => (this.notBefore = 0),
-      () => (this.notBefore = performance.now() + pauseMs),
+      () => (this.#notBefore = 0),
+      () => (this.#notBefore = performance.now() + pauseMs),
     );
     return process;
   }

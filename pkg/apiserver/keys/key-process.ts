@@ -58,41 +58,41 @@ export class KeyProcessEnded extends Error {
 export class KeyProcess {
   /** Rejects with StorageError KeysUnavailable. */
   readonly begun: Promise<void>;
-  private readonly child: ChildProcess;
-  private readonly over: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #over: Promise<void>;
   /** Scripts that were sent to it. */
-  private readonly given = new Set<string>();
-  private waiting: { id: number; done: (answer: unknown) => void; failed: (error: Error) => void } | undefined;
-  private end: KeyProcessEnded | undefined;
-  private requests = 0;
+  readonly #given = new Set<string>();
+  #waiting: { id: number; done: (answer: unknown) => void; failed: (error: Error) => void } | undefined;
+  #end: KeyProcessEnded | undefined;
+  #requests = 0;
 
   /** @throws StorageError KeysUnavailable if the system cannot start it */
   constructor({ hangMs, execPath = process.execPath }: KeyProcessOptions) {
     const child = forkProcess(execPath, hangMs);
-    this.child = child;
-    this.over = new Promise((done) => {
-      child.once('exit', (_code, signal) => this.ended(endBy(signal), done));
+    this.#child = child;
+    this.#over = new Promise((done) => {
+      child.once('exit', (_code, signal) => this.#ended(endBy(signal), done));
       child.on('error', (error) => {
-        this.ended(new KeyProcessEnded('other', `cannot be spoken to: ${error.message}`), done);
-        this.kill();
+        this.#ended(new KeyProcessEnded('other', `cannot be spoken to: ${error.message}`), done);
+        this.#kill();
       });
     });
-    this.begun = this.begin();
+    this.begun = this.#begin();
     this.begun.catch(() => undefined);
   }
 
   get hasEnded(): boolean {
-    return this.end !== undefined;
+    return this.#end !== undefined;
   }
 
   /** Whether it has had any request. */
   get isUsed(): boolean {
-    return this.requests > 0;
+    return this.#requests > 0;
   }
 
   /** @throws KeyProcessEnded, StorageError KeysUnavailable if it cannot be started */
   async check(text: string, functions: readonly string[]): Promise<KeyProblem[]> {
-    return problemsIn(await this.ask({ kind: 'check', text, functions })) ?? this.giveUp();
+    return problemsIn(await this.#ask({ kind: 'check', text, functions })) ?? this.#giveUp();
   }
 
   /** A row for each of the first objects, at least one. Throws as `check` does. */
@@ -104,77 +104,77 @@ export class KeyProcess {
   ): Promise<ComputedResult[][]> {
     const request = { kind: 'evaluate' as const, hash, calls, objects, limits };
     const ask = async (isGiven: boolean) =>
-      rowsIn(await this.ask(isGiven ? request : { ...request, text }), objects.length, calls.length);
-    const isGiven = this.given.has(hash);
-    this.given.add(hash);
+      rowsIn(await this.#ask(isGiven ? request : { ...request, text }), objects.length, calls.length);
+    const isGiven = this.#given.has(hash);
+    this.#given.add(hash);
     // If it has dropped the script for others, the script is sent again.
-    return (isGiven ? await ask(true) : undefined) ?? (await ask(false)) ?? this.giveUp();
+    return (isGiven ? await ask(true) : undefined) ?? (await ask(false)) ?? this.#giveUp();
   }
 
   /** Never rejects. */
   async stop(): Promise<void> {
-    this.keepAlive(true);
-    this.kill();
-    await this.over;
+    this.#keepAlive(true);
+    this.#kill();
+    await this.#over;
   }
 
-  private async ask(request: KeyRequestBody): Promise<unknown> {
-    this.keepAlive(true);
+  async #ask(request: KeyRequestBody): Promise<unknown> {
+    this.#keepAlive(true);
     let timer: NodeJS.Timeout | undefined;
     try {
       await this.begun;
-      if (this.end !== undefined) throw this.end;
-      this.requests += 1;
-      const id = this.requests;
+      if (this.#end !== undefined) throw this.#end;
+      this.#requests += 1;
+      const id = this.#requests;
       return await new Promise<unknown>((done, failed) => {
-        this.waiting = { id, done, failed };
-        timer = setTimeout(() => this.abandon(`did not answer for ${answerMs} ms`), answerMs);
-        this.child.send({ ...request, id });
+        this.#waiting = { id, done, failed };
+        timer = setTimeout(() => this.#abandon(`did not answer for ${answerMs} ms`), answerMs);
+        this.#child.send({ ...request, id });
       });
     } finally {
       clearTimeout(timer);
-      this.waiting = undefined;
-      this.keepAlive(false);
+      this.#waiting = undefined;
+      this.#keepAlive(false);
     }
   }
 
-  private async begin(): Promise<void> {
-    const timer = setTimeout(() => this.kill(), startMs);
-    await Promise.race([once(this.child, 'message'), this.over]);
+  async #begin(): Promise<void> {
+    const timer = setTimeout(() => this.#kill(), startMs);
+    await Promise.race([once(this.#child, 'message'), this.#over]);
     clearTimeout(timer);
-    if (this.end !== undefined) throw newUnbegun(this.end);
-    this.child.on('message', (answer: unknown) => {
-      if (this.waiting !== undefined && answerId(answer) === this.waiting.id) this.waiting.done(answer);
+    if (this.#end !== undefined) throw newUnbegun(this.#end);
+    this.#child.on('message', (answer: unknown) => {
+      if (this.#waiting !== undefined && answerId(answer) === this.#waiting.id) this.#waiting.done(answer);
     });
   }
 
-  private giveUp(): never {
-    throw this.abandon('gave an answer that cannot be read');
+  #giveUp(): never {
+    throw this.#abandon('gave an answer that cannot be read');
   }
 
-  private abandon(message: string): KeyProcessEnded {
-    this.ended(new KeyProcessEnded('other', message));
-    this.kill();
-    return this.end!;
+  #abandon(message: string): KeyProcessEnded {
+    this.#ended(new KeyProcessEnded('other', message));
+    this.#kill();
+    return this.#end!;
   }
 
-  private kill(): void {
-    this.child.kill('SIGKILL');
+  #kill(): void {
+    this.#child.kill('SIGKILL');
   }
 
-  private keepAlive(isBusy: boolean): void {
+  #keepAlive(isBusy: boolean): void {
     if (isBusy) {
-      this.child.ref();
-      this.child.channel?.ref();
+      this.#child.ref();
+      this.#child.channel?.ref();
     } else {
-      this.child.unref();
-      this.child.channel?.unref();
+      this.#child.unref();
+      this.#child.channel?.unref();
     }
   }
 
-  private ended(end: KeyProcessEnded, done?: () => void): void {
-    this.end ??= end;
-    this.waiting?.failed(this.end);
+  #ended(end: KeyProcessEnded, done?: () => void): void {
+    this.#end ??= end;
+    this.#waiting?.failed(this.#end);
     done?.();
   }
 }

@@ -23,18 +23,18 @@ setInterval(() => {
  * difference.
  */
 export class KeyWatch {
-  private readonly hangMs: number;
+  readonly #hangMs: number;
   /** Microseconds that the process may have used; 0 while nothing runs. */
-  private readonly cpuLimit = new Float64Array(new SharedArrayBuffer(8));
+  readonly #cpuLimit = new Float64Array(new SharedArrayBuffer(8));
 
   /** @param hangMs CPU time beyond the limit. Milliseconds */
   constructor(hangMs: number) {
-    this.hangMs = hangMs;
+    this.#hangMs = hangMs;
   }
 
   /** Resolves once the thread runs. If it fails, the process ends. */
   async begin(): Promise<void> {
-    const workerData = { parent: process.ppid, cpuLimit: this.cpuLimit };
+    const workerData = { parent: process.ppid, cpuLimit: this.#cpuLimit };
     const worker = new Worker(text, {
       eval: true,
       execArgv: [],
@@ -48,11 +48,11 @@ export class KeyWatch {
 
   readonly within: Within = (limitMs, run) => {
     const { user, system } = process.cpuUsage();
-    this.cpuLimit[0] = user + system + (limitMs + this.hangMs) * 1000;
+    this.#cpuLimit[0] = user + system + (limitMs + this.#hangMs) * 1000;
     try {
       return run();
     } finally {
-      this.cpuLimit[0] = 0;
+      this.#cpuLimit[0] = 0;
     }
   };
 }

@@ -36,19 +36,19 @@ interface Line {
  * fails.
  */
 export class KeyWorker implements KeyEvaluator {
-  private readonly limits: KeyLimits;
-  private readonly lines = new Map<string, Line>();
-  private readonly hangs = new KeyHangs();
-  private readonly main: KeyProcessQueue;
-  private readonly trials: KeyProcessQueue;
-  private working: Promise<void> | undefined;
-  private waiting = 0;
-  private isStopped = false;
+  readonly #limits: KeyLimits;
+  readonly #lines = new Map<string, Line>();
+  readonly #hangs = new KeyHangs();
+  readonly #main: KeyProcessQueue;
+  readonly #trials: KeyProcessQueue;
+  #working: Promise<void> | undefined;
+  #waiting = 0;
+  #isStopped = false;
 
   constructor({ objectMs = 50, batchMs = 500, hangMs = 1500, execPath }: KeyWorkerOptions = {}) {
-    this.limits = { objectMs, batchMs };
-    this.main = new KeyProcessQueue({ hangMs, execPath });
-    this.trials = new KeyProcessQueue({ hangMs, execPath });
+    this.#limits = { objectMs, batchMs };
+    this.#main = new KeyProcessQueue({ hangMs, execPath });
+    this.#trials = new KeyProcessQueue({ hangMs, execPath });
   }
 
   async evaluate(
@@ -56,30 +56,30 @@ export class KeyWorker implements KeyEvaluator {
     calls: readonly KeyCall[],
     objects: readonly string[],
   ): Promise<ComputedResult[][]> {
-    if (this.isStopped) throw newStopped();
-    if (this.waiting + objects.length > maxWaiting)
+    if (this.#isStopped) throw newStopped();
+    if (this.#waiting + objects.length > maxWaiting)
       throw new StorageError('Overloaded', 'too many objects wait for their keys: try again later');
-    const line = this.lineOf(script, calls);
-    this.waiting += objects.length;
+    const line = this.#lineOf(script, calls);
+    this.#waiting += objects.length;
     try {
       return await Promise.all(
         objects.map(
           (object) =>
-            new Promise<ComputedResult[]>((done, failed) => line.jobs.push({ object, done, failed }) && this.begin()),
+            new Promise<ComputedResult[]>((done, failed) => line.jobs.push({ object, done, failed }) && this.#begin()),
         ),
       );
     } finally {
-      this.waiting -= objects.length;
+      this.#waiting -= objects.length;
     }
   }
 
   /** Why a definition cannot have this script with these functions; undefined if it can. */
   async check(text: string, functions: readonly string[]): Promise<KeyProblem[]> {
     try {
-      return await this.trials.turnAlone((process) => process.check(text, functions));
+      return await this.#trials.turnAlone((process) => process.check(text, functions));
     } catch (error) {
       if (!(error instanceof KeyProcessEnded)) throw error;
-      if (this.isStopped) throw newStopped();
+      if (this.#isStopped) throw newStopped();
       if (error.reason === 'other') throw newEnded(error);
       return [{ message: `the process that tried it ${error.message}` }];
     }
@@ -87,61 +87,61 @@ export class KeyWorker implements KeyEvaluator {
 
   /** Fails all waiting objects. Idempotent, never rejects. */
   async stop(): Promise<void> {
-    this.isStopped = true;
-    await Promise.all([this.main.stop(), this.trials.stop()]);
-    await this.working;
+    this.#isStopped = true;
+    await Promise.all([this.#main.stop(), this.#trials.stop()]);
+    await this.#working;
   }
 
-  private lineOf(script: KeyScript, calls: readonly KeyCall[]): Line {
+  #lineOf(script: KeyScript, calls: readonly KeyCall[]): Line {
     const key = `${script.hash} ${JSON.stringify(calls)}`;
-    const line = this.lines.get(key) ?? { script, calls, jobs: [] };
-    this.lines.set(key, line);
+    const line = this.#lines.get(key) ?? { script, calls, jobs: [] };
+    this.#lines.set(key, line);
     return line;
   }
 
-  private begin(): void {
-    this.working ??= this.work();
+  #begin(): void {
+    this.#working ??= this.#work();
   }
 
-  private async work(): Promise<void> {
+  async #work(): Promise<void> {
     // Objects of the same iteration of the event loop go in one message.
     await new Promise((resolve) => setImmediate(resolve));
-    for (let next = this.lines.entries().next(); next.done !== true; next = this.lines.entries().next()) {
+    for (let next = this.#lines.entries().next(); next.done !== true; next = this.#lines.entries().next()) {
       const [key, line] = next.value;
       // To the end of the queue, so that no script has the process for itself.
-      this.lines.delete(key);
+      this.#lines.delete(key);
       const jobs = takeJobs(line);
-      if (line.jobs.length > 0) this.lines.set(key, line);
-      const left = await this.run(line, jobs);
+      if (line.jobs.length > 0) this.#lines.set(key, line);
+      const left = await this.#run(line, jobs);
       if (left.length === 0) continue;
-      const again = this.lineOf(line.script, line.calls);
+      const again = this.#lineOf(line.script, line.calls);
       again.jobs.unshift(...left);
     }
     // In the same iteration as the last check: objects that come later start another run.
-    this.working = undefined;
+    this.#working = undefined;
   }
 
   /** Returns the objects to retry. */
-  private async run({ script, calls }: Line, jobs: readonly Job[]): Promise<readonly Job[]> {
+  async #run({ script, calls }: Line, jobs: readonly Job[]): Promise<readonly Job[]> {
     try {
-      this.hangs.check(script.hash);
-      const rows = await this.main.turn((process) => process.evaluate(script, calls, objectsOf(jobs), this.limits));
+      this.#hangs.check(script.hash);
+      const rows = await this.#main.turn((process) => process.evaluate(script, calls, objectsOf(jobs), this.#limits));
       for (const [i, row] of rows.entries()) jobs[i]!.done(row);
       return jobs.slice(rows.length);
     } catch (error) {
-      if (this.isStopped || !(error instanceof KeyProcessEnded)) {
-        for (const job of jobs) job.failed(this.isStopped ? newStopped() : error);
+      if (this.#isStopped || !(error instanceof KeyProcessEnded)) {
+        for (const job of jobs) job.failed(this.#isStopped ? newStopped() : error);
         return [];
       }
       const hasHung = error.reason === 'hang';
-      if (hasHung) this.hangs.add(script.hash);
-      for (const job of jobs) void this.tryAlone({ script, calls, job, hasHung });
+      if (hasHung) this.#hangs.add(script.hash);
+      for (const job of jobs) void this.#tryAlone({ script, calls, job, hasHung });
       return [];
     }
   }
 
   /** Never rejects. */
-  private async tryAlone({
+  async #tryAlone({
     script,
     calls,
     job,
@@ -153,15 +153,15 @@ export class KeyWorker implements KeyEvaluator {
     hasHung: boolean;
   }): Promise<void> {
     try {
-      const rows = await this.trials.turnAlone(async (process) => {
-        this.hangs.check(script.hash);
-        return process.evaluate(script, calls, objectsOf([job]), this.limits);
+      const rows = await this.#trials.turnAlone(async (process) => {
+        this.#hangs.check(script.hash);
+        return process.evaluate(script, calls, objectsOf([job]), this.#limits);
       }, hasHung);
       job.done(rows[0]!);
     } catch (error) {
-      if (this.isStopped || !(error instanceof KeyProcessEnded))
-        return job.failed(this.isStopped ? newStopped() : error);
-      if (error.reason === 'hang') this.hangs.add(script.hash);
+      if (this.#isStopped || !(error instanceof KeyProcessEnded))
+        return job.failed(this.#isStopped ? newStopped() : error);
+      if (error.reason === 'hang') this.#hangs.add(script.hash);
       if (error.reason === 'other') job.failed(newEnded(error));
       else job.done(calls.map(() => ({ fault: `the process that runs its functions ${error.message}` })));
     }

@@ -15,49 +15,49 @@ export interface MaintenanceOptions {
  * Compacts the change history periodically. A failed round is logged, and the next one tries again.
  */
 export class Maintenance {
-  private readonly options: MaintenanceOptions;
-  private timer: NodeJS.Timeout | undefined;
-  private round: Promise<void> = Promise.resolve();
-  private isRunning = false;
-  private readonly stopping = new AbortController();
+  readonly #options: MaintenanceOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: MaintenanceOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** The first round comes after one interval. */
   start(): void {
-    if (this.isRunning) return;
-    this.isRunning = true;
-    this.schedule();
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#schedule();
   }
 
   /** Ends the running round at its next step, and resolves then. No other round follows. */
   async stop(): Promise<void> {
-    this.isRunning = false;
-    this.stopping.abort();
-    clearTimeout(this.timer);
-    await this.round;
+    this.#isRunning = false;
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#round;
   }
 
-  private schedule(): void {
-    this.timer = setTimeout(() => {
-      this.round = this.runRound();
-    }, this.options.everyMs ?? 30_000);
-    this.timer.unref();
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      this.#round = this.#runRound();
+    }, this.#options.everyMs ?? 30_000);
+    this.#timer.unref();
   }
 
-  private async runRound(): Promise<void> {
-    const { store, limits, log, observer } = this.options;
+  async #runRound(): Promise<void> {
+    const { store, limits, log, observer } = this.#options;
     const start = performance.now();
     let failed = false;
     try {
-      await store.compact(limits, this.stopping.signal);
+      await store.compact(limits, this.#stopping.signal);
     } catch (error) {
       failed = true;
       log.warn({ err: error }, 'history could not be compacted');
     }
     observer?.(performance.now() - start, failed);
-    if (this.isRunning) this.schedule();
+    if (this.#isRunning) this.#schedule();
   }
 }

@@ -50,20 +50,20 @@ export type FragmentMaker = (model: Model, version: ModelVersion) => SlicedWork<
 
 /** Caches the fragments of a model as long as the model object exists: a changed model is a new object. */
 export class FragmentCache {
-  private readonly make: FragmentMaker;
-  private readonly kept = new WeakMap<Model, Map<string, DocumentFragment | Promise<DocumentFragment>>>();
+  readonly #make: FragmentMaker;
+  readonly #kept = new WeakMap<Model, Map<string, DocumentFragment | Promise<DocumentFragment>>>();
 
   constructor(make: FragmentMaker) {
-    this.make = make;
+    this.#make = make;
   }
 
   /** A promise only if it is not created yet; concurrent callers share it. */
   get(model: Model, version: ModelVersion): DocumentFragment | Promise<DocumentFragment> {
-    const ofModel = this.kept.get(model) ?? new Map<string, DocumentFragment | Promise<DocumentFragment>>();
-    this.kept.set(model, ofModel);
+    const ofModel = this.#kept.get(model) ?? new Map<string, DocumentFragment | Promise<DocumentFragment>>();
+    this.#kept.set(model, ofModel);
     const known = ofModel.get(version.name);
     if (known !== undefined) return known;
-    const making = runInTurns(this.making(model, version));
+    const making = runInTurns(this.#making(model, version));
     ofModel.set(version.name, making);
     making.then(
       (fragment) => ofModel.set(version.name, fragment),
@@ -72,8 +72,8 @@ export class FragmentCache {
     return making;
   }
 
-  private *making(model: Model, version: ModelVersion): SlicedWork<DocumentFragment> {
-    return yield* newFragment(yield* this.make(model, version));
+  *#making(model: Model, version: ModelVersion): SlicedWork<DocumentFragment> {
+    return yield* newFragment(yield* this.#make(model, version));
   }
 }
 

@@ -28,7 +28,7 @@ import type { EndpointDocuments } from './endpoint-documents.ts';
 
 /** For tests: models in memory. */
 export class ModelList implements ModelRegistry {
-  private list: RegisteredModel[] = [];
+  #list: RegisteredModel[] = [];
   generation = 0;
 
   constructor(models: readonly Model[] = []) {
@@ -36,12 +36,12 @@ export class ModelList implements ModelRegistry {
   }
 
   set(list: readonly RegisteredModel[]): void {
-    this.list = [...list];
+    this.#list = [...list];
     this.generation += 1;
   }
 
   models(): readonly RegisteredModel[] {
-    return this.list;
+    return this.#list;
   }
 
   find(): undefined {

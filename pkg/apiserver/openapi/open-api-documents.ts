@@ -23,24 +23,24 @@ export interface OpenApiDocumentsOptions {
  * run.
  */
 export class OpenApiDocuments {
-  private readonly options: OpenApiDocumentsOptions & Required<Pick<OpenApiDocumentsOptions, 'endpoints'>>;
-  private readonly kubernetesFragments = new FragmentCache(kubernetesParts);
-  private readonly referenceFragments = new FragmentCache(referenceParts);
-  private generation = '';
-  private state: RegistryState = newState([]);
+  readonly #options: OpenApiDocumentsOptions & Required<Pick<OpenApiDocumentsOptions, 'endpoints'>>;
+  readonly #kubernetesFragments = new FragmentCache(kubernetesParts);
+  readonly #referenceFragments = new FragmentCache(referenceParts);
+  #generation = '';
+  #state: RegistryState = newState([]);
 
   constructor(options: OpenApiDocumentsOptions) {
-    this.options = { endpoints: noEndpointDocuments, ...options };
+    this.#options = { endpoints: noEndpointDocuments, ...options };
   }
 
   /** `/openapi/v3`: the list of documents for Kubernetes' clients, with their hashes. */
   index(): Promise<ServedDocument> {
-    const state = this.current();
+    const state = this.#current();
     return keep(state, 'index', async () => {
       const turns = new EventLoopTurns();
       const paths: Record<string, { serverRelativeURL: string }> = {};
       for (const [path, version] of state.versions) {
-        const { hash } = await this.kubernetesDocument(state, path, version);
+        const { hash } = await this.#kubernetesDocument(state, path, version);
         paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
         if (turns.due) await turns.next();
       }
@@ -50,45 +50,41 @@ export class OpenApiDocuments {
 
   /** `path` is `apis/<group>/<version>` or `api/v1`; undefined for one that is not served. */
   kubernetes(path: string): Promise<ServedDocument> | undefined {
-    const state = this.current();
+    const state = this.#current();
     const version = state.versions.get(path);
-    return version === undefined ? undefined : this.kubernetesDocument(state, path, version);
+    return version === undefined ? undefined : this.#kubernetesDocument(state, path, version);
   }
 
   reference(name: ReferenceName): Promise<ServedDocument> {
-    const state = this.current();
-    const { svcVersion, publicUrl, endpoints } = this.options;
+    const state = this.#current();
+    const { svcVersion, publicUrl, endpoints } = this.#options;
     const mounted = [...endpoints.documents()];
     return keep(state, `reference ${name}`, async () => {
       const resources = showsModels(name) ? [...state.versions.values()].flatMap((version) => version.resources) : [];
       return referenceDocument(name, {
         svcVersion,
         publicUrl,
-        fragments: await fragmentsOf(resources, this.referenceFragments),
+        fragments: await fragmentsOf(resources, this.#referenceFragments),
         endpoints: mounted,
       });
     });
   }
 
-  private kubernetesDocument(
-    state: RegistryState,
-    path: string,
-    { resources }: DiscoveredVersion,
-  ): Promise<ServedDocument> {
+  #kubernetesDocument(state: RegistryState, path: string, { resources }: DiscoveredVersion): Promise<ServedDocument> {
     return keep(state, path, async () =>
-      kubernetesDocument(this.options.svcVersion, await fragmentsOf(resources, this.kubernetesFragments)),
+      kubernetesDocument(this.#options.svcVersion, await fragmentsOf(resources, this.#kubernetesFragments)),
     );
   }
 
   /** Drops the documents of an older registry. */
-  private current(): RegistryState {
-    const { registry, endpoints } = this.options;
+  #current(): RegistryState {
+    const { registry, endpoints } = this.#options;
     const generation = `${registry.generation}/${endpoints.generation}`;
-    if (generation !== this.generation) {
-      this.generation = generation;
-      this.state = newState(registry.models());
+    if (generation !== this.#generation) {
+      this.#generation = generation;
+      this.#state = newState(registry.models());
     }
-    return this.state;
+    return this.#state;
   }
 }
 

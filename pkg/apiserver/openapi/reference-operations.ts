@@ -26,60 +26,60 @@ export function operationId(verb: string, { group, version, kind }: GroupVersion
 
 /** All operations of one version of one model. */
 export class ReferenceOperations {
-  private readonly model: Model;
-  private readonly version: ModelVersion;
-  private readonly kind: GroupVersionKind;
-  private readonly schema: string;
-  private readonly example: { example?: JsonObject };
+  readonly #model: Model;
+  readonly #version: ModelVersion;
+  readonly #kind: GroupVersionKind;
+  readonly #schema: string;
+  readonly #example: { example?: JsonObject };
 
   constructor(model: Model, version: ModelVersion) {
-    this.model = model;
-    this.version = version;
-    this.kind = { group: model.group, version: version.name, kind: model.names.kind };
-    this.schema = schemaName(this.kind);
-    const example = exampleObject(version.schema, this.kind, model.scope);
+    this.#model = model;
+    this.#version = version;
+    this.#kind = { group: model.group, version: version.name, kind: model.names.kind };
+    this.#schema = schemaName(this.#kind);
+    const example = exampleObject(version.schema, this.#kind, model.scope);
     // A schema may have a default of any size.
-    this.example = JSON.stringify(example).length > longestExample ? {} : { example };
+    this.#example = JSON.stringify(example).length > longestExample ? {} : { example };
   }
 
   paths(): [string, JsonObject][] {
-    const { everywhere, collection, object } = resourcePaths(this.model, this.version.name);
+    const { everywhere, collection, object } = resourcePaths(this.#model, this.#version.name);
     const inCollection = everywhere === undefined ? [] : parameterReferences('namespace');
     const parameters = [...inCollection, ...parameterReferences('name')];
-    const { status, scale } = this.version.subresources;
+    const { status, scale } = this.#version.subresources;
     const paths: [string, JsonObject][] = [
       [
         collection,
         {
           ...(inCollection.length === 0 ? {} : { parameters: inCollection }),
-          get: this.list(),
-          post: this.create(),
-          delete: this.deleteCollection(),
+          get: this.#list(),
+          post: this.#create(),
+          delete: this.#deleteCollection(),
         },
       ],
-      [object, { parameters, get: this.get(), put: this.update(), patch: this.patch(), delete: this.delete() }],
+      [object, { parameters, get: this.#get(), put: this.#update(), patch: this.#patch(), delete: this.#delete() }],
     ];
-    if (everywhere !== undefined) paths.push([everywhere, { get: this.list('AllNamespaces') }]);
+    if (everywhere !== undefined) paths.push([everywhere, { get: this.#list('AllNamespaces') }]);
     if (status)
       paths.push([
         `${object}/status`,
-        { parameters, get: this.get('Status'), put: this.update('Status'), patch: this.patch('Status') },
+        { parameters, get: this.#get('Status'), put: this.#update('Status'), patch: this.#patch('Status') },
       ]);
     if (scale !== undefined)
       paths.push([
         `${object}/scale`,
-        { parameters, get: this.get('Scale'), put: this.update('Scale'), patch: this.patch('Scale') },
+        { parameters, get: this.#get('Scale'), put: this.#update('Scale'), patch: this.#patch('Scale') },
       ]);
     return paths;
   }
 
-  private list(part = ''): JsonObject {
-    const { plural, listKind } = this.model.names;
+  #list(part = ''): JsonObject {
+    const { plural, listKind } = this.#model.names;
     return {
-      ...this.head('list', `List or watch ${plural}${part === '' ? '' : ' of all namespaces'}`, part),
+      ...this.#head('list', `List or watch ${plural}${part === '' ? '' : ' of all namespaces'}`, part),
       parameters: [
         ...parameterReferences('page', 'size'),
-        ...fieldParameters(this.model.indexes),
+        ...fieldParameters(this.#model.indexes),
         ...parameterReferences(
           'labelSelector',
           'limit',
@@ -94,7 +94,7 @@ export class ReferenceOperations {
         '200': {
           description: 'The list, or with `watch=true` a stream of changes.',
           content: {
-            ...bodies(schemaName({ ...this.kind, kind: listKind })),
+            ...bodies(schemaName({ ...this.#kind, kind: listKind })),
             'application/json;stream=watch': { schema: reference('WatchEvent') },
             'text/event-stream': {
               schema: {
@@ -109,43 +109,46 @@ export class ReferenceOperations {
     };
   }
 
-  private create(): JsonObject {
+  #create(): JsonObject {
     return {
-      ...this.head('create', `Create a ${this.kind.kind}`),
+      ...this.#head('create', `Create a ${this.#kind.kind}`),
       parameters: parameterReferences(...writeParameters),
-      requestBody: this.body(''),
+      requestBody: this.#body(''),
       responses: {
         '201': {
           description: 'Created.',
           headers: { Location: { description: 'Where the object is.', schema: { type: 'string' } } },
-          content: bodies(this.schema),
+          content: bodies(this.#schema),
         },
         ...failureResponses(400, 401, 403, 404, 406, 409, 413, 415, 422, 429),
       },
     };
   }
 
-  private deleteCollection(): JsonObject {
-    const [fieldSelector] = fieldParameters(this.model.indexes);
+  #deleteCollection(): JsonObject {
+    const [fieldSelector] = fieldParameters(this.#model.indexes);
     return {
-      ...this.head('delete', `Delete all selected ${this.model.names.plural}`, 'Collection'),
+      ...this.#head('delete', `Delete all selected ${this.#model.names.plural}`, 'Collection'),
       parameters: [fieldSelector!, ...parameterReferences('labelSelector', 'dryRun', 'propagationPolicy', 'fence')],
       responses: {
-        '200': { description: 'Done.', content: bodies(schemaName({ ...this.kind, kind: this.model.names.listKind })) },
+        '200': {
+          description: 'Done.',
+          content: bodies(schemaName({ ...this.#kind, kind: this.#model.names.listKind })),
+        },
         ...failureResponses(400, 401, 403, 404, 409, 422, 429),
       },
     };
   }
 
-  private get(part: '' | 'Status' | 'Scale' = ''): JsonObject {
+  #get(part: '' | 'Status' | 'Scale' = ''): JsonObject {
     return {
-      ...this.head('get', `Read ${summaryOf(this.kind, part)}`, part),
+      ...this.#head('get', `Read ${summaryOf(this.#kind, part)}`, part),
       parameters: parameterReferences('resourceVersion', 'ifNoneMatch'),
       responses: {
         '200': {
           description: 'The object.',
           headers: { ETag: { description: 'The resourceVersion, in quotes.', schema: { type: 'string' } } },
-          content: bodies(this.schemaOf(part)),
+          content: bodies(this.#schemaOf(part)),
         },
         '304': { description: 'The client holds this very object.' },
         ...failureResponses(400, 401, 403, 404, 406, 429),
@@ -153,18 +156,18 @@ export class ReferenceOperations {
     };
   }
 
-  private update(part: '' | 'Status' | 'Scale' = ''): JsonObject {
+  #update(part: '' | 'Status' | 'Scale' = ''): JsonObject {
     return {
-      ...this.head('update', `Replace ${summaryOf(this.kind, part)}`, part),
+      ...this.#head('update', `Replace ${summaryOf(this.#kind, part)}`, part),
       parameters: parameterReferences('ifMatch', ...writeParameters),
-      requestBody: this.body(part),
-      responses: this.written(part),
+      requestBody: this.#body(part),
+      responses: this.#written(part),
     };
   }
 
-  private patch(part: '' | 'Status' | 'Scale' = ''): JsonObject {
+  #patch(part: '' | 'Status' | 'Scale' = ''): JsonObject {
     return {
-      ...this.head('patch', `Change ${summaryOf(this.kind, part)}`, part),
+      ...this.#head('patch', `Change ${summaryOf(this.#kind, part)}`, part),
       parameters: parameterReferences('ifMatch', ...writeParameters),
       requestBody: {
         required: true,
@@ -176,49 +179,49 @@ export class ReferenceOperations {
           'application/json-patch+json': { schema: reference('JsonPatch') },
         },
       },
-      responses: this.written(part),
+      responses: this.#written(part),
     };
   }
 
-  private delete(): JsonObject {
+  #delete(): JsonObject {
     return {
-      ...this.head('delete', `Delete a ${this.kind.kind}`),
+      ...this.#head('delete', `Delete a ${this.#kind.kind}`),
       parameters: parameterReferences('ifMatch', 'dryRun', 'propagationPolicy', 'idempotencyKey', 'fence'),
       requestBody: { required: false, content: { 'application/json': { schema: reference('DeleteOptions') } } },
       responses: {
         '200': {
           description: 'Deleted; or marked for deletion, while finalizers hold the object.',
-          content: { 'application/json': { schema: { anyOf: [reference('Status'), reference(this.schema)] } } },
+          content: { 'application/json': { schema: { anyOf: [reference('Status'), reference(this.#schema)] } } },
         },
         ...failureResponses(400, 401, 403, 404, 409, 412, 422, 429),
       },
     };
   }
 
-  private head(verb: string, summary: string, part = ''): JsonObject {
+  #head(verb: string, summary: string, part = ''): JsonObject {
     return {
-      operationId: operationId(verb, this.kind, part),
+      operationId: operationId(verb, this.#kind, part),
       summary,
-      tags: [tagName(this.kind)],
-      ...(this.version.deprecated ? { deprecated: true } : {}),
+      tags: [tagName(this.#kind)],
+      ...(this.#version.deprecated ? { deprecated: true } : {}),
     };
   }
 
-  private body(part: '' | 'Status' | 'Scale'): JsonObject {
-    const schema = reference(this.schemaOf(part));
-    const json = part === 'Scale' ? { schema } : { schema, ...this.example };
+  #body(part: '' | 'Status' | 'Scale'): JsonObject {
+    const schema = reference(this.#schemaOf(part));
+    const json = part === 'Scale' ? { schema } : { schema, ...this.#example };
     return { required: true, content: { 'application/json': json, 'application/yaml': { schema } } };
   }
 
-  private written(part: '' | 'Status' | 'Scale'): JsonObject {
+  #written(part: '' | 'Status' | 'Scale'): JsonObject {
     return {
-      '200': { description: 'The object as it is now.', content: bodies(this.schemaOf(part)) },
+      '200': { description: 'The object as it is now.', content: bodies(this.#schemaOf(part)) },
       ...failureResponses(400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 429),
     };
   }
 
-  private schemaOf(part: '' | 'Status' | 'Scale'): string {
-    return part === 'Scale' ? 'Scale' : this.schema;
+  #schemaOf(part: '' | 'Status' | 'Scale'): string {
+    return part === 'Scale' ? 'Scale' : this.#schema;
   }
 }
 

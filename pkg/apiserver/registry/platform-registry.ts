@@ -74,22 +74,22 @@ export async function createPlatformRegistry(options: PlatformRegistryOptions): 
 export class PlatformRegistry implements ModelRegistry {
   /** Who may do what, by the roles and bindings there are. */
   readonly roles: RoleIndex;
-  private readonly store: Store;
-  private readonly log: Logger;
-  private readonly builtins: readonly Model[];
-  private readonly bus: InformerBus;
-  private readonly catalog: DefinitionCatalog;
-  private readonly namespaces = new NamespaceSet();
-  private readonly table: ModelTable;
-  private readonly terminator: DefinitionTerminator;
-  private readonly arbiter: NameArbiter;
-  private readonly indexWatch: IndexWatch;
+  readonly #store: Store;
+  readonly #log: Logger;
+  readonly #builtins: readonly Model[];
+  readonly #bus: InformerBus;
+  readonly #catalog: DefinitionCatalog;
+  readonly #namespaces = new NamespaceSet();
+  readonly #table: ModelTable;
+  readonly #terminator: DefinitionTerminator;
+  readonly #arbiter: NameArbiter;
+  readonly #indexWatch: IndexWatch;
   /** What definitions are stored under that this version of the server has judged. */
-  private readonly judgedFingerprint: string;
-  private readonly undo: (() => void)[] = [];
-  private readonly abort = new AbortController();
-  private isLoaded = false;
-  private isReady = false;
+  readonly #judgedFingerprint: string;
+  readonly #undo: (() => void)[] = [];
+  readonly #abort = new AbortController();
+  #isLoaded = false;
+  #isReady = false;
 
   constructor({
     store,
@@ -99,116 +99,116 @@ export class PlatformRegistry implements ModelRegistry {
     watchObserver,
     keyChecker,
   }: PlatformRegistryOptions) {
-    this.store = store;
-    this.log = log;
-    this.builtins = builtins;
-    this.bus = new InformerBus({ changes: store.changes, log, observer: watchObserver });
+    this.#store = store;
+    this.#log = log;
+    this.#builtins = builtins;
+    this.#bus = new InformerBus({ changes: store.changes, log, observer: watchObserver });
     this.roles = new RoleIndex({ currentAt: () => store.changes.currentAt });
-    this.catalog = new DefinitionCatalog(builtins);
-    const dependents = new DependentFinder({ store, models: () => this.table.all() });
-    this.table = new ModelTable(
+    this.#catalog = new DefinitionCatalog(builtins);
+    const dependents = new DependentFinder({ store, models: () => this.#table.all() });
+    this.#table = new ModelTable(
       {
         store,
-        bus: this.bus,
+        bus: this.#bus,
         idempotencyKeys: new InFlightIdempotencyKeys(),
-        namespaces: this.namespaces,
+        namespaces: this.#namespaces,
         dependents,
         exactTotalLimit,
       },
       log,
     );
     const lock = new DefinitionLock(store);
-    const settler = new DefinitionSettler(store, this.catalog);
+    const settler = new DefinitionSettler(store, this.#catalog);
     const strategies = new Map<Model, Strategy>([
-      [definitionModel, new DefinitionStrategy({ store, catalog: this.catalog, settler, lock, keyChecker })],
+      [definitionModel, new DefinitionStrategy({ store, catalog: this.#catalog, settler, lock, keyChecker })],
       [namespaceModel, namespaceStrategy],
-      ...guardingStrategies(this.roles, () => this.catchUp()),
+      ...guardingStrategies(this.roles, () => this.#catchUp()),
     ]);
-    for (const model of builtins) this.table.addBuiltin(model, strategies.get(model) ?? {});
-    const { codec } = this.table.get(groupResource(definitionModel))!.storageContext();
-    this.judgedFingerprint = codec.fingerprint;
-    this.terminator = new DefinitionTerminator({
+    for (const model of builtins) this.#table.addBuiltin(model, strategies.get(model) ?? {});
+    const { codec } = this.#table.get(groupResource(definitionModel))!.storageContext();
+    this.#judgedFingerprint = codec.fingerprint;
+    this.#terminator = new DefinitionTerminator({
       store,
       codec,
       log,
-      contextOf: (resource) => this.table.get(resource)?.storageContext(),
+      contextOf: (resource) => this.#table.get(resource)?.storageContext(),
     });
-    this.arbiter = new NameArbiter({ store, codec, log, catalog: this.catalog, settler, lock });
-    this.indexWatch = new IndexWatch({ store, codec, log, catalog: this.catalog });
+    this.#arbiter = new NameArbiter({ store, codec, log, catalog: this.#catalog, settler, lock });
+    this.#indexWatch = new IndexWatch({ store, codec, log, catalog: this.#catalog });
   }
 
   /** Everything stored is served; false again once it stops. */
   get ready(): boolean {
-    return this.isReady;
+    return this.#isReady;
   }
 
   get generation(): number {
-    return this.table.generation;
+    return this.#table.generation;
   }
 
   find(group: string, version: string, resource: string): ServedResource | undefined {
-    return this.table.get({ group, resource })?.find(version);
+    return this.#table.get({ group, resource })?.find(version);
   }
 
   async findNewest(group: string, version: string, resource: string): Promise<ServedResource | undefined> {
-    await this.catchUp();
+    await this.#catchUp();
     return this.find(group, version, resource);
   }
 
   models(): readonly RegisteredModel[] {
-    return this.table.all().map(({ model, terminating, fromDefinition }) => ({ model, terminating, fromDefinition }));
+    return this.#table.all().map(({ model, terminating, fromDefinition }) => ({ model, terminating, fromDefinition }));
   }
 
   async hasNamespace(name: string): Promise<boolean> {
-    if (this.namespaces.has(name)) return true;
-    await this.catchUp();
-    return this.namespaces.has(name);
+    if (this.#namespaces.has(name)) return true;
+    await this.#catchUp();
+    return this.#namespaces.has(name);
   }
 
   async start(): Promise<void> {
-    for (const model of this.builtins) await this.store.ensureModel(model, startLockTimeoutMs);
-    await this.follow(groupResource(namespaceModel), {
-      load: ({ name, body }) => this.namespaces.put(name, body),
-      change: (change) => this.namespaces.apply(change),
+    for (const model of this.#builtins) await this.#store.ensureModel(model, startLockTimeoutMs);
+    await this.#follow(groupResource(namespaceModel), {
+      load: ({ name, body }) => this.#namespaces.put(name, body),
+      change: (change) => this.#namespaces.apply(change),
     });
     for (const [model, follower] of this.roles.followers) {
-      await this.follow(groupResource(model), {
+      await this.#follow(groupResource(model), {
         load: (stored) => follower.put(stored),
         change: (change) => (change.type === 'delete' ? follower.remove(change) : follower.put(change)),
       });
     }
-    await this.follow(groupResource(definitionModel), {
-      load: (stored) => this.putDefinition(stored),
-      change: (change) => this.applyDefinition(change),
+    await this.#follow(groupResource(definitionModel), {
+      load: (stored) => this.#putDefinition(stored),
+      change: (change) => this.#applyDefinition(change),
     });
     // Not before all are known: names are judged next to those of all others.
-    this.isLoaded = true;
-    await this.attendToAll();
-    for (const name of protectedNamespaces) await this.ensureNamespace(name);
+    this.#isLoaded = true;
+    await this.#attendToAll();
+    for (const name of protectedNamespaces) await this.#ensureNamespace(name);
     await ensureBootstrapRoles({
-      storageOf: (model) => this.table.get(groupResource(model))!.find(model.storageVersion)!.storage,
-      signal: this.abort.signal,
+      storageOf: (model) => this.#table.get(groupResource(model))!.find(model.storageVersion)!.storage,
+      signal: this.#abort.signal,
     });
-    await this.catchUp();
-    await this.indexWatch.resume(startLockTimeoutMs);
-    this.isReady = true;
+    await this.#catchUp();
+    await this.#indexWatch.resume(startLockTimeoutMs);
+    this.#isReady = true;
   }
 
   /** Ends all watches and background work; resolves when nothing runs any more. The store stays open. */
   async stop(): Promise<void> {
-    this.isReady = false;
-    this.abort.abort();
-    for (const undo of this.undo.splice(0)) undo();
-    this.bus.stop();
-    await Promise.all([this.terminator.stop(), this.arbiter.stop(), this.indexWatch.stop()]);
+    this.#isReady = false;
+    this.#abort.abort();
+    for (const undo of this.#undo.splice(0)) undo();
+    this.#bus.stop();
+    await Promise.all([this.#terminator.stop(), this.#arbiter.stop(), this.#indexWatch.stop()]);
   }
 
   /** Loads a model's objects and then hears of every change of them, in order, none missed and none twice. */
-  private async follow(
+  async #follow(
     resource: GroupResource,
     { load, change }: { load: (stored: StoredObject) => void; change: (change: Change) => void },
   ): Promise<void> {
-    const modelId = (await this.store.changes.incarnationOf(resource))?.modelId;
+    const modelId = (await this.#store.changes.incarnationOf(resource))?.modelId;
     if (modelId === undefined) throw new Error(`the store has no place for ${resource.resource}`);
     const early: Change[] = [];
     // The list may be older or newer than the feed is: what it holds already is passed over.
@@ -217,8 +217,12 @@ export class PlatformRegistry implements ModelRegistry {
       if (loaded === undefined) early.push(each);
       else if (each.revision > loaded) change(each);
     };
-    this.undo.push(this.bus.observe(modelId, take));
-    const stream = await this.store.stream(resource, { selector: { labels: [], fields: [] }, sort: [], order: 'sort' });
+    this.#undo.push(this.#bus.observe(modelId, take));
+    const stream = await this.#store.stream(resource, {
+      selector: { labels: [], fields: [] },
+      sort: [],
+      order: 'sort',
+    });
     const turns = new EventLoopTurns();
     for await (const batch of stream.objects) {
       for (const stored of batch) {
@@ -228,75 +232,75 @@ export class PlatformRegistry implements ModelRegistry {
     }
     loaded = stream.revision;
     early.forEach(take);
-    if (this.bus.cursor < loaded) await this.store.changes.catchUp();
+    if (this.#bus.cursor < loaded) await this.#store.changes.catchUp();
   }
 
   /** What is not known for sure is a 503, never a 404. */
-  private async catchUp(): Promise<void> {
+  async #catchUp(): Promise<void> {
     try {
-      await this.store.changes.catchUp();
+      await this.#store.changes.catchUp();
     } catch (error) {
-      this.log.warn({ err: error }, 'the newest changes cannot be read');
+      this.#log.warn({ err: error }, 'the newest changes cannot be read');
       throw newServiceUnavailable(
         isStorageError(error, 'Unavailable') ? error.message : 'the database does not answer at present',
       );
     }
   }
 
-  private applyDefinition(change: Change): void {
+  #applyDefinition(change: Change): void {
     if (change.type !== 'delete') {
-      this.putDefinition(change);
+      this.#putDefinition(change);
       return;
     }
-    const known = this.catalog.remove(change.name);
-    this.table.remove(change.name);
-    if (known !== undefined) this.arbiter.add(known.definition.spec.group);
+    const known = this.#catalog.remove(change.name);
+    this.#table.remove(change.name);
+    if (known !== undefined) this.#arbiter.add(known.definition.spec.group);
   }
 
-  private putDefinition({
+  #putDefinition({
     name,
     revision,
     body,
     fingerprint,
   }: Pick<StoredObject, 'name' | 'revision' | 'body' | 'fingerprint'>): void {
     const definition = JSON.parse(body) as CustomResourceDefinition;
-    this.table.apply(definition, { judged: fingerprint === this.judgedFingerprint });
+    this.#table.apply(definition, { judged: fingerprint === this.#judgedFingerprint });
     if (!isDefinition(definition)) {
-      this.catalog.remove(name);
+      this.#catalog.remove(name);
       return;
     }
-    this.catalog.put({ revision, definition });
-    if (this.isLoaded) this.attendTo(definition);
+    this.#catalog.put({ revision, definition });
+    if (this.#isLoaded) this.#attendTo(definition);
   }
 
   /** Whatever there is to be done about a definition in the background. */
-  private attendTo(definition: CustomResourceDefinition): void {
-    this.terminator.add(definition);
-    this.indexWatch.add(definition);
-    this.arbiter.add(definition.spec.group);
+  #attendTo(definition: CustomResourceDefinition): void {
+    this.#terminator.add(definition);
+    this.#indexWatch.add(definition);
+    this.#arbiter.add(definition.spec.group);
   }
 
   /** The same for all there are, group by group: each group's names are judged together. */
-  private async attendToAll(): Promise<void> {
+  async #attendToAll(): Promise<void> {
     const turns = new EventLoopTurns();
     const groups = new Set<string>();
-    for (const { definition } of this.catalog.all()) {
-      this.terminator.add(definition);
-      this.indexWatch.add(definition);
+    for (const { definition } of this.#catalog.all()) {
+      this.#terminator.add(definition);
+      this.#indexWatch.add(definition);
       groups.add(definition.spec.group);
       if (turns.due) await turns.next();
     }
-    for (const group of groups) this.arbiter.add(group);
+    for (const group of groups) this.#arbiter.add(group);
   }
 
-  private async ensureNamespace(name: string): Promise<void> {
-    if (this.namespaces.has(name)) return;
+  async #ensureNamespace(name: string): Promise<void> {
+    if (this.#namespaces.has(name)) return;
     const storage = this.find('', 'v1', 'namespaces')?.storage;
     try {
       await storage?.create(
         '',
         { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
-        systemWrite(this.abort.signal),
+        systemWrite(this.#abort.signal),
       );
     } catch (error) {
       // Another replica starts at the same time.

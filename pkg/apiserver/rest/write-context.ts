@@ -51,8 +51,8 @@ export class WriteContext implements StoreWriteOptions {
   readonly requestId?: string;
   /** What the write takes of the process's memory. Absent where no request is answered. */
   readonly memory: WriteMemory | undefined;
-  private readonly sendWarning: ((text: string) => void) | undefined;
-  private warned: Set<string> | undefined;
+  readonly #sendWarning: ((text: string) => void) | undefined;
+  #warned: Set<string> | undefined;
 
   constructor(options: WriteContextOptions) {
     this.user = options.user;
@@ -60,7 +60,7 @@ export class WriteContext implements StoreWriteOptions {
     this.dryRun = options.dryRun ?? false;
     this.fieldValidation = options.fieldValidation ?? 'Ignore';
     this.memory = options.memory;
-    this.sendWarning = options.warn;
+    this.#sendWarning = options.warn;
     if (options.idempotency !== undefined) this.idempotency = options.idempotency;
     if (options.fence !== undefined) this.fence = options.fence;
     if (options.requestId !== undefined) this.requestId = options.requestId;
@@ -68,9 +68,9 @@ export class WriteContext implements StoreWriteOptions {
 
   /** For the Warning headers of the answer. A text that a new attempt repeats is reported once. */
   warn(text: string): void {
-    if (this.warned?.has(text) === true) return;
-    (this.warned ??= new Set()).add(text);
-    this.sendWarning?.(text);
+    if (this.#warned?.has(text) === true) return;
+    (this.#warned ??= new Set()).add(text);
+    this.#sendWarning?.(text);
   }
 }
 

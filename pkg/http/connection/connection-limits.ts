@@ -37,125 +37,125 @@ export const reservedConnections = 32;
  * open connections never block probes.
  */
 export class ConnectionLimits {
-  private readonly options: ConnectionLimitsOptions;
-  private readonly open = new Set<Socket>();
-  private readonly parts: ConnectionLimitsParts;
-  private readonly shares = new ConnectionShares();
+  readonly #options: ConnectionLimitsOptions;
+  readonly #open = new Set<Socket>();
+  readonly #parts: ConnectionLimitsParts;
+  readonly #shares = new ConnectionShares();
   /** Key: the socket before the TLS handshake; value: the one after it. */
-  private readonly carried = new WeakMap<Socket, Socket>();
+  readonly #carried = new WeakMap<Socket, Socket>();
   /** Accepted above the limit; removed from `silent` at their first request. */
-  private readonly beyond = new WeakSet<Socket>();
-  private readonly silent = new Set<Socket>();
-  private readonly cut = new WeakSet<Socket>();
-  private readonly requests = new WeakMap<Socket, number>();
-  private added = 0;
-  private refusedByAddress = 0;
-  private refusedByCount = 0;
-  private madeRoom = 0;
+  readonly #beyond = new WeakSet<Socket>();
+  readonly #silent = new Set<Socket>();
+  readonly #cut = new WeakSet<Socket>();
+  readonly #requests = new WeakMap<Socket, number>();
+  #added = 0;
+  #refusedByAddress = 0;
+  #refusedByCount = 0;
+  #madeRoom = 0;
 
   constructor(options: ConnectionLimitsOptions, parts: ConnectionLimitsParts) {
-    this.options = options;
-    this.parts = parts;
+    this.#options = options;
+    this.#parts = parts;
   }
 
   get count(): number {
-    return this.open.size;
+    return this.#open.size;
   }
 
   /** All connections that arrived, also refused ones. */
   get seen(): number {
-    return this.added;
+    return this.#added;
   }
 
   /** `idle`: closed to make room for a newer one. */
   get refused(): { address: number; total: number; idle: number } {
-    return { address: this.refusedByAddress, total: this.refusedByCount, idle: this.madeRoom };
+    return { address: this.#refusedByAddress, total: this.#refusedByCount, idle: this.#madeRoom };
   }
 
   /** For connections that Node dropped before accepting them. */
   countRefused(): void {
-    this.refusedByCount += 1;
+    this.#refusedByCount += 1;
   }
 
   /** At `none` the caller destroys the socket. */
   add(socket: Socket): Admission {
-    const { connections, connectionsPerAddress } = this.options;
-    this.added += 1;
+    const { connections, connectionsPerAddress } = this.#options;
+    this.#added += 1;
     const address = peerAddress(socket);
-    const network = this.parts.proxies.trusts(address) ? undefined : networkOf(address);
-    if (network !== undefined && connectionsPerAddress > 0 && this.shares.countOf(network) >= connectionsPerAddress) {
-      this.refusedByAddress += 1;
+    const network = this.#parts.proxies.trusts(address) ? undefined : networkOf(address);
+    if (network !== undefined && connectionsPerAddress > 0 && this.#shares.countOf(network) >= connectionsPerAddress) {
+      this.#refusedByAddress += 1;
       return 'none';
     }
-    if (this.open.size >= connections) this.makeRoom();
-    this.open.add(socket);
-    if (network !== undefined) this.shares.add(network, socket);
-    socket.once('close', () => this.remove(socket, network));
-    if (this.open.size <= connections) return 'full';
-    this.refusedByCount += 1;
-    this.beyond.add(socket);
-    if (this.silent.size >= reservedConnections) this.cutOldest();
-    this.silent.add(socket);
+    if (this.#open.size >= connections) this.#makeRoom();
+    this.#open.add(socket);
+    if (network !== undefined) this.#shares.add(network, socket);
+    socket.once('close', () => this.#remove(socket, network));
+    if (this.#open.size <= connections) return 'full';
+    this.#refusedByCount += 1;
+    this.#beyond.add(socket);
+    if (this.#silent.size >= reservedConnections) this.#cutOldest();
+    this.#silent.add(socket);
     return 'probe';
   }
 
   /** Whether it was closed to make room for a newer one. */
   hasCut(socket: Socket): boolean {
-    return this.cut.has(socket);
+    return this.#cut.has(socket);
   }
 
   /** Call when the TLS handshake is done: from then on Node uses another socket. */
   carry(from: Socket, to: Socket): void {
-    this.carried.set(from, to);
-    if (!this.beyond.has(from)) return;
-    this.beyond.add(to);
-    if (!this.silent.delete(from)) return;
-    this.silent.add(to);
-    to.once('close', () => this.silent.delete(to));
+    this.#carried.set(from, to);
+    if (!this.#beyond.has(from)) return;
+    this.#beyond.add(to);
+    if (!this.#silent.delete(from)) return;
+    this.#silent.add(to);
+    to.once('close', () => this.#silent.delete(to));
   }
 
   /** Call at each request. Whether the connection may request only probes. */
   isBeyond(socket: Socket): boolean {
-    if (!this.beyond.has(socket)) return false;
-    this.silent.delete(socket);
+    if (!this.#beyond.has(socket)) return false;
+    this.#silent.delete(socket);
     return true;
   }
 
   /** Call once per request. Node's own limit announces the end in the answer, but leaves the connection open. */
   isLastRequest(socket: Socket): boolean {
-    const { requestsPerConnection } = this.options;
+    const { requestsPerConnection } = this.#options;
     if (requestsPerConnection === 0) return false;
-    const count = (this.requests.get(socket) ?? 0) + 1;
-    this.requests.set(socket, count);
+    const count = (this.#requests.get(socket) ?? 0) + 1;
+    this.#requests.set(socket, count);
     return count >= requestsPerConnection;
   }
 
   /** Closes an idle connection to make room for a newer one. */
   cutIdle(idle: Socket): void {
-    this.madeRoom += 1;
-    this.cut.add(idle);
-    this.remove(idle, networkOf(peerAddress(idle)));
+    this.#madeRoom += 1;
+    this.#cut.add(idle);
+    this.#remove(idle, networkOf(peerAddress(idle)));
     idle.destroy();
   }
 
-  private cutOldest(): void {
-    const oldest = this.silent.values().next().value;
+  #cutOldest(): void {
+    const oldest = this.#silent.values().next().value;
     if (oldest === undefined) return;
-    this.cut.add(oldest);
+    this.#cut.add(oldest);
     oldest.destroy();
   }
 
-  private makeRoom(): void {
-    const { isIdle, isUnread } = this.parts;
+  #makeRoom(): void {
+    const { isIdle, isUnread } = this.#parts;
     const oldest = (fits: (socket: Socket) => boolean): Socket | undefined =>
-      this.shares.oldest((socket) => !this.beyond.has(socket) && fits(this.carried.get(socket) ?? socket));
+      this.#shares.oldest((socket) => !this.#beyond.has(socket) && fits(this.#carried.get(socket) ?? socket));
     const found = oldest(isIdle) ?? oldest(isUnread);
     if (found !== undefined) this.cutIdle(found);
   }
 
-  private remove(socket: Socket, network: string | undefined): void {
-    this.open.delete(socket);
-    this.silent.delete(socket);
-    if (network !== undefined) this.shares.remove(network, socket);
+  #remove(socket: Socket, network: string | undefined): void {
+    this.#open.delete(socket);
+    this.#silent.delete(socket);
+    if (network !== undefined) this.#shares.remove(network, socket);
   }
 }

@@ -9,25 +9,25 @@ const maxLooks = 64;
  */
 export class ConnectionShares {
   /** Oldest first within each network. */
-  private readonly byNetwork = new Map<string, Set<Socket>>();
+  readonly #byNetwork = new Map<string, Set<Socket>>();
   /** The networks that have this number of connections. */
-  private readonly bySize = new Map<number, Set<string>>();
+  readonly #bySize = new Map<number, Set<string>>();
 
   countOf(network: string): number {
-    return this.byNetwork.get(network)?.size ?? 0;
+    return this.#byNetwork.get(network)?.size ?? 0;
   }
 
   add(network: string, socket: Socket): void {
-    const sockets = this.byNetwork.get(network) ?? new Set();
-    this.byNetwork.set(network, sockets.add(socket));
-    this.move(network, sockets.size - 1, sockets.size);
+    const sockets = this.#byNetwork.get(network) ?? new Set();
+    this.#byNetwork.set(network, sockets.add(socket));
+    this.#move(network, sockets.size - 1, sockets.size);
   }
 
   remove(network: string, socket: Socket): void {
-    const sockets = this.byNetwork.get(network);
+    const sockets = this.#byNetwork.get(network);
     if (sockets?.delete(socket) !== true) return;
-    if (sockets.size === 0) this.byNetwork.delete(network);
-    this.move(network, sockets.size + 1, sockets.size);
+    if (sockets.size === 0) this.#byNetwork.delete(network);
+    this.#move(network, sockets.size + 1, sockets.size);
   }
 
   /**
@@ -36,7 +36,7 @@ export class ConnectionShares {
    */
   oldest(fits: (socket: Socket) => boolean): Socket | undefined {
     let looks = maxLooks;
-    for (const sockets of this.largestFirst()) {
+    for (const sockets of this.#largestFirst()) {
       // At most half of the remaining checks for one network, so that the next networks are checked too.
       let left = Math.min(sockets.size, Math.ceil(looks / 2));
       looks -= left;
@@ -53,19 +53,19 @@ export class ConnectionShares {
     return undefined;
   }
 
-  private *largestFirst(): Generator<Set<Socket>> {
+  *#largestFirst(): Generator<Set<Socket>> {
     // N connections have fewer distinct sizes than the square root of 2 N.
-    for (const size of [...this.bySize.keys()].toSorted((a, b) => b - a))
-      for (const network of this.bySize.get(size)!) yield this.byNetwork.get(network)!;
+    for (const size of [...this.#bySize.keys()].toSorted((a, b) => b - a))
+      for (const network of this.#bySize.get(size)!) yield this.#byNetwork.get(network)!;
   }
 
-  private move(network: string, from: number, to: number): void {
-    const before = this.bySize.get(from);
+  #move(network: string, from: number, to: number): void {
+    const before = this.#bySize.get(from);
     before?.delete(network);
-    if (before?.size === 0) this.bySize.delete(from);
+    if (before?.size === 0) this.#bySize.delete(from);
     if (to === 0) return;
-    const after = this.bySize.get(to);
-    if (after === undefined) this.bySize.set(to, new Set([network]));
+    const after = this.#bySize.get(to);
+    if (after === undefined) this.#bySize.set(to, new Set([network]));
     else after.add(network);
   }
 }

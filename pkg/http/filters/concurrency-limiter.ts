@@ -34,31 +34,31 @@ const standingQueueMs = 50;
  * queue before a refusal).
  */
 export class ConcurrencyLimiter {
-  private readonly options: Required<ConcurrencyLimiterOptions>;
-  private inside = 0;
-  private outside = 0;
+  readonly #options: Required<ConcurrencyLimiterOptions>;
+  #inside = 0;
+  #outside = 0;
   /** From index `first` on, ordered by `since`. Requests that gave up stay in it, settled, until they are reached. */
-  private queue: Waiting[] = [];
-  private first = 0;
+  #queue: Waiting[] = [];
+  #first = 0;
   /** Requests that had a slot before, in the order in which they asked for one again. */
-  private returning: Waiting[] = [];
-  private timer: NodeJS.Timeout | undefined;
-  private expiresAt = Infinity;
+  #returning: Waiting[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #expiresAt = Infinity;
 
   constructor({ maxWaiting = 10_000, ...options }: ConcurrencyLimiterOptions) {
-    this.options = { maxWaiting, ...options };
+    this.#options = { maxWaiting, ...options };
   }
 
   get running(): number {
-    return this.inside;
+    return this.#inside;
   }
 
   get waiting(): number {
-    return this.outside;
+    return this.#outside;
   }
 
   get isFull(): boolean {
-    return this.inside >= this.options.limit;
+    return this.#inside >= this.#options.limit;
   }
 
   /**
@@ -68,15 +68,15 @@ export class ConcurrencyLimiter {
    */
   enter(response: ServerResponse, waitedMs = 0): boolean | Promise<boolean> {
     if (!this.isFull) {
-      this.inside += 1;
+      this.#inside += 1;
       return true;
     }
-    const { maxWaitMs, maxWaiting } = this.options;
-    if (waitedMs >= maxWaitMs || this.outside >= maxWaiting || isAnswered(response)) return false;
-    return this.waitAs(
+    const { maxWaitMs, maxWaiting } = this.#options;
+    if (waitedMs >= maxWaitMs || this.#outside >= maxWaiting || isAnswered(response)) return false;
+    return this.#waitAs(
       (one) => {
-        this.insert(one);
-        this.arm(one.since + maxWaitMs);
+        this.#insert(one);
+        this.#arm(one.since + maxWaitMs);
       },
       response,
       waitedMs,
@@ -87,10 +87,10 @@ export class ConcurrencyLimiter {
   reenter(response: ServerResponse): boolean | Promise<boolean> {
     if (!this.isFull) return this.enter(response);
     if (isAnswered(response)) return false;
-    return this.waitAs(
+    return this.#waitAs(
       (one) => {
-        this.returning.push(one);
-        setTimeout(() => one.settle(false), this.options.maxWaitMs).unref();
+        this.#returning.push(one);
+        setTimeout(() => one.settle(false), this.#options.maxWaitMs).unref();
       },
       response,
       0,
@@ -98,23 +98,23 @@ export class ConcurrencyLimiter {
   }
 
   leave(): void {
-    this.inside -= 1;
-    while (this.returning.length > 0 && !this.isFull) this.admit(this.returning.shift()!);
-    for (let next = this.oldest(); next !== undefined && !this.isFull; next = this.oldest()) {
-      if (performance.now() - next.since > standingQueueMs) next = this.queue.pop()!;
-      else this.first += 1;
-      this.admit(next);
+    this.#inside -= 1;
+    while (this.#returning.length > 0 && !this.isFull) this.#admit(this.#returning.shift()!);
+    for (let next = this.#oldest(); next !== undefined && !this.isFull; next = this.#oldest()) {
+      if (performance.now() - next.since > standingQueueMs) next = this.#queue.pop()!;
+      else this.#first += 1;
+      this.#admit(next);
     }
   }
 
-  private admit(one: Waiting): void {
+  #admit(one: Waiting): void {
     if (one.isSettled) return;
     const isIn = !isAnswered(one.response);
-    if (isIn) this.inside += 1;
+    if (isIn) this.#inside += 1;
     one.settle(isIn);
   }
 
-  private waitAs(queue: (one: Waiting) => void, response: ServerResponse, waitedMs: number): Promise<boolean> {
+  #waitAs(queue: (one: Waiting) => void, response: ServerResponse, waitedMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const onClose = (): void => one.settle(false);
       const one: Waiting = {
@@ -124,48 +124,48 @@ export class ConcurrencyLimiter {
         settle: (isIn) => {
           if (one.isSettled) return;
           one.isSettled = true;
-          this.outside -= 1;
+          this.#outside -= 1;
           response.off('close', onClose);
           resolve(isIn);
         },
       };
       response.once('close', onClose);
-      this.outside += 1;
+      this.#outside += 1;
       queue(one);
     });
   }
 
   /** Cheap: the position is near the end, since only a request that waited at another limiter overtakes others. */
-  private insert(one: Waiting): void {
-    let at = this.queue.length;
-    while (at > this.first && this.queue[at - 1]!.since > one.since) at -= 1;
-    this.queue.splice(at, 0, one);
+  #insert(one: Waiting): void {
+    let at = this.#queue.length;
+    while (at > this.#first && this.#queue[at - 1]!.since > one.since) at -= 1;
+    this.#queue.splice(at, 0, one);
   }
 
   /** The oldest request that still waits. */
-  private oldest(): Waiting | undefined {
-    while (this.queue[this.first]?.isSettled === true) this.first += 1;
+  #oldest(): Waiting | undefined {
+    while (this.#queue[this.#first]?.isSettled === true) this.#first += 1;
     // Shifting one by one would move the whole array each time.
-    if (this.first > 0 && (this.first === this.queue.length || this.first > 1024)) {
-      this.queue = this.queue.slice(this.first);
-      this.first = 0;
+    if (this.#first > 0 && (this.#first === this.#queue.length || this.#first > 1024)) {
+      this.#queue = this.#queue.slice(this.#first);
+      this.#first = 0;
     }
-    return this.queue[this.first];
+    return this.#queue[this.#first];
   }
 
   /** One timer is enough: the wait of the oldest request ends first. */
-  private arm(at: number): void {
-    if (at >= this.expiresAt) return;
-    clearTimeout(this.timer);
-    this.expiresAt = at;
-    this.timer = setTimeout(() => this.expire(), Math.max(1, at - performance.now())).unref();
+  #arm(at: number): void {
+    if (at >= this.#expiresAt) return;
+    clearTimeout(this.#timer);
+    this.#expiresAt = at;
+    this.#timer = setTimeout(() => this.#expire(), Math.max(1, at - performance.now())).unref();
   }
 
-  private expire(): void {
-    this.expiresAt = Infinity;
-    for (let next = this.oldest(); next !== undefined; next = this.oldest()) {
-      const at = next.since + this.options.maxWaitMs;
-      if (at > performance.now()) return this.arm(at);
+  #expire(): void {
+    this.#expiresAt = Infinity;
+    for (let next = this.#oldest(); next !== undefined; next = this.#oldest()) {
+      const at = next.since + this.#options.maxWaitMs;
+      if (at > performance.now()) return this.#arm(at);
       next.settle(false);
     }
   }

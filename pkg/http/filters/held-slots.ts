@@ -35,29 +35,29 @@ export interface Slot {
 export class HeldSlots implements PausableSlots {
   /** The body of an anonymous client is counted by address. */
   isAnonymous = true;
-  private readonly context: RequestContext;
-  private readonly owner: SlotsOwner;
-  private held: Slot[] = [];
-  private isOver = false;
+  readonly #context: RequestContext;
+  readonly #owner: SlotsOwner;
+  #held: Slot[] = [];
+  #isOver = false;
 
   constructor(context: RequestContext, owner: SlotsOwner) {
-    this.context = context;
-    this.owner = owner;
+    this.#context = context;
+    this.#owner = owner;
   }
 
   /** False if there was no free slot in time. */
   enter(slot: Slot): boolean | Promise<boolean> {
-    return this.hold(slot, slot.limiter.enter(this.context.response, this.context.waitedMs));
+    return this.#hold(slot, slot.limiter.enter(this.#context.response, this.#context.waitedMs));
   }
 
   /** Frees all slots of a request that goes on and takes other slots. */
   leave(): void {
-    for (const { limiter } of this.held.splice(0)) limiter.leave();
+    for (const { limiter } of this.#held.splice(0)) limiter.leave();
   }
 
   /** Frees all slots; the request takes no more. */
   release(): void {
-    this.isOver = true;
+    this.#isOver = true;
     this.leave();
   }
 
@@ -66,17 +66,17 @@ export class HeldSlots implements PausableSlots {
    * number of such responses, unless the memory budget counts their bytes.
    */
   end(): void {
-    const { response, bytes } = this.context;
+    const { response, bytes } = this.#context;
     // The budget counts all bytes of a response but those of its head.
     if (isSent(response) || (bytes.held > 0 && 2 * bytes.held >= response.writableLength)) return this.release();
-    this.isOver = true;
-    this.leaveUnless(({ isOwn }) => isOwn === true);
-    if (this.held.length > 0) response.once('close', () => this.leave());
+    this.#isOver = true;
+    this.#leaveUnless(({ isOwn }) => isOwn === true);
+    if (this.#held.length > 0) response.once('close', () => this.leave());
   }
 
   async whileBodyArrives<T>(arrive: (sender: Sender) => Promise<T>): Promise<T> {
-    const sender = this.owner.senders.add(this.isAnonymous ? networkOf(this.context.clientAddress) : undefined);
-    const left = this.leaveUnless(({ isKept }) => isKept === true);
+    const sender = this.#owner.senders.add(this.isAnonymous ? networkOf(this.#context.clientAddress) : undefined);
+    const left = this.#leaveUnless(({ isKept }) => isKept === true);
     let body: T;
     try {
       body = await arrive(sender);
@@ -84,43 +84,43 @@ export class HeldSlots implements PausableSlots {
       sender.end();
     }
     for (const slot of left) {
-      if (!(await this.reenter(slot))) throw this.owner.refusalOf(slot.by, this.context);
+      if (!(await this.#reenter(slot))) throw this.#owner.refusalOf(slot.by, this.#context);
     }
     return body;
   }
 
   async whileAnswerIsRead(read: Promise<void>): Promise<void> {
-    const left = this.leaveUnless(({ isOwn }) => isOwn === true);
+    const left = this.#leaveUnless(({ isOwn }) => isOwn === true);
     await read;
-    for (const slot of left) await this.reenter(slot);
+    for (const slot of left) await this.#reenter(slot);
   }
 
-  private leaveUnless(isKept: (slot: Slot) => boolean): Slot[] {
-    const left = this.held.filter((slot) => !isKept(slot));
-    this.held = this.held.filter(isKept);
+  #leaveUnless(isKept: (slot: Slot) => boolean): Slot[] {
+    const left = this.#held.filter((slot) => !isKept(slot));
+    this.#held = this.#held.filter(isKept);
     for (const { limiter } of left) limiter.leave();
     return left;
   }
 
-  private reenter(slot: Slot): boolean | Promise<boolean> {
-    return this.hold(slot, slot.limiter.reenter(this.context.response));
+  #reenter(slot: Slot): boolean | Promise<boolean> {
+    return this.#hold(slot, slot.limiter.reenter(this.#context.response));
   }
 
-  private hold(slot: Slot, isIn: boolean | Promise<boolean>): boolean | Promise<boolean> {
+  #hold(slot: Slot, isIn: boolean | Promise<boolean>): boolean | Promise<boolean> {
     if (isIn === false) return false;
-    if (isIn !== true) return this.wait(slot, isIn);
-    if (this.isOver) slot.limiter.leave();
-    else this.held.push(slot);
+    if (isIn !== true) return this.#wait(slot, isIn);
+    if (this.#isOver) slot.limiter.leave();
+    else this.#held.push(slot);
     return true;
   }
 
-  private async wait(slot: Slot, turn: Promise<boolean>): Promise<boolean> {
+  async #wait(slot: Slot, turn: Promise<boolean>): Promise<boolean> {
     const start = performance.now();
     const isIn = await turn;
     const ms = performance.now() - start;
-    this.context.waitedMs += ms;
-    this.owner.waited(ms);
-    return this.hold(slot, isIn);
+    this.#context.waitedMs += ms;
+    this.#owner.waited(ms);
+    return this.#hold(slot, isIn);
   }
 }
 

@@ -98,22 +98,22 @@ interface Visit {
  * as a request until its stream begins, and only as a watch afterwards.
  */
 export class InFlightLimits implements SlotsOwner {
-  private readonly options: MaxInFlight;
-  private readonly credentialOf: CredentialReader;
-  private readonly all: ConcurrencyLimiter | undefined;
-  private readonly anonymous: ConcurrencyLimiter | undefined;
-  private readonly lookups: ConcurrencyLimiter;
-  private readonly metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
-  private readonly byCredential: KeyedConcurrencyLimiters | undefined;
-  private readonly byNetwork: KeyedConcurrencyLimiters | undefined;
-  private readonly lookupsByNetwork: KeyedConcurrencyLimiters;
+  readonly #options: MaxInFlight;
+  readonly #credentialOf: CredentialReader;
+  readonly #all: ConcurrencyLimiter | undefined;
+  readonly #anonymous: ConcurrencyLimiter | undefined;
+  readonly #lookups: ConcurrencyLimiter;
+  readonly #metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
+  readonly #byCredential: KeyedConcurrencyLimiters | undefined;
+  readonly #byNetwork: KeyedConcurrencyLimiters | undefined;
+  readonly #lookupsByNetwork: KeyedConcurrencyLimiters;
   readonly senders: Senders;
-  private readonly verified: VerifiedCredentials;
-  private readonly wrong: WrongCredentials | undefined;
-  private readonly visits = new Map<RequestContext, Visit>();
-  private readonly requestsByUser: KeyedConcurrencyLimiters;
-  private readonly watchesByUser: KeyedConcurrencyLimiters;
-  private watchCount = 0;
+  readonly #verified: VerifiedCredentials;
+  readonly #wrong: WrongCredentials | undefined;
+  readonly #visits = new Map<RequestContext, Visit>();
+  readonly #requestsByUser: KeyedConcurrencyLimiters;
+  readonly #watchesByUser: KeyedConcurrencyLimiters;
+  #watchCount = 0;
 
   constructor(options: MaxInFlight) {
     const {
@@ -125,109 +125,116 @@ export class InFlightLimits implements SlotsOwner {
       verified = new VerifiedCredentials(),
       observer,
     } = options;
-    this.options = options;
-    this.credentialOf = credentialOf;
-    this.verified = verified;
-    this.requestsByUser = new KeyedConcurrencyLimiters({ limit: perUser ?? Infinity, maxWaitMs: 0 });
-    this.watchesByUser = new KeyedConcurrencyLimiters({ limit: options.watchesPerUser ?? Infinity, maxWaitMs: 0 });
+    this.#options = options;
+    this.#credentialOf = credentialOf;
+    this.#verified = verified;
+    this.#requestsByUser = new KeyedConcurrencyLimiters({ limit: perUser ?? Infinity, maxWaitMs: 0 });
+    this.#watchesByUser = new KeyedConcurrencyLimiters({ limit: options.watchesPerUser ?? Infinity, maxWaitMs: 0 });
     this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
-    this.lookups = new ConcurrencyLimiter({ limit: maxLookups, maxWaitMs });
-    this.lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
-    if (total !== undefined) this.all = new ConcurrencyLimiter({ limit: total, maxWaitMs });
+    this.#lookups = new ConcurrencyLimiter({ limit: maxLookups, maxWaitMs });
+    this.#lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
+    if (total !== undefined) this.#all = new ConcurrencyLimiter({ limit: total, maxWaitMs });
     const anonymousLimit = Math.max(1, Math.floor((total ?? 0) / 4));
     if (total !== undefined && anonymousLimit < total)
-      this.anonymous = new ConcurrencyLimiter({ limit: anonymousLimit, maxWaitMs });
-    if (perUser !== undefined) this.byCredential = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
+      this.#anonymous = new ConcurrencyLimiter({ limit: anonymousLimit, maxWaitMs });
+    if (perUser !== undefined) this.#byCredential = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
     if (total !== undefined || perUser !== undefined)
-      this.byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
-    if (wrongCredentialsPerMinute !== undefined) this.wrong = new WrongCredentials(wrongCredentialsPerMinute);
+      this.#byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
+    if (wrongCredentialsPerMinute !== undefined) this.#wrong = new WrongCredentials(wrongCredentialsPerMinute);
   }
 
   /** Requests that wait for a slot. */
   get waiting(): number {
-    const limiters = [this.all, this.anonymous, this.lookups, this.byCredential, this.byNetwork, this.lookupsByNetwork];
+    const limiters = [
+      this.#all,
+      this.#anonymous,
+      this.#lookups,
+      this.#byCredential,
+      this.#byNetwork,
+      this.#lookupsByNetwork,
+    ];
     return limiters.reduce((sum, limiter) => sum + (limiter?.waiting ?? 0), 0);
   }
 
   /** Running requests without started watches and arriving bodies; 0 without a limit. */
   get running(): number {
-    return this.all?.running ?? 0;
+    return this.#all?.running ?? 0;
   }
 
   /** For HeldSlots. */
   waited(ms: number): void {
-    this.options.observer?.waited(ms);
+    this.#options.observer?.waited(ms);
   }
 
   /** For HeldSlots. */
   refusalOf(by: RefusedBy, { response }: RequestContext): StatusError {
-    if (!isAnswered(response)) this.options.observer?.refused(by);
+    if (!isAnswered(response)) this.#options.observer?.refused(by);
     return refusals[by].error;
   }
 
   readonly beforeAuthentication: Filter = (next) => (context) => {
-    const exemption = this.options.exemption?.(context.info);
-    return exemption === 'everything' ? next(context) : this.visit(next, context, exemption);
+    const exemption = this.#options.exemption?.(context.info);
+    return exemption === 'everything' ? next(context) : this.#visit(next, context, exemption);
   };
 
   readonly afterAuthentication: Filter = (next) => async (context) => {
-    const visit = this.visits.get(context);
+    const visit = this.#visits.get(context);
     if (visit === undefined) return next(context);
     const { name, uid } = context.impersonator ?? context.user;
     const isAnonymous = name === anonymousUser.name;
     visit.isAuthenticated = true;
     visit.slots.isAnonymous = isAnonymous;
-    if (!isAnonymous && visit.key !== undefined) this.verified.add(visit.key, uid === '' ? name : uid);
+    if (!isAnonymous && visit.key !== undefined) this.#verified.add(visit.key, uid === '' ? name : uid);
     // An expired session is no failure on a path that needs no user.
-    if (isAnonymous) this.noteWrong(visit, context);
+    if (isAnonymous) this.#noteWrong(visit, context);
     if (!visit.holdsWorkSlots) {
       visit.slots.leave();
       visit.holdsWorkSlots = true;
-      const refused = await this.enter(visit, this.slotsOf(visit, context, isAnonymous));
-      if (refused !== undefined) return this.refuse(refused, context);
+      const refused = await this.#enter(visit, this.#slotsOf(visit, context, isAnonymous));
+      if (refused !== undefined) return this.#refuse(refused, context);
     }
     if (visit.exemption !== undefined) return next(context);
-    if (isWatch(context)) return this.watch(next, context, { slots: visit.slots, isAnonymous });
+    if (isWatch(context)) return this.#watch(next, context, { slots: visit.slots, isAnonymous });
     // Anonymous clients are counted by network, and not while their bodies arrive.
     if (
       !isAnonymous &&
       visit.slots.enter({
-        limiter: this.requestsByUser.of(context.user.name),
+        limiter: this.#requestsByUser.of(context.user.name),
         by: 'user',
         isKept: true,
         isOwn: true,
       }) !== true
     )
-      return this.refuse('user', context);
+      return this.#refuse('user', context);
     return next(context);
   };
 
-  private async visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
-    const visit = this.newVisit(context, exemption);
-    this.visits.set(context, visit);
+  async #visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
+    const visit = this.#newVisit(context, exemption);
+    this.#visits.set(context, visit);
     context.heldSlots = visit.slots;
     try {
-      const refused = await this.enter(
+      const refused = await this.#enter(
         visit,
-        visit.holdsWorkSlots ? this.slotsOf(visit, context, false) : this.lookupSlotsOf(visit, context),
+        visit.holdsWorkSlots ? this.#slotsOf(visit, context, false) : this.#lookupSlotsOf(visit, context),
       );
-      if (refused !== undefined) return await this.refuse(refused, context);
+      if (refused !== undefined) return await this.#refuse(refused, context);
       await next(context);
     } catch (error) {
-      if (!visit.isAuthenticated && context.user.name === anonymousUser.name && this.isUnauthorized(error))
-        this.noteWrong(visit, context);
+      if (!visit.isAuthenticated && context.user.name === anonymousUser.name && this.#isUnauthorized(error))
+        this.#noteWrong(visit, context);
       throw error;
     } finally {
-      this.visits.delete(context);
+      this.#visits.delete(context);
       visit.slots.end();
     }
   }
 
-  private newVisit(context: RequestContext, exemption: Visit['exemption']): Visit {
-    const credential = this.credentialOf(context.request.headers);
+  #newVisit(context: RequestContext, exemption: Visit['exemption']): Visit {
+    const credential = this.#credentialOf(context.request.headers);
     const key =
       credential?.isPublic === true ? `${credential.key} ${networkOf(context.clientAddress)}` : credential?.key;
-    const isKnown = key !== undefined && this.verified.has(key);
+    const isKnown = key !== undefined && this.#verified.has(key);
     const slots = new HeldSlots(context, this);
     slots.isAnonymous = !isKnown;
     // A public key id, as that of a signature, proves nothing before the signature is verified.
@@ -245,34 +252,34 @@ export class InFlightLimits implements SlotsOwner {
   /**
    * The slots for looking up a credential; none without a credential. A known public key id has slots of its own.
    */
-  private *lookupSlotsOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Slot | RefusedBy> {
+  *#lookupSlotsOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Slot | RefusedBy> {
     if (credential === undefined) return;
     const network = networkOf(context.clientAddress);
     if (isKnown) {
-      yield { limiter: this.lookupsByNetwork.of(key!), by: 'address' };
-    } else if (this.wrong?.isOver(network) === true) {
+      yield { limiter: this.#lookupsByNetwork.of(key!), by: 'address' };
+    } else if (this.#wrong?.isOver(network) === true) {
       yield 'wrong_credentials';
     } else {
-      yield { limiter: this.lookupsByNetwork.of(network), by: 'address' };
-      yield { limiter: this.lookups, by: 'strangers' };
+      yield { limiter: this.#lookupsByNetwork.of(network), by: 'address' };
+      yield { limiter: this.#lookups, by: 'strangers' };
     }
   }
 
   /** The slots of a user are held while a body arrives, so that slow bodies of one user block nobody else. */
-  private *slotsOf({ exemption, key }: Visit, context: RequestContext, isAnonymous: boolean): Generator<Slot> {
-    if (exemption === 'metrics') yield { limiter: this.metrics, by: 'metrics' };
+  *#slotsOf({ exemption, key }: Visit, context: RequestContext, isAnonymous: boolean): Generator<Slot> {
+    if (exemption === 'metrics') yield { limiter: this.#metrics, by: 'metrics' };
     if (exemption !== undefined) return;
-    if (!isAnonymous && this.byCredential !== undefined)
-      yield { limiter: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
-    if (isAnonymous && this.byNetwork !== undefined)
-      yield { limiter: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
+    if (!isAnonymous && this.#byCredential !== undefined)
+      yield { limiter: this.#byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
+    if (isAnonymous && this.#byNetwork !== undefined)
+      yield { limiter: this.#byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
     // Before the total, so that the error names the limit of anonymous clients.
-    if (isAnonymous && this.anonymous !== undefined) yield { limiter: this.anonymous, by: 'strangers' };
-    if (this.all !== undefined) yield { limiter: this.all, by: 'total' };
+    if (isAnonymous && this.#anonymous !== undefined) yield { limiter: this.#anonymous, by: 'strangers' };
+    if (this.#all !== undefined) yield { limiter: this.#all, by: 'total' };
   }
 
   /** Takes the slots one after the other. Answers the limit that refused one, if any. */
-  private async enter({ slots }: Visit, wanted: Iterable<Slot | RefusedBy>): Promise<RefusedBy | undefined> {
+  async #enter({ slots }: Visit, wanted: Iterable<Slot | RefusedBy>): Promise<RefusedBy | undefined> {
     for (const each of wanted) {
       if (typeof each === 'string') return each;
       const isIn = slots.enter(each);
@@ -282,46 +289,46 @@ export class InFlightLimits implements SlotsOwner {
   }
 
   /** A watch frees its request slots when its stream begins. */
-  private async watch(
+  async #watch(
     next: Handler,
     context: RequestContext,
     { slots, isAnonymous }: { slots: HeldSlots; isAnonymous: boolean },
   ): Promise<void> {
-    if (this.watchCount >= (this.options.watches ?? Infinity)) return this.refuse('watches', context);
+    if (this.#watchCount >= (this.#options.watches ?? Infinity)) return this.#refuse('watches', context);
     const user = isAnonymous ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
-    const slot = this.watchesByUser.of(user);
-    if (slot.enter(context.response) !== true) return this.refuse('user_watches', context);
-    this.watchCount += 1;
+    const slot = this.#watchesByUser.of(user);
+    if (slot.enter(context.response) !== true) return this.#refuse('user_watches', context);
+    this.#watchCount += 1;
     onBegin(context.response, () => slots.release());
     try {
       await next(context);
     } finally {
       slot.leave();
-      this.watchCount -= 1;
+      this.#watchCount -= 1;
     }
   }
 
-  private noteWrong({ credential, key, isKnown }: Visit, context: RequestContext): void {
+  #noteWrong({ credential, key, isKnown }: Visit, context: RequestContext): void {
     if (credential === undefined) return;
     // Otherwise an attacker who knows a public key id could take the slots of its owner.
-    if (!isKnown) this.wrong?.add(networkOf(context.clientAddress));
-    else if (!credential.isPublic) this.verified.delete(key!);
+    if (!isKnown) this.#wrong?.add(networkOf(context.clientAddress));
+    else if (!credential.isPublic) this.#verified.delete(key!);
   }
 
-  private isUnauthorized(error: unknown): boolean {
-    return this.options.isUnauthorized?.(error) ?? (isStatusError(error) && error.code === 401);
+  #isUnauthorized(error: unknown): boolean {
+    return this.#options.isUnauthorized?.(error) ?? (isStatusError(error) && error.code === 401);
   }
 
   /**
    * Throws only if the client may want another format than JSON: an exception that passes the filters costs as much as
    * the response.
    */
-  private async refuse(by: RefusedBy, context: RequestContext): Promise<void> {
+  async #refuse(by: RefusedBy, context: RequestContext): Promise<void> {
     if (isAnswered(context.response)) return;
-    this.options.observer?.refused(by);
+    this.#options.observer?.refused(by);
     const { error, body } = refusals[by];
     const { accept } = context.request.headers;
-    if (this.options.throwsRefusals === true || (accept !== undefined && /problem|yaml/.test(accept))) throw error;
+    if (this.#options.throwsRefusals === true || (accept !== undefined && /problem|yaml/.test(accept))) throw error;
     await sendJson(context, error.code, body, { 'Retry-After': String(error.details?.retryAfterSeconds) });
   }
 }

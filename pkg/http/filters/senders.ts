@@ -27,20 +27,20 @@ const youngMs = 1000;
  * anonymous clients never block known ones.
  */
 export class Senders {
-  private readonly options: SendersOptions;
-  private readonly graceMs: number;
-  private readonly all = new Set<SlowSender>();
-  private readonly anonymous = new Set<SlowSender>();
-  private readonly byNetwork = new Map<string, Set<SlowSender>>();
-  private timer: NodeJS.Timeout | undefined;
+  readonly #options: SendersOptions;
+  readonly #graceMs: number;
+  readonly #all = new Set<SlowSender>();
+  readonly #anonymous = new Set<SlowSender>();
+  readonly #byNetwork = new Map<string, Set<SlowSender>>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SendersOptions = {}) {
-    this.options = options;
-    this.graceMs = options.graceMs ?? 5000;
+    this.#options = options;
+    this.#graceMs = options.graceMs ?? 5000;
   }
 
   get count(): number {
-    return this.all.size;
+    return this.#all.size;
   }
 
   /**
@@ -48,27 +48,27 @@ export class Senders {
    * must call `end` (idempotent). @throws StatusError 429 at the limit
    */
   add(network: string | undefined): Sender & { end(): void } {
-    const { total = Infinity, perAddress = Infinity } = this.options;
+    const { total = Infinity, perAddress = Infinity } = this.#options;
     if (network !== undefined) {
-      const sameNetwork = this.byNetwork.get(network);
-      if (sameNetwork !== undefined && sameNetwork.size >= perAddress) this.makeRoom(sameNetwork, 'address_senders');
-      if (this.anonymous.size >= Math.max(1, total / 2)) this.makeRoom(this.anonymous, 'senders');
+      const sameNetwork = this.#byNetwork.get(network);
+      if (sameNetwork !== undefined && sameNetwork.size >= perAddress) this.#makeRoom(sameNetwork, 'address_senders');
+      if (this.#anonymous.size >= Math.max(1, total / 2)) this.#makeRoom(this.#anonymous, 'senders');
     }
-    if (this.all.size >= total) this.makeRoom(this.anonymous, 'senders');
-    const sender = new SlowSender(network, (each) => this.remove(each));
-    this.all.add(sender);
+    if (this.#all.size >= total) this.#makeRoom(this.#anonymous, 'senders');
+    const sender = new SlowSender(network, (each) => this.#remove(each));
+    this.#all.add(sender);
     if (network !== undefined) {
-      this.anonymous.add(sender);
-      const sameNetwork = this.byNetwork.get(network);
-      if (sameNetwork === undefined) this.byNetwork.set(network, new Set([sender]));
+      this.#anonymous.add(sender);
+      const sameNetwork = this.#byNetwork.get(network);
+      if (sameNetwork === undefined) this.#byNetwork.set(network, new Set([sender]));
       else sameNetwork.add(sender);
     }
-    this.watch();
+    this.#watch();
     return sender;
   }
 
-  private makeRoom(among: ReadonlySet<SlowSender>, by: SenderRefusal): void {
-    this.options.observer?.refused(by);
+  #makeRoom(among: ReadonlySet<SlowSender>, by: SenderRefusal): void {
+    this.#options.observer?.refused(by);
     const now = performance.now();
     let slowest: SlowSender | undefined;
     for (const each of among)
@@ -77,32 +77,32 @@ export class Senders {
     slowest.cut(refusals[by].error);
   }
 
-  private remove(sender: SlowSender): void {
-    this.all.delete(sender);
-    this.anonymous.delete(sender);
+  #remove(sender: SlowSender): void {
+    this.#all.delete(sender);
+    this.#anonymous.delete(sender);
     if (sender.network === undefined) return;
-    const sameNetwork = this.byNetwork.get(sender.network);
-    if (sameNetwork?.delete(sender) === true && sameNetwork.size === 0) this.byNetwork.delete(sender.network);
+    const sameNetwork = this.#byNetwork.get(sender.network);
+    if (sameNetwork?.delete(sender) === true && sameNetwork.size === 0) this.#byNetwork.delete(sender.network);
   }
 
   /** One timer for all bodies; it runs while there are any. */
-  private watch(): void {
-    const { minRate = 0 } = this.options;
-    if (this.timer !== undefined || minRate === 0) return;
-    this.timer = setTimeout(
+  #watch(): void {
+    const { minRate = 0 } = this.#options;
+    if (this.#timer !== undefined || minRate === 0) return;
+    this.#timer = setTimeout(
       () => {
-        this.timer = undefined;
-        this.cutSlow(minRate);
-        if (this.all.size > 0) this.watch();
+        this.#timer = undefined;
+        this.#cutSlow(minRate);
+        if (this.#all.size > 0) this.#watch();
       },
-      Math.max(10, Math.min(1000, this.graceMs / 4)),
+      Math.max(10, Math.min(1000, this.#graceMs / 4)),
     ).unref();
   }
 
-  private cutSlow(minRate: number): void {
+  #cutSlow(minRate: number): void {
     const now = performance.now();
-    for (const sender of this.all) {
-      const ms = now - sender.since - this.graceMs;
+    for (const sender of this.#all) {
+      const ms = now - sender.since - this.#graceMs;
       if (ms <= 0 || sender.bytes * 1000 >= minRate * ms) continue;
       sender.cut(
         new StatusError(408, 'BadRequest', `the body of the request came at less than ${minRate} bytes a second`),
@@ -116,11 +116,11 @@ class SlowSender implements Sender {
   readonly since = performance.now();
   bytes = 0;
   onCut: (reason: StatusError) => void = () => undefined;
-  private readonly onEnd: (sender: SlowSender) => void;
+  readonly #onEnd: (sender: SlowSender) => void;
 
   constructor(network: string | undefined, onEnd: (sender: SlowSender) => void) {
     this.network = network;
-    this.onEnd = onEnd;
+    this.#onEnd = onEnd;
   }
 
   rate(now: number): number {
@@ -132,7 +132,7 @@ class SlowSender implements Sender {
   }
 
   end(): void {
-    this.onEnd(this);
+    this.#onEnd(this);
   }
 
   cut(reason: StatusError): void {

@@ -15,42 +15,42 @@ export interface VerifiedCredentialsOptions {
  * owner, so that no owner pushes out others.
  */
 export class VerifiedCredentials {
-  private readonly options: Required<VerifiedCredentialsOptions>;
+  readonly #options: Required<VerifiedCredentialsOptions>;
   /** When each was last valid, by `performance.now()`; oldest first. */
-  private readonly goodAt = new Map<string, { at: number; owner: string }>();
+  readonly #goodAt = new Map<string, { at: number; owner: string }>();
   /** The keys of each owner, oldest first. */
-  private readonly byOwner = new Map<string, Set<string>>();
+  readonly #byOwner = new Map<string, Set<string>>();
 
   constructor({
     maxAgeMs = defaultMaxAgeMs,
     maxCount = defaultMaxCount,
     maxPerOwner = defaultMaxPerOwner,
   }: VerifiedCredentialsOptions = {}) {
-    this.options = { maxAgeMs, maxCount, maxPerOwner };
+    this.#options = { maxAgeMs, maxCount, maxPerOwner };
   }
 
   has(key: string): boolean {
-    const good = this.goodAt.get(key);
-    return good !== undefined && performance.now() - good.at < this.options.maxAgeMs;
+    const good = this.#goodAt.get(key);
+    return good !== undefined && performance.now() - good.at < this.#options.maxAgeMs;
   }
 
   /** `owner`: the id of its user. */
   add(key: string, owner: string): void {
     this.delete(key);
-    this.goodAt.set(key, { at: performance.now(), owner });
-    const keys = this.byOwner.get(owner) ?? new Set();
-    this.byOwner.set(owner, keys.add(key));
-    if (keys.size > this.options.maxPerOwner) this.delete(keys.values().next().value!);
-    if (this.goodAt.size > this.options.maxCount) this.delete(this.goodAt.keys().next().value!);
+    this.#goodAt.set(key, { at: performance.now(), owner });
+    const keys = this.#byOwner.get(owner) ?? new Set();
+    this.#byOwner.set(owner, keys.add(key));
+    if (keys.size > this.#options.maxPerOwner) this.delete(keys.values().next().value!);
+    if (this.#goodAt.size > this.#options.maxCount) this.delete(this.#goodAt.keys().next().value!);
   }
 
   /** For a credential that is no longer valid. */
   delete(key: string): void {
-    const owner = this.goodAt.get(key)?.owner;
+    const owner = this.#goodAt.get(key)?.owner;
     if (owner === undefined) return;
-    this.goodAt.delete(key);
-    const keys = this.byOwner.get(owner)!;
+    this.#goodAt.delete(key);
+    const keys = this.#byOwner.get(owner)!;
     keys.delete(key);
-    if (keys.size === 0) this.byOwner.delete(owner);
+    if (keys.size === 0) this.#byOwner.delete(owner);
   }
 }

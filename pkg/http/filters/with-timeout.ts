@@ -42,50 +42,50 @@ interface Deadline {
  * each would cost as much as the rest of the filters.
  */
 class Deadlines {
-  private readonly timeoutMs: number;
-  private readonly running = new Set<Deadline>();
-  private isArmed = false;
+  readonly #timeoutMs: number;
+  readonly #running = new Set<Deadline>();
+  #isArmed = false;
 
   constructor(timeoutMs: number) {
-    this.timeoutMs = timeoutMs;
+    this.#timeoutMs = timeoutMs;
   }
 
   add(deadline: Deadline): void {
-    deadline.at = performance.now() + this.timeoutMs;
-    this.running.add(deadline);
-    if (!this.isArmed) this.arm(this.timeoutMs);
+    deadline.at = performance.now() + this.#timeoutMs;
+    this.#running.add(deadline);
+    if (!this.#isArmed) this.#arm(this.#timeoutMs);
   }
 
   remove(deadline: Deadline): void {
-    this.running.delete(deadline);
+    this.#running.delete(deadline);
   }
 
   /** Fires once more after the last request; it does not keep the process alive. */
-  private arm(ms: number): void {
-    this.isArmed = true;
-    setTimeout(() => this.expire(), Math.max(1, ms)).unref();
+  #arm(ms: number): void {
+    this.#isArmed = true;
+    setTimeout(() => this.#expire(), Math.max(1, ms)).unref();
   }
 
-  private expire(): void {
-    this.isArmed = false;
+  #expire(): void {
+    this.#isArmed = false;
     const now = performance.now();
-    for (const deadline of this.running) {
+    for (const deadline of this.#running) {
       if (deadline.at > now) {
-        this.arm(deadline.at - now);
+        this.#arm(deadline.at - now);
         return;
       }
-      this.running.delete(deadline);
-      this.end(deadline);
+      this.#running.delete(deadline);
+      this.#end(deadline);
     }
   }
 
-  private end({ context, reject }: Deadline): void {
+  #end({ context, reject }: Deadline): void {
     const { request, response } = context;
     if (response.headersSent || response.destroyed) return;
     const waitsForBody = !request.complete && hasBody(request.headers);
     const failure = waitsForBody
-      ? newBodyTimeout(this.timeoutMs)
-      : newTimeout(`Timeout: the request was not done within ${this.timeoutMs / 1000} s`);
+      ? newBodyTimeout(this.#timeoutMs)
+      : newTimeout(`Timeout: the request was not done within ${this.#timeoutMs / 1000} s`);
     context.abort(failure);
     reject(failure);
   }

@@ -7,28 +7,28 @@ const maxNetworks = 20_000;
  * moment, or already be on another replica.
  */
 export class WrongCredentials {
-  private readonly perMinute: number;
+  readonly #perMinute: number;
   /** The remaining number, and the time it was computed. */
-  private readonly rests = new Map<string, { rest: number; at: number }>();
+  readonly #rests = new Map<string, { rest: number; at: number }>();
 
   constructor(perMinute: number) {
-    this.perMinute = perMinute;
+    this.#perMinute = perMinute;
   }
 
   add(network: string): void {
-    const rest = this.restOf(network) - 1;
-    this.rests.delete(network);
-    this.rests.set(network, { rest, at: performance.now() });
-    if (this.rests.size > maxNetworks) this.rests.delete(this.rests.keys().next().value!);
+    const rest = this.#restOf(network) - 1;
+    this.#rests.delete(network);
+    this.#rests.set(network, { rest, at: performance.now() });
+    if (this.#rests.size > maxNetworks) this.#rests.delete(this.#rests.keys().next().value!);
   }
 
   isOver(network: string): boolean {
-    return this.rests.has(network) && this.restOf(network) < 1;
+    return this.#rests.has(network) && this.#restOf(network) < 1;
   }
 
-  private restOf(network: string): number {
-    const known = this.rests.get(network);
-    if (known === undefined) return this.perMinute;
-    return Math.min(this.perMinute, known.rest + ((performance.now() - known.at) / 60_000) * this.perMinute);
+  #restOf(network: string): number {
+    const known = this.#rests.get(network);
+    if (known === undefined) return this.#perMinute;
+    return Math.min(this.#perMinute, known.rest + ((performance.now() - known.at) / 60_000) * this.#perMinute);
   }
 }

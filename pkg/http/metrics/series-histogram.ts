@@ -20,16 +20,17 @@ export class HistogramSeries<L extends string = string> {
   /** Not cumulative; the last counts values above all bounds. */
   readonly counts: number[];
   sum = 0;
-  private readonly bounds: readonly number[];
+  readonly #bounds: readonly number[];
 
   constructor(labels: Readonly<Record<L, string | number>>, bounds: readonly number[]) {
     this.labels = labels;
-    this.bounds = bounds;
+    this.#bounds = bounds;
     this.counts = Array.from({ length: bounds.length + 1 }, () => 0);
   }
 
   observe(value: number): void {
-    const { bounds, counts } = this;
+    const bounds = this.#bounds;
+    const { counts } = this;
     let i = 0;
     while (i < bounds.length && value > bounds[i]!) i += 1;
     counts[i]! += 1;
@@ -51,11 +52,11 @@ interface Sample {
 export class SeriesHistogram<L extends string> {
   readonly name: string;
   readonly help: string;
-  private readonly options: SeriesHistogramOptions<L>;
-  private readonly all: HistogramSeries<L>[] = [];
+  readonly #options: SeriesHistogramOptions<L>;
+  readonly #all: HistogramSeries<L>[] = [];
 
   constructor(options: SeriesHistogramOptions<L>) {
-    this.options = options;
+    this.#options = options;
     this.name = options.name;
     this.help = options.help;
     // The registry uses only a metric's name and `get`; its type requires prom-client's own classes.
@@ -64,8 +65,8 @@ export class SeriesHistogram<L extends string> {
 
   /** Creates a series, which the caller keeps: two with the same labels would be exported twice. */
   series(labels: Readonly<Record<L, string | number>>): HistogramSeries<L> {
-    const series = new HistogramSeries(labels, this.options.buckets);
-    this.all.push(series);
+    const series = new HistogramSeries(labels, this.#options.buckets);
+    this.#all.push(series);
     return series;
   }
 
@@ -77,26 +78,26 @@ export class SeriesHistogram<L extends string> {
       help,
       type: 'histogram',
       aggregator: 'sum',
-      values: this.all.flatMap((series) => this.samples(series)),
+      values: this.#all.flatMap((series) => this.#samples(series)),
     });
   }
 
   /** Called by the registry. */
   reset(): void {
-    for (const series of this.all) {
+    for (const series of this.#all) {
       series.counts.fill(0);
       series.sum = 0;
     }
   }
 
-  private samples({ labels, counts, sum }: HistogramSeries<L>): Sample[] {
+  #samples({ labels, counts, sum }: HistogramSeries<L>): Sample[] {
     const { name } = this;
     let count = 0;
     const buckets = counts.map((each, i): Sample => {
       count += each;
       return {
         metricName: `${name}_bucket`,
-        labels: { ...labels, le: this.options.buckets[i] ?? '+Inf' },
+        labels: { ...labels, le: this.#options.buckets[i] ?? '+Inf' },
         value: count,
       };
     });

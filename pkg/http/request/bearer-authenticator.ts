@@ -9,17 +9,17 @@ const form = /^bearer +([A-Za-z0-9._~+/-]{1,8192}=*)$/i;
  * and an unknown token are StatusError 401, so it comes last in a union. Source: RFC 6750, 2.1.
  */
 export class BearerAuthenticator implements RequestAuthenticator {
-  private readonly tokens: TokenAuthenticator;
+  readonly #tokens: TokenAuthenticator;
 
   constructor(tokens: TokenAuthenticator) {
-    this.tokens = tokens;
+    this.#tokens = tokens;
   }
 
   async authenticateRequest(request: IncomingMessage): Promise<UserInfo | undefined> {
     const header = request.headers.authorization;
     if (header === undefined) return undefined;
     const token = form.exec(header)?.[1];
-    const user = token === undefined ? undefined : await this.tokens.authenticateToken(token);
+    const user = token === undefined ? undefined : await this.#tokens.authenticateToken(token);
     if (user === undefined) throw newUnauthorized();
     return user;
   }

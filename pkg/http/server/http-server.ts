@@ -106,30 +106,30 @@ const finalResponseMs = 250;
  * and drains running requests before it closes.
  */
 export class HttpServer {
-  private readonly handler: Handler;
-  private readonly log: Logger;
-  private readonly limits: HttpServerLimits;
-  private readonly options: ServerOptions;
-  private readonly servers: Server[] = [];
-  private readonly isProbe: (path: string) => boolean;
-  private readonly proxies: TrustedProxies;
-  private readonly memory: ContextMemory | undefined;
-  private readonly admitted: ConnectionLimits;
-  private readonly drain = new AbortController();
+  readonly #handler: Handler;
+  readonly #log: Logger;
+  readonly #limits: HttpServerLimits;
+  readonly #options: ServerOptions;
+  readonly #servers: Server[] = [];
+  readonly #isProbe: (path: string) => boolean;
+  readonly #proxies: TrustedProxies;
+  readonly #memory: ContextMemory | undefined;
+  readonly #admitted: ConnectionLimits;
+  readonly #drain = new AbortController();
   /** From the first byte of a request until its handler has settled and its response is closed. */
-  private readonly inFlight = new Set<ServerRequestContext>();
+  readonly #inFlight = new Set<ServerRequestContext>();
   /** Connections without a request so far; Node counts them as busy when it closes idle connections. */
-  private readonly fresh = new Set<Socket>();
+  readonly #fresh = new Set<Socket>();
   /** Connections in the TLS handshake, keyed by both of their sockets. */
-  private readonly greeting = new Map<string, Socket>();
-  private failedHandshakes = 0;
-  private readonly pipelines = new Map<Duplex, Pipeline>();
+  readonly #greeting = new Map<string, Socket>();
+  #failedHandshakes = 0;
+  readonly #pipelines = new Map<Duplex, Pipeline>();
   /** Connections whose further bytes are not read as requests. */
-  private readonly broken = new WeakSet<Duplex>();
-  private readonly onIdle = new Set<() => void>();
+  readonly #broken = new WeakSet<Duplex>();
+  readonly #onIdle = new Set<() => void>();
   /** The drain no longer waits for further requests on open connections. */
-  private isParting = false;
-  private closing: Promise<void> | undefined;
+  #isParting = false;
+  #closing: Promise<void> | undefined;
 
   constructor({
     handler,
@@ -139,24 +139,24 @@ export class HttpServer {
     isProbe = () => false,
     memory,
   }: HttpServerOptions) {
-    this.handler = handler;
-    this.log = log;
-    this.limits = { ...defaultLimits, ...limits };
-    this.isProbe = isProbe;
-    this.proxies = proxies;
-    this.memory = memory;
-    this.admitted = new ConnectionLimits(this.limits, {
+    this.#handler = handler;
+    this.#log = log;
+    this.#limits = { ...defaultLimits, ...limits };
+    this.#isProbe = isProbe;
+    this.#proxies = proxies;
+    this.#memory = memory;
+    this.#admitted = new ConnectionLimits(this.#limits, {
       proxies,
-      isIdle: (socket) => this.pipelines.get(socket)?.isIdle !== false,
-      isUnread: (socket) => this.pipelines.get(socket)?.isUnread === true,
+      isIdle: (socket) => this.#pipelines.get(socket)?.isIdle !== false,
+      isUnread: (socket) => this.#pipelines.get(socket)?.isUnread === true,
     });
-    setMaxListeners(0, this.drain.signal);
-    this.options = {
+    setMaxListeners(0, this.#drain.signal);
+    this.#options = {
       // Node counts the URL too; checkRequest holds each to its own limit.
-      maxHeaderSize: this.limits.urlBytes + this.limits.headerBytes,
-      headersTimeout: this.limits.headersTimeoutMs,
-      connectionsCheckingInterval: Math.min(this.limits.headersTimeoutMs, 5000),
-      keepAliveTimeout: this.limits.keepAliveTimeoutMs,
+      maxHeaderSize: this.#limits.urlBytes + this.#limits.headerBytes,
+      headersTimeout: this.#limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(this.#limits.headersTimeoutMs, 5000),
+      keepAliveTimeout: this.#limits.keepAliveTimeoutMs,
       requestTimeout: 0,
       requireHostHeader: false,
       noDelay: true,
@@ -168,7 +168,7 @@ export class HttpServer {
    * the address is in use.
    */
   async listen({ host, port, certificate }: ListenOptions): Promise<AddressInfo> {
-    const server = this.newServer(certificate);
+    const server = this.#newServer(certificate);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ port, host, backlog }, () => {
@@ -176,40 +176,40 @@ export class HttpServer {
         resolve();
       });
     });
-    server.on('error', (error) => this.log.error({ err: error }, 'http server'));
-    this.servers.push(server);
+    server.on('error', (error) => this.#log.error({ err: error }, 'http server'));
+    this.#servers.push(server);
     return addressOf(server);
   }
 
-  private newServer(certificate: ServerCertificate | undefined): Server {
-    const server = certificate === undefined ? createServer(this.options) : this.newTlsServer(certificate);
+  #newServer(certificate: ServerCertificate | undefined): Server {
+    const server = certificate === undefined ? createServer(this.#options) : this.#newTlsServer(certificate);
     // Twice the number kept for probes, because some of these connections are about to be closed.
-    server.maxConnections = this.limits.connections + 2 * reservedConnections;
-    server.on('drop', () => this.admitted.countRefused());
-    server.timeout = this.limits.stallTimeoutMs;
+    server.maxConnections = this.#limits.connections + 2 * reservedConnections;
+    server.on('drop', () => this.#admitted.countRefused());
+    server.timeout = this.#limits.stallTimeoutMs;
     // Above its limit Node drops headers silently, for example a second Authorization.
     server.maxHeadersCount = 0;
     if (certificate === undefined) {
       server.on('connection', (socket: Socket) => {
-        if (this.admitted.add(socket) === 'none') socket.destroy();
-        else this.expect(socket);
+        if (this.#admitted.add(socket) === 'none') socket.destroy();
+        else this.#expect(socket);
       });
     }
-    const serve = (request: IncomingMessage, response: ServerResponse): void => this.take(request, response);
+    const serve = (request: IncomingMessage, response: ServerResponse): void => this.#take(request, response);
     server.on('request', serve);
     // readBody sends the "100 Continue" once the handler wants the body.
     server.on('checkContinue', serve);
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-      this.take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')),
+      this.#take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')),
     );
-    server.on('connect', (_request: IncomingMessage, socket: Socket) => this.endProxied(socket));
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.endBroken(error, socket));
+    server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#endProxied(socket));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#endBroken(error, socket));
     return server;
   }
 
-  private newTlsServer(certificate: ServerCertificate): Server {
+  #newTlsServer(certificate: ServerCertificate): Server {
     const server = createTlsServer({
-      ...this.options,
+      ...this.#options,
       ...certificate.pair,
       handshakeTimeout: handshakeTimeoutMs,
       minVersion: 'TLSv1.2',
@@ -220,16 +220,16 @@ export class HttpServer {
     );
     // Before Node's own listener, which detaches the connection from its socket.
     server.prependListener('connection', (socket: Socket) => {
-      if (this.admitted.add(socket) === 'none') socket.destroy();
-      else this.greet(socket);
+      if (this.#admitted.add(socket) === 'none') socket.destroy();
+      else this.#greet(socket);
     });
     server.on('secureConnection', (socket: Socket) => {
-      const greeted = this.greeting.get(endsOf(socket));
-      if (greeted !== undefined) this.admitted.carry(greeted, socket);
-      this.greeting.delete(endsOf(socket));
-      this.expect(socket);
+      const greeted = this.#greeting.get(endsOf(socket));
+      if (greeted !== undefined) this.#admitted.carry(greeted, socket);
+      this.#greeting.delete(endsOf(socket));
+      this.#expect(socket);
     });
-    server.on('tlsClientError', (error) => this.log.debug({ err: error }, 'a TLS handshake failed'));
+    server.on('tlsClientError', (error) => this.#log.debug({ err: error }, 'a TLS handshake failed'));
     return server;
   }
 
@@ -237,35 +237,36 @@ export class HttpServer {
    * Tracks a connection until its TLS handshake is done. If the connection ends before, the handshake has failed,
    * unless the server ended it. Many unfinished handshakes never close a connection whose handshake is done.
    */
-  private greet(socket: Socket): void {
+  #greet(socket: Socket): void {
     const ends = endsOf(socket);
-    const [oldest] = this.greeting.values();
-    if (oldest !== undefined && this.greeting.size >= Math.max(this.limits.connections / 2, fewHandshakes))
-      this.admitted.cutIdle(oldest);
-    this.greeting.set(ends, socket);
+    const [oldest] = this.#greeting.values();
+    if (oldest !== undefined && this.#greeting.size >= Math.max(this.#limits.connections / 2, fewHandshakes))
+      this.#admitted.cutIdle(oldest);
+    this.#greeting.set(ends, socket);
     socket.once('close', () => {
-      if (this.greeting.delete(ends) && !this.isParting && !this.admitted.hasCut(socket)) this.failedHandshakes += 1;
+      if (this.#greeting.delete(ends) && !this.#isParting && !this.#admitted.hasCut(socket))
+        this.#failedHandshakes += 1;
     });
   }
 
   /** From now on the connection may send requests. */
-  private expect(socket: Socket): void {
-    this.fresh.add(socket);
-    this.pipelines.set(socket, new Pipeline(socket));
+  #expect(socket: Socket): void {
+    this.#fresh.add(socket);
+    this.#pipelines.set(socket, new Pipeline(socket));
     socket.once('close', () => {
-      this.fresh.delete(socket);
-      this.pipelines.delete(socket);
+      this.#fresh.delete(socket);
+      this.#pipelines.delete(socket);
     });
   }
 
   /** Open connections now, and the totals of refused connections and failed TLS handshakes. */
   get connections(): { open: number; refused: ConnectionLimits['refused']; failedHandshakes: number } {
-    return { open: this.admitted.count, refused: this.admitted.refused, failedHandshakes: this.failedHandshakes };
+    return { open: this.#admitted.count, refused: this.#admitted.refused, failedHandshakes: this.#failedHandshakes };
   }
 
   /** The address of the first listener. Throws before `listen` and after `close`. */
   get address(): AddressInfo {
-    const [first] = this.servers;
+    const [first] = this.#servers;
     if (first === undefined) throw new Error('the server is not listening');
     return addressOf(first);
   }
@@ -276,36 +277,36 @@ export class HttpServer {
    * close`; a connection that is idle for a second is closed. Never rejects; every call returns the same promise.
    */
   close({ drainTimeoutMs }: { drainTimeoutMs: number }): Promise<void> {
-    this.closing ??= this.drainAndClose(drainTimeoutMs);
-    return this.closing;
+    this.#closing ??= this.#drainAndClose(drainTimeoutMs);
+    return this.#closing;
   }
 
-  private async drainAndClose(drainTimeoutMs: number): Promise<void> {
+  async #drainAndClose(drainTimeoutMs: number): Promise<void> {
     const deadline = performance.now() + drainTimeoutMs;
-    for (const pipeline of this.pipelines.values()) pipeline.endAfterLast();
-    this.drain.abort(newServiceUnavailable('the server is shutting down'));
-    await this.acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
-    const closed = this.stopListening();
+    for (const pipeline of this.#pipelines.values()) pipeline.endAfterLast();
+    this.#drain.abort(newServiceUnavailable('the server is shutting down'));
+    await this.#acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
+    const closed = this.#stopListening();
     // Between two requests a connection has none in flight.
-    const done = closed.then(() => this.idle());
+    const done = closed.then(() => this.#idle());
     if (!(await endsWithin(Math.min(idleDrainMs, drainTimeoutMs / 4), closed))) {
-      this.isParting = true;
+      this.#isParting = true;
       // Reads what has already arrived, so that no complete request is lost.
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
-      for (const server of this.servers) server.closeIdleConnections();
-      for (const socket of [...this.fresh, ...this.greeting.values()]) socket.destroy();
+      for (const server of this.#servers) server.closeIdleConnections();
+      for (const socket of [...this.#fresh, ...this.#greeting.values()]) socket.destroy();
     }
     if (await endsWithin(Math.max(0, deadline - performance.now()), done)) return;
-    for (const pipeline of this.pipelines.values()) pipeline.endAfterServed();
-    for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
+    for (const pipeline of this.#pipelines.values()) pipeline.endAfterServed();
+    for (const context of this.#inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
     // Gives the server time to send the final responses.
-    await endsWithin(finalResponseMs, this.idle());
-    for (const server of this.servers) server.closeAllConnections();
+    await endsWithin(finalResponseMs, this.#idle());
+    for (const server of this.#servers) server.closeAllConnections();
     if (!(await endsWithin(settleMs, done))) {
-      this.log.error(
-        { paths: [...this.inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) },
+      this.#log.error(
+        { paths: [...this.#inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) },
         'requests ignored the end of the server',
       );
     }
@@ -315,23 +316,23 @@ export class HttpServer {
    * Node accepts one connection per iteration of the event loop. Closing the listener at once would reset the
    * connections that the system has queued.
    */
-  private async acceptWaiting(longestMs: number): Promise<void> {
+  async #acceptWaiting(longestMs: number): Promise<void> {
     const deadline = performance.now() + longestMs;
     for (let quietTurns = 0; quietTurns < 3 && performance.now() < deadline;) {
-      const before = this.admitted.seen;
+      const before = this.#admitted.seen;
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
-      quietTurns = this.admitted.seen === before ? quietTurns + 1 : 0;
+      quietTurns = this.#admitted.seen === before ? quietTurns + 1 : 0;
     }
   }
 
   /**
    * Resolves when every connection is closed. `close` of the http server would close idle connections at once.
    */
-  private async stopListening(): Promise<void> {
+  async #stopListening(): Promise<void> {
     await Promise.all(
-      this.servers.map(async (server) => {
+      this.#servers.map(async (server) => {
         await new Promise<void>((resolve) => {
           NetServer.prototype.close.call(server, () => resolve());
         });
@@ -341,10 +342,10 @@ export class HttpServer {
     );
   }
 
-  private idle(): Promise<void> {
+  #idle(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.inFlight.size === 0) resolve();
-      else this.onIdle.add(resolve);
+      if (this.#inFlight.size === 0) resolve();
+      else this.#onIdle.add(resolve);
     });
   }
 
@@ -352,20 +353,20 @@ export class HttpServer {
    * A request that cannot be parsed must not prevent the responses to earlier requests of the connection: these are
    * sent first, in order, and then the connection is closed.
    */
-  private endBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (!isParseError(error)) return answerParseError(error, socket, this.log);
+  #endBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (!isParseError(error)) return answerParseError(error, socket, this.#log);
     // The parser repeats the error for every further byte.
-    if (this.broken.has(socket)) return;
-    this.broken.add(socket);
-    const pipeline = this.pipelines.get(socket);
+    if (this.#broken.has(socket)) return;
+    this.#broken.add(socket);
+    const pipeline = this.#pipelines.get(socket);
     const unanswered = pipeline?.unanswered ?? [];
     const last = unanswered.at(-1);
-    if (last === undefined) return answerParseError(error, socket, this.log);
-    if (last.req.complete) return this.endAfterLast(socket);
+    if (last === undefined) return answerParseError(error, socket, this.#log);
+    if (last.req.complete) return this.#endAfterLast(socket);
     // The body of this request is malformed.
     const answer = (): void => {
-      if (last.writableEnded) this.endAfterLast(socket);
-      else answerParseError(error, socket, this.log);
+      if (last.writableEnded) this.#endAfterLast(socket);
+      else answerParseError(error, socket, this.#log);
     };
     const before = unanswered.at(-2);
     if (before === undefined) return answer();
@@ -374,33 +375,33 @@ export class HttpServer {
   }
 
   /** For CONNECT: Node has detached the connection, but still owes the responses to earlier requests. */
-  private endProxied(socket: Socket): void {
-    const last = this.pipelines.get(socket)?.unanswered.at(-1);
-    if (last === undefined) return answerRaw(socket, newBadRequest('this server is no proxy'), this.log);
+  #endProxied(socket: Socket): void {
+    const last = this.#pipelines.get(socket)?.unanswered.at(-1);
+    if (last === undefined) return answerRaw(socket, newBadRequest('this server is no proxy'), this.#log);
     // Node has removed its own listeners.
     socket
       .on('error', ignore)
       .once('timeout', () => socket.destroy())
       .resume();
-    this.endAfterLast(socket);
+    this.#endAfterLast(socket);
   }
 
-  private endAfterLast(socket: Duplex): void {
-    const pipeline = this.pipelines.get(socket);
+  #endAfterLast(socket: Duplex): void {
+    const pipeline = this.#pipelines.get(socket);
     pipeline?.endAfterLast();
     pipeline?.unanswered.at(-1)?.once('close', () => socket.end());
   }
 
-  private take(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): void {
+  #take(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): void {
     // Node emits a connection error after the reader has removed its listener. Without a listener the error would end
     // the process.
     request.on('error', ignore);
-    const pipeline = this.pipelines.get(request.socket);
+    const pipeline = this.#pipelines.get(request.socket);
     // The connection was closed just as the request arrived.
-    pipeline?.add(response, () => void this.serve({ request, response, pipeline, refusal }));
+    pipeline?.add(response, () => void this.#serve({ request, response, pipeline, refusal }));
   }
 
-  private async serve({
+  async #serve({
     request,
     response,
     pipeline,
@@ -411,32 +412,35 @@ export class HttpServer {
     pipeline: Pipeline;
     refusal: StatusError | undefined;
   }): Promise<void> {
-    const isBeyond = this.admitted.isBeyond(request.socket);
-    const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
-    const { log, limits, proxies, memory } = this;
+    const isBeyond = this.#admitted.isBeyond(request.socket);
+    const refused = isBeyond && !this.#isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
+    const log = this.#log;
+    const limits = this.#limits;
+    const proxies = this.#proxies;
+    const memory = this.#memory;
     const context = new ServerRequestContext(request, response, {
       log,
       limits,
       proxies,
       memory,
-      draining: this.drain.signal,
+      draining: this.#drain.signal,
       refusal: refused,
       pipeline,
     });
-    this.inFlight.add(context);
-    this.fresh.delete(request.socket);
+    this.#inFlight.add(context);
+    this.#fresh.delete(request.socket);
     let open = true;
     let running = true;
     response.on('close', () => {
       open = false;
-      this.afterClose(context);
-      if (!running) this.release(context);
+      this.#afterClose(context);
+      if (!running) this.#release(context);
     });
-    if (context.rejection !== undefined || isBeyond || this.admitted.isLastRequest(request.socket))
+    if (context.rejection !== undefined || isBeyond || this.#admitted.isLastRequest(request.socket))
       pipeline.endAfterServed();
-    else if (this.drain.signal.aborted) pipeline.endAfterLast();
+    else if (this.#drain.signal.aborted) pipeline.endAfterLast();
     try {
-      await this.handler(context);
+      await this.#handler(context);
       if (!response.writableEnded && !response.destroyed) throw new Error('the handler gave no answer');
     } catch (error) {
       context.log.error({ err: error }, 'request failed outside withStatus');
@@ -445,21 +449,21 @@ export class HttpServer {
     running = false;
     pipeline.noteWorkDone(response);
     context.endParsing();
-    if (!open) this.release(context);
+    if (!open) this.#release(context);
   }
 
-  private afterClose(context: ServerRequestContext): void {
+  #afterClose(context: ServerRequestContext): void {
     const { request, response } = context;
     if (!response.writableFinished) context.abort(new ClientGoneError());
-    else if (!request.complete && hasBody(request.headers)) takeInUnreadBody(request, this.limits.lingerMs);
+    else if (!request.complete && hasBody(request.headers)) takeInUnreadBody(request, this.#limits.lingerMs);
     // The socket becomes idle after this event.
-    if (this.isParting) setImmediate(() => this.servers.forEach((server) => server.closeIdleConnections()));
+    if (this.#isParting) setImmediate(() => this.#servers.forEach((server) => server.closeIdleConnections()));
   }
 
-  private release(context: ServerRequestContext): void {
+  #release(context: ServerRequestContext): void {
     context.endBytes();
-    this.inFlight.delete(context);
-    if (this.inFlight.size === 0) for (const resolve of this.onIdle) resolve();
+    this.#inFlight.delete(context);
+    if (this.#inFlight.size === 0) for (const resolve of this.#onIdle) resolve();
   }
 }
 

@@ -25,106 +25,106 @@ interface Waiting {
  * closed.
  */
 export class Pipeline {
-  private readonly socket: Socket;
+  readonly #socket: Socket;
   /** Set until its answer is sent or the connection has closed. */
-  private served: ServerResponse | undefined;
+  #served: ServerResponse | undefined;
   /** Since when that answer waits to be read. By `performance.now()`. */
-  private waitsSince = 0;
+  #waitsSince = 0;
   /** Oldest first. */
-  private readonly waiting: Waiting[] = [];
-  private isEnding = false;
+  readonly #waiting: Waiting[] = [];
+  #isEnding = false;
 
   /** Create it before the connection's first request. */
   constructor(socket: Socket) {
-    this.socket = socket;
+    this.#socket = socket;
     // Node resumes the socket at the end of every request, and whenever a body is read or dropped.
-    socket.on('resume', () => this.holdBack());
+    socket.on('resume', () => this.#holdBack());
   }
 
   /** Oldest first. */
   get unanswered(): readonly ServerResponse[] {
-    return [...(this.served === undefined ? [] : [this.served]), ...this.waiting.map(({ response }) => response)];
+    return [...(this.#served === undefined ? [] : [this.#served]), ...this.#waiting.map(({ response }) => response)];
   }
 
   get isIdle(): boolean {
-    return this.served === undefined && this.waiting.length === 0;
+    return this.#served === undefined && this.#waiting.length === 0;
   }
 
   /** Whether the answer to the request being served has ended and has waited for its reader for 5 s. */
   get isUnread(): boolean {
-    return this.served?.writableEnded === true && performance.now() - this.waitsSince >= unreadMs;
+    return this.#served?.writableEnded === true && performance.now() - this.#waitsSince >= unreadMs;
   }
 
   /** Call when the work of a request is done. */
   noteWorkDone({ writableLength }: ServerResponse): void {
-    if (writableLength > 0) this.waitsSince = performance.now();
+    if (writableLength > 0) this.#waitsSince = performance.now();
   }
 
   /** Calls `serve` now or in its turn; never if the connection has ended. */
   add(response: ServerResponse, serve: () => void): void {
-    if (this.isEnding || this.socket.destroyed) return;
+    if (this.#isEnding || this.#socket.destroyed) return;
     if (this.isIdle) {
-      this.serve({ response, serve });
-    } else if (this.waiting.length < maxWaiting) {
-      this.waiting.push({ response, serve });
-      this.holdBack();
+      this.#serve({ response, serve });
+    } else if (this.#waiting.length < maxWaiting) {
+      this.#waiting.push({ response, serve });
+      this.#holdBack();
     } else {
-      this.socket.destroy();
+      this.#socket.destroy();
     }
   }
 
   /** Closes the connection after the answer to the request being served; those behind it are dropped. */
   endAfterServed(): void {
-    this.isEnding = true;
-    this.waiting.length = 0;
-    if (this.served?.headersSent === false) this.served.shouldKeepAlive = false;
+    this.#isEnding = true;
+    this.#waiting.length = 0;
+    if (this.#served?.headersSent === false) this.#served.shouldKeepAlive = false;
   }
 
   /** The same, if requests wait behind it. */
   dropWaiting(): void {
-    if (this.waiting.length > 0) this.endAfterServed();
+    if (this.#waiting.length > 0) this.endAfterServed();
   }
 
   /** Drops the newest request, which waits, and refuses further ones. */
   dropLast(): void {
-    this.isEnding = true;
-    this.waiting.pop();
+    this.#isEnding = true;
+    this.#waiting.pop();
   }
 
   /** Closes the connection after its newest answer, unless that has begun already. */
   endAfterLast(): void {
     const last = this.unanswered.at(-1);
     if (last === undefined || last.headersSent) return;
-    this.isEnding = true;
+    this.#isEnding = true;
     last.shouldKeepAlive = false;
   }
 
-  private serve({ response, serve }: Waiting): void {
-    this.served = response;
-    response.once('close', () => this.release());
+  #serve({ response, serve }: Waiting): void {
+    this.#served = response;
+    response.once('close', () => this.#release());
     serve();
   }
 
-  private release(): void {
-    this.served = undefined;
-    if (this.waiting.length === 0) return;
+  #release(): void {
+    this.#served = undefined;
+    if (this.#waiting.length === 0) return;
     // One per turn of the event loop: serving them one straight after another would block all other connections.
-    setImmediate(() => this.advance());
+    setImmediate(() => this.#advance());
   }
 
-  private advance(): void {
-    if (this.socket.destroyed) return;
-    const isHeld = this.waiting.length > maxReadAhead;
-    const next = this.waiting.shift();
-    if (next !== undefined) this.serve(next);
+  #advance(): void {
+    if (this.#socket.destroyed) return;
+    const isHeld = this.#waiting.length > maxReadAhead;
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#serve(next);
     // Only if this class stopped reading: otherwise an unread body would be taken in.
-    if (isHeld && this.waiting.length <= maxReadAhead) this.socket.resume();
+    if (isHeld && this.#waiting.length <= maxReadAhead) this.#socket.resume();
   }
 
-  private holdBack(): void {
-    if (this.waiting.length <= maxReadAhead) return;
-    this.socket.pause();
+  #holdBack(): void {
+    if (this.#waiting.length <= maxReadAhead) return;
+    this.#socket.pause();
     // Node stops reading at this event; a socket already paused does not emit it again.
-    this.socket.emit('pause');
+    this.#socket.emit('pause');
   }
 }

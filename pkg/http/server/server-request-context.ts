@@ -52,6 +52,7 @@ export class ServerRequestContext implements RequestContext {
   waitedMs = 0;
   heldSlots: PausableSlots | undefined;
   readonly draining: AbortSignal;
+  // Not `#`: a recheck of the request derives a context from this one.
   private readonly serverLog: Logger;
   private readonly proxies: TrustedProxies;
   private readonly pipeline: Pipeline;

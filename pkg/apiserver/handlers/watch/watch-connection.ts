@@ -29,42 +29,42 @@ export interface WatchConnectionInput {
  */
 export class WatchConnection implements WatchSink {
   readonly ended: Promise<void>;
-  private readonly input: WatchConnectionInput;
-  private readonly timers: NodeJS.Timeout[] = [];
-  private markEnded!: () => void;
-  private isOver = false;
-  private isSilent = true;
-  private isSlow = false;
-  private isDisposed = false;
+  readonly #input: WatchConnectionInput;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #markEnded!: () => void;
+  #isOver = false;
+  #isSilent = true;
+  #isSlow = false;
+  #isDisposed = false;
   /** Does the budget know of what is unread? */
-  private isCounted = false;
-  private stalledSince: number | undefined;
-  private stream: WatchStream | undefined;
-  private resume: (() => void) | undefined;
+  #isCounted = false;
+  #stalledSince: number | undefined;
+  #stream: WatchStream | undefined;
+  #resume: (() => void) | undefined;
 
   constructor(input: WatchConnectionInput) {
-    this.input = input;
+    this.#input = input;
     input.observer.began();
     this.ended = new Promise((resolve) => {
-      this.markEnded = resolve;
+      this.#markEnded = resolve;
     });
     const { context, durationMs, options } = input;
-    this.timers.push(setTimeout(this.close, durationMs));
-    this.timers.push(setInterval(this.beat, options.heartbeatMs));
+    this.#timers.push(setTimeout(this.close, durationMs));
+    this.#timers.push(setInterval(this.#beat, options.heartbeatMs));
     context.draining.addEventListener('abort', this.close, { once: true });
-    context.signal.addEventListener('abort', this.abandon, { once: true });
-    context.response.on('drain', this.onDrain);
-    if (context.signal.aborted) this.abandon();
+    context.signal.addEventListener('abort', this.#abandon, { once: true });
+    context.response.on('drain', this.#onDrain);
+    if (context.signal.aborted) this.#abandon();
     else if (context.draining.aborted) this.close();
   }
 
   get over(): boolean {
-    return this.isOver;
+    return this.#isOver;
   }
 
   /** Sends the head of the answer, so that the client knows that it is watching. Idempotent. */
   begin(): void {
-    const { context, format } = this.input;
+    const { context, format } = this.#input;
     if (context.response.headersSent) return;
     // The second header is for nginx, which would hold events back otherwise.
     beginAnswer(context, 200, { 'Content-Type': format.contentType, 'X-Accel-Buffering': 'no', Vary: 'Accept' });
@@ -73,12 +73,12 @@ export class WatchConnection implements WatchSink {
 
   /** Initial objects, at the client's pace. */
   async writeObjects(objects: readonly Representation[]): Promise<void> {
-    const { context, format } = this.input;
+    const { context, format } = this.#input;
     for (const { revision, text } of objects) {
-      if (this.isOver) return;
-      this.isSilent = false;
+      if (this.#isOver) return;
+      this.#isSilent = false;
       context.response.write(format.event('ADDED', revision, text));
-      this.input.observer.sent();
+      this.#input.observer.sent();
       await this.drained();
     }
   }
@@ -88,29 +88,29 @@ export class WatchConnection implements WatchSink {
    * that was told.
    */
   follow(stream: WatchStream): void {
-    this.stream = stream;
-    const { bookmarks, context, format, options } = this.input;
-    this.count(context.response.writableLength);
-    if ((bookmarks || format.isEventStream) && !this.isOver)
-      this.timers.push(setInterval(() => this.bookmark(stream.cursor), options.bookmarkMs));
+    this.#stream = stream;
+    const { bookmarks, context, format, options } = this.#input;
+    this.#count(context.response.writableLength);
+    if ((bookmarks || format.isEventStream) && !this.#isOver)
+      this.#timers.push(setInterval(() => this.bookmark(stream.cursor), options.bookmarkMs));
   }
 
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void {
-    if (this.isOver) return;
-    const { format } = this.input;
-    this.write(object.encoded(`${format.name}:${type}`, (text) => format.event(type, object.revision, text)));
-    this.input.observer.sent();
+    if (this.#isOver) return;
+    const { format } = this.#input;
+    this.#write(object.encoded(`${format.name}:${type}`, (text) => format.event(type, object.revision, text)));
+    this.#input.observer.sent();
   }
 
   bookmark(revision: number, { endsInitialEvents = false }: { endsInitialEvents?: boolean } = {}): void {
-    if (this.isOver) return;
-    const { format, kind } = this.input;
+    if (this.#isOver) return;
+    const { format, kind } = this.#input;
     const annotations = endsInitialEvents ? { annotations: { [initialEventsEndAnnotation]: 'true' } } : {};
     const typeMeta = format.isMetadata
       ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' }
       : { kind: kind.kind, apiVersion: formatApiVersion(kind) };
     const object = { ...typeMeta, metadata: { resourceVersion: String(revision), ...annotations } };
-    this.write(format.event('BOOKMARK', revision, JSON.stringify(object)));
+    this.#write(format.event('BOOKMARK', revision, JSON.stringify(object)));
   }
 
   /** The model is gone or has changed: the client comes back and sees. */
@@ -120,116 +120,116 @@ export class WatchConnection implements WatchSink {
 
   /** Tells why there will be no more, and ends. */
   fail(error: StatusError): void {
-    if (this.isOver) return;
-    this.write(this.input.format.error(error.toStatus()));
-    this.finish();
+    if (this.#isOver) return;
+    this.#write(this.#input.format.error(error.toStatus()));
+    this.#finish();
   }
 
   /** A planned end, after a last bookmark. */
   readonly close = (): void => {
-    const { bookmarks, format } = this.input;
-    if (this.stream !== undefined && (bookmarks || format.isEventStream)) this.bookmark(this.stream.cursor);
-    this.finish();
+    const { bookmarks, format } = this.#input;
+    if (this.#stream !== undefined && (bookmarks || format.isEventStream)) this.bookmark(this.#stream.cursor);
+    this.#finish();
   };
 
   /** Idempotent; to be called in the end, whatever happened. */
   dispose(): void {
-    this.settle();
-    if (!this.isDisposed) this.input.observer.ended(this.isSlow ? 'slow' : 'over');
-    this.isDisposed = true;
-    const { context } = this.input;
+    this.#settle();
+    if (!this.#isDisposed) this.#input.observer.ended(this.#isSlow ? 'slow' : 'over');
+    this.#isDisposed = true;
+    const { context } = this.#input;
     context.draining.removeEventListener('abort', this.close);
-    context.signal.removeEventListener('abort', this.abandon);
-    context.response.off('drain', this.onDrain);
+    context.signal.removeEventListener('abort', this.#abandon);
+    context.response.off('drain', this.#onDrain);
   }
 
   /** Resolves when the client has read what was written, or will not. */
   async drained(): Promise<void> {
-    while (!this.isOver && this.input.context.response.writableNeedDrain) {
+    while (!this.#isOver && this.#input.context.response.writableNeedDrain) {
       await new Promise<void>((resolve) => {
-        this.resume = resolve;
+        this.#resume = resolve;
       });
     }
   }
 
-  private write(bytes: Buffer): void {
+  #write(bytes: Buffer): void {
     this.begin();
-    const { response } = this.input.context;
-    this.isSilent = false;
+    const { response } = this.#input.context;
+    this.#isSilent = false;
     const before = response.writableLength;
     // Asked before the write, so that one event larger than the limit still gets through.
-    if (before > this.input.options.bufferLimit) this.cutOff();
-    else if (before + bytes.length <= uncountedBytes || this.stream === undefined) response.write(bytes);
-    else this.writeCounted(bytes, before + bytes.length);
+    if (before > this.#input.options.bufferLimit) this.#cutOff();
+    else if (before + bytes.length <= uncountedBytes || this.#stream === undefined) response.write(bytes);
+    else this.#writeCounted(bytes, before + bytes.length);
   }
 
   /** What the system takes over at once is not unread. */
-  private writeCounted(bytes: Buffer, unread: number): void {
-    const { context } = this.input;
+  #writeCounted(bytes: Buffer, unread: number): void {
+    const { context } = this.#input;
     context.bytes.lower(unread);
     if (!context.bytes.admitNow(unread)) {
-      this.cutOff();
+      this.#cutOff();
       return;
     }
     context.response.write(bytes);
     context.response.socket?.uncork();
-    this.count(context.response.writableLength);
+    this.#count(context.response.writableLength);
   }
 
-  private count(unread: number): void {
-    const { bytes } = this.input.context;
-    this.isCounted = unread > uncountedBytes;
-    if (this.isCounted) bytes.note(unread);
-    bytes.lower(this.isCounted ? unread : 0);
+  #count(unread: number): void {
+    const { bytes } = this.#input.context;
+    this.#isCounted = unread > uncountedBytes;
+    if (this.#isCounted) bytes.note(unread);
+    bytes.lower(this.#isCounted ? unread : 0);
   }
 
   /** The client did not keep up. */
-  private cutOff(): void {
-    this.isSlow = true;
-    const { context } = this.input;
+  #cutOff(): void {
+    this.#isSlow = true;
+    const { context } = this.#input;
     context.log.info(
       { path: context.info.path.slice(0, 1024), user: context.user.name, unread: context.response.writableLength },
       'a watcher that does not keep up is disconnected',
     );
-    this.finish();
+    this.#finish();
   }
 
-  private finish(): void {
-    if (this.isOver) return;
-    this.settle();
-    const { context, options } = this.input;
+  #finish(): void {
+    if (this.#isOver) return;
+    this.#settle();
+    const { context, options } = this.#input;
     this.begin();
     context.response.end();
     const grace = setTimeout(() => context.response.destroy(), options.closeGraceMs);
     context.response.once('close', () => clearTimeout(grace));
   }
 
-  private readonly abandon = (): void => {
-    this.settle();
-    this.input.context.response.destroy();
+  readonly #abandon = (): void => {
+    this.#settle();
+    this.#input.context.response.destroy();
   };
 
-  private settle(): void {
-    this.isOver = true;
-    for (const timer of this.timers.splice(0)) clearTimeout(timer);
-    this.markEnded();
-    this.resume?.();
+  #settle(): void {
+    this.#isOver = true;
+    for (const timer of this.#timers.splice(0)) clearTimeout(timer);
+    this.#markEnded();
+    this.#resume?.();
   }
 
-  private readonly beat = (): void => {
-    const { response } = this.input.context;
+  readonly #beat = (): void => {
+    const { response } = this.#input.context;
     if (response.writableNeedDrain) {
-      this.stalledSince ??= performance.now();
-      if (performance.now() - this.stalledSince >= this.input.options.stallMs) this.cutOff();
+      this.#stalledSince ??= performance.now();
+      if (performance.now() - this.#stalledSince >= this.#input.options.stallMs) this.#cutOff();
     } else if (response.headersSent) {
-      if (this.isSilent) response.write(this.input.format.heartbeat);
-      this.isSilent = true;
+      if (this.#isSilent) response.write(this.#input.format.heartbeat);
+      this.#isSilent = true;
     }
   };
 
-  private readonly onDrain = (): void => {
-    this.stalledSince = undefined;
-    if (this.isCounted) this.count(0);
-    this.resume?.();
+  readonly #onDrain = (): void => {
+    this.#stalledSince = undefined;
+    if (this.#isCounted) this.#count(0);
+    this.#resume?.();
   };
 }

@@ -29,15 +29,15 @@ class Reader {
   ended = false;
   readonly headers: Headers;
   readonly status: number;
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
-  private readonly abort: AbortController;
-  private readonly decoder = new TextDecoder();
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #abort: AbortController;
+  readonly #decoder = new TextDecoder();
 
   private constructor(response: Response, abort: AbortController) {
     this.status = response.status;
     this.headers = response.headers;
-    this.reader = response.body!.getReader();
-    this.abort = abort;
+    this.#reader = response.body!.getReader();
+    this.#abort = abort;
   }
 
   static async open(query: string, headers: Record<string, string> = {}, url = api.url): Promise<Reader> {
@@ -61,15 +61,15 @@ class Reader {
 
   async until(done: (reader: Reader) => boolean): Promise<this> {
     while (!this.ended && !done(this)) {
-      const { value, done: end } = await this.reader.read();
+      const { value, done: end } = await this.#reader.read();
       if (end) this.ended = true;
-      else this.text += this.decoder.decode(value, { stream: true });
+      else this.text += this.#decoder.decode(value, { stream: true });
     }
     return this;
   }
 
   close(): void {
-    this.abort.abort();
+    this.#abort.abort();
   }
 }
 

@@ -25,79 +25,79 @@ interface Turn {
  * once; one that has to wait does not keep others waiting.
  */
 export class BackgroundQueue {
-  private readonly options: Required<BackgroundQueueOptions>;
-  private readonly turns = new Map<string, Turn>();
-  private readonly abort = new AbortController();
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | undefined;
+  readonly #options: Required<BackgroundQueueOptions>;
+  readonly #turns = new Map<string, Turn>();
+  readonly #abort = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
 
   constructor(options: BackgroundQueueOptions) {
-    this.options = { firstPause: 250, longestPause: 5_000, ...options };
+    this.#options = { firstPause: 250, longestPause: 5_000, ...options };
   }
 
   get size(): number {
-    return this.turns.size;
+    return this.#turns.size;
   }
 
   has(key: string): boolean {
-    return this.turns.has(key);
+    return this.#turns.has(key);
   }
 
   add(key: string): void {
-    if (this.abort.signal.aborted) return;
-    this.turns.set(key, { due: performance.now(), pauses: 0 });
-    this.schedule();
+    if (this.#abort.signal.aborted) return;
+    this.#turns.set(key, { due: performance.now(), pauses: 0 });
+    this.#schedule();
   }
 
   remove(key: string): void {
-    this.turns.delete(key);
+    this.#turns.delete(key);
   }
 
   /** Resolves when the work under way is over. */
   async stop(): Promise<void> {
-    this.abort.abort();
-    clearTimeout(this.timer);
-    this.turns.clear();
-    await this.running;
+    this.#abort.abort();
+    clearTimeout(this.#timer);
+    this.#turns.clear();
+    await this.#running;
   }
 
-  private schedule(): void {
-    if (this.running !== undefined || this.abort.signal.aborted || this.turns.size === 0) return;
-    clearTimeout(this.timer);
-    const next = Math.min(...[...this.turns.values()].map(({ due }) => due));
-    this.timer = setTimeout(
+  #schedule(): void {
+    if (this.#running !== undefined || this.#abort.signal.aborted || this.#turns.size === 0) return;
+    clearTimeout(this.#timer);
+    const next = Math.min(...[...this.#turns.values()].map(({ due }) => due));
+    this.#timer = setTimeout(
       () => {
-        this.running = this.runDue().finally(() => {
-          this.running = undefined;
-          this.schedule();
+        this.#running = this.#runDue().finally(() => {
+          this.#running = undefined;
+          this.#schedule();
         });
       },
       Math.max(0, next - performance.now()),
     );
   }
 
-  private async runDue(): Promise<void> {
-    for (const [key, turn] of [...this.turns].filter(([, { due }]) => due <= performance.now())) {
-      if (this.abort.signal.aborted) return;
+  async #runDue(): Promise<void> {
+    for (const [key, turn] of [...this.#turns].filter(([, { due }]) => due <= performance.now())) {
+      if (this.#abort.signal.aborted) return;
       // Removed or added anew while others had their turn.
-      if (this.turns.get(key) === turn) await this.runOne(key, turn);
+      if (this.#turns.get(key) === turn) await this.#runOne(key, turn);
     }
   }
 
-  private async runOne(key: string, turn: Turn): Promise<void> {
-    const { work, log, name, firstPause, longestPause } = this.options;
+  async #runOne(key: string, turn: Turn): Promise<void> {
+    const { work, log, name, firstPause, longestPause } = this.#options;
     let outcome: 'done' | 'again' | 'more' = 'again';
     try {
-      outcome = await work(key, this.abort.signal);
+      outcome = await work(key, this.#abort.signal);
     } catch (error) {
-      if (this.abort.signal.aborted) return;
+      if (this.#abort.signal.aborted) return;
       log.warn({ err: error, key }, `${name} failed and is tried again`);
     }
-    if (this.turns.get(key) !== turn) return;
-    if (outcome === 'done') this.turns.delete(key);
-    else if (outcome === 'more') this.turns.set(key, { due: performance.now(), pauses: 0 });
+    if (this.#turns.get(key) !== turn) return;
+    if (outcome === 'done') this.#turns.delete(key);
+    else if (outcome === 'more') this.#turns.set(key, { due: performance.now(), pauses: 0 });
     else
-      this.turns.set(key, {
+      this.#turns.set(key, {
         due: performance.now() + Math.min(longestPause, firstPause * 2 ** turn.pauses),
         pauses: turn.pauses + 1,
       });

@@ -6,11 +6,11 @@ import { KeyedQueue } from '../model/keyed-queue.ts';
  * process queue here first, because each waiter for the store's lock takes a database connection.
  */
 export class DefinitionLock {
-  private readonly store: Store;
-  private readonly queue = new KeyedQueue();
+  readonly #store: Store;
+  readonly #queue = new KeyedQueue();
 
   constructor(store: Store) {
-    this.store = store;
+    this.#store = store;
   }
 
   /**
@@ -18,11 +18,11 @@ export class DefinitionLock {
    * `held` aborts with `signal`, and when the lock is lost: nothing may be settled from then on.
    */
   run<T>(signal: AbortSignal, work: (held: AbortSignal) => Promise<T>): Promise<T> {
-    return this.queue.run('definitions', signal, () =>
-      this.store.exclusively(
+    return this.#queue.run('definitions', signal, () =>
+      this.#store.exclusively(
         'definitions',
         async (held) => {
-          await this.store.changes.catchUp();
+          await this.#store.changes.catchUp();
           held.throwIfAborted();
           return work(held);
         },

@@ -16,17 +16,17 @@ import {
  * DefinitionLock.
  */
 export class DefinitionSettler {
-  private readonly store: Store;
-  private readonly catalog: DefinitionCatalog;
+  readonly #store: Store;
+  readonly #catalog: DefinitionCatalog;
 
   constructor(store: Store, catalog: DefinitionCatalog) {
-    this.store = store;
-    this.catalog = catalog;
+    this.#store = store;
+    this.#catalog = catalog;
   }
 
   /** The definition with the status it is due: without effect on the store. */
   judge(definition: CustomResourceDefinition): CustomResourceDefinition {
-    const others = this.catalog.claimsOfOthers(definition.spec.group, definition.metadata.name);
+    const others = this.#catalog.claimsOfOthers(definition.spec.group, definition.metadata.name);
     const judged = { ...definition, status: definitionStatus(definition, others, formatTimestamp(Date.now())) };
     if (!isEstablished(judged) || hasCleanupFinalizer(judged)) return judged;
     return {
@@ -39,14 +39,14 @@ export class DefinitionSettler {
   async settle(definition: CustomResourceDefinition): Promise<CustomResourceDefinition> {
     if (isTerminating(definition)) return definition;
     const judged = this.judge(definition);
-    if (!isEstablished(judged) || !this.isNews(judged)) return judged;
+    if (!isEstablished(judged) || !this.#isNews(judged)) return judged;
     const model = modelFromDefinition(judged);
-    await this.store.ensureModel(model);
-    return withDefinitionCondition(judged, indexesReady(await this.store.indexStates(groupResource(model))));
+    await this.#store.ensureModel(model);
+    return withDefinitionCondition(judged, indexesReady(await this.#store.indexStates(groupResource(model))));
   }
 
-  private isNews(definition: CustomResourceDefinition): boolean {
-    const known = this.catalog.get(definition.metadata.name)?.definition;
+  #isNews(definition: CustomResourceDefinition): boolean {
+    const known = this.#catalog.get(definition.metadata.name)?.definition;
     return (
       known === undefined ||
       !isEstablished(known) ||

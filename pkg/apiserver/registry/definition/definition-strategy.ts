@@ -41,18 +41,18 @@ export interface DefinitionStrategyOptions {
  * by this replica when the write returns. What the server finds out about them is not for clients to write.
  */
 export class DefinitionStrategy implements Strategy {
-  private readonly store: Store;
-  private readonly catalog: DefinitionCatalog;
-  private readonly settler: DefinitionSettler;
-  private readonly lock: DefinitionLock;
-  private readonly keyChecker: KeyChecker | undefined;
+  readonly #store: Store;
+  readonly #catalog: DefinitionCatalog;
+  readonly #settler: DefinitionSettler;
+  readonly #lock: DefinitionLock;
+  readonly #keyChecker: KeyChecker | undefined;
 
   constructor({ store, catalog, settler, lock, keyChecker }: DefinitionStrategyOptions) {
-    this.store = store;
-    this.catalog = catalog;
-    this.settler = settler;
-    this.lock = lock;
-    this.keyChecker = keyChecker;
+    this.#store = store;
+    this.#catalog = catalog;
+    this.#settler = settler;
+    this.#lock = lock;
+    this.#keyChecker = keyChecker;
   }
 
   prepareForCreate(object: JsonApiObject): void {
@@ -68,7 +68,7 @@ export class DefinitionStrategy implements Strategy {
   }
 
   async prepareForDelete(object: JsonApiObject): Promise<void> {
-    await checkUnowned(this.store, object);
+    await checkUnowned(this.#store, object);
     if (!isDefinition(object) || !isEstablished(object)) return;
     addCleanupFinalizer(object);
     Object.assign(object, withDefinitionCondition(object, terminatingCondition));
@@ -80,37 +80,37 @@ export class DefinitionStrategy implements Strategy {
     const causes = validateDefinition(object, { validateStructuralSchema, ...(old === undefined ? {} : { old }) });
     if (causes.length > 0 || !isDefinition(object)) return causes;
     warnOfRules(object, write);
-    return indexKeysCauses(object, old, this.keyChecker);
+    return indexKeysCauses(object, old, this.#keyChecker);
   }
 
   async commit(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject> {
     const { object, context } = intent;
     if (!isDefinition(object)) return write();
     if (context.dryRun) {
-      Object.assign(object, this.settler.judge(object));
+      Object.assign(object, this.#settler.judge(object));
       return write();
     }
-    const stored = intent.type === 'delete' ? await write() : await this.settled(intent, object, write);
-    await this.store.changes.waitFor(stored.revision, servedWithin);
+    const stored = intent.type === 'delete' ? await write() : await this.#settled(intent, object, write);
+    await this.#store.changes.waitFor(stored.revision, servedWithin);
     return stored;
   }
 
-  private settled(
+  #settled(
     intent: WriteIntent,
     definition: JsonApiObject & CustomResourceDefinition,
     write: () => Promise<StoredObject>,
   ): Promise<StoredObject> {
-    return this.lock.run(intent.context.signal, async (held) => {
-      this.checkFresh(intent);
-      Object.assign(definition, await this.settler.settle(definition));
+    return this.#lock.run(intent.context.signal, async (held) => {
+      this.#checkFresh(intent);
+      Object.assign(definition, await this.#settler.settle(definition));
       held.throwIfAborted();
       return write();
     });
   }
 
   /** A write that is bound to fail must not touch the tables first. */
-  private checkFresh({ object, from }: WriteIntent): void {
-    const known = this.catalog.get(object.metadata.name)?.revision;
+  #checkFresh({ object, from }: WriteIntent): void {
+    const known = this.#catalog.get(object.metadata.name)?.revision;
     if (known === from?.revision) return;
     if (from === undefined) throw new StorageError('AlreadyExists', 'the definition exists');
     throw new StorageError(known === undefined ? 'NotFound' : 'Conflict', 'the definition was changed');

@@ -42,14 +42,14 @@ const unmarked = {
  * finds the work done.
  */
 export class DefinitionTerminator {
-  private readonly options: DefinitionTerminatorOptions;
-  private readonly queue: BackgroundQueue;
+  readonly #options: DefinitionTerminatorOptions;
+  readonly #queue: BackgroundQueue;
 
   constructor(options: DefinitionTerminatorOptions) {
-    this.options = options;
-    this.queue = new BackgroundQueue({
+    this.#options = options;
+    this.#queue = new BackgroundQueue({
       name: 'the deletion of a definition',
-      work: (name, signal) => this.terminate(name, signal),
+      work: (name, signal) => this.#terminate(name, signal),
       log: options.log,
       longestPause: 2_000,
     });
@@ -60,15 +60,15 @@ export class DefinitionTerminator {
     if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return;
     // What a turn says of itself is no reason for another one at once.
     const isUnderWay = definitionConditionOf(definition, 'Terminating')?.reason !== terminatingCondition.reason;
-    if (!isUnderWay || !this.queue.has(name)) this.queue.add(name);
+    if (!isUnderWay || !this.#queue.has(name)) this.#queue.add(name);
   }
 
   stop(): Promise<void> {
-    return this.queue.stop();
+    return this.#queue.stop();
   }
 
-  private async terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
-    const { store, codec } = this.options;
+  async #terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
+    const { store, codec } = this.#options;
     return store.exclusively(
       `definition ${name}`,
       async (held) => {
@@ -86,12 +86,12 @@ export class DefinitionTerminator {
         };
         let isAll: boolean;
         try {
-          isAll = await this.deleteObjects(resource, held);
+          isAll = await this.#deleteObjects(resource, held);
         } catch (error) {
           if (!held.aborted) await tell(deletionFailed(error)).catch(() => undefined);
           throw error;
         }
-        const left = await this.remaining(resource, held);
+        const left = await this.#remaining(resource, held);
         if (left !== undefined) {
           await tell(left);
           return isAll ? 'again' : 'more';
@@ -108,8 +108,8 @@ export class DefinitionTerminator {
   }
 
   /** Deletes those that are not marked yet; false if there are more of them than one turn's. */
-  private async deleteObjects(resource: GroupResource, signal: AbortSignal): Promise<boolean> {
-    const { store, contextOf } = this.options;
+  async #deleteObjects(resource: GroupResource, signal: AbortSignal): Promise<boolean> {
+    const { store, contextOf } = this.#options;
     const context = contextOf(resource);
     if (context === undefined) return true;
     return unlessDropped(true, async () => {
@@ -131,8 +131,8 @@ export class DefinitionTerminator {
     });
   }
 
-  private remaining(resource: GroupResource, signal: AbortSignal): Promise<DefinitionConditionFacts | undefined> {
-    const { store, contextOf } = this.options;
+  #remaining(resource: GroupResource, signal: AbortSignal): Promise<DefinitionConditionFacts | undefined> {
+    const { store, contextOf } = this.#options;
     if (contextOf(resource) === undefined) return Promise.resolve(undefined);
     return unlessDropped(undefined, () => remainingInstances(store, resource, signal));
   }

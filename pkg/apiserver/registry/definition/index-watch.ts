@@ -24,14 +24,14 @@ export interface IndexWatchOptions {
 
 /** Keeps the condition IndexesReady true to what the store says, while there are indexes to wait for. */
 export class IndexWatch {
-  private readonly options: IndexWatchOptions;
-  private readonly queue: BackgroundQueue;
+  readonly #options: IndexWatchOptions;
+  readonly #queue: BackgroundQueue;
 
   constructor(options: IndexWatchOptions) {
-    this.options = options;
+    this.#options = options;
     const { log, pause = 1_000 } = options;
-    const work = (name: string): Promise<'done' | 'again'> => this.look(name);
-    this.queue = new BackgroundQueue({
+    const work = (name: string): Promise<'done' | 'again'> => this.#look(name);
+    this.#queue = new BackgroundQueue({
       name: 'the watch over indexes',
       work,
       log,
@@ -43,7 +43,7 @@ export class IndexWatch {
   /** The definition came or changed. */
   add(definition: CustomResourceDefinition): void {
     const { name } = definition.metadata;
-    if (isPending(definition) && !this.queue.has(name)) this.queue.add(name);
+    if (isPending(definition) && !this.#queue.has(name)) this.#queue.add(name);
   }
 
   /**
@@ -51,7 +51,7 @@ export class IndexWatch {
    * `ensureModel`.
    */
   async resume(lockTimeoutMs?: number): Promise<void> {
-    const { store, catalog, log } = this.options;
+    const { store, catalog, log } = this.#options;
     for (const { definition } of catalog.all()) {
       if (
         !isEstablished(definition) ||
@@ -61,7 +61,7 @@ export class IndexWatch {
         continue;
       try {
         await store.ensureModel(modelFromDefinition(definition), lockTimeoutMs);
-        this.queue.add(definition.metadata.name);
+        this.#queue.add(definition.metadata.name);
       } catch (error) {
         log.error({ err: error, definition: definition.metadata.name }, 'the indexes of a definition cannot be made');
       }
@@ -69,11 +69,11 @@ export class IndexWatch {
   }
 
   stop(): Promise<void> {
-    return this.queue.stop();
+    return this.#queue.stop();
   }
 
-  private async look(name: string): Promise<'done' | 'again'> {
-    const { store, codec, catalog } = this.options;
+  async #look(name: string): Promise<'done' | 'again'> {
+    const { store, codec, catalog } = this.#options;
     const definition = catalog.get(name)?.definition;
     if (definition === undefined || !isEstablished(definition) || isTerminating(definition)) return 'done';
     const facts = indexesReady(await store.indexStates(groupResource(modelFromDefinition(definition))));

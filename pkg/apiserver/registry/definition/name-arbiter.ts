@@ -23,31 +23,31 @@ export interface NameArbiterOptions {
  * replica.
  */
 export class NameArbiter {
-  private readonly options: NameArbiterOptions;
-  private readonly queue: BackgroundQueue;
+  readonly #options: NameArbiterOptions;
+  readonly #queue: BackgroundQueue;
 
   constructor(options: NameArbiterOptions) {
-    this.options = options;
-    this.queue = new BackgroundQueue({
+    this.#options = options;
+    this.#queue = new BackgroundQueue({
       name: 'the judgement of names',
-      work: (group, signal) => this.judge(group, signal),
+      work: (group, signal) => this.#judge(group, signal),
       log: options.log,
     });
   }
 
   /** Call it when a definition of this group was created, changed or deleted. */
   add(group: string): void {
-    if (this.losers(group).length > 0) this.queue.add(group);
+    if (this.#losers(group).length > 0) this.#queue.add(group);
   }
 
   stop(): Promise<void> {
-    return this.queue.stop();
+    return this.#queue.stop();
   }
 
-  private async judge(group: string, signal: AbortSignal): Promise<'done'> {
-    const { store, codec, settler, lock } = this.options;
+  async #judge(group: string, signal: AbortSignal): Promise<'done'> {
+    const { store, codec, settler, lock } = this.#options;
     await lock.run(signal, async (held) => {
-      for (const { metadata } of this.losers(group).toSorted(byAge)) {
+      for (const { metadata } of this.#losers(group).toSorted(byAge)) {
         const written = await rewriteDefinition({ store, codec, signal: held }, metadata.name, (definition) =>
           settler.settle(definition),
         );
@@ -58,8 +58,8 @@ export class NameArbiter {
     return 'done';
   }
 
-  private losers(group: string): CustomResourceDefinition[] {
-    return this.options.catalog
+  #losers(group: string): CustomResourceDefinition[] {
+    return this.#options.catalog
       .inGroup(group)
       .filter(
         (definition) =>

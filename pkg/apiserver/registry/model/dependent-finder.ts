@@ -20,34 +20,34 @@ export interface Owner {
  * dependent.
  */
 export class DependentFinder {
-  private readonly options: DependentFinderOptions;
+  readonly #options: DependentFinderOptions;
 
   constructor(options: DependentFinderOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** StorageError IndexNotReady while the owners of a model's objects are not known yet. */
   async hasAny({ uid, namespace }: Owner, signal: AbortSignal): Promise<boolean> {
-    const models = this.options.models().filter(({ model }) => namespace === '' || model.scope === 'Namespaced');
+    const models = this.#options.models().filter(({ model }) => namespace === '' || model.scope === 'Namespaced');
     const selector = { labels: [], fields: [{ index: ownerUidIndex, operator: 'In' as const, values: [uid] }] };
     let isFound = false;
     let next = 0;
     const worker = async (): Promise<void> => {
       for (let model = models[next++]; model !== undefined && !isFound; model = models[next++]) {
         signal.throwIfAborted();
-        if (await this.hasOne(model.resource, { namespace, selector, signal })) isFound = true;
+        if (await this.#hasOne(model.resource, { namespace, selector, signal })) isFound = true;
       }
     };
     await Promise.all(Array.from({ length: parallel }, worker));
     return isFound;
   }
 
-  private async hasOne(
+  async #hasOne(
     resource: GroupResource,
     query: { namespace: string; selector: Parameters<Store['chunk']>[1]['selector']; signal: AbortSignal },
   ): Promise<boolean> {
     try {
-      const { items } = await this.options.store.chunk(resource, { ...query, sort: [], limit: 1 });
+      const { items } = await this.#options.store.chunk(resource, { ...query, sort: [], limit: 1 });
       return items.length > 0;
     } catch (error) {
       // Dropped meanwhile, with all that was in it.

@@ -5,7 +5,7 @@ type RequestKind = Pick<GroupVersionKind, 'group' | 'kind'>;
 
 /** The idempotent requests that this process is working on. */
 export class InFlightIdempotencyKeys {
-  private readonly bodies = new Map<string, string>();
+  readonly #bodies = new Map<string, string>();
 
   /**
    * Notes that work on an idempotency key begins. StatusError 409 or 422 if another request has it. @returns notes its
@@ -14,13 +14,13 @@ export class InFlightIdempotencyKeys {
   begin(idempotencyKey: IdempotencyKey, kind: RequestKind): () => void {
     this.check(idempotencyKey, kind);
     const id = idOf(idempotencyKey);
-    this.bodies.set(id, idempotencyKey.bodyHash);
-    return () => this.bodies.delete(id);
+    this.#bodies.set(id, idempotencyKey.bodyHash);
+    return () => this.#bodies.delete(id);
   }
 
   /** StatusError 409 with Retry-After while the idempotency key is in flight, 422 if that is with another body. */
   check(idempotencyKey: IdempotencyKey, kind: RequestKind): void {
-    const body = this.bodies.get(idOf(idempotencyKey));
+    const body = this.#bodies.get(idOf(idempotencyKey));
     if (body === undefined) return;
     checkSameBody(idempotencyKey, body, kind);
     throw new StatusError(409, 'Conflict', 'a request with this Idempotency-Key is in progress', {

@@ -5,17 +5,17 @@ const maxWaiting = 512;
 
 /** Lets one piece of work at a time run for each key, in the order of arrival. */
 export class KeyedQueue {
-  private readonly lines = new Map<string, { last: Promise<void>; length: number }>();
+  readonly #lines = new Map<string, { last: Promise<void>; length: number }>();
 
   isBusy(key: string): boolean {
-    return this.lines.has(key);
+    return this.#lines.has(key);
   }
 
   /** StatusError 429 when too many wait, the signal's StatusError (or 504) when it aborts while this one waits. */
   async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const line = this.lines.get(key) ?? { last: Promise.resolve(), length: 0 };
+    const line = this.#lines.get(key) ?? { last: Promise.resolve(), length: 0 };
     if (line.length >= maxWaiting) throw newTooManyRequests('too many writes of this object are waiting');
-    this.lines.set(key, line);
+    this.#lines.set(key, line);
     const before = line.length === 0 ? undefined : line.last;
     let leave: (() => void) | undefined;
     const left = new Promise<void>((resolve) => {
@@ -31,7 +31,7 @@ export class KeyedQueue {
     } finally {
       leave?.();
       line.length -= 1;
-      if (line.length === 0) this.lines.delete(key);
+      if (line.length === 0) this.#lines.delete(key);
     }
   }
 }

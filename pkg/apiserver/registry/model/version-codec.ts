@@ -35,11 +35,11 @@ export class VersionCodec {
   readonly apiVersion: string;
   readonly kind: string;
   readonly validator: SchemaValidator;
-  private readonly storedVersion: ModelVersion;
-  private readonly storedApiVersion: string;
-  private readonly storedValidator: SchemaValidator;
-  private readonly isStorageVersion: boolean;
-  private word: string | undefined;
+  readonly #storedVersion: ModelVersion;
+  readonly #storedApiVersion: string;
+  readonly #storedValidator: SchemaValidator;
+  readonly #isStorageVersion: boolean;
+  #word: string | undefined;
 
   constructor(
     model: Model,
@@ -48,24 +48,24 @@ export class VersionCodec {
   ) {
     this.apiVersion = formatApiVersion({ group: model.group, version: version.name });
     this.kind = model.names.kind;
-    this.storedVersion = model.versions.find(({ name }) => name === model.storageVersion) ?? version;
-    this.storedApiVersion = formatApiVersion({ group: model.group, version: this.storedVersion.name });
-    this.isStorageVersion = this.storedVersion.name === version.name;
+    this.#storedVersion = model.versions.find(({ name }) => name === model.storageVersion) ?? version;
+    this.#storedApiVersion = formatApiVersion({ group: model.group, version: this.#storedVersion.name });
+    this.#isStorageVersion = this.#storedVersion.name === version.name;
     this.validator = validatorOf(version);
-    this.storedValidator = this.isStorageVersion ? this.validator : validatorOf(this.storedVersion);
+    this.#storedValidator = this.#isStorageVersion ? this.validator : validatorOf(this.#storedVersion);
   }
 
   /** Fingerprint of stored objects: the storage version and the relevant parts of its schema. */
   get fingerprint(): string {
-    this.word ??= createHash('sha256')
-      .update(`${this.storedVersion.name} ${schemaFingerprint(this.storedVersion.schema)}`)
+    this.#word ??= createHash('sha256')
+      .update(`${this.#storedVersion.name} ${schemaFingerprint(this.#storedVersion.schema)}`)
       .digest('base64url');
-    return this.word;
+    return this.#word;
   }
 
   /** The JSON for a client. Revision 0, of a dry-run create, is left out. */
   text(stored: Body): string {
-    if (!this.isServedAsStored(stored)) return encodeJson(this.decode(stored));
+    if (!this.#isServedAsStored(stored)) return encodeJson(this.decode(stored));
     return stored.revision === 0 ? stored.body : withRevision(stored.body, stored.revision);
   }
 
@@ -78,7 +78,7 @@ export class VersionCodec {
   decode(stored: Body): JsonApiObject {
     const object = decodeBody(stored.body, stored.revision);
     if (stored.revision === 0) delete object.metadata.resourceVersion;
-    if (this.isServedAsStored(stored)) return object;
+    if (this.#isServedAsStored(stored)) return object;
     object.apiVersion = this.apiVersion;
     this.validator.prune(object);
     return withDefaults(object, this.validator, new DefaultBudget({ size: stored.body.length + defaultsOnRead }));
@@ -90,19 +90,19 @@ export class VersionCodec {
    * deletable.
    */
   toStored(object: JsonApiObject, lost: (path: string) => void = () => {}): JsonApiObject {
-    if (this.isStorageVersion) return object;
-    const stored = { ...object, apiVersion: this.storedApiVersion } as JsonApiObject;
-    for (const path of this.storedValidator.prune(stored)) lost(path);
-    return withDefaults(stored, this.storedValidator, new DefaultBudget());
+    if (this.#isStorageVersion) return object;
+    const stored = { ...object, apiVersion: this.#storedApiVersion } as JsonApiObject;
+    for (const path of this.#storedValidator.prune(stored)) lost(path);
+    return withDefaults(stored, this.#storedValidator, new DefaultBudget());
   }
 
   /** What is stored, to compare with: `decoded` itself where it was served as stored. */
   storedForm(stored: Body, decoded: JsonApiObject): JsonObject {
-    return this.isServedAsStored(stored) ? decoded : (JSON.parse(stored.body) as JsonObject);
+    return this.#isServedAsStored(stored) ? decoded : (JSON.parse(stored.body) as JsonObject);
   }
 
-  private isServedAsStored({ fingerprint }: Body): boolean {
-    return this.isStorageVersion && fingerprint === this.fingerprint;
+  #isServedAsStored({ fingerprint }: Body): boolean {
+    return this.#isStorageVersion && fingerprint === this.fingerprint;
   }
 }
 

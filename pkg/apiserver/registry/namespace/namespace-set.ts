@@ -4,23 +4,23 @@ import type { Change } from '#pkg/storage/index';
 /** The namespaces there are, as the change feed tells. */
 export class NamespaceSet {
   /** By name: is it being deleted? */
-  private readonly terminating = new Map<string, boolean>();
+  readonly #terminating = new Map<string, boolean>();
 
   has(name: string): boolean {
-    return this.terminating.has(name);
+    return this.#terminating.has(name);
   }
 
   isTerminating(name: string): boolean {
-    return this.terminating.get(name) === true;
+    return this.#terminating.get(name) === true;
   }
 
   put(name: string, body: string): void {
     const { metadata } = JSON.parse(body) as ApiObject;
-    this.terminating.set(name, metadata.deletionTimestamp !== undefined);
+    this.#terminating.set(name, metadata.deletionTimestamp !== undefined);
   }
 
   apply({ type, name, body }: Change): void {
-    if (type === 'delete') this.terminating.delete(name);
+    if (type === 'delete') this.#terminating.delete(name);
     else this.put(name, body);
   }
 }

@@ -60,7 +60,7 @@ export class ApiClient {
     more: Partial<UpdateRequest> = {},
   ): Promise<JsonApiObject> {
     const { name, namespace = '' } = object['metadata'] as unknown as ApiObject['metadata'];
-    return this.update({ key: { namespace, name }, transform: () => object, ...more }, context);
+    return this.#update({ key: { namespace, name }, transform: () => object, ...more }, context);
   }
 
   /** As PATCH: a change of what is there. */
@@ -75,7 +75,7 @@ export class ApiClient {
       change(current);
       return current;
     };
-    return this.update({ key: { namespace: '', name }, transform, ...more }, context);
+    return this.#update({ key: { namespace: '', name }, transform, ...more }, context);
   }
 
   async delete(
@@ -110,7 +110,7 @@ export class ApiClient {
     return recorder;
   }
 
-  private async update(
+  async #update(
     request: Pick<UpdateRequest, 'key' | 'transform'> & Partial<UpdateRequest>,
     context: WriteContext,
   ): Promise<JsonApiObject> {

@@ -31,106 +31,106 @@ const pieceSize = { count: 50, length: 256 << 10 };
  * StatusError.
  */
 export class ModelStorage implements ResourceStorage {
-  private readonly context: ModelContext;
+  readonly #context: ModelContext;
 
   constructor(context: ModelContext) {
-    this.context = context;
+    this.#context = context;
   }
 
   async get(key: ObjectKey, room?: ReadRoom): Promise<Representation> {
-    const { store, resource } = this.context;
-    const stored = await this.translated(() => store.get(resource, key, room), key);
+    const { store, resource } = this.#context;
+    const stored = await this.#translated(() => store.get(resource, key, room), key);
     if (stored === undefined) throw newNotFound(resource, key.name);
-    return this.represent(stored);
+    return this.#represent(stored);
   }
 
   async create(namespace: string, body: JsonObject, context: WriteContext): Promise<Representation> {
-    return this.represent((await this.write(context, { verb: 'create', namespace, body })).stored);
+    return this.#represent((await this.#write(context, { verb: 'create', namespace, body })).stored);
   }
 
   async update(request: UpdateRequest, context: WriteContext): Promise<Representation> {
-    return this.represent((await this.write(context, { verb: 'update', ...request })).stored);
+    return this.#represent((await this.#write(context, { verb: 'update', ...request })).stored);
   }
 
   async delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome> {
-    const { type, stored } = await this.write(context, { verb: 'delete', ...request });
-    const object = this.represent(stored);
-    return type === 'delete' ? { deleted: true, uid: this.uidOf(stored), object } : { deleted: false, object };
+    const { type, stored } = await this.#write(context, { verb: 'delete', ...request });
+    const object = this.#represent(stored);
+    return type === 'delete' ? { deleted: true, uid: this.#uidOf(stored), object } : { deleted: false, object };
   }
 
   async deleteCollection(list: CollectionRequest, context: WriteContext): Promise<RepresentationStream> {
-    const { revision, deleted } = await this.translated(() => deleteObjectCollection(this.context, list, context));
-    return { revision, objects: this.represented(deleted), close: async () => {} };
+    const { revision, deleted } = await this.#translated(() => deleteObjectCollection(this.#context, list, context));
+    return { revision, objects: this.#represented(deleted), close: async () => {} };
   }
 
   async findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedOutcome | undefined> {
-    const first = await findIdempotentWrite(this.context, idempotencyKey, room);
+    const first = await findIdempotentWrite(this.#context, idempotencyKey, room);
     if (first !== undefined)
-      return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
-    this.context.idempotencyKeys.check(idempotencyKey, groupKind(this.context));
+      return { type: first.type, uid: this.#uidOf(first.object), object: this.#represent(first.object) };
+    this.#context.idempotencyKeys.check(idempotencyKey, groupKind(this.#context));
     return undefined;
   }
 
   async page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage> {
-    const { store, resource, exactTotalLimit } = this.context;
+    const { store, resource, exactTotalLimit } = this.#context;
     const { page, size, exactTotal } = list;
-    const { items, rest, ...found } = await this.translated(() =>
+    const { items, rest, ...found } = await this.#translated(() =>
       store.page(resource, { ...storeListQuery(list), page, size, exactTotal, exactTotalLimit }),
     );
-    return { ...found, objects: this.represented(rest?.objects ?? [items]), close: async () => rest?.close() };
+    return { ...found, objects: this.#represented(rest?.objects ?? [items]), close: async () => rest?.close() };
   }
 
   async chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk> {
-    const { store, resource } = this.context;
+    const { store, resource } = this.#context;
     const { limit, after } = list;
-    const { items, ...found } = await this.translated(() =>
+    const { items, ...found } = await this.#translated(() =>
       store.chunk(resource, { ...storeListQuery(list), limit, ...(after === undefined ? {} : { after }) }),
     );
-    return { ...found, objects: this.represented([items]), close: async () => {} };
+    return { ...found, objects: this.#represented([items]), close: async () => {} };
   }
 
   async stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream> {
-    const { store, resource } = this.context;
-    const stream = await this.translated(() => store.stream(resource, { ...storeListQuery(list), order: list.order }));
-    return { revision: stream.revision, objects: this.represented(stream.objects), close: () => stream.close() };
+    const { store, resource } = this.#context;
+    const stream = await this.#translated(() => store.stream(resource, { ...storeListQuery(list), order: list.order }));
+    return { revision: stream.revision, objects: this.#represented(stream.objects), close: () => stream.close() };
   }
 
   async watch(request: WatchRequest): Promise<WatchStream> {
-    const { bus, resource, codec, watches } = this.context;
-    return this.translated(() => bus.watch({ ...request, resource, reader: codec, group: watches }));
+    const { bus, resource, codec, watches } = this.#context;
+    return this.#translated(() => bus.watch({ ...request, resource, reader: codec, group: watches }));
   }
 
   /** A few at a time: what is stored in another form is made anew object by object, which takes its time. */
-  private async *represented(
+  async *#represented(
     batches: AsyncIterable<StoredObject[]> | Iterable<StoredObject[]>,
   ): AsyncGenerator<Representation[]> {
     try {
       for await (const batch of batches) {
         for (const [i, piece] of inPieces(batch).entries()) {
           if (i > 0) await setImmediate();
-          yield piece.map((object) => this.represent(object));
+          yield piece.map((object) => this.#represent(object));
         }
       }
     } catch (error) {
-      throw statusFromError(error, subjectOf(this.context, noObject));
+      throw statusFromError(error, subjectOf(this.#context, noObject));
     }
   }
 
-  private async write(context: WriteContext, request: WriteRequest): Promise<ObjectWrite> {
-    const write = new ObjectWrite(this.context, context, request);
+  async #write(context: WriteContext, request: WriteRequest): Promise<ObjectWrite> {
+    const write = new ObjectWrite(this.#context, context, request);
     await runIdempotentWrite(write);
     return write;
   }
 
-  private translated<T>(work: () => Promise<T>, key: ObjectKey = noObject): Promise<T> {
-    return translateErrors({ model: this.context, key }, work);
+  #translated<T>(work: () => Promise<T>, key: ObjectKey = noObject): Promise<T> {
+    return translateErrors({ model: this.#context, key }, work);
   }
 
-  private represent(stored: StoredObject): Representation {
-    return this.context.codec.represent(stored);
+  #represent(stored: StoredObject): Representation {
+    return this.#context.codec.represent(stored);
   }
 
-  private uidOf({ body }: StoredObject): string {
+  #uidOf({ body }: StoredObject): string {
     const { metadata } = JSON.parse(body) as { metadata: { uid?: string } };
     return metadata.uid ?? '';
   }

@@ -15,31 +15,31 @@ import type { Strategy } from '../../rest/strategy.ts';
 
 /** The models that are served now, by group and plural. */
 export class ModelTable {
-  private readonly shared: SharedServing;
-  private readonly log: Logger;
-  private readonly served = new Map<string, ServedModel>();
-  private changes = 0;
+  readonly #shared: SharedServing;
+  readonly #log: Logger;
+  readonly #served = new Map<string, ServedModel>();
+  #changes = 0;
 
   constructor(shared: SharedServing, log: Logger) {
-    this.shared = shared;
-    this.log = log;
+    this.#shared = shared;
+    this.#log = log;
   }
 
   /** Grows with every change. */
   get generation(): number {
-    return this.changes;
+    return this.#changes;
   }
 
   get(resource: GroupResource): ServedModel | undefined {
-    return this.served.get(formatGroupResource(resource));
+    return this.#served.get(formatGroupResource(resource));
   }
 
   all(): ServedModel[] {
-    return [...this.served.values()];
+    return [...this.#served.values()];
   }
 
   addBuiltin(model: Model, strategy: Strategy): void {
-    this.put(new ServedModel({ shared: this.shared, model, strategy, fromDefinition: false, terminating: false }));
+    this.#put(new ServedModel({ shared: this.#shared, model, strategy, fromDefinition: false, terminating: false }));
   }
 
   /**
@@ -48,22 +48,22 @@ export class ModelTable {
    */
   apply(definition: CustomResourceDefinition, { judged = false }: { judged?: boolean } = {}): void {
     const { name } = definition.metadata;
-    const present = this.served.get(name);
+    const present = this.#served.get(name);
     // A definition that clashes with a built-in model is never established; whatever it says, the built-in one stays.
     if (present?.fromDefinition === false) return;
-    const model = this.modelOf(definition, judged);
+    const model = this.#modelOf(definition, judged);
     if (model === undefined) {
       this.remove(name);
       return;
     }
     const terminating = isTerminating(definition);
     if (present !== undefined && equalJson(present.model as unknown as JsonObject, model as unknown as JsonObject)) {
-      if (terminating && !present.terminating) this.terminate(present);
+      if (terminating && !present.terminating) this.#terminate(present);
       return;
     }
-    this.put(
+    this.#put(
       new ServedModel({
-        shared: this.shared,
+        shared: this.#shared,
         model,
         fromDefinition: true,
         terminating,
@@ -75,40 +75,40 @@ export class ModelTable {
 
   /** Takes a definition's model away, by the definition's name. */
   remove(name: string): void {
-    const present = this.served.get(name);
+    const present = this.#served.get(name);
     if (present?.fromDefinition !== true) return;
-    this.served.delete(name);
-    this.changes += 1;
+    this.#served.delete(name);
+    this.#changes += 1;
     present.retire('this resource is no longer served');
   }
 
-  private put(served: ServedModel): void {
-    this.served.set(formatGroupResource(served.resource), served);
-    this.changes += 1;
+  #put(served: ServedModel): void {
+    this.#served.set(formatGroupResource(served.resource), served);
+    this.#changes += 1;
   }
 
-  private terminate(served: ServedModel): void {
+  #terminate(served: ServedModel): void {
     served.terminate();
-    this.changes += 1;
+    this.#changes += 1;
   }
 
-  private modelOf(definition: CustomResourceDefinition, judged: boolean): Model | undefined {
+  #modelOf(definition: CustomResourceDefinition, judged: boolean): Model | undefined {
     const { name } = definition.metadata;
     try {
       if (!isDefinition(definition)) throw new Error('it has not the shape of a definition');
       if (!isEstablished(definition)) return undefined;
       const model = modelFromDefinition(definition);
       if (formatGroupResource(groupResource(model)) !== name) throw new Error('its name is not that of its resource');
-      if (!judged) this.checkSchemas(model);
+      if (!judged) this.#checkSchemas(model);
       return model;
     } catch (error) {
-      this.log.error({ err: error, definition: name }, 'a stored definition cannot be served');
+      this.#log.error({ err: error, definition: name }, 'a stored definition cannot be served');
       return undefined;
     }
   }
 
   /** Schemas that are served already need not be looked at again. */
-  private checkSchemas(model: Model): void {
+  #checkSchemas(model: Model): void {
     const present = this.get(groupResource(model))?.model.versions ?? [];
     for (const { name, schema } of model.versions) {
       const known = present.find((version) => version.name === name)?.schema;

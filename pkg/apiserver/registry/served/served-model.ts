@@ -52,15 +52,15 @@ export class ServedModel {
   readonly model: Model;
   readonly resource: GroupResource;
   readonly fromDefinition: boolean;
-  private readonly versions = new Map<string, ServedVersion>();
-  private readonly watches = new WatchGroup();
-  private isTerminating: boolean;
+  readonly #versions = new Map<string, ServedVersion>();
+  readonly #watches = new WatchGroup();
+  #isTerminating: boolean;
 
   constructor({ shared, model, strategy = {}, fromDefinition, terminating, predecessor }: ServedModelOptions) {
     this.model = model;
     this.resource = groupResource(model);
     this.fromDefinition = fromDefinition;
-    this.isTerminating = terminating;
+    this.#isTerminating = terminating;
     const validators = validatorsOf(model, predecessor);
     const common = {
       ...shared,
@@ -68,66 +68,66 @@ export class ServedModel {
       resource: this.resource,
       strategy,
       queue: new KeyedQueue(),
-      watches: this.watches,
-      createRefusal: (namespace: string) => this.createRefusal(shared, namespace),
+      watches: this.#watches,
+      createRefusal: (namespace: string) => this.#createRefusal(shared, namespace),
     };
     for (const version of model.versions) {
       const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
       const context: ModelContext = { ...common, version, codec };
-      this.versions.set(version.name, {
+      this.#versions.set(version.name, {
         version,
         validator: codec.validator,
         context,
-        resource: this.resourceOf(context),
+        resource: this.#resourceOf(context),
       });
     }
   }
 
   get terminating(): boolean {
-    return this.isTerminating;
+    return this.#isTerminating;
   }
 
   /** Undefined for a version that is not there or not served. */
   find(name: string): ServedResource | undefined {
-    const found = this.versions.get(name);
+    const found = this.#versions.get(name);
     return found?.version.served === true ? found.resource : undefined;
   }
 
   /** Of the storage version, served or not: for the server's own work. */
   storageContext(): ModelContext {
-    return this.versions.get(this.model.storageVersion)!.context;
+    return this.#versions.get(this.model.storageVersion)!.context;
   }
 
   /** From now on nothing is created; what is there goes. */
   terminate(): void {
-    this.isTerminating = true;
-    for (const each of this.versions.values()) each.resource = this.resourceOf(each.context);
+    this.#isTerminating = true;
+    for (const each of this.#versions.values()) each.resource = this.#resourceOf(each.context);
   }
 
   /** Ends its watches, and those that are about to start. */
   retire(reason: string): void {
-    this.watches.end(reason);
+    this.#watches.end(reason);
   }
 
   /** Of a version that is the same here. */
   validatorOf({ name, schema }: ModelVersion): SchemaValidator | undefined {
-    const known = this.versions.get(name);
+    const known = this.#versions.get(name);
     return known !== undefined && equalJson(asJson(known.version.schema), asJson(schema)) ? known.validator : undefined;
   }
 
-  private resourceOf(context: ModelContext): ServedResource {
+  #resourceOf(context: ModelContext): ServedResource {
     return {
       model: this.model,
       version: context.version,
       resource: this.resource,
       storage: new ModelStorage(context),
       indexes: [...builtinIndexes, ...this.model.indexes],
-      terminating: this.isTerminating,
+      terminating: this.#isTerminating,
     };
   }
 
-  private createRefusal({ namespaces }: SharedServing, namespace: string): CreateRefusal | undefined {
-    if (this.isTerminating) return { detail: 'create not allowed while custom resource definition is terminating' };
+  #createRefusal({ namespaces }: SharedServing, namespace: string): CreateRefusal | undefined {
+    if (this.#isTerminating) return { detail: 'create not allowed while custom resource definition is terminating' };
     if (!namespaces.isTerminating(namespace)) return undefined;
     const cause = {
       reason: 'NamespaceTerminating',

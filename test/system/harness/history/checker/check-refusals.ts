@@ -12,18 +12,18 @@ import type { WriteLedger } from './write-ledger.ts';
  * are not checked.
  */
 export class RefusalCheck {
-  private readonly run: Examination;
-  private readonly ledger: WriteLedger;
-  private readonly holdings = new Map<string, Change[]>();
+  readonly #run: Examination;
+  readonly #ledger: WriteLedger;
+  readonly #holdings = new Map<string, Change[]>();
 
   constructor(run: Examination, ledger: WriteLedger) {
-    this.run = run;
-    this.ledger = ledger;
+    this.#run = run;
+    this.#ledger = ledger;
     for (const { name, unique } of run.history.models) {
       for (const change of unique.length === 0 ? [] : (run.log.byModel.get(name) ?? [])) {
         if (change.row.type === 'D') continue;
         for (const index of unique)
-          pushTo(this.holdings, holdingText(name, index, change.row.new?.fields[index]), change);
+          pushTo(this.#holdings, holdingText(name, index, change.row.new?.fields[index]), change);
       }
     }
   }
@@ -31,20 +31,20 @@ export class RefusalCheck {
   check(operation: Operation): void {
     const { outcome } = operation;
     if (outcome.type !== 'refused' || operation.provoked === true) return;
-    this.run.statistics.add(`refusals ${outcome.status}`);
+    this.#run.statistics.add(`refusals ${outcome.status}`);
     if (passingStatuses.has(outcome.status)) return;
-    const wrong = this.unjustified(operation, outcome);
+    const wrong = this.#unjustified(operation, outcome);
     if (wrong === undefined) return;
     const { rule, text } = wrong;
-    const { narrator, violations } = this.run;
+    const { narrator, violations } = this.#run;
     violations.report(rule, () => ({
       text: `${narrator.operation(operation)} was refused with ${outcome.status} ${outcome.reason}${text}`,
       records: [operation],
     }));
   }
 
-  private unjustified(operation: Operation, refusal: Refusal): { rule: Rule; text: string } | undefined {
-    const { history, times, log } = this.run;
+  #unjustified(operation: Operation, refusal: Refusal): { rule: Rule; text: string } | undefined {
+    const { history, times, log } = this.#run;
     const window = times.windowOf(operation);
     const key = 'name' in operation ? log.key(operation.model, operation.namespace, operation.name) : undefined;
     switch (refusal.status) {
@@ -58,22 +58,22 @@ export class RefusalCheck {
       }
       case 409:
       case 412: {
-        const text = this.conflictUnjustified(operation, refusal, { key, window });
+        const text = this.#conflictUnjustified(operation, refusal, { key, window });
         return text === undefined ? undefined : { rule: 'conflict-unjustified', text };
       }
       case 410:
-        return this.isExpired(operation, window)
+        return this.#isExpired(operation, window)
           ? undefined
           : { rule: 'list-chunk', text: ', though that revision was still kept' };
       case 400:
-        if (this.asksForPassingIndex(operation)) return undefined;
+        if (this.#asksForPassingIndex(operation)) return undefined;
         return { rule: 'refusal', text: `: ${refusal.message ?? ''}` };
       default:
         return { rule: 'refusal', text: `: ${refusal.message ?? ''}` };
     }
   }
 
-  private conflictUnjustified(
+  #conflictUnjustified(
     operation: Operation,
     refusal: Refusal,
     { key, window }: { key: KeyHistory | undefined; window: Window },
@@ -81,10 +81,10 @@ export class RefusalCheck {
     if (operation.verb === 'get' || operation.verb === 'list' || operation.verb === 'deleteCollection')
       return ', which has nothing to be in conflict with';
     if (refusal.retryAfter === true)
-      return this.isUnderWay(operation) ? undefined : ', though nothing was under way under its Idempotency-Key';
+      return this.#isUnderWay(operation) ? undefined : ', though nothing was under way under its Idempotency-Key';
     if (refusal.duplicate !== undefined) {
       const value = operation.verb === 'delete' ? undefined : operation.sent.fields?.[refusal.duplicate];
-      return this.isTaken(operation, { index: refusal.duplicate, value, window })
+      return this.#isTaken(operation, { index: refusal.duplicate, value, window })
         ? undefined
         : `, though nobody held ${refusal.duplicate}=${JSON.stringify(value)}`;
     }
@@ -100,23 +100,23 @@ export class RefusalCheck {
   }
 
   /** An optional index may be missing. */
-  private asksForPassingIndex(operation: Operation): boolean {
+  #asksForPassingIndex(operation: Operation): boolean {
     const asked =
       operation.verb === 'list'
         ? [...operation.sort, ...operation.selector.fields]
         : operation.verb === 'deleteCollection'
           ? operation.selector.fields
           : [];
-    const { modelChanges } = this.run.history;
+    const { modelChanges } = this.#run.history;
     return asked.some(({ field }) =>
       modelChanges.some(({ type, model, index }) => type === 'index' && model === operation.model && index === field),
     );
   }
 
-  private isUnderWay(operation: Operation): boolean {
+  #isUnderWay(operation: Operation): boolean {
     const attempts =
       'idempotencyKey' in operation && operation.idempotencyKey !== undefined
-        ? (this.ledger.claims.get(operation.idempotencyKey) ?? [])
+        ? (this.#ledger.claims.get(operation.idempotencyKey) ?? [])
         : [];
     return attempts.some(
       (other) =>
@@ -126,12 +126,12 @@ export class RefusalCheck {
     );
   }
 
-  private isTaken(
+  #isTaken(
     { model, namespace, name }: { model: string; namespace: string } & Partial<{ name: string }>,
     { index, value, window }: { index: string; value: FieldValue | undefined; window: Window },
   ): boolean {
     if (value === undefined || value === null) return false;
-    const holders = this.holdings.get(holdingText(model, index, value)) ?? [];
+    const holders = this.#holdings.get(holdingText(model, index, value)) ?? [];
     // Holders follow each other, so earlier ones before the window are skipped.
     for (let i = holders.length - 1; i >= 0; i -= 1) {
       const holder = holders[i]!;
@@ -142,9 +142,9 @@ export class RefusalCheck {
     return false;
   }
 
-  private isExpired(operation: Operation, window: Window): boolean {
+  #isExpired(operation: Operation, window: Window): boolean {
     if (operation.verb !== 'list') return false;
-    const { history, log, named } = this.run;
+    const { history, log, named } = this.#run;
     if (isGone(history, operation.model, operation)) return true;
     const { paging, exact, atLeast = 0 } = operation;
     if (paging.type === 'chunk' && paging.continued !== undefined) {

@@ -30,45 +30,45 @@ export interface Window {
  * Usage: all `notBefore`, `sealEarliest`, all `notAfter`, `sealLatest`; then the queries.
  */
 export class CommitTimes {
-  private readonly earliest: Float64Array;
-  private readonly latest: Float64Array;
-  private readonly earliestSources: (Source | undefined)[];
-  private readonly latestSources: (Source | undefined)[];
+  readonly #earliest: Float64Array;
+  readonly #latest: Float64Array;
+  readonly #earliestSources: (Source | undefined)[];
+  readonly #latestSources: (Source | undefined)[];
 
   constructor(length: number) {
-    this.earliest = new Float64Array(length).fill(-Infinity);
-    this.latest = new Float64Array(length).fill(Infinity);
-    this.earliestSources = Array.from({ length }, () => undefined);
-    this.latestSources = Array.from({ length }, () => undefined);
+    this.#earliest = new Float64Array(length).fill(-Infinity);
+    this.#latest = new Float64Array(length).fill(Infinity);
+    this.#earliestSources = Array.from({ length }, () => undefined);
+    this.#latestSources = Array.from({ length }, () => undefined);
   }
 
   /** The change at `index` was requested at `at`. */
   notBefore(index: number, at: Instant, source: Source): void {
-    if (at <= this.earliest[index]!) return;
-    this.earliest[index] = at;
-    this.earliestSources[index] = source;
+    if (at <= this.#earliest[index]!) return;
+    this.#earliest[index] = at;
+    this.#earliestSources[index] = source;
   }
 
   /** The change at `index`, or a later one, was seen; -1 is none. */
   notAfter(index: number, at: Instant, source: Source): void {
-    if (index < 0 || at >= this.latest[index]!) return;
-    this.latest[index] = at;
-    this.latestSources[index] = source;
+    if (index < 0 || at >= this.#latest[index]!) return;
+    this.#latest[index] = at;
+    this.#latestSources[index] = source;
   }
 
   sealEarliest(): void {
-    for (let i = 1; i < this.earliest.length; i += 1) {
-      if (this.earliest[i]! >= this.earliest[i - 1]!) continue;
-      this.earliest[i] = this.earliest[i - 1]!;
-      this.earliestSources[i] = this.earliestSources[i - 1];
+    for (let i = 1; i < this.#earliest.length; i += 1) {
+      if (this.#earliest[i]! >= this.#earliest[i - 1]!) continue;
+      this.#earliest[i] = this.#earliest[i - 1]!;
+      this.#earliestSources[i] = this.#earliestSources[i - 1];
     }
   }
 
   sealLatest(): void {
-    for (let i = this.latest.length - 2; i >= 0; i -= 1) {
-      if (this.latest[i]! <= this.latest[i + 1]!) continue;
-      this.latest[i] = this.latest[i + 1]!;
-      this.latestSources[i] = this.latestSources[i + 1];
+    for (let i = this.#latest.length - 2; i >= 0; i -= 1) {
+      if (this.#latest[i]! <= this.#latest[i + 1]!) continue;
+      this.#latest[i] = this.#latest[i + 1]!;
+      this.#latestSources[i] = this.#latestSources[i + 1];
     }
   }
 
@@ -76,19 +76,19 @@ export class CommitTimes {
   earliestOf(index: number): Bound {
     return index < 0
       ? { at: -Infinity, source: undefined }
-      : { at: this.earliest[index]!, source: this.earliestSources[index] };
+      : { at: this.#earliest[index]!, source: this.#earliestSources[index] };
   }
 
   /** `length` is after the last change. */
   latestOf(index: number): Bound {
-    return index >= this.latest.length
+    return index >= this.#latest.length
       ? { at: Infinity, source: undefined }
-      : { at: this.latest[index]!, source: this.latestSources[index] };
+      : { at: this.#latest[index]!, source: this.#latestSources[index] };
   }
 
   windowOf({ invoked, completed }: { invoked: Instant; completed: Instant }): Window {
-    const from = lastWhere(this.latest.length, (index) => this.latest[index]! < invoked);
-    const to = lastWhere(this.earliest.length, (index) => this.earliest[index]! <= completed);
+    const from = lastWhere(this.#latest.length, (index) => this.#latest[index]! < invoked);
+    const to = lastWhere(this.#earliest.length, (index) => this.#earliest[index]! <= completed);
     return { from, to: Math.max(from, to) };
   }
 }

@@ -13,25 +13,25 @@ type Objects = Map<string, Change>;
 
 /** The existing objects at one revision during the replay of the log. */
 export class LiveState {
-  private readonly models = new Map<string, Map<string, Objects>>();
+  readonly #models = new Map<string, Map<string, Objects>>();
 
   apply(change: Change): void {
     const { row, key } = change;
     if (key === undefined) return;
-    const objects = this.objects(key.model, key.namespace);
+    const objects = this.#objects(key.model, key.namespace);
     if (row.type === 'D') objects.delete(key.name);
     else objects.set(key.name, change);
   }
 
   get(model: string, namespace: string, name: string): Change | undefined {
-    return this.models.get(model)?.get(namespace)?.get(name);
+    return this.#models.get(model)?.get(namespace)?.get(name);
   }
 
   /** `namespace` '' means all of them. */
   matching(model: string, namespace: string, selector: SelectorRecord): Change[] {
     const matches = matcherOf(selector);
     const found: Change[] = [];
-    for (const [each, objects] of this.models.get(model) ?? []) {
+    for (const [each, objects] of this.#models.get(model) ?? []) {
       if (namespace !== '' && each !== namespace) continue;
       for (const change of objects.values())
         if (change.row.new !== null && matches(change.row, change.row.new)) found.push(change);
@@ -40,12 +40,12 @@ export class LiveState {
   }
 
   dropModel(model: string): void {
-    this.models.delete(model);
+    this.#models.delete(model);
   }
 
-  private objects(model: string, namespace: string): Objects {
-    let namespaces = this.models.get(model);
-    if (namespaces === undefined) this.models.set(model, (namespaces = new Map()));
+  #objects(model: string, namespace: string): Objects {
+    let namespaces = this.#models.get(model);
+    if (namespaces === undefined) this.#models.set(model, (namespaces = new Map()));
     let objects = namespaces.get(namespace);
     if (objects === undefined) namespaces.set(namespace, (objects = new Map()));
     return objects;

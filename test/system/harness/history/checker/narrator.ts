@@ -4,22 +4,22 @@ import type { Change } from './replayed-log.ts';
 
 /** Formats records as text; times are seconds since the start of the run. */
 export class Narrator {
-  private readonly origin: Instant;
-  private readonly faults: History['faults'];
+  readonly #origin: Instant;
+  readonly #faults: History['faults'];
 
   constructor({ faults, modelChanges, watchers }: History) {
-    this.faults = faults;
+    this.#faults = faults;
     const starts = [
       ...modelChanges.map(({ requested }) => requested),
       ...faults.map(({ started }) => started),
       ...watchers.flatMap(({ streams }) => streams[0]?.opened ?? []),
     ];
-    this.origin = starts.reduce((a, b) => Math.min(a, b), Infinity);
+    this.#origin = starts.reduce((a, b) => Math.min(a, b), Infinity);
   }
 
   time(at: Instant): string {
     return Number.isFinite(at)
-      ? `${((at - (Number.isFinite(this.origin) ? this.origin : 0)) / 1000).toFixed(4)} s`
+      ? `${((at - (Number.isFinite(this.#origin) ? this.#origin : 0)) / 1000).toFixed(4)} s`
       : 'an unknown time';
   }
 
@@ -39,16 +39,16 @@ export class Narrator {
   }
 
   bound({ at, source }: Bound): string {
-    return `${source === undefined ? 'the log' : this.source(source)} at ${this.time(at)}`;
+    return `${source === undefined ? 'the log' : this.#source(source)} at ${this.time(at)}`;
   }
 
-  private source(source: Source): string {
+  #source(source: Source): string {
     if ('stream' in source) return `watcher ${source.watcher.id} on ${source.stream.replica}`;
     return 'verb' in source ? this.operation(source) : 'the SQL reader of the log';
   }
 
   during(from: Instant, to: Instant): string {
-    const names = this.faults
+    const names = this.#faults
       .filter(({ started, ended = started }) => started <= to && ended >= from - 1000)
       .map(({ name }) => name);
     return names.length === 0 ? '' : `, while ${names.join(', ')}`;

@@ -28,7 +28,7 @@ export class ReplayedLog {
   readonly byMarker = new Map<string, Change>();
   /** Deletes, by deleted object. The first of duplicates. */
   readonly deletions = new Map<string, Change>();
-  private readonly revisions: Float64Array;
+  readonly #revisions: Float64Array;
   /** Duplicate rows. */
   readonly repeated: [LogRow, LogRow][] = [];
 
@@ -38,9 +38,9 @@ export class ReplayedLog {
     for (const row of rows) {
       const before = this.changes.at(-1)?.row;
       if (before?.revision === row.revision) this.repeated.push([before, row]);
-      else this.add(row, row.type === 'M' ? undefined : models.get(row.incarnation));
+      else this.#add(row, row.type === 'M' ? undefined : models.get(row.incarnation));
     }
-    this.revisions = Float64Array.from(this.changes, (change) => change.row.revision);
+    this.#revisions = Float64Array.from(this.changes, (change) => change.row.revision);
   }
 
   get last(): number {
@@ -49,18 +49,18 @@ export class ReplayedLog {
 
   /** Index of the newest change at or below a revision; -1 if there is none. */
   indexAt(revision: number): number {
-    return lastWhere(this.revisions.length, (index) => this.revisions[index]! <= revision);
+    return lastWhere(this.#revisions.length, (index) => this.#revisions[index]! <= revision);
   }
 
   key(model: string, namespace: string, name: string): KeyHistory | undefined {
     return this.keys.get(keyText(model, namespace, name));
   }
 
-  private add(row: LogRow, model: string | undefined): void {
+  #add(row: LogRow, model: string | undefined): void {
     const change: Change = { row, index: this.changes.length, position: 0 };
     this.changes.push(change);
     if (model === undefined) return;
-    change.key = this.keyOf(model, row);
+    change.key = this.#keyOf(model, row);
     change.position = change.key.changes.push(change) - 1;
     pushTo(this.byModel, model, change);
     const { marker, uid } = row.new ?? { marker: '', uid: '' };
@@ -68,7 +68,7 @@ export class ReplayedLog {
     if (row.type === 'D' && !this.deletions.has(uid)) this.deletions.set(uid, change);
   }
 
-  private keyOf(model: string, { namespace, name }: LogRow): KeyHistory {
+  #keyOf(model: string, { namespace, name }: LogRow): KeyHistory {
     const text = keyText(model, namespace, name);
     let key = this.keys.get(text);
     if (key === undefined) {

@@ -21,7 +21,7 @@ type Claimed = WriteOperation | DeleteOperation;
 
 /** Matches requests with the log: which request made which change, and whether they contradict each other. */
 export class WriteLedger {
-  private readonly run: Examination;
+  readonly #run: Examination;
   readonly makers = new Map<Change, Maker>();
   /** Attempts with the same Idempotency-Key. */
   readonly claims = new Map<string, Claimed[]>();
@@ -31,41 +31,41 @@ export class WriteLedger {
   readonly openCollections: DeleteCollectionOperation[] = [];
 
   constructor(run: Examination) {
-    this.run = run;
+    this.#run = run;
   }
 
   /** Call it once for each operation, then `settleClaims`. */
   take(operation: Operation): void {
     if (operation.verb === 'get' || operation.verb === 'list') return;
-    if (operation.verb === 'deleteCollection') this.settleCollection(operation);
+    if (operation.verb === 'deleteCollection') this.#settleCollection(operation);
     else if (operation.idempotencyKey !== undefined) pushTo(this.claims, operation.idempotencyKey, operation);
-    else this.settle([operation]);
+    else this.#settle([operation]);
   }
 
   settleClaims(): void {
-    for (const attempts of this.claims.values()) this.settle(attempts);
+    for (const attempts of this.claims.values()) this.#settle(attempts);
   }
 
-  private settle(attempts: readonly Claimed[]): void {
+  #settle(attempts: readonly Claimed[]): void {
     const first = attempts[0]!;
     if (attempts.some(({ verb }) => verb !== first.verb)) {
-      this.run.violations.report('recording', () => ({
+      this.#run.violations.report('recording', () => ({
         text: `different requests have the Idempotency-Key ${first.idempotencyKey}`,
         records: [...attempts],
       }));
-    } else if (first.verb === 'delete') this.settleDelete(attempts as DeleteOperation[]);
-    else this.settleWrite(attempts as WriteOperation[]);
-    this.checkRepetitions(attempts);
+    } else if (first.verb === 'delete') this.#settleDelete(attempts as DeleteOperation[]);
+    else this.#settleWrite(attempts as WriteOperation[]);
+    this.#checkRepetitions(attempts);
   }
 
-  private settleWrite(attempts: readonly WriteOperation[]): void {
-    const { log, violations, narrator, statistics } = this.run;
+  #settleWrite(attempts: readonly WriteOperation[]): void {
+    const { log, violations, narrator, statistics } = this.#run;
     const first = attempts[0]!;
     const change = log.byMarker.get(first.sent.marker);
     const unknown = attempts.some(({ outcome }) => outcome.type === 'unknown');
     const acknowledged = attempts.some(({ outcome }) => outcome.type === 'ok');
     if (unknown && !acknowledged) statistics.add(`unknown writes ${change === undefined ? 'not applied' : 'applied'}`);
-    for (const operation of attempts) this.checkAnswer(operation, change);
+    for (const operation of attempts) this.#checkAnswer(operation, change);
     if (change === undefined) return;
     if (!unknown && !acknowledged) {
       violations.report('write-refused', () => ({
@@ -73,13 +73,13 @@ export class WriteLedger {
         records: [first, change.row],
       }));
     }
-    this.made(change, attempts);
-    this.checkSent(first, change);
-    this.checkPrecondition(first, change);
+    this.#made(change, attempts);
+    this.#checkSent(first, change);
+    this.#checkPrecondition(first, change);
   }
 
-  private checkAnswer(operation: WriteOperation, change: Change | undefined): void {
-    const { violations, narrator } = this.run;
+  #checkAnswer(operation: WriteOperation, change: Change | undefined): void {
+    const { violations, narrator } = this.#run;
     const { outcome } = operation;
     if (outcome.type !== 'ok') return;
     const { object } = outcome;
@@ -106,8 +106,8 @@ export class WriteLedger {
     }
   }
 
-  private checkSent(operation: WriteOperation, { row, key }: Change): void {
-    const { violations, narrator } = this.run;
+  #checkSent(operation: WriteOperation, { row, key }: Change): void {
+    const { violations, narrator } = this.#run;
     const { sent } = operation;
     const report = (what: string): void =>
       violations.report('write-content', () => ({
@@ -125,8 +125,8 @@ export class WriteLedger {
     if (wrong !== undefined) report(`with other content: ${wrong}`);
   }
 
-  private settleDelete(attempts: readonly DeleteOperation[]): void {
-    const { log, violations, narrator } = this.run;
+  #settleDelete(attempts: readonly DeleteOperation[]): void {
+    const { log, violations, narrator } = this.#run;
     const first = attempts[0]!;
     const acknowledged = attempts.flatMap(({ outcome }) => (outcome.type === 'ok' ? outcome.uid : []));
     if (acknowledged.length === 0) {
@@ -156,12 +156,12 @@ export class WriteLedger {
         records: [first, row],
       }));
     }
-    this.made(change, attempts);
-    this.checkPrecondition(first, change);
+    this.#made(change, attempts);
+    this.#checkPrecondition(first, change);
   }
 
-  private settleCollection(operation: DeleteCollectionOperation): void {
-    const { log, violations, narrator } = this.run;
+  #settleCollection(operation: DeleteCollectionOperation): void {
+    const { log, violations, narrator } = this.#run;
     const { outcome, model, selector } = operation;
     if (outcome.type !== 'ok') {
       this.openCollections.push(operation);
@@ -178,7 +178,7 @@ export class WriteLedger {
         }));
         continue;
       }
-      this.made(change, [operation]);
+      this.#made(change, [operation]);
       if (change.row.revision !== item.revision) {
         violations.report('write-revision', () => ({
           text: `${who} was told revision ${item.revision} for the deletion ${narrator.change(change)}`,
@@ -194,13 +194,13 @@ export class WriteLedger {
     }
   }
 
-  private made(change: Change, attempts: readonly Operation[]): void {
-    const { violations, narrator } = this.run;
+  #made(change: Change, attempts: readonly Operation[]): void {
+    const { violations, narrator } = this.#run;
     const operation = attempts.reduce((a, b) => (b.invoked < a.invoked ? b : a));
     const other = this.makers.get(change)?.operation;
     if (other === undefined) {
       this.makers.set(change, { operation, invoked: operation.invoked });
-      this.run.times.notBefore(change.index, operation.invoked, operation);
+      this.#run.times.notBefore(change.index, operation.invoked, operation);
     } else if (change.row.type === 'D') {
       violations.report('write-twice', () => ({
         text: `both ${narrator.operation(other)} and ${narrator.operation(operation)} were told that they made the one deletion ${narrator.change(change)}`,
@@ -215,8 +215,8 @@ export class WriteLedger {
   }
 
   /** A write with a precondition must have changed exactly that revision. */
-  private checkPrecondition(operation: Operation & Precondition, { row }: Change): void {
-    const { violations, narrator } = this.run;
+  #checkPrecondition(operation: Operation & Precondition, { row }: Change): void {
+    const { violations, narrator } = this.#run;
     const { expected, expectedUid } = operation;
     if (expected !== undefined && row.previous !== expected) {
       violations.report('conflict-missed', () => ({
@@ -233,9 +233,9 @@ export class WriteLedger {
   }
 
   /** An executed request has one outcome, however often it is sent. */
-  private checkRepetitions(attempts: readonly Claimed[]): void {
+  #checkRepetitions(attempts: readonly Claimed[]): void {
     if (attempts.length < 2) return;
-    const { violations, narrator, statistics } = this.run;
+    const { violations, narrator, statistics } = this.#run;
     const done = attempts.filter(({ outcome }) => outcome.type === 'ok').toSorted((a, b) => a.completed - b.completed);
     statistics.add('repeated requests', attempts.length - 1);
     const first = done[0];

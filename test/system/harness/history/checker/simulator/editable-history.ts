@@ -29,7 +29,7 @@ export class EditableHistory {
   readonly log: LogRow[];
   readonly finalStates: FinalState[];
   readonly streams: EditableStream[];
-  private readonly random: SeededRandom;
+  readonly #random: SeededRandom;
 
   /** @param text A history as JSON. */
   constructor(text: string, random: SeededRandom) {
@@ -41,12 +41,12 @@ export class EditableHistory {
     this.streams = copy.watchers.flatMap((watcher) =>
       watcher.streams.map((stream) => ({ watcher, stream, events: stream.events as WatchEventRecord[] })),
     );
-    this.random = random;
+    this.#random = random;
   }
 
   /** A random item; undefined if there is none. */
   any<T>(items: readonly T[]): T | undefined {
-    return items[this.random.below(items.length)];
+    return items[this.#random.below(items.length)];
   }
 
   anyOperation<T extends Operation>(

@@ -106,16 +106,17 @@ class ModelLife {
   readonly changes: ModelChangeRecord[] = [{ type: 'make', model: 'posts.example.com', requested: 0, completed: 1 }];
   isOver = false;
   replaces = 0;
-  private readonly store: SimulatedStore;
-  private readonly schedule: Schedule;
+  readonly #store: SimulatedStore;
+  readonly #schedule: Schedule;
 
   constructor(store: SimulatedStore, schedule: Schedule) {
-    this.store = store;
-    this.schedule = schedule;
+    this.#store = store;
+    this.#schedule = schedule;
   }
 
   *run(random: SeededRandom): Activity {
-    const { store, schedule } = this;
+    const store = this.#store;
+    const schedule = this.#schedule;
     const drop: ModelChangeRecord = { type: 'drop', model: store.model, requested: schedule.now };
     yield random.floatBetween(0, 3);
     store.terminating = true;

@@ -27,21 +27,21 @@ type Head = Pick<Operation, 'client' | 'seq' | 'replica' | 'invoked' | 'complete
 
 /** A client with random requests, one at a time, that records the responses. */
 export class SimulatedClient {
-  private readonly world: SimulatedWorld;
-  private readonly id: number;
-  private readonly random: SeededRandom;
-  private seq = 0;
-  private lastSeen: StoredState | undefined;
+  readonly #world: SimulatedWorld;
+  readonly #id: number;
+  readonly #random: SeededRandom;
+  #seq = 0;
+  #lastSeen: StoredState | undefined;
 
   constructor(world: SimulatedWorld, id: number) {
-    this.world = world;
-    this.id = id;
-    this.random = world.random.fork(`client ${id}`);
+    this.#world = world;
+    this.#id = id;
+    this.#random = world.random.fork(`client ${id}`);
   }
 
   *run(requests: number): Activity {
     for (let i = 0; i < requests; i += 1) {
-      const verb = this.random.weighted({
+      const verb = this.#random.weighted({
         create: 5,
         update: 5,
         patch: 5,
@@ -51,12 +51,12 @@ export class SimulatedClient {
         chunks: 1,
         deleteCollection: 0.3,
       });
-      if (verb === 'get') yield* this.get();
-      else if (verb === 'list') yield* this.list(this.selector(), this.paging());
-      else if (verb === 'chunks') yield* this.chunks();
-      else if (verb === 'deleteCollection') yield* this.deleteCollection();
-      else yield* this.write(verb);
-      yield this.random.floatBetween(0, this.world.pause);
+      if (verb === 'get') yield* this.#get();
+      else if (verb === 'list') yield* this.list(this.selector(), this.#paging());
+      else if (verb === 'chunks') yield* this.#chunks();
+      else if (verb === 'deleteCollection') yield* this.#deleteCollection();
+      else yield* this.#write(verb);
+      yield this.#random.floatBetween(0, this.#world.pause);
     }
   }
 
@@ -64,41 +64,41 @@ export class SimulatedClient {
   *list(
     selector: SelectorRecord,
     paging: Paging,
-    namespace = this.random.pick(['', 'a', 'b']),
+    namespace = this.#random.pick(['', 'a', 'b']),
   ): Generator<number, { id: OperationId; revision: number } | undefined, void> {
-    const { store } = this.world;
-    const head = this.begin(namespace);
-    const sort = this.random.chance(0.5)
+    const { store } = this.#world;
+    const head = this.#begin(namespace);
+    const sort = this.#random.chance(0.5)
       ? []
-      : [{ field: this.random.pick(['rank', 'slug']), descending: this.random.chance(0.5) }];
-    yield this.delay();
+      : [{ field: this.#random.pick(['rank', 'slug']), descending: this.#random.chance(0.5) }];
+    yield this.#delay();
     const matching = sorted(store, { namespace, selector, sort });
     const revision = store.newest;
     const isThere = store.incarnation !== undefined;
-    yield this.delay();
+    yield this.#delay();
     const start = paging.type === 'page' ? (paging.page - 1) * paging.size : 0;
     const items = matching.slice(start, paging.type === 'page' ? start + paging.size : undefined).map(observed);
     const hasNext = items.length > 0 && start + items.length < matching.length;
     const outcome = isThere ? ({ type: 'ok', revision, items, total: matching.length, hasNext } as const) : gone;
-    this.push({ ...this.end(head), verb: 'list', selector, sort, paging, outcome });
-    return isThere ? { id: { client: this.id, seq: head.seq }, revision } : undefined;
+    this.#push({ ...this.#end(head), verb: 'list', selector, sort, paging, outcome });
+    return isThere ? { id: { client: this.#id, seq: head.seq }, revision } : undefined;
   }
 
-  private *chunks(): Activity {
-    const { store } = this.world;
+  *#chunks(): Activity {
+    const { store } = this.#world;
     const selector = this.selector();
     let snapshot: StoredState[] | undefined;
     let revision = 0;
     let continued: OperationId | undefined;
     for (let served = 0; ;) {
-      const head = this.begin('');
-      const limit = 1 + this.random.below(5);
-      yield this.delay();
+      const head = this.#begin('');
+      const limit = 1 + this.#random.below(5);
+      yield this.#delay();
       const isThere = store.incarnation !== undefined;
       const isExpired = continued !== undefined && revision < store.compacted;
       if (continued === undefined) revision = store.newest;
       snapshot ??= sorted(store, { namespace: '', selector, sort: [] });
-      yield this.delay();
+      yield this.#delay();
       const items = snapshot.slice(served, served + limit).map(observed);
       const remaining = snapshot.length - served - items.length;
       const ok = { type: 'ok', revision, items, continues: remaining > 0, remaining } as const;
@@ -107,8 +107,8 @@ export class SimulatedClient {
           ? ({ type: 'refused', status: 410, reason: 'Expired' } as const)
           : ok
         : gone;
-      this.push({
-        ...this.end(head),
+      this.#push({
+        ...this.#end(head),
         verb: 'list',
         selector,
         sort: [],
@@ -117,51 +117,52 @@ export class SimulatedClient {
       });
       if (outcome.type !== 'ok' || remaining === 0) return;
       served += items.length;
-      continued = { client: this.id, seq: head.seq };
+      continued = { client: this.#id, seq: head.seq };
     }
   }
 
-  private *get(): Activity {
-    const { store } = this.world;
-    const head = this.begin(this.random.pick(['a', 'b']));
-    const name = this.name();
-    yield this.delay();
+  *#get(): Activity {
+    const { store } = this.#world;
+    const head = this.#begin(this.#random.pick(['a', 'b']));
+    const name = this.#name();
+    yield this.#delay();
     const found = store.get(head.namespace, name);
-    yield this.delay();
-    if (found !== undefined) this.lastSeen = found;
-    this.push({
-      ...this.end(head),
+    yield this.#delay();
+    if (found !== undefined) this.#lastSeen = found;
+    this.#push({
+      ...this.#end(head),
       verb: 'get',
       name,
       outcome: found === undefined ? gone : { type: 'ok', object: observed(found) },
     });
   }
 
-  private *deleteCollection(): Activity {
-    const { store } = this.world;
-    const head = this.begin(this.random.pick(['a', 'b']));
+  *#deleteCollection(): Activity {
+    const { store } = this.#world;
+    const head = this.#begin(this.#random.pick(['a', 'b']));
     const selector = this.selector();
-    yield this.delay();
+    yield this.#delay();
     const isThere = store.incarnation !== undefined;
     const targets = sorted(store, { namespace: head.namespace, selector, sort: [] });
     const deleted: { namespace: string; name: string; uid: string; revision: number }[] = [];
     for (const { namespace, name, state } of targets) {
-      yield this.delay() / 4;
+      yield this.#delay() / 4;
       const done = store.write({ type: 'D', namespace, name, expectedUid: state.uid });
       if ('revision' in done) deleted.push({ namespace, name, uid: state.uid, revision: done.revision });
     }
-    yield this.delay();
-    const outcome = this.random.chance(0.8) ? ({ type: 'ok', deleted } as const) : unknown;
-    this.push({ ...this.end(head), verb: 'deleteCollection', selector, outcome: isThere ? outcome : gone });
+    yield this.#delay();
+    const outcome = this.#random.chance(0.8) ? ({ type: 'ok', deleted } as const) : unknown;
+    this.#push({ ...this.#end(head), verb: 'deleteCollection', selector, outcome: isThere ? outcome : gone });
   }
 
   /** The response may be lost, and the request repeated under its key. */
-  private *write(verb: 'create' | 'update' | 'patch' | 'delete'): Activity {
-    const { random, lastSeen } = this;
+  *#write(verb: 'create' | 'update' | 'patch' | 'delete'): Activity {
+    const random = this.#random;
+    const lastSeen = this.#lastSeen;
     const namespace = lastSeen !== undefined && random.chance(0.3) ? lastSeen.namespace : random.pick(['a', 'b']);
     const name =
-      lastSeen !== undefined && namespace === lastSeen.namespace && random.chance(0.5) ? lastSeen.name : this.name();
-    const marker = `${this.id}-${this.seq}`;
+      lastSeen !== undefined && namespace === lastSeen.namespace && random.chance(0.5) ? lastSeen.name : this.#name();
+    const marker = `${this.#id}-${this.#seq}`;
     const isExpected =
       verb !== 'create' && lastSeen?.namespace === namespace && lastSeen.name === name && random.chance(0.7);
     const expected = isExpected
@@ -172,7 +173,7 @@ export class SimulatedClient {
         }
       : {};
     const claim = random.chance(0.4) ? { idempotencyKey: marker } : {};
-    const sent = { marker, labels: this.labels(), fields: this.fields() };
+    const sent = { marker, labels: this.#labels(), fields: this.#fields() };
     const { rank, ...fewer } = sent.fields;
     const patch = {
       marker,
@@ -194,93 +195,91 @@ export class SimulatedClient {
       });
     else if (verb !== 'delete') write.change = () => sent;
     for (let again = true; again;) {
-      const head = this.begin(namespace);
-      const { outcome, isLost } = yield* this.send(write);
+      const head = this.#begin(namespace);
+      const { outcome, isLost } = yield* this.#send(write);
       again = 'idempotencyKey' in claim && random.chance(isLost ? 0.8 : 0.15);
-      const base = { ...this.end(head), ...claim, name };
-      if (verb === 'delete') this.push({ ...base, ...expected, verb, outcome: deletedOutcome(outcome) });
-      else if (verb === 'create') this.push({ ...base, verb, sent, outcome: writtenOutcome(outcome, write) });
+      const base = { ...this.#end(head), ...claim, name };
+      if (verb === 'delete') this.#push({ ...base, ...expected, verb, outcome: deletedOutcome(outcome) });
+      else if (verb === 'create') this.#push({ ...base, verb, sent, outcome: writtenOutcome(outcome, write) });
       else if (verb === 'update')
-        this.push({ ...base, ...expected, verb, sent, outcome: writtenOutcome(outcome, write) });
-      else this.push({ ...base, ...expected, verb, sent: patch, outcome: writtenOutcome(outcome, write) });
+        this.#push({ ...base, ...expected, verb, sent, outcome: writtenOutcome(outcome, write) });
+      else this.#push({ ...base, ...expected, verb, sent: patch, outcome: writtenOutcome(outcome, write) });
     }
   }
 
-  private *send(
-    write: SimulatedWrite,
-  ): Generator<number, { outcome: SimulatedOutcome | undefined; isLost: boolean }, void> {
-    const { store, schedule } = this.world;
-    yield this.delay();
-    const fate = this.random.weighted({ answered: 8, appliedUnknown: 1, neverApplied: 1, appliedLater: 0.5 });
+  *#send(write: SimulatedWrite): Generator<number, { outcome: SimulatedOutcome | undefined; isLost: boolean }, void> {
+    const { store, schedule } = this.#world;
+    yield this.#delay();
+    const fate = this.#random.weighted({ answered: 8, appliedUnknown: 1, neverApplied: 1, appliedLater: 0.5 });
     if (fate === 'appliedLater') {
-      this.world.pending += 1;
-      schedule.start(this.applyLate(write, this.random.floatBetween(0, 60)));
+      this.#world.pending += 1;
+      schedule.start(this.#applyLate(write, this.#random.floatBetween(0, 60)));
     }
     const outcome = fate === 'answered' || fate === 'appliedUnknown' ? store.write(write) : undefined;
-    yield this.delay();
+    yield this.#delay();
     return { outcome: fate === 'answered' ? outcome : undefined, isLost: fate !== 'answered' };
   }
 
-  private *applyLate(write: SimulatedWrite, after: number): Activity {
+  *#applyLate(write: SimulatedWrite, after: number): Activity {
     yield after;
-    this.world.store.write(write);
-    this.world.pending -= 1;
+    this.#world.store.write(write);
+    this.#world.pending -= 1;
   }
 
-  private begin(namespace: string): Head {
-    this.seq += 1;
+  #begin(namespace: string): Head {
+    this.#seq += 1;
     return {
-      client: this.id,
-      seq: this.seq,
-      replica: this.random.pick(['one', 'two']),
-      invoked: this.world.schedule.now,
+      client: this.#id,
+      seq: this.#seq,
+      replica: this.#random.pick(['one', 'two']),
+      invoked: this.#world.schedule.now,
       completed: 0,
-      model: this.world.store.model,
+      model: this.#world.store.model,
       namespace,
     };
   }
 
-  private end(head: Head): Head {
-    return { ...head, completed: this.world.schedule.now };
+  #end(head: Head): Head {
+    return { ...head, completed: this.#world.schedule.now };
   }
 
-  private push(operation: Operation): void {
-    this.world.operations.push(operation);
+  #push(operation: Operation): void {
+    this.#world.operations.push(operation);
   }
 
-  private delay(): number {
-    return this.random.chance(0.05) ? this.random.floatBetween(0, 100) : this.random.between(0.1, 4);
+  #delay(): number {
+    return this.#random.chance(0.05) ? this.#random.floatBetween(0, 100) : this.#random.between(0.1, 4);
   }
 
-  private name(): string {
-    return `n${this.random.below(this.world.names)}`;
+  #name(): string {
+    return `n${this.#random.below(this.#world.names)}`;
   }
 
-  private labels(): Record<string, string> {
+  #labels(): Record<string, string> {
     return {
-      ...(this.random.chance(0.8) ? { color: this.random.pick(['red', 'blue', 'green']) } : {}),
-      tier: String(this.random.below(2)),
+      ...(this.#random.chance(0.8) ? { color: this.#random.pick(['red', 'blue', 'green']) } : {}),
+      tier: String(this.#random.below(2)),
     };
   }
 
-  private fields(): Fields {
-    const { random } = this;
+  #fields(): Fields {
+    const random = this.#random;
     const tags = ['x', 'y', 'z'].filter(() => random.chance(0.4));
     return {
-      slug: random.chance(0.3) ? null : `s${random.below(this.world.names * 3)}`,
+      slug: random.chance(0.3) ? null : `s${random.below(this.#world.names * 3)}`,
       rank: random.chance(0.2) ? null : random.below(10),
       tags,
     };
   }
 
-  private paging(): Paging {
-    return this.random.chance(0.5)
+  #paging(): Paging {
+    return this.#random.chance(0.5)
       ? { type: 'all' }
-      : { type: 'page', page: 1 + this.random.below(3), size: 1 + this.random.below(6) };
+      : { type: 'page', page: 1 + this.#random.below(3), size: 1 + this.#random.below(6) };
   }
 
   selector(): SelectorRecord {
-    const { random } = this;
+    const random = this.#random;
     const label: LabelClause = random.pick<LabelClause>([
       { key: 'color', operator: 'in', values: ['red'] },
       { key: 'color', operator: 'notIn', values: ['red'] },

@@ -30,10 +30,10 @@ export class SimulatedStore {
   incarnation: number | undefined = 10;
   terminating = false;
   compacted = 0;
-  private objects = new Map<string, StoredState>();
-  private readonly claims = new Map<string, Extract<SimulatedOutcome, { revision: number }>>();
-  private revision = 100;
-  private uids = 0;
+  #objects = new Map<string, StoredState>();
+  readonly #claims = new Map<string, Extract<SimulatedOutcome, { revision: number }>>();
+  #revision = 100;
+  #uids = 0;
 
   constructor(model: string) {
     this.model = model;
@@ -45,29 +45,29 @@ export class SimulatedStore {
   }
 
   get(namespace: string, name: string): StoredState | undefined {
-    return this.incarnation === undefined ? undefined : this.objects.get(`${namespace}/${name}`);
+    return this.incarnation === undefined ? undefined : this.#objects.get(`${namespace}/${name}`);
   }
 
   /** By namespace and name. */
   list(namespace: string): StoredState[] {
-    return [...this.objects.values()]
+    return [...this.#objects.values()]
       .filter((object) => namespace === '' || object.namespace === namespace)
       .toSorted((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
   }
 
   write(write: SimulatedWrite): SimulatedOutcome {
-    const known = write.key === undefined ? undefined : this.claims.get(write.key);
+    const known = write.key === undefined ? undefined : this.#claims.get(write.key);
     if (known !== undefined) return { ...known, replayed: true };
-    const outcome = this.attempt(write);
-    if (write.key !== undefined && 'revision' in outcome) this.claims.set(write.key, outcome);
+    const outcome = this.#attempt(write);
+    if (write.key !== undefined && 'revision' in outcome) this.#claims.set(write.key, outcome);
     return outcome;
   }
 
   /** A change outside the history. */
   note(): void {
-    this.revision += 1;
+    this.#revision += 1;
     this.log.push({
-      revision: this.revision,
+      revision: this.#revision,
       incarnation: 1,
       type: 'U',
       namespace: '',
@@ -82,10 +82,10 @@ export class SimulatedStore {
 
   /** A revision that a failed statement used up. */
   burn(): void {
-    this.revision += 1;
+    this.#revision += 1;
   }
 
-  private attempt(write: SimulatedWrite): SimulatedOutcome {
+  #attempt(write: SimulatedWrite): SimulatedOutcome {
     const old = this.get(write.namespace, write.name);
     if (this.incarnation === undefined) return { status: 404, reason: 'NotFound' };
     if (write.type === 'C') {
@@ -98,27 +98,27 @@ export class SimulatedStore {
       return { status: 409, reason: 'Conflict' };
     else if (write.expected !== undefined && write.expected !== old.revision)
       return { status: 409, reason: 'Conflict' };
-    const uid = old?.state.uid ?? `uid-${(this.uids += 1)}`;
+    const uid = old?.state.uid ?? `uid-${(this.#uids += 1)}`;
     const state = write.change === undefined ? old!.state : { ...write.change(old?.state), uid };
-    if (write.type !== 'D' && this.holder(state.fields, write) !== undefined)
+    if (write.type !== 'D' && this.#holder(state.fields, write) !== undefined)
       return { status: 409, reason: 'Conflict', duplicate: 'slug' };
-    return { revision: this.commit(write, old, state), state, replayed: false };
+    return { revision: this.#commit(write, old, state), state, replayed: false };
   }
 
-  private holder({ slug }: Fields, { namespace, name }: SimulatedWrite): StoredState | undefined {
+  #holder({ slug }: Fields, { namespace, name }: SimulatedWrite): StoredState | undefined {
     if (slug === null) return undefined;
-    for (const object of this.objects.values())
+    for (const object of this.#objects.values())
       if (object.state.fields['slug'] === slug && (object.namespace !== namespace || object.name !== name))
         return object;
     return undefined;
   }
 
-  private commit({ type, namespace, name }: SimulatedWrite, old: StoredState | undefined, state: ObjectState): number {
-    this.revision += 1;
-    const { revision } = this;
+  #commit({ type, namespace, name }: SimulatedWrite, old: StoredState | undefined, state: ObjectState): number {
+    this.#revision += 1;
+    const revision = this.#revision;
     const id = `${namespace}/${name}`;
-    if (type === 'D') this.objects.delete(id);
-    else this.objects.set(id, { namespace, name, revision, state });
+    if (type === 'D') this.#objects.delete(id);
+    else this.#objects.set(id, { namespace, name, revision, state });
     this.log.push({
       revision,
       incarnation: this.incarnation!,
