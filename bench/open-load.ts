@@ -39,7 +39,7 @@ export interface OpenLoadResult {
 }
 
 /** A real client would have given up after this long. Milliseconds. */
-export const patienceMs = 1000;
+export const timeoutMs = 1000;
 /** How long to wait for the last responses. Milliseconds. */
 const settleMs = 3000;
 
@@ -141,7 +141,7 @@ class OpenLoad {
   #record(answer: Answer, expected: number, ms: number): void {
     if (answer.status === 429) this.#count.refused += 1;
     else if (answer.status !== expected) this.#fail(`${answer.status} ${answer.body.toString('utf8', 0, 300)}`);
-    else if (ms > patienceMs) this.#count.late += 1;
+    else if (ms > timeoutMs) this.#count.late += 1;
     else {
       this.#count.good += 1;
       this.#latencies.push(ms);

@@ -50,9 +50,11 @@ export async function backUp(options: BackUpOptions, sink: Writable): Promise<Ba
   const stall = new StallTimeout(signal, options.stallLimit ?? stallLimit);
   try {
     for (let attempt = 1; ; attempt += 1) {
-      const known = await inTransaction(database, { begin, signal: stall.signal }, (client) => look(client, schemas));
+      const known = await inTransaction(database, { begin, signal: stall.signal }, (client) =>
+        readCatalogue(client, schemas),
+      );
       const result = await inTransaction(database, { begin, signal: stall.signal }, async (client) => {
-        const held = await takeHold(client, schemas, known.tables);
+        const held = await lockTables(client, schemas, known.tables);
         return held === undefined ? undefined : writeArchive({ ...options, ...held, client, progress, stall }, sink);
       });
       if (result !== undefined) return result;
@@ -65,7 +67,7 @@ export async function backUp(options: BackUpOptions, sink: Writable): Promise<Ba
 }
 
 /** The state that a transaction sees. */
-interface Seen {
+interface Catalogue {
   readonly tables: readonly (BackedUpTable & TableSize)[];
   /** Names of migrations, by schema. */
   readonly applied: ReadonlyMap<string, readonly string[]>;
@@ -82,7 +84,7 @@ interface Sequence {
  * Reads the catalogue without waiting for a table's lock. Throws BackupError if there is nothing to back up, or
  * something that no restore would accept.
  */
-async function look(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<Seen> {
+async function readCatalogue(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<Catalogue> {
   const applied = await checkMigrations(client, schemas);
   const tables = await readTables(client, schemas);
   const sequences = new Map<string, Sequence[]>();
@@ -100,22 +102,22 @@ async function look(client: ClientBase, schemas: readonly BackedUpSchema[]): Pro
   return { tables, applied, sequences };
 }
 
-interface Held {
+interface LockedTables {
   tables: readonly (BackedUpTable & TableSize)[];
   headers: readonly (readonly [string, SchemaHeader])[];
 }
 
 /** Undefined if tables have changed since they were read: the transaction is then useless. */
-async function takeHold(
+async function lockTables(
   client: ClientBase,
   schemas: readonly BackedUpSchema[],
   known: readonly BackedUpTable[],
-): Promise<Held | undefined> {
+): Promise<LockedTables | undefined> {
   try {
     // Locks first, then the snapshot, which the first SELECT takes: the tables then stay as in the snapshot until the
     // end. A table rewritten after a snapshot is empty in it.
     await client.query(`LOCK TABLE ${known.map(nameOf).join(', ')} IN ACCESS SHARE MODE`);
-    const seen = await look(client, schemas);
+    const seen = await readCatalogue(client, schemas);
     return namesOf(seen.tables) === namesOf(known)
       ? { tables: seen.tables, headers: await readHeaders(client, schemas, seen) }
       : undefined;
@@ -129,7 +131,7 @@ async function takeHold(
 async function readHeaders(
   client: ClientBase,
   schemas: readonly BackedUpSchema[],
-  { applied, sequences }: Seen,
+  { applied, sequences }: Catalogue,
 ): Promise<[string, SchemaHeader][]> {
   const headers: [string, SchemaHeader][] = [];
   for (const schema of schemas) {
@@ -174,7 +176,7 @@ async function checkMigrations(client: ClientBase, schemas: readonly BackedUpSch
   return applied;
 }
 
-interface Writing extends BackUpOptions, Held {
+interface Writing extends BackUpOptions, LockedTables {
   client: Client;
   progress: Progress;
   stall: StallTimeout;

@@ -11,7 +11,7 @@ export interface Contents {
 /** Throws BackupError if a schema is not what these migrations create: a restore could not insert the rows. */
 export function checkContents(schema: BackedUpSchema, applied: readonly string[], found: Contents): void {
   const made = madeBy(schema, applied);
-  const [foreign, missing] = [beyond(found, made), beyond(made, found)];
+  const [foreign, missing] = [missingFrom(found, made), missingFrom(made, found)];
   if (foreign.length > 0)
     throw new BackupError(
       `Schema ${schema.name} holds what is not of svc, and no backup with it could be restored: ${foreign.join(', ')}; move that to another schema, or drop it.`,
@@ -31,7 +31,7 @@ function madeBy({ contents }: BackedUpSchema, applied: readonly string[]): Conte
 }
 
 /** What one has and the other lacks, as text for an operator. */
-function beyond(one: Contents, other: Contents): string[] {
+function missingFrom(one: Contents, other: Contents): string[] {
   const tables = [...one.tables].flatMap(([table, columns]) => {
     const known = other.tables.get(table);
     return known === undefined

@@ -173,8 +173,8 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
       `COPY ${name} (${table.columns.map(quoteIdentifier).join(', ')}) FROM STDIN WITH (FREEZE)`,
       counted(reader.rows(), progress),
     );
-    const told = (await reader.line()) as { rows?: unknown } | null | undefined;
-    if (told?.rows !== count) throw damaged();
+    const rowsLine = (await reader.line()) as { rows?: unknown } | null | undefined;
+    if (rowsLine?.rows !== count) throw damaged();
     rows += count;
   }
   await reader.end({ tables: header.tables, rows });
@@ -206,9 +206,9 @@ function tableOf(
       ? checkShape(described, `${schema.name}.${table}`, Object.keys(runtimeTables.triggers))
       : undefined;
   const present = shape?.columns.map(({ name }) => name) ?? migrated.get(schema)?.get(table);
-  if (present === undefined) throw notOfSvc('table', `${schema.name}.${table}`);
+  if (present === undefined) throw newForeignObject('table', `${schema.name}.${table}`);
   const foreign = columns.find((name) => !present.includes(name));
-  if (foreign !== undefined) throw notOfSvc('column', `${schema.name}.${table}.${foreign}`);
+  if (foreign !== undefined) throw newForeignObject('column', `${schema.name}.${table}.${foreign}`);
   if (columns.length !== present.length || !present.every((name) => columns.includes(name))) throw damaged();
   return { schema, table, columns, shape };
 }
@@ -217,7 +217,7 @@ const isNames = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((name) => typeof name === 'string');
 
 /** For a backup written before such tables were refused. */
-function notOfSvc(what: string, name: string): BackupError {
+function newForeignObject(what: string, name: string): BackupError {
   if (!/^\w+(\.\w+)+$/.test(name) || name.length > 200) return damaged();
   return new BackupError(
     `The backup cannot be restored: it holds ${what} ${name}, which svc does not back up. Where it was made, move that to another schema or drop it, and back up again.`,
@@ -254,7 +254,7 @@ async function setSequences(
         'SELECT setval(c.oid, $3::bigint) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relname = $2 AND c.relkind = $4',
         [schema, name, value, 'S'],
       );
-      if (rowCount !== 1) throw notOfSvc('sequence', `${schema}.${name}`);
+      if (rowCount !== 1) throw newForeignObject('sequence', `${schema}.${name}`);
     }
   }
 }

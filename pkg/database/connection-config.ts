@@ -112,11 +112,12 @@ function tlsOf(mode: Mode, { authority, cert, key }: Files, log: DatabaseLog): f
       : authority === undefined
         ? { rejectUnauthorized: false }
         : { checkServerIdentity: () => undefined };
-  if (cert !== undefined && key !== undefined) follow(options, { cert, key }, (pair) => createSecureContext(pair), log);
+  if (cert !== undefined && key !== undefined)
+    readAtEachAccess(options, { cert, key }, (pair) => createSecureContext(pair), log);
   // `system` means Node's own authorities, its default. A file without a certificate would also mean these, so it is
   // checked.
   if (authority !== undefined && authority !== 'system')
-    follow(options, { ca: authority }, ({ ca }) => new X509Certificate(ca ?? ''), log);
+    readAtEachAccess(options, { ca: authority }, ({ ca }) => new X509Certificate(ca ?? ''), log);
   return options;
 }
 
@@ -127,18 +128,23 @@ type Texts = Partial<Record<'ca' | 'cert' | 'key', string>>;
  * the check, for example half replaced, the previous content stays in use. Throws DatabaseError if the first read
  * fails.
  */
-function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) => unknown, log: DatabaseLog): void {
+function readAtEachAccess(
+  options: ConnectionOptions,
+  files: Texts,
+  check: (texts: Texts) => unknown,
+  log: DatabaseLog,
+): void {
   let used = readAll(files, check);
-  let complaint: string | undefined;
+  let lastReason: string | undefined;
   const now = (): Texts => {
     try {
       used = readAll(files, check);
-      complaint = undefined;
+      lastReason = undefined;
     } catch (error) {
       const reason = messageOf(error);
-      if (reason !== complaint)
+      if (reason !== lastReason)
         log.warn({ reason }, 'new certificates for the database cannot be used; those before stay');
-      complaint = reason;
+      lastReason = reason;
     }
     return used;
   };

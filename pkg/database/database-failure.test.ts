@@ -4,8 +4,8 @@ import {
   databaseFailure,
   databaseFailures,
   failureSentence,
-  isDatabaseAway,
-  isWorthAnotherTry,
+  isDatabaseUnreachable,
+  isTransientConnectFailure,
   keepsConnection,
 } from './database-failure.ts';
 
@@ -83,7 +83,7 @@ test.each([
   ['a name that is taken', answered('23505'), false, true],
   ['a fault of ours', new TypeError('x is undefined'), false, true],
 ])('%s: is the database away, is the connection kept', (_reason, error, isAway, isKept) => {
-  expect([isDatabaseAway(error), keepsConnection(error)]).toEqual([isAway, isKept]);
+  expect([isDatabaseUnreachable(error), keepsConnection(error)]).toEqual([isAway, isKept]);
 });
 
 test.each([
@@ -96,5 +96,5 @@ test.each([
   ['a database that one may not connect to', answered('42501', 'FATAL'), false],
   ['a certificate of somebody else', failure({ code: 'SELF_SIGNED_CERT_IN_CHAIN' }), false],
 ])('another try after %s: %#', (_reason, error, expected) => {
-  expect(isWorthAnotherTry(error)).toBe(expected);
+  expect(isTransientConnectFailure(error)).toBe(expected);
 });

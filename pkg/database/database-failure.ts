@@ -93,7 +93,7 @@ const away: ReadonlySet<DatabaseFailure | undefined> = new Set([
  * Whether an error means that PostgreSQL did not answer. A refusal, such as a full disk or a lock timeout, is an
  * answer.
  */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnreachable(error: unknown): boolean {
   return away.has(databaseFailure(error));
 }
 
@@ -118,6 +118,6 @@ export function becauseOf(error: unknown): string {
 const refused = /^(?:28|3D|42)/;
 
 /** Whether a first connection failed for a temporary reason: unreachable, starting up, or out of connections. */
-export function isWorthAnotherTry(error: unknown): boolean {
+export function isTransientConnectFailure(error: unknown): boolean {
   return databaseFailure(error) !== undefined && !refused.test(String((error as { code?: unknown }).code));
 }

@@ -33,7 +33,7 @@ export function observeStatements(client: Client | PoolClient | ClientBase, obse
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const observed = (...args: unknown[]): unknown => {
     const start = performance.now();
-    const tell = (error: unknown): void => {
+    const report = (error: unknown): void => {
       const { operation, summary } = nameOf(args[0]);
       observer.statement(operation, summary, performance.now() - start, error == null ? undefined : failureOf(error));
       reportFailure(error, observer);
@@ -41,14 +41,14 @@ export function observeStatements(client: Client | PoolClient | ClientBase, obse
     const last = args.at(-1);
     if (typeof last === 'function') {
       args[args.length - 1] = (error: unknown, ...rest: unknown[]): void => {
-        tell(error);
+        report(error);
         (last as Settle)(error, ...rest);
       };
       return query(...args);
     }
     const answer = query(...args);
     // Any other result is a stream of rows, which its reader handles.
-    if (answer instanceof Promise) answer.then(() => tell(undefined), tell);
+    if (answer instanceof Promise) answer.then(() => report(undefined), report);
     return answer;
   };
   client.query = observed as typeof client.query;

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import pg from 'pg';
 import { connectionConfig } from './connection-config.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
-import { isWorthAnotherTry } from './database-failure.ts';
+import { isTransientConnectFailure } from './database-failure.ts';
 import {
   observeConnects,
   observeStatements,
@@ -118,7 +118,7 @@ export class Database {
       try {
         return await this.checkVersion();
       } catch (error) {
-        if (!isWorthAnotherTry(error) || performance.now() + pauseMs > deadline) throw error;
+        if (!isTransientConnectFailure(error) || performance.now() + pauseMs > deadline) throw error;
         if (pauseMs === 100)
           this.log.warn(
             { why: messageOf(error), patienceMs: startTimeoutMs },

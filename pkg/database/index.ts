@@ -11,7 +11,7 @@ export {
   databaseFailure,
   databaseFailures,
   failureSentence,
-  isDatabaseAway,
+  isDatabaseUnreachable,
   type DatabaseFailure,
 } from './database-failure.ts';
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded/embedded-postgres.ts';

@@ -26,7 +26,7 @@ export interface WriteMonitorOptions {
   answerMs?: number;
 }
 
-const FIRST_LOOK_MS = 1000;
+const FIRST_CHECK_MS = 1000;
 const CANCEL_MS = 5000;
 /**
  * A trial lacks room earlier than writes do. After a refusal it needs room for a whole WAL segment, without which
@@ -78,13 +78,13 @@ export class WriteMonitor {
   async #watch(): Promise<void> {
     const { intervalMs, retryMs } = this.#options;
     const { signal } = this.#ending;
-    await delay(FIRST_LOOK_MS, undefined, { signal }).catch(() => {});
+    await delay(FIRST_CHECK_MS, undefined, { signal }).catch(() => {});
     while (!signal.aborted) {
       const isSuspected = this.#isSuspected || this.#refusal !== undefined;
       this.#isSuspected = false;
       this.#woken = new AbortController();
-      await this.#look(isSuspected ? ROOM_AFTER_REFUSAL_MIB : ROOM_MIB);
-      await delay(Math.min(FIRST_LOOK_MS, intervalMs), undefined, { signal }).catch(() => {});
+      await this.#check(isSuspected ? ROOM_AFTER_REFUSAL_MIB : ROOM_MIB);
+      await delay(Math.min(FIRST_CHECK_MS, intervalMs), undefined, { signal }).catch(() => {});
       await delay(this.#refusal === undefined ? intervalMs : retryMs, undefined, { signal: this.#woken.signal }).catch(
         () => {},
       );
@@ -92,7 +92,7 @@ export class WriteMonitor {
   }
 
   /** If PostgreSQL does not answer at all, the last result stays. */
-  async #look(roomMib: number): Promise<void> {
+  async #check(roomMib: number): Promise<void> {
     let refusal: WriteRefusal | undefined;
     try {
       refusal = await this.#tryToWrite(roomMib);
@@ -120,7 +120,7 @@ export class WriteMonitor {
       const { pid, isReadOnly } = rows[0]!;
       const { refusal, isOver } = isReadOnly
         ? { refusal: 'read_only' as const, isOver: true }
-        : await this.#judge(client, pid, roomMib);
+        : await this.#runTrial(client, pid, roomMib);
       isKept = isOver;
       return refusal;
     } catch (error) {
@@ -134,7 +134,7 @@ export class WriteMonitor {
   /**
    * `temp_file_limit` may be below the trial's file, which says nothing about the disk: then only the commit is tried.
    */
-  async #judge(client: PoolClient, pid: number, roomMib: number): Promise<Trial> {
+  async #runTrial(client: PoolClient, pid: number, roomMib: number): Promise<Trial> {
     try {
       return await this.#run(client, pid, `${spill(roomMib)}; ${commit}`);
     } catch (error) {

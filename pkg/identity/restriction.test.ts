@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { restrictedBy, restrictionKey, withToldRestriction } from './restriction.ts';
+import { restrictedBy, restrictionKey, withRestrictionFromExtra } from './restriction.ts';
 import type { UserInfo } from './user-info.ts';
 
 const user: UserInfo = { name: 'a', uid: '', groups: [] };
@@ -10,7 +10,9 @@ test.each<[string, UserInfo['extra'], UserInfo['restriction']]>([
   ['roles', { [restrictionKey]: ['view', 'edit'] }, { roles: ['view', 'edit'] }],
   ['no role at all, which is no freedom', { [restrictionKey]: [] }, { roles: [] }],
 ])('a user of whom is told %s', (_reason, extra, restriction) => {
-  expect(withToldRestriction({ ...user, ...(extra === undefined ? {} : { extra }) }).restriction).toEqual(restriction);
+  expect(withRestrictionFromExtra({ ...user, ...(extra === undefined ? {} : { extra }) }).restriction).toEqual(
+    restriction,
+  );
 });
 
 test.each<[string, UserInfo['restriction'], UserInfo['restriction'], UserInfo['restriction']]>([

@@ -7,7 +7,7 @@ import type { UserInfo } from './user-info.ts';
 export const restrictionKey = 'authentication.svc.run/restricted-to-roles';
 
 /** The user, with the restriction from its `extra`, if any. */
-export function withToldRestriction(user: UserInfo): UserInfo {
+export function withRestrictionFromExtra(user: UserInfo): UserInfo {
   const { extra = {} } = user;
   const roles = Object.hasOwn(extra, restrictionKey) ? extra[restrictionKey] : undefined;
   return roles === undefined ? user : { ...user, restriction: { roles } };

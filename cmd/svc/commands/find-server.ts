@@ -32,7 +32,7 @@ export interface FoundServer {
 }
 
 /** A possible server, and the options that name it. */
-interface Place {
+interface ServerCandidate {
   readonly url: string;
   readonly from: string;
   /** Throws OperatorError. */
@@ -73,7 +73,7 @@ export async function findServer({
   throw new OperatorError(`No server answers. Tried: ${places}. ${advice}`);
 }
 
-function* placesOf(options: Options, token: { file: string; isGiven: boolean }): Generator<Place> {
+function* placesOf(options: Options, token: { file: string; isGiven: boolean }): Generator<ServerCandidate> {
   const [host, port] = [options['svc.server.host'], options['svc.server.port']];
   const url = urlOf(host, { port });
   // 0 means any free port.
@@ -96,7 +96,7 @@ function* placesOf(options: Options, token: { file: string; isGiven: boolean }):
 }
 
 /** The client, or why it cannot be used. */
-async function tryPlace(place: Place): Promise<RestClient | string> {
+async function tryPlace(place: ServerCandidate): Promise<RestClient | string> {
   let client: RestClient;
   try {
     client = await place.connect();

@@ -9,7 +9,7 @@ const pollMs = 200;
 
 /** Prints the plugins of a running server. Throws OperatorError. */
 export function listPlugins(options: ServerSources): Promise<number> {
-  return asking(options, async (client) => {
+  return withServer(options, async (client) => {
     const { items } = await client.list(pluginType);
     const rows = items.map(({ metadata, spec, status }) => [
       metadata.name,
@@ -32,7 +32,7 @@ export function listPlugins(options: ServerSources): Promise<number> {
 
 /** Starts or stops a plugin of a running server, and waits for the result: 0 on success. Throws OperatorError. */
 export function enablePlugin(options: ServerSources, name: string, enabled: boolean): Promise<number> {
-  return asking(options, async (client) => {
+  return withServer(options, async (client) => {
     const key = { namespace: '', name };
     let plugin = await client.patch(pluginType, key, { type: 'merge', patch: { spec: { enabled } } });
     const until = performance.now() + timeoutMs;
@@ -56,7 +56,7 @@ function isSettled({ metadata, status }: Stored<Plugin>, enabled: boolean): bool
 }
 
 /** Runs `work` with the server that is found, and reports errors as one sentence. */
-export async function asking(sources: ServerSources, work: (client: Client) => Promise<number>): Promise<number> {
+export async function withServer(sources: ServerSources, work: (client: Client) => Promise<number>): Promise<number> {
   const { url, client } = await findServer(sources);
   try {
     return await work(client);

@@ -20,7 +20,7 @@ import { deleteAllObjects, heldObjects, servedType } from './delete-objects.ts';
 import type { ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import { loadOptions } from '../options/load-options.ts';
-import { asking } from './plugin-command.ts';
+import { withServer } from './plugin-command.ts';
 import { pluginsDir } from '../composition/start-plugins.ts';
 
 /** Timeout of each step: a stop alone may take 30 s. Milliseconds. */
@@ -49,7 +49,7 @@ export function removePlugin(
   sources: ServerSources,
   { name, deleteData, deleteFolder }: PluginRemoval,
 ): Promise<number> {
-  return asking(sources, async (client) => {
+  return withServer(sources, async (client) => {
     const plugin = await findPlugin(client, name);
     const definitions = await definitionsOf(client, name);
     const left = definitions.map(({ metadata }) => metadata.name).join(', ');

@@ -54,7 +54,7 @@ export class WatchMetrics implements WatchObserver {
     this.#events += 1;
   }
 
-  told(from: 'own' | 'log', ms: number): void {
+  delivered(from: 'own' | 'log', ms: number): void {
     this.#delays[from].observe(ms / 1000);
   }
 }

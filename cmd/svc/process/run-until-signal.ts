@@ -22,7 +22,7 @@ export async function runUntilSignal(
 ): Promise<number> {
   const abandon = (details: object, why: string): never => {
     log.fatal(details, why);
-    waitForNoThread(log);
+    killIfThreadsRemain(log);
     process.exit(1);
   };
   process.on('unhandledRejection', (error) => abandon({ err: error }, 'a failure was handled by nobody'));
@@ -58,7 +58,7 @@ export async function runUntilSignal(
   const isClean = await running.stop();
   clearTimeout(limit);
   log.info({}, 'stopped');
-  waitForNoThread(log);
+  killIfThreadsRemain(log);
   return isClean && reason === undefined ? 0 : 1;
 }
 
@@ -66,7 +66,7 @@ export async function runUntilSignal(
  * An exit waits for all threads, and a thread in a system call cannot be terminated. Call it last, because other exit
  * handlers must run before.
  */
-function waitForNoThread(log: Logger): void {
+function killIfThreadsRemain(log: Logger): void {
   process.once('exit', () => {
     if (threadCount() === 0) return;
     log.warn({ threads: threadCount() }, 'killed, as threads of plugins may hold up the end');

@@ -65,7 +65,7 @@ export class PatchTarget {
     const parent = this.#find(path.slice(0, -1));
     const key = path.at(-1)!;
     if (Array.isArray(parent)) {
-      this.#spend(parent.length / shiftedPerTouch);
+      this.#chargeWork(parent.length / shiftedPerTouch);
       parent.splice(Number(key), 1);
     } else if (isJsonObject(parent)) delete parent[key];
     return value;
@@ -107,7 +107,7 @@ export class PatchTarget {
       const index = key === '-' ? parent.length : arrayIndex(key);
       if (index === undefined || index > parent.length)
         throw new InapplicableOperation(path, `the array has no place "${key.slice(0, 40)}"`);
-      this.#spend(parent.length / shiftedPerTouch);
+      this.#chargeWork(parent.length / shiftedPerTouch);
       parent.splice(index, 0, value);
     } else if (isJsonObject(parent)) {
       if (isPrototypeKey(key)) throw new InapplicableOperation(path, 'the key is not allowed');
@@ -117,7 +117,7 @@ export class PatchTarget {
 
   #find(path: JsonPointer): JsonValue {
     let value = this.#root;
-    this.#spend(path.length);
+    this.#chargeWork(path.length);
     for (const token of path) {
       const index = Array.isArray(value) ? arrayIndex(token) : undefined;
       let member: JsonValue | undefined;
@@ -151,14 +151,14 @@ export class PatchTarget {
 
   #checkHeight(value: JsonValue, depth: number): void {
     // Costs twice as much as visiting a value: its members are listed first.
-    this.#spend(2);
+    this.#chargeWork(2);
     if (typeof value !== 'object' || value === null) return;
     if (depth > maxJsonDepth) throw newTooDeep();
     for (const member of Array.isArray(value) ? value : Object.values(value)) this.#checkHeight(member, depth + 1);
   }
 
   #equal(a: JsonValue, b: JsonValue): boolean {
-    this.#spend(1);
+    this.#chargeWork(1);
     if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
     if (Array.isArray(a) || Array.isArray(b)) {
       return (
@@ -167,7 +167,7 @@ export class PatchTarget {
     }
     const keys = Object.keys(b);
     const actual = Object.keys(a).length;
-    this.#spend(actual);
+    this.#chargeWork(actual);
     return keys.length === actual && keys.every((key) => Object.hasOwn(a, key) && this.#equal(a[key]!, b[key]!));
   }
 
@@ -177,7 +177,7 @@ export class PatchTarget {
       throw newRequestEntityTooLarge(`the patch copies more than ${maxCopiedValues} values and keys`);
   }
 
-  #spend(work: number): void {
+  #chargeWork(work: number): void {
     this.#work += work;
     if (this.#work > maxWork) throw newRequestEntityTooLarge('the patch asks for too much work; send fewer operations');
   }

@@ -60,7 +60,7 @@ function validateSharedIndexes(versions: readonly DefinitionVersion[]): StatusCa
       const known = first.get(each.index.name);
       if (known === undefined) first.set(each.index.name, { ...each, version: version.name });
       // A duplicate name within a version is reported there.
-      else if (!agree(known, each) && (known.version !== version.name || known.declared !== each.declared)) {
+      else if (!areCompatible(known, each) && (known.version !== version.name || known.declared !== each.declared)) {
         causes.push(
           fieldError.invalid(
             `spec.versions[${position}].${each.declared ? 'indexes' : 'selectableFields'}`,
@@ -81,7 +81,7 @@ function validateSharedIndexes(versions: readonly DefinitionVersion[]): StatusCa
 }
 
 /** A declared index may refine a selectable field (another type, unique, not nullable), but must have the same path. */
-function agree(a: VersionIndex, b: VersionIndex): boolean {
+function areCompatible(a: VersionIndex, b: VersionIndex): boolean {
   if (a.declared !== b.declared) return a.index.path === b.index.path;
   const keys = ['path', 'type', 'multi', 'unique', 'nullable'] satisfies (keyof IndexDefinition)[];
   return (

@@ -28,11 +28,11 @@ export function newRecheck({ authenticator, authorizer }: RecheckOptions): Handl
     ],
     () => Promise.resolve(),
   );
-  return (context) => check(asItCame(context));
+  return (context) => check(unauthenticatedCopy(context));
 }
 
 /** The check must not change the context of the running handler. */
-function asItCame(context: RequestContext): RequestContext {
+function unauthenticatedCopy(context: RequestContext): RequestContext {
   return Object.assign(Object.create(context) as RequestContext, {
     user: anonymousUser,
     impersonator: undefined,

@@ -56,9 +56,9 @@ export class BusWatcher implements WatchStream {
     this.#position = Math.max(this.#position, event.change.revision);
     const { filter, reader, sink, onSinkError } = this.#options;
     try {
-      const heard = filter(event);
-      if (heard !== undefined)
-        sink.event(heard.type, heard.state === 'current' ? event.current(reader) : event.previous(reader));
+      const filtered = filter(event);
+      if (filtered !== undefined)
+        sink.event(filtered.type, filtered.state === 'current' ? event.current(reader) : event.previous(reader));
     } catch (error) {
       if (error instanceof KeyNotComputed) {
         if (this.#liveCursor === undefined) throw error;

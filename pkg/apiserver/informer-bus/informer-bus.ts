@@ -46,9 +46,9 @@ export interface BusWatchRequest {
 /** How long a watch waits for a revision that this replica has not reached. Milliseconds. */
 const futureWait = 3_000;
 /** History sent to a sink before the bus waits for it to drain, in characters of bodies. */
-const replayPiece = 256 << 10;
+const replayPieceLength = 256 << 10;
 /** History sent without reserving room, in characters of bodies. */
-const unaskedSize = 64 << 10;
+const unreservedLength = 64 << 10;
 
 /**
  * Delivers every change to its watchers, in order of revision and synchronously: one subscription to the feed, and one
@@ -99,7 +99,7 @@ export class InformerBus {
    * selector is not ready.
    */
   async watch(request: BusWatchRequest): Promise<WatchStream> {
-    await this.#reach(request.after);
+    await this.#waitForRevision(request.after);
     const incarnation = await this.#changes.incarnationOf(request.resource);
     if (incarnation === undefined) throw newUnknownPath();
     if (request.after < incarnation.replaces) throw tooOld(request.after, incarnation.replaces);
@@ -128,7 +128,7 @@ export class InformerBus {
     this.#observers.clear();
   }
 
-  async #reach(revision: number): Promise<void> {
+  async #waitForRevision(revision: number): Promise<void> {
     if (revision <= this.#delivered) return;
     const newest = await this.#changes.catchUp();
     if (revision <= this.#delivered || (await this.#changes.waitFor(revision, futureWait))) return;
@@ -145,7 +145,7 @@ export class InformerBus {
     modelId: number,
   ): Promise<void> {
     // Never decreases from piece to piece, so a started watch rarely has to wait for room again.
-    let held = unaskedSize;
+    let held = unreservedLength;
     let hasTurn = false;
     for (;;) {
       if (this.#stopped) throw newServiceUnavailable('the server is stopping');
@@ -162,7 +162,7 @@ export class InformerBus {
         continue;
       }
       if (piece !== undefined && piece.length === recent!.length) {
-        if (size > unaskedSize && !hasTurn) {
+        if (size > unreservedLength && !hasTurn) {
           await turnFor(piece);
           hasTurn = true;
           continue;
@@ -216,8 +216,8 @@ export class InformerBus {
       if (watchers === undefined) continue;
       const event = new ChangeEvent(change);
       for (const watcher of watchers) watcher.take(event);
-      if (writtenAt === undefined) this.#observer.told('own', performance.now() - start);
-      else this.#observer.told('log', Math.max(0, Date.now() - writtenAt[i]!));
+      if (writtenAt === undefined) this.#observer.delivered('own', performance.now() - start);
+      else this.#observer.delivered('log', Math.max(0, Date.now() - writtenAt[i]!));
     }
     this.#delivered = Math.max(this.#delivered, cursor);
   }
@@ -243,7 +243,7 @@ async function replayPaced(watcher: BusWatcher, sink: WatchSink, changes: readon
 
 /** Resolves when a piece may be sent. A change larger than a piece is large work. */
 async function turnFor(piece: readonly Change[]): Promise<void> {
-  const turns = new EventLoopTurns({ isLarge: lengthOf(piece) > replayPiece });
+  const turns = new EventLoopTurns({ isLarge: lengthOf(piece) > replayPieceLength });
   if (turns.due) await turns.next();
 }
 
@@ -257,7 +257,7 @@ function firstPiece(changes: readonly Change[]): readonly Change[] {
   let size = 0;
   const end = changes.findIndex(({ body }, i) => {
     size += body.length;
-    return i > 0 && size > replayPiece;
+    return i > 0 && size > replayPieceLength;
   });
   return end === -1 ? changes : changes.slice(0, end);
 }

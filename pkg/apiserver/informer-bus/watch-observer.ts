@@ -10,7 +10,7 @@ export interface WatchObserver {
    * acknowledged it; `log`: read from the log, and the time since its row was written, by the database's clock.
    * Milliseconds.
    */
-  told(from: 'own' | 'log', ms: number): void;
+  delivered(from: 'own' | 'log', ms: number): void;
 }
 
-export const noWatchObserver: WatchObserver = { began: () => {}, ended: () => {}, sent: () => {}, told: () => {} };
+export const noWatchObserver: WatchObserver = { began: () => {}, ended: () => {}, sent: () => {}, delivered: () => {} };

@@ -37,12 +37,12 @@ function check(text: string, functions: readonly string[]): KeyProblem[] {
   try {
     return new KeyContext(text, watch.within).load(functions);
   } catch (error) {
-    return [{ message: wordsOf(error) }];
+    return [{ message: messageOfError(error) }];
   }
 }
 
 /** The message of an error, perhaps of a script's own scope: read without running any of its code. */
-function wordsOf(error: unknown): string {
+function messageOfError(error: unknown): string {
   if (isTimeout(error)) return 'it takes too long';
   const message: unknown = types.isNativeError(error)
     ? Object.getOwnPropertyDescriptor(error, 'message')?.value
@@ -89,7 +89,7 @@ function runPiece(
       if (isSlow && (tries === 0 || (usedMs < timeoutMs && performance.now() < deadline))) continue;
       const fault = isSlow
         ? `its functions ran longer than ${timeoutMs} ms`
-        : `its functions could not be run: ${wordsOf(error)}`;
+        : `its functions could not be run: ${messageOfError(error)}`;
       return [JSON.stringify(calls.map(() => ({ f: fault })))];
     }
   }

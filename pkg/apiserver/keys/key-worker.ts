@@ -22,7 +22,7 @@ interface Job {
 }
 
 /** The objects that wait for the functions of one script. */
-interface Line {
+interface ScriptQueue {
   script: KeyScript;
   calls: readonly KeyCall[];
   jobs: Job[];
@@ -37,7 +37,7 @@ interface Line {
  */
 export class KeyWorker implements KeyEvaluator {
   readonly #limits: KeyLimits;
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, ScriptQueue>();
   readonly #hangs = new KeyHangs();
   readonly #main: KeyProcessQueue;
   readonly #trials: KeyProcessQueue;
@@ -92,7 +92,7 @@ export class KeyWorker implements KeyEvaluator {
     await this.#working;
   }
 
-  #lineOf(script: KeyScript, calls: readonly KeyCall[]): Line {
+  #lineOf(script: KeyScript, calls: readonly KeyCall[]): ScriptQueue {
     const key = `${script.hash} ${JSON.stringify(calls)}`;
     const line = this.#lines.get(key) ?? { script, calls, jobs: [] };
     this.#lines.set(key, line);
@@ -122,7 +122,7 @@ export class KeyWorker implements KeyEvaluator {
   }
 
   /** Returns the objects to retry. */
-  async #run({ script, calls }: Line, jobs: readonly Job[]): Promise<readonly Job[]> {
+  async #run({ script, calls }: ScriptQueue, jobs: readonly Job[]): Promise<readonly Job[]> {
     try {
       this.#hangs.check(script.hash);
       const rows = await this.#main.turn((process) => process.evaluate(script, calls, objectsOf(jobs), this.#limits));
@@ -172,7 +172,7 @@ function objectsOf(jobs: readonly Job[]): string[] {
   return jobs.map(({ object }) => object);
 }
 
-function takeJobs(line: Line): Job[] {
+function takeJobs(line: ScriptQueue): Job[] {
   let length = 0;
   let count = 0;
   while (

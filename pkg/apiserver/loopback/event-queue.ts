@@ -13,7 +13,7 @@ const largeText = 100_000;
 let lastTurn: Promise<void> = Promise.resolve();
 
 /** Resolves after everything else that is due, and after a turn for each earlier caller. */
-function turnOfItsOwn(): Promise<void> {
+function separateTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve)));
   return lastTurn;
 }
@@ -30,7 +30,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
   #wake: (() => void) | undefined;
   #relieve: (() => void)[] = [];
   #stream: WatchStream | undefined;
-  #told: number;
+  #lastRevision: number;
   #over = false;
   #error: StatusError | undefined;
   #markFull!: () => void;
@@ -40,7 +40,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
 
   /** `release` is called once, when the stream is over for whatever reason. */
   constructor(after: number, release: () => void) {
-    this.#told = after;
+    this.#lastRevision = after;
     this.#release = release;
     this.full = new Promise((resolve) => {
       this.#markFull = resolve;
@@ -88,10 +88,10 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
       for (;;) {
         const next = this.#take();
         if (next !== undefined) {
-          this.#told = next.object.revision;
+          this.#lastRevision = next.object.revision;
           const text = next.object.text();
           // Each of many readers decodes the whole object.
-          if (text.length > largeText) await turnOfItsOwn();
+          if (text.length > largeText) await separateTurn();
           yield { type: next.type, object: JSON.parse(text) as Stored<T> };
           continue;
         }
@@ -117,7 +117,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
       this.#waiting = this.#waiting.slice(this.#head);
       this.#head = 0;
     }
-    if (this.#length <= lowWater) for (const relieve of this.#relieve.splice(0)) relieve();
+    if (this.#length <= lowWater) for (const drainWaiters of this.#relieve.splice(0)) drainWaiters();
     return next;
   }
 
@@ -137,8 +137,8 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
   /** Moves the reader's position past changes that its filter dropped. */
   *#bookmark(): Generator<ClientEvent<T>> {
     const cursor = this.#stream?.cursor ?? 0;
-    if (cursor <= this.#told || this.#length > 0) return;
-    this.#told = cursor;
+    if (cursor <= this.#lastRevision || this.#length > 0) return;
+    this.#lastRevision = cursor;
     yield { type: 'BOOKMARK', resourceVersion: String(cursor) };
   }
 

@@ -13,7 +13,7 @@ import { referenceListSchema, referenceObjectSchema } from './reference-schema.t
 export const referenceNames = ['console', 'uc', 'extension', 'public', 'aggregated'] as const;
 export type ReferenceName = (typeof referenceNames)[number];
 
-const abouts: Record<
+const documentInfos: Record<
   ReferenceName,
   { title: string; description: string; audiences: readonly EndpointAudience[]; withModels: boolean }
 > = {
@@ -50,12 +50,12 @@ const abouts: Record<
 };
 
 export function isReferenceName(name: string): name is ReferenceName {
-  return Object.hasOwn(abouts, name);
+  return Object.hasOwn(documentInfos, name);
 }
 
 /** Whether the document contains the objects of models. */
 export function showsModels(name: ReferenceName): boolean {
-  return abouts[name].withModels;
+  return documentInfos[name].withModels;
 }
 
 /** The part of one model version in the reference. */
@@ -90,7 +90,7 @@ export function referenceDocument(
   name: ReferenceName,
   { svcVersion, publicUrl, fragments, endpoints }: ReferenceInput,
 ): ServedDocument {
-  const { title, description, audiences } = abouts[name];
+  const { title, description, audiences } = documentInfos[name];
   const head: JsonObject = {
     openapi: '3.1.0',
     info: { title, description, version: svcVersion },

@@ -3,7 +3,7 @@ import { propertySchema } from './child-schema.ts';
 import { isSet } from './schema-keywords.ts';
 
 /** Keywords that a combination must not have: it only restricts values, and the node around it declares them. */
-const OUTSIDE_ONLY = [
+const FORBIDDEN_IN_COMBINATIONS = [
   'type',
   'title',
   'description',
@@ -80,12 +80,14 @@ export function combinationBranches(
 }
 
 export function nestedCauses(schema: Record<string, unknown>, path: string, typed: boolean): StatusCause[] {
-  const said = OUTSIDE_ONLY.filter((keyword) => !(typed && keyword === 'type') && !isEmpty(keyword, schema[keyword]));
-  return said.map((keyword) => fieldError.forbidden(`${path}.${keyword}`, 'must be empty to be structural'));
+  const present = FORBIDDEN_IN_COMBINATIONS.filter(
+    (keyword) => !(typed && keyword === 'type') && !isEmpty(keyword, schema[keyword]),
+  );
+  return present.map((keyword) => fieldError.forbidden(`${path}.${keyword}`, 'must be empty to be structural'));
 }
 
 /** Empty as in a Go struct: absent, '' or false. For `additionalProperties` and `default`, '' and false are values. */
-function isEmpty(keyword: (typeof OUTSIDE_ONLY)[number], value: unknown): boolean {
+function isEmpty(keyword: (typeof FORBIDDEN_IN_COMBINATIONS)[number], value: unknown): boolean {
   return (
     !isSet(value) || ((value === '' || value === false) && keyword !== 'default' && keyword !== 'additionalProperties')
   );

@@ -33,7 +33,7 @@ export function* defaultCauses(
     if (!(error instanceof DefaultsTooLarge)) throw error;
     return [fieldError.invalid(at, '', 'the defaults within the defaults of the schema are too large together')];
   }
-  const walk = new ValidationWalk(leaves, { meters, most: MOST_CAUSES });
+  const walk = new ValidationWalk(leaves, { meters, maxCauses: MOST_CAUSES });
   yield* walk.visit({ schema, value, old: undefined, path: at });
   if (meters.patterns.refusal !== undefined)
     return [fieldError.invalid(at, '', `among the defaults of the schema this one ${meters.patterns.refusal}`)];

@@ -30,7 +30,7 @@ class Pruning {
   /** Paths of removed fields. */
   readonly unknown: string[] = [];
   /** The path of the current value; formatted only for removed fields. */
-  readonly #way: (string | number)[] = [];
+  readonly #path: (string | number)[] = [];
 
   value(value: JsonValue, schema: JsonSchema): void {
     if (Array.isArray(value)) {
@@ -61,16 +61,16 @@ class Pruning {
   #step(to: string | number, value: JsonValue, schema: JsonSchema): void {
     // A scalar has no children.
     if (typeof value !== 'object' || value === null) return;
-    this.#way.push(to);
+    this.#path.push(to);
     this.value(value, schema);
-    this.#way.pop();
+    this.#path.pop();
   }
 
   #remove(object: JsonObject, key: string): void {
     delete object[key];
     if (this.unknown.length < mostPaths)
       this.unknown.push(
-        [...this.#way, key].reduce<string>(
+        [...this.#path, key].reduce<string>(
           (path, step) => (typeof step === 'number' ? itemPath(path, step) : childPath(path, step)),
           '',
         ),

@@ -21,14 +21,14 @@ const DOCUMENTATION: ReadonlySet<string> = new Set([
 export function schemaFingerprint(schema: JsonSchema): string {
   // Interfaces have no index signature, but this one is JSON.
   return createHash('sha256')
-    .update(essential(schema as JsonObject))
+    .update(withoutDocumentation(schema as JsonObject))
     .digest('hex');
 }
 
 /**
  * The canonical JSON of the relevant keywords; built in one pass, since a schema may have tens of thousands of parts.
  */
-function essential(schema: JsonObject): string {
+function withoutDocumentation(schema: JsonObject): string {
   return members(schema, (keyword, value) =>
     DOCUMENTATION.has(keyword) || value === undefined || value === null ? undefined : essentialValue(keyword, value),
   );
@@ -52,7 +52,7 @@ function essentialValue(keyword: string, value: JsonValue): string {
 }
 
 function part(value: JsonValue | undefined): string {
-  return isJsonObject(value) ? essential(value) : canonicalJson(value);
+  return isJsonObject(value) ? withoutDocumentation(value) : canonicalJson(value);
 }
 
 /** A JSON object with sorted keys, without members whose text is undefined. */

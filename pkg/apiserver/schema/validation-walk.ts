@@ -58,12 +58,12 @@ export class ValidationWalk {
   /** Whether the walk is inside a combination. Only then visits are counted: otherwise each value has just one. */
   #combined: boolean;
 
-  constructor(leaves: LeafValidators, { meters, most = MOST_CAUSES }: { meters: WalkMeters; most?: number }) {
+  constructor(leaves: LeafValidators, { meters, maxCauses = MOST_CAUSES }: { meters: WalkMeters; maxCauses?: number }) {
     this.#leaves = leaves;
     this.#meters = meters;
-    this.#most = most;
+    this.#most = maxCauses;
     // A walk with one wanted cause tries a part of a combination.
-    this.#combined = most === 1;
+    this.#combined = maxCauses === 1;
   }
 
   /** Visits a whole resource: only declared parts of its apiVersion, kind and metadata are checked. */
@@ -76,7 +76,7 @@ export class ValidationWalk {
   }
 
   /** Also true above the limit of visits: the caller of the walk then refuses the whole object. */
-  get #full(): boolean {
+  get #isStopped(): boolean {
     return (
       this.causes.length >= this.#most || this.#meters.visits.exhausted || this.#meters.patterns.refusal !== undefined
     );
@@ -84,11 +84,11 @@ export class ValidationWalk {
 
   /** A walk that only tries stops at the first failure and needs no message. */
   #add(makeCause: () => StatusCause): void {
-    if (!this.#full) this.causes.push(this.#most === 1 ? UNNAMED : makeCause());
+    if (!this.#isStopped) this.causes.push(this.#most === 1 ? UNNAMED : makeCause());
   }
 
   *#visit(site: Site, root: boolean): SlicedWork<void> {
-    if (this.#full) return;
+    if (this.#isStopped) return;
     if (++this.#values % VALUES_A_SLICE === 0 || this.#meters.patterns.takePause()) yield;
     if (this.#combined) this.#meters.visits.count(site.value);
     // An unchanged scalar needs no check: for example, a long text need not be matched again.
@@ -139,7 +139,7 @@ export class ValidationWalk {
     if (embedded) yield* this.#checkEmbedded(object, old, path);
     const before = isJsonObject(old) ? old : {};
     for (const key of Object.keys(object)) {
-      if (this.#full) return;
+      if (this.#isStopped) return;
       const value = object[key]!;
       const child = (root || embedded) && isResourceField(key) ? propertySchema(schema, key) : childSchema(schema, key);
       if (child === undefined || child === 'any') continue;
@@ -177,7 +177,7 @@ export class ValidationWalk {
     const oldKeys = isMap ? yield* keysInList(before, keyOf) : [];
     const byKey = new Map(oldKeys.map((key, index) => [key, before[index]!]));
     for (const [index, value] of list.entries()) {
-      if (this.#full) return;
+      if (this.#isStopped) return;
       yield* this.visit({
         schema: items,
         value,
@@ -207,7 +207,7 @@ export class ValidationWalk {
     this.#combined = true;
     for (const part of schema.allOf ?? []) yield* this.visit({ schema: part, value, old: undefined, path });
     this.#combined = around;
-    if (this.#full) return;
+    if (this.#isStopped) return;
     if (schema.anyOf && (yield* this.#passing(schema.anyOf, value, 1)) === 0) {
       this.#add(() => combinationCause(path, 'validate at least one schema (anyOf)'));
     }
@@ -224,7 +224,7 @@ export class ValidationWalk {
   *#passing(schemas: readonly JsonSchema[], value: JsonValue, enough = Infinity): SlicedWork<number> {
     let count = 0;
     for (const schema of schemas) {
-      const attempt = new ValidationWalk(this.#leaves, { meters: this.#meters, most: 1 });
+      const attempt = new ValidationWalk(this.#leaves, { meters: this.#meters, maxCauses: 1 });
       // Each attempt counts its own values for pauses, and may be short.
       if (++this.#values % VALUES_A_SLICE === 0) yield;
       yield* attempt.visit({ schema, value, old: undefined, path: '' });

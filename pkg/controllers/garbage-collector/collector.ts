@@ -62,7 +62,7 @@ export class Collector implements Source {
   readonly #lastStreams = new Set<ObjectFollower>();
   readonly #kinds: OwnerKinds;
   /** Types of deleted owners, by uid. */
-  readonly #gone = new Map<string, ResourceType>();
+  readonly #deletedOwners = new Map<string, ResourceType>();
   /** Requests for owners in foreground deletion, by uid: enqueued when a dependent is deleted. */
   readonly #waiting = new Map<string, ReconcileRequest>();
   /** Metadata from the last event of each enqueued object. */
@@ -82,7 +82,7 @@ export class Collector implements Source {
       client,
       types: this.#types,
       states: this.#states,
-      isGone: (uid) => this.#gone.has(uid),
+      isGone: (uid) => this.#deletedOwners.has(uid),
     });
   }
 
@@ -180,7 +180,7 @@ export class Collector implements Source {
     this.#waiting.delete(uid);
     this.#told.delete(keyOf(requestFor(type, object)));
     if (this.#kinds.isOwner(type)) {
-      this.#gone.set(uid, type);
+      this.#deletedOwners.set(uid, type);
       this.#enqueue(formatTarget({ look: 'gone' }));
     }
     this.#wakeOwners(ownerReferences);
@@ -199,9 +199,12 @@ export class Collector implements Source {
     request: ReconcileRequest,
     judging: DependentDecisionParts,
   ): Promise<ReconcileResult> {
-    const told = this.#told.get(keyOf(request));
+    const lastMetadata = this.#told.get(keyOf(request));
     this.#told.delete(keyOf(request));
-    if (told !== undefined && this.#owners.areKnown(type, { apiVersion: '', kind: type.kind, metadata: told }))
+    if (
+      lastMetadata !== undefined &&
+      this.#owners.areKnown(type, { apiVersion: '', kind: type.kind, metadata: lastMetadata })
+    )
       return undefined;
     const target = parseTarget(request);
     if (target.look !== 'object') return undefined;
@@ -225,7 +228,7 @@ export class Collector implements Source {
 
   /** Checks the dependents of deleted owners, many owners at once. */
   async #collect(judging: DependentDecisionParts): Promise<ReconcileResult> {
-    const owners = [...this.#gone].slice(0, ownersAtOnce);
+    const owners = [...this.#deletedOwners].slice(0, ownersAtOnce);
     if (owners.length === 0) return undefined;
     const types = new Set(owners.flatMap(([, type]) => this.#kinds.dependentsOf(type)));
     const fieldSelector = ownedBy(owners.map(([uid]) => uid));
@@ -233,8 +236,8 @@ export class Collector implements Source {
       for await (const chunk of readChunks(this.#client, type, { fieldSelector, signal: judging.signal }))
         await this.#judge(type, chunk, judging);
     });
-    for (const [uid] of owners) this.#gone.delete(uid);
-    return this.#gone.size > 0 ? { requeueAfterMs: 0 } : undefined;
+    for (const [uid] of owners) this.#deletedOwners.delete(uid);
+    return this.#deletedOwners.size > 0 ? { requeueAfterMs: 0 } : undefined;
   }
 
   /** Checks every object of a type that has owners, then those that wait for the collector. */

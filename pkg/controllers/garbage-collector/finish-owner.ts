@@ -18,7 +18,7 @@ export const typesAtOnce = 8;
 /** Dependents of one type: enough to fill a batch of the store. */
 export const dependentsAtOnce = 32;
 /** Events report changes of dependents; this requeue covers everything else that may unblock an owner. Milliseconds. */
-const lookAgainMs = 5000;
+const requeueMs = 5000;
 const changedMs = 100;
 
 export interface Finishing {
@@ -51,7 +51,7 @@ export async function orphanDependents(
   });
   // Dependents may have changed or been added meanwhile; the next pass must find none.
   if (isChanged || count > 0) return { requeueAfterMs: isChanged ? changedMs : 0 };
-  return letGo(type, owner, orphanFinalizer, finishing.judging);
+  return removeOwnerFinalizer(type, owner, orphanFinalizer, finishing.judging);
 }
 
 /** Deletes the dependents of an owner in foreground deletion; removes its finalizer once no dependent blocks it. */
@@ -71,9 +71,9 @@ export async function deleteDependents(
       isBlocked = true;
   });
   if (isChanged) return { requeueAfterMs: changedMs };
-  if (!isBlocked) return letGo(type, owner, foregroundFinalizer, finishing.judging);
-  if (await waitsForItself(type, owner, finishing)) return unblockOwners(type, owner, finishing.judging);
-  return { requeueAfterMs: lookAgainMs };
+  if (!isBlocked) return removeOwnerFinalizer(type, owner, foregroundFinalizer, finishing.judging);
+  if (await isInOwnerCycle(type, owner, finishing)) return unblockOwners(type, owner, finishing.judging);
+  return { requeueAfterMs: requeueMs };
 }
 
 /** Runs `work` for every dependent of the owner among these types, except the owner itself; returns their number. */
@@ -101,7 +101,7 @@ async function eachDependent(
   return count;
 }
 
-async function letGo(
+async function removeOwnerFinalizer(
   type: ResourceType,
   owner: Stored<AnyObject>,
   finalizer: string,
@@ -113,7 +113,7 @@ async function letGo(
 }
 
 /** Whether the owner is part of a cycle of owners that wait for their dependents. */
-async function waitsForItself(type: ResourceType, owner: Stored<AnyObject>, finishing: Finishing): Promise<boolean> {
+async function isInOwnerCycle(type: ResourceType, owner: Stored<AnyObject>, finishing: Finishing): Promise<boolean> {
   const seen = new Set<string>();
   let next = await waitingOwners(type, owner, finishing);
   while (next.length > 0) {

@@ -74,7 +74,8 @@ async function terminate(name: string, { reader, types, context }: Terminating):
   const namespaced = types.all().filter((type) => type.namespaced);
   const remains = await emptyNamespace(name, namespaced, { reader, writer: client, signal });
   const isEmpty = remains.resources.size === 0 && remains.failures.size === 0;
-  if (isEmpty && (!hasFinalizer(namespace, namespaceFinalizer) || (await letGo(client, namespace)))) return undefined;
+  if (isEmpty && (!hasFinalizer(namespace, namespaceFinalizer) || (await removeNamespaceFinalizer(client, namespace))))
+    return undefined;
   const present = await read();
   if (present === undefined) return undefined;
   // It has not changed and still could not be deleted: it has objects of types that are not served.
@@ -85,7 +86,7 @@ async function terminate(name: string, { reader, types, context }: Terminating):
 }
 
 /** False if it has changed or is not empty. */
-async function letGo(client: Pick<Client, 'patch'>, namespace: Stored<Namespace>): Promise<boolean> {
+async function removeNamespaceFinalizer(client: Pick<Client, 'patch'>, namespace: Stored<Namespace>): Promise<boolean> {
   try {
     await ignoreNotFound(removeFinalizer(client, namespaceType, namespace, namespaceFinalizer));
     return true;

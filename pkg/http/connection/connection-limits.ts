@@ -42,16 +42,16 @@ export class ConnectionLimits {
   readonly #parts: ConnectionLimitsParts;
   readonly #shares = new ConnectionShares();
   /** Key: the socket before the TLS handshake; value: the one after it. */
-  readonly #carried = new WeakMap<Socket, Socket>();
+  readonly #afterHandshake = new WeakMap<Socket, Socket>();
   /** Accepted above the limit; removed from `silent` at their first request. */
   readonly #beyond = new WeakSet<Socket>();
-  readonly #silent = new Set<Socket>();
+  readonly #withoutRequest = new Set<Socket>();
   readonly #cut = new WeakSet<Socket>();
   readonly #requests = new WeakMap<Socket, number>();
   #added = 0;
   #refusedByAddress = 0;
   #refusedByCount = 0;
-  #madeRoom = 0;
+  #replacedCount = 0;
 
   constructor(options: ConnectionLimitsOptions, parts: ConnectionLimitsParts) {
     this.#options = options;
@@ -69,7 +69,7 @@ export class ConnectionLimits {
 
   /** `idle`: closed to make room for a newer one. */
   get refused(): { address: number; total: number; idle: number } {
-    return { address: this.#refusedByAddress, total: this.#refusedByCount, idle: this.#madeRoom };
+    return { address: this.#refusedByAddress, total: this.#refusedByCount, idle: this.#replacedCount };
   }
 
   /** For connections that Node dropped before accepting them. */
@@ -94,30 +94,30 @@ export class ConnectionLimits {
     if (this.#open.size <= connections) return 'full';
     this.#refusedByCount += 1;
     this.#beyond.add(socket);
-    if (this.#silent.size >= reservedConnections) this.#cutOldest();
-    this.#silent.add(socket);
+    if (this.#withoutRequest.size >= reservedConnections) this.#cutOldest();
+    this.#withoutRequest.add(socket);
     return 'probe';
   }
 
   /** Whether it was closed to make room for a newer one. */
-  hasCut(socket: Socket): boolean {
+  wasReplaced(socket: Socket): boolean {
     return this.#cut.has(socket);
   }
 
   /** Call when the TLS handshake is done: from then on Node uses another socket. */
   carry(from: Socket, to: Socket): void {
-    this.#carried.set(from, to);
+    this.#afterHandshake.set(from, to);
     if (!this.#beyond.has(from)) return;
     this.#beyond.add(to);
-    if (!this.#silent.delete(from)) return;
-    this.#silent.add(to);
-    to.once('close', () => this.#silent.delete(to));
+    if (!this.#withoutRequest.delete(from)) return;
+    this.#withoutRequest.add(to);
+    to.once('close', () => this.#withoutRequest.delete(to));
   }
 
   /** Call at each request. Whether the connection may request only probes. */
-  isBeyond(socket: Socket): boolean {
+  isProbeOnly(socket: Socket): boolean {
     if (!this.#beyond.has(socket)) return false;
-    this.#silent.delete(socket);
+    this.#withoutRequest.delete(socket);
     return true;
   }
 
@@ -131,15 +131,15 @@ export class ConnectionLimits {
   }
 
   /** Closes an idle connection to make room for a newer one. */
-  cutIdle(idle: Socket): void {
-    this.#madeRoom += 1;
+  replaceIdle(idle: Socket): void {
+    this.#replacedCount += 1;
     this.#cut.add(idle);
     this.#remove(idle, networkOf(peerAddress(idle)));
     idle.destroy();
   }
 
   #cutOldest(): void {
-    const oldest = this.#silent.values().next().value;
+    const oldest = this.#withoutRequest.values().next().value;
     if (oldest === undefined) return;
     this.#cut.add(oldest);
     oldest.destroy();
@@ -148,14 +148,14 @@ export class ConnectionLimits {
   #makeRoom(): void {
     const { isIdle, isUnread } = this.#parts;
     const oldest = (fits: (socket: Socket) => boolean): Socket | undefined =>
-      this.#shares.oldest((socket) => !this.#beyond.has(socket) && fits(this.#carried.get(socket) ?? socket));
+      this.#shares.oldest((socket) => !this.#beyond.has(socket) && fits(this.#afterHandshake.get(socket) ?? socket));
     const found = oldest(isIdle) ?? oldest(isUnread);
-    if (found !== undefined) this.cutIdle(found);
+    if (found !== undefined) this.replaceIdle(found);
   }
 
   #remove(socket: Socket, network: string | undefined): void {
     this.#open.delete(socket);
-    this.#silent.delete(socket);
+    this.#withoutRequest.delete(socket);
     if (network !== undefined) this.#shares.remove(network, socket);
   }
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
 /** How many connections one call of `oldest` checks at most. */
-const maxLooks = 64;
+const maxChecks = 64;
 
 /**
  * The open connections by network, with the networks ordered by their number of connections. The cost of a search
@@ -35,7 +35,7 @@ export class ConnectionShares {
    * connections; the next call checks others.
    */
   oldest(fits: (socket: Socket) => boolean): Socket | undefined {
-    let looks = maxLooks;
+    let looks = maxChecks;
     for (const sockets of this.#largestFirst()) {
       // At most half of the remaining checks for one network, so that the next networks are checked too.
       let left = Math.min(sockets.size, Math.ceil(looks / 2));

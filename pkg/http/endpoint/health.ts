@@ -84,7 +84,7 @@ function probe(
 ): EndpointGroup {
   // Concurrent requests share one run: anyone may send them, and a check may cost a query.
   let running: Promise<Outcomes> | undefined;
-  const told: ToldFailures = new Map();
+  const told: LoggedFailures = new Map();
   const router = getOnly(async (context) => {
     running ??= outcomesOf(
       checks.filter(({ isInformative }) => isInformative !== true),
@@ -133,12 +133,12 @@ function lineOf([name, { failure, word = 'ok' }]: [string, Outcome], mark: strin
 }
 
 /** By check: the reason last logged, and when. */
-type ToldFailures = Map<string, { why: string; at: number }>;
+type LoggedFailures = Map<string, { why: string; at: number }>;
 
 /** A check that keeps failing for the same reason is logged once a minute: probes come every second. */
 const repeatMs = 60_000;
 
-function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'], told: ToldFailures): void {
+function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'], told: LoggedFailures): void {
   for (const [check, { failure: err }] of outcomes) {
     if (err === undefined) {
       told.delete(check);

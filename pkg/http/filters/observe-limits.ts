@@ -7,9 +7,9 @@ import type { InFlightObserver } from './in-flight-limits.ts';
 import type { RefusedBy } from './limit-refusal.ts';
 
 /** Delay from the first refusal to its log line, which counts all refusals up to then. Milliseconds. */
-const tellFirstMs = 1000;
+const firstLogDelayMs = 1000;
 /** Interval of further log lines while there are refusals. Milliseconds. */
-const tellEveryMs = 10_000;
+const logIntervalMs = 10_000;
 
 export interface LimitsObserver extends InFlightObserver, BytesObserver {
   refused(by: RefusedBy | BytesRefusedBy): void;
@@ -52,27 +52,27 @@ export function observeLimits({
     buckets: durationBuckets,
     registry,
   }).series({});
-  const untold = new Map<RefusedBy | BytesRefusedBy, number>();
+  const unlogged = new Map<RefusedBy | BytesRefusedBy, number>();
   let timer: NodeJS.Timeout | undefined;
-  const tell = (): void => {
-    if (untold.size > 0)
+  const logRefusals = (): void => {
+    if (unlogged.size > 0)
       log.warn(
-        { refused: Object.fromEntries(untold) },
+        { refused: Object.fromEntries(unlogged) },
         'requests are refused: more are under way than the limits allow',
       );
-    timer = untold.size > 0 ? setTimeout(tell, tellEveryMs).unref() : undefined;
-    untold.clear();
+    timer = unlogged.size > 0 ? setTimeout(logRefusals, logIntervalMs).unref() : undefined;
+    unlogged.clear();
   };
   return {
     waited: (ms) => wait.observe(ms / 1000),
     refused: (reason) => {
       refusals.set(reason, (refusals.get(reason) ?? 0) + 1);
-      untold.set(reason, (untold.get(reason) ?? 0) + 1);
-      timer ??= setTimeout(tell, tellFirstMs).unref();
+      unlogged.set(reason, (unlogged.get(reason) ?? 0) + 1);
+      timer ??= setTimeout(logRefusals, firstLogDelayMs).unref();
     },
     close: () => {
       clearTimeout(timer);
-      tell();
+      logRefusals();
       clearTimeout(timer);
     },
   };

@@ -17,7 +17,7 @@ export interface VerifiedCredentialsOptions {
 export class VerifiedCredentials {
   readonly #options: Required<VerifiedCredentialsOptions>;
   /** When each was last valid, by `performance.now()`; oldest first. */
-  readonly #goodAt = new Map<string, { at: number; owner: string }>();
+  readonly #verifiedAt = new Map<string, { at: number; owner: string }>();
   /** The keys of each owner, oldest first. */
   readonly #byOwner = new Map<string, Set<string>>();
 
@@ -30,25 +30,25 @@ export class VerifiedCredentials {
   }
 
   has(key: string): boolean {
-    const good = this.#goodAt.get(key);
+    const good = this.#verifiedAt.get(key);
     return good !== undefined && performance.now() - good.at < this.#options.maxAgeMs;
   }
 
   /** `owner`: the id of its user. */
   add(key: string, owner: string): void {
     this.delete(key);
-    this.#goodAt.set(key, { at: performance.now(), owner });
+    this.#verifiedAt.set(key, { at: performance.now(), owner });
     const keys = this.#byOwner.get(owner) ?? new Set();
     this.#byOwner.set(owner, keys.add(key));
     if (keys.size > this.#options.maxPerOwner) this.delete(keys.values().next().value!);
-    if (this.#goodAt.size > this.#options.maxCount) this.delete(this.#goodAt.keys().next().value!);
+    if (this.#verifiedAt.size > this.#options.maxCount) this.delete(this.#verifiedAt.keys().next().value!);
   }
 
   /** For a credential that is no longer valid. */
   delete(key: string): void {
-    const owner = this.#goodAt.get(key)?.owner;
+    const owner = this.#verifiedAt.get(key)?.owner;
     if (owner === undefined) return;
-    this.#goodAt.delete(key);
+    this.#verifiedAt.delete(key);
     const keys = this.#byOwner.get(owner)!;
     keys.delete(key);
     if (keys.size === 0) this.#byOwner.delete(owner);

@@ -2,7 +2,7 @@ import {
   anonymousUser,
   restrictedBy,
   systemAuthenticated,
-  withToldRestriction,
+  withRestrictionFromExtra,
   type Attributes,
   type Authorizer,
   type UserInfo,
@@ -25,7 +25,7 @@ export function withImpersonation(authorizer: Authorizer): Filter {
   return (next) => async (context) => {
     const impersonation = readImpersonation(context.request.rawHeaders);
     if (impersonation !== undefined) {
-      for (const attributes of questions(context.user, impersonation)) {
+      for (const attributes of impersonationChecks(context.user, impersonation)) {
         const { allowed, reason } = await authorizer.authorize(attributes);
         if (!allowed) throw newForbiddenRequest(attributes, reason);
       }
@@ -36,7 +36,10 @@ export function withImpersonation(authorizer: Authorizer): Filter {
   };
 }
 
-function* questions(user: UserInfo, { user: name, uid, groups, extra }: Impersonation): Generator<Attributes> {
+function* impersonationChecks(
+  user: UserInfo,
+  { user: name, uid, groups, extra }: Impersonation,
+): Generator<Attributes> {
   const common = {
     user,
     verb: 'impersonate',
@@ -56,13 +59,13 @@ function* questions(user: UserInfo, { user: name, uid, groups, extra }: Imperson
 
 /** Every user is in one of the two groups; headers may put a named user into the other. */
 function userOf({ user: name, uid, groups, extra }: Impersonation): UserInfo {
-  const isTold =
+  const hasGivenGroup =
     groups.includes(systemUnauthenticated) || (name !== anonymousUser.name && groups.includes(systemAuthenticated));
   const implied = name === anonymousUser.name ? systemUnauthenticated : systemAuthenticated;
-  return withToldRestriction({
+  return withRestrictionFromExtra({
     name,
     uid,
-    groups: isTold ? groups : [...groups, implied],
+    groups: hasGivenGroup ? groups : [...groups, implied],
     ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }),
   });
 }

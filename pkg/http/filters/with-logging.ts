@@ -42,7 +42,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
         status,
         ms: rounded(ms),
         ...(context.waitedMs > 0 ? { waitedMs: rounded(context.waitedMs) } : {}),
-        ...whoAsked(context),
+        ...userFields(context),
         clientAddress: context.clientAddress,
         bytes: socket.bytesWritten - bytesBefore,
       },
@@ -52,7 +52,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
 }
 
 /** The owner of the credential, and the impersonated user. */
-function whoAsked({ user, impersonator }: RequestContext): { user: string; as?: string } {
+function userFields({ user, impersonator }: RequestContext): { user: string; as?: string } {
   return impersonator === undefined ? { user: user.name } : { user: impersonator.name, as: user.name };
 }
 

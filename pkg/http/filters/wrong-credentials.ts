@@ -9,25 +9,25 @@ const maxNetworks = 20_000;
 export class WrongCredentials {
   readonly #perMinute: number;
   /** The remaining number, and the time it was computed. */
-  readonly #rests = new Map<string, { rest: number; at: number }>();
+  readonly #remaining = new Map<string, { rest: number; at: number }>();
 
   constructor(perMinute: number) {
     this.#perMinute = perMinute;
   }
 
   add(network: string): void {
-    const rest = this.#restOf(network) - 1;
-    this.#rests.delete(network);
-    this.#rests.set(network, { rest, at: performance.now() });
-    if (this.#rests.size > maxNetworks) this.#rests.delete(this.#rests.keys().next().value!);
+    const rest = this.#remainingOf(network) - 1;
+    this.#remaining.delete(network);
+    this.#remaining.set(network, { rest, at: performance.now() });
+    if (this.#remaining.size > maxNetworks) this.#remaining.delete(this.#remaining.keys().next().value!);
   }
 
   isOver(network: string): boolean {
-    return this.#rests.has(network) && this.#restOf(network) < 1;
+    return this.#remaining.has(network) && this.#remainingOf(network) < 1;
   }
 
-  #restOf(network: string): number {
-    const known = this.#rests.get(network);
+  #remainingOf(network: string): number {
+    const known = this.#remaining.get(network);
     if (known === undefined) return this.#perMinute;
     return Math.min(this.#perMinute, known.rest + ((performance.now() - known.at) / 60_000) * this.#perMinute);
   }

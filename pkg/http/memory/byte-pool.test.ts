@@ -88,11 +88,11 @@ test('a reservation larger than the pool has it alone', async () => {
 test("what is taken at once or not at all does not wait, and keeps to its owner's share", async () => {
   const pool = new BytePool({ total: 100, perOwner: 40 });
   const reservation = reservationOf('a');
-  expect(pool.takeNow(reservation, 30)).toBe(true);
-  expect(pool.takeNow(reservation, 20)).toBe(false);
+  expect(pool.tryTake(reservation, 30)).toBe(true);
+  expect(pool.tryTake(reservation, 20)).toBe(false);
   const waiting = pool.take(reservationOf('b'), 80);
   expect(await isTaken(waiting)).toBe('waits');
-  expect(pool.takeNow(reservation, 10)).toBe(true);
+  expect(pool.tryTake(reservation, 10)).toBe(true);
   expect(reservation.bytes).toBe(40);
   pool.give(reservation, 40);
   expect(await isTaken(waiting)).toBe(true);

@@ -88,7 +88,7 @@ export class BytePool {
   /**
    * Takes the bytes now, ahead of waiting reservations, or not at all: a caller that fails frees other bytes instead.
    */
-  takeNow(reservation: Reservation, bytes: number): boolean {
+  tryTake(reservation: Reservation, bytes: number): boolean {
     if (!this.#fits(reservation, bytes)) return false;
     this.add(reservation, bytes);
     return true;
@@ -138,16 +138,16 @@ export class BytePool {
 
   /** Returns whether a waiting reservation got its bytes. */
   #admitNext(): boolean {
-    let isKept = false;
+    let isReserved = false;
     for (const one of this.#inTurn()) {
-      if (isKept && !one.overdraws) continue;
+      if (isReserved && !one.overdraws) continue;
       if (this.#mayTake(one.reservation, one.bytes, one.overdraws)) {
         this.#grant(one.reservation, one.bytes);
         one.settle(true);
         return true;
       }
       // Free bytes are kept until they suffice for this one: otherwise others would take them again and again.
-      isKept ||= !one.overdraws && this.#heldBy(one.reservation.owner) === 0;
+      isReserved ||= !one.overdraws && this.#heldBy(one.reservation.owner) === 0;
     }
     return false;
   }

@@ -5,7 +5,7 @@ import { unparsedBytes, parsedBytesOf, type ByteBudget } from './byte-budget.ts'
 import type { BytePool, Reservation } from './byte-pool.ts';
 
 /** The part of the request context that is needed here. */
-export interface AskingRequest {
+export interface ByteOwnerContext {
   readonly user: { readonly name: string };
   /** The client's address; behind a trusted proxy from its headers. */
   readonly clientAddress: string;
@@ -55,14 +55,14 @@ export interface RequestBytes {
 
 export class CountedRequestBytes implements RequestBytes {
   readonly #budget: ByteBudget;
-  readonly #context: AskingRequest;
+  readonly #context: ByteOwnerContext;
   readonly #observer: BytesObserver | undefined;
   readonly #moved: Reservation;
   readonly #parsed: Reservation;
   #isOver = false;
 
   /** Create it after authentication: the user must be known. */
-  constructor(budget: ByteBudget, context: AskingRequest, observer?: BytesObserver) {
+  constructor(budget: ByteBudget, context: ByteOwnerContext, observer?: BytesObserver) {
     this.#budget = budget;
     this.#context = context;
     this.#observer = observer;
@@ -97,7 +97,7 @@ export class CountedRequestBytes implements RequestBytes {
 
   admitNow(bytes: number): boolean {
     const more = bytes - this.#moved.bytes;
-    return more <= 0 || this.#isOver || this.#budget.moved.takeNow(this.#moved, more);
+    return more <= 0 || this.#isOver || this.#budget.moved.tryTake(this.#moved, more);
   }
 
   note(bytes: number): void {
@@ -174,6 +174,6 @@ export const uncounted: RequestBytes = {
 
 function nothing(): void {}
 
-function ownerOf({ user, clientAddress }: AskingRequest): string {
+function ownerOf({ user, clientAddress }: ByteOwnerContext): string {
   return user.name === anonymousUser.name ? `address:${networkOf(clientAddress)}` : `user:${user.name}`;
 }

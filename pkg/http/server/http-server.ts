@@ -24,7 +24,7 @@ import type { ServerCertificate } from '../tls/server-certificate.ts';
 import { Pipeline } from './pipeline.ts';
 import { answerParseError, answerRaw, isParseError } from './raw-answer.ts';
 import { ServerRequestContext, type ContextMemory } from './server-request-context.ts';
-import { takeInUnreadBody } from './unread-body.ts';
+import { drainUnreadBody } from './unread-body.ts';
 
 export interface HttpServerLimits extends RequestLimits, ConnectionLimitsOptions {
   /** How long the headers of a request may take to arrive; default 30 s. */
@@ -121,14 +121,14 @@ export class HttpServer {
   /** Connections without a request so far; Node counts them as busy when it closes idle connections. */
   readonly #fresh = new Set<Socket>();
   /** Connections in the TLS handshake, keyed by both of their sockets. */
-  readonly #greeting = new Map<string, Socket>();
+  readonly #handshaking = new Map<string, Socket>();
   #failedHandshakes = 0;
   readonly #pipelines = new Map<Duplex, Pipeline>();
   /** Connections whose further bytes are not read as requests. */
   readonly #broken = new WeakSet<Duplex>();
   readonly #onIdle = new Set<() => void>();
   /** The drain no longer waits for further requests on open connections. */
-  #isParting = false;
+  #isClosingIdle = false;
   #closing: Promise<void> | undefined;
 
   constructor({
@@ -221,12 +221,12 @@ export class HttpServer {
     // Before Node's own listener, which detaches the connection from its socket.
     server.prependListener('connection', (socket: Socket) => {
       if (this.#admitted.add(socket) === 'none') socket.destroy();
-      else this.#greet(socket);
+      else this.#trackHandshake(socket);
     });
     server.on('secureConnection', (socket: Socket) => {
-      const greeted = this.#greeting.get(endsOf(socket));
+      const greeted = this.#handshaking.get(endsOf(socket));
       if (greeted !== undefined) this.#admitted.carry(greeted, socket);
-      this.#greeting.delete(endsOf(socket));
+      this.#handshaking.delete(endsOf(socket));
       this.#expect(socket);
     });
     server.on('tlsClientError', (error) => this.#log.debug({ err: error }, 'a TLS handshake failed'));
@@ -237,14 +237,14 @@ export class HttpServer {
    * Tracks a connection until its TLS handshake is done. If the connection ends before, the handshake has failed,
    * unless the server ended it. Many unfinished handshakes never close a connection whose handshake is done.
    */
-  #greet(socket: Socket): void {
+  #trackHandshake(socket: Socket): void {
     const ends = endsOf(socket);
-    const [oldest] = this.#greeting.values();
-    if (oldest !== undefined && this.#greeting.size >= Math.max(this.#limits.connections / 2, fewHandshakes))
-      this.#admitted.cutIdle(oldest);
-    this.#greeting.set(ends, socket);
+    const [oldest] = this.#handshaking.values();
+    if (oldest !== undefined && this.#handshaking.size >= Math.max(this.#limits.connections / 2, fewHandshakes))
+      this.#admitted.replaceIdle(oldest);
+    this.#handshaking.set(ends, socket);
     socket.once('close', () => {
-      if (this.#greeting.delete(ends) && !this.#isParting && !this.#admitted.hasCut(socket))
+      if (this.#handshaking.delete(ends) && !this.#isClosingIdle && !this.#admitted.wasReplaced(socket))
         this.#failedHandshakes += 1;
     });
   }
@@ -290,13 +290,13 @@ export class HttpServer {
     // Between two requests a connection has none in flight.
     const done = closed.then(() => this.#idle());
     if (!(await endsWithin(Math.min(idleDrainMs, drainTimeoutMs / 4), closed))) {
-      this.#isParting = true;
+      this.#isClosingIdle = true;
       // Reads what has already arrived, so that no complete request is lost.
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
       for (const server of this.#servers) server.closeIdleConnections();
-      for (const socket of [...this.#fresh, ...this.#greeting.values()]) socket.destroy();
+      for (const socket of [...this.#fresh, ...this.#handshaking.values()]) socket.destroy();
     }
     if (await endsWithin(Math.max(0, deadline - performance.now()), done)) return;
     for (const pipeline of this.#pipelines.values()) pipeline.endAfterServed();
@@ -412,7 +412,7 @@ export class HttpServer {
     pipeline: Pipeline;
     refusal: StatusError | undefined;
   }): Promise<void> {
-    const isBeyond = this.#admitted.isBeyond(request.socket);
+    const isBeyond = this.#admitted.isProbeOnly(request.socket);
     const refused = isBeyond && !this.#isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
     const log = this.#log;
     const limits = this.#limits;
@@ -455,9 +455,9 @@ export class HttpServer {
   #afterClose(context: ServerRequestContext): void {
     const { request, response } = context;
     if (!response.writableFinished) context.abort(new ClientGoneError());
-    else if (!request.complete && hasBody(request.headers)) takeInUnreadBody(request, this.#limits.lingerMs);
+    else if (!request.complete && hasBody(request.headers)) drainUnreadBody(request, this.#limits.lingerMs);
     // The socket becomes idle after this event.
-    if (this.#isParting) setImmediate(() => this.#servers.forEach((server) => server.closeIdleConnections()));
+    if (this.#isClosingIdle) setImmediate(() => this.#servers.forEach((server) => server.closeIdleConnections()));
   }
 
   #release(context: ServerRequestContext): void {

@@ -11,20 +11,20 @@ const chunkBytes = 64 * 1024;
  * bytes resets it, and the client may lose the answer. Closes the connection if the client sends nothing for
  * `silenceMs`, or is not done after 30 s.
  */
-export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): void {
+export function drainUnreadBody(request: IncomingMessage, idleTimeoutMs: number): void {
   const { socket } = request;
   const turns = new EventLoopTurns({ isLarge: true });
   const deadline = performance.now() + longestMs;
   let timer: NodeJS.Timeout | undefined;
-  let lastLook: NodeJS.Immediate | undefined;
+  let lastCheck: NodeJS.Immediate | undefined;
   const stopTimer = (): void => {
     clearTimeout(timer);
-    clearImmediate(lastLook);
+    clearImmediate(lastCheck);
   };
   const goOn = (): void => {
     if (socket.destroyed) return;
     // If the event loop was blocked, reads first what has arrived meanwhile.
-    timer = setTimeout(() => (lastLook = setImmediate(() => socket.destroy())), silenceMs);
+    timer = setTimeout(() => (lastCheck = setImmediate(() => socket.destroy())), idleTimeoutMs);
     turns.expect(chunkBytes);
     request.resume();
   };
@@ -37,7 +37,7 @@ export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): v
       socket.destroy();
       return;
     }
-    clearImmediate(lastLook);
+    clearImmediate(lastCheck);
     timer?.refresh();
     if (!turns.due) return;
     stopTimer();

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { CertificateError, ServerCertificate, type KeyPair } from './server-certificate.ts';
 
 /** A chain of a few certificates takes a tenth of it. */
-const longestFile = 1024 * 1024;
+const maxFileBytes = 1024 * 1024;
 /** Limit of reads while the files are replaced again and again. */
 const MAX_READS = 5;
 
@@ -40,7 +40,7 @@ export class CertificateFiles {
     this.#options = options;
     this.certificate = new ServerCertificate(pair);
     for (const folder of new Set([dirname(options.certFile), dirname(options.keyFile)])) this.#watch(folder);
-    this.#poll = setInterval(() => this.#look(), options.pollMs ?? 30_000);
+    this.#poll = setInterval(() => this.#scheduleRead(), options.pollMs ?? 30_000);
     this.#poll.unref();
   }
 
@@ -74,15 +74,15 @@ export class CertificateFiles {
   #settle(): void {
     if (this.#isClosed) return;
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => this.#look(), this.#options.settleMs ?? 200);
+    this.#settling = setTimeout(() => this.#scheduleRead(), this.#options.settleMs ?? 200);
   }
 
   /** Reads one after the other. */
-  #look(): void {
-    this.#reading = this.#reading.then(() => this.#readAgain());
+  #scheduleRead(): void {
+    this.#reading = this.#reading.then(() => this.#reload());
   }
 
-  async #readAgain(): Promise<void> {
+  async #reload(): Promise<void> {
     if (this.#isClosed) return;
     const { certFile, log } = this.#options;
     try {
@@ -95,10 +95,10 @@ export class CertificateFiles {
       log.info({ certFile, notAfter: this.certificate.notAfter.toISOString() }, 'the certificate was replaced');
       this.#warnOfAge();
     } catch (error) {
-      const complaint = error instanceof Error ? error.message : String(error);
-      if (complaint === this.#complaint) return;
-      this.#complaint = complaint;
-      log.error({ certFile, reason: complaint }, 'the new certificate cannot be used; the one before stays');
+      const lastError = error instanceof Error ? error.message : String(error);
+      if (lastError === this.#complaint) return;
+      this.#complaint = lastError;
+      log.error({ certFile, reason: lastError }, 'the new certificate cannot be used; the one before stays');
     }
   }
 
@@ -127,8 +127,8 @@ async function readText(file: string): Promise<string> {
   try {
     const handle = await open(file);
     try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(longestFile + 1), 0, longestFile + 1, 0);
-      if (bytesRead > longestFile) throw new CertificateError(`${file} is too large for a certificate or a key`);
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxFileBytes + 1), 0, maxFileBytes + 1, 0);
+      if (bytesRead > maxFileBytes) throw new CertificateError(`${file} is too large for a certificate or a key`);
       return buffer.toString('utf8', 0, bytesRead);
     } finally {
       await handle.close();

@@ -44,7 +44,7 @@ export interface PluginObserver {
 }
 
 /** Changes of dependents arrive at once; this requeue checks whether the time to wait for them is over. */
-const lookAgain = { requeueAfterMs: 1000 };
+const recheckStop = { requeueAfterMs: 1000 };
 const notRunning = {
   Healthy: { isTrue: false, reason: 'NotRunning' },
   ReconcilesSucceed: undefined,
@@ -94,7 +94,7 @@ export class LeaderTerm {
   }
 
   get troubled(): string[] {
-    return this.#running.troubled;
+    return this.#running.unhealthy;
   }
 
   runs(plugin: string): boolean {
@@ -112,7 +112,7 @@ export class LeaderTerm {
   }
 
   /** Call it for every change of a Plugin: cancels a start that is no longer wanted. */
-  notice(plugin: Plugin): void {
+  onPluginChange(plugin: Plugin): void {
     if (!isWanted(plugin)) this.#starter.giveUp(plugin.metadata.name);
   }
 
@@ -132,7 +132,7 @@ export class LeaderTerm {
     const plugins = context.lister(pluginType).list();
     const object = plugins.find(({ metadata }) => metadata.name === name);
     const found = this.#folder.find(name);
-    if (object === undefined) return this.#whereNone(name, found, context);
+    if (object === undefined) return this.#createRecord(name, found, context);
     const record = new PluginRecord(context.client, object);
     if (found !== undefined) this.#seen.add(name);
     if (found?.manifest !== undefined && !record.isDeleted) await this.#follow(record, found.manifest);
@@ -167,7 +167,7 @@ export class LeaderTerm {
   }
 
   /** A new folder, or an object that was removed by force together with its inventory. */
-  async #whereNone(name: string, found: FoundPlugin | undefined, { client, log }: ReconcileContext): Promise<void> {
+  async #createRecord(name: string, found: FoundPlugin | undefined, { client, log }: ReconcileContext): Promise<void> {
     this.#phases.delete(name);
     const running = this.#running.get(name);
     if (running !== undefined) {
@@ -200,7 +200,7 @@ export class LeaderTerm {
     if (phase !== 'Disabled' || this.#running.has(name)) {
       if (this.#dependencies.mustWait(name, this.#plugins(context), this.#running)) {
         await record.change({ phase: 'Stopping' });
-        return lookAgain;
+        return recheckStop;
       }
       this.#options.log.info({ plugin: name }, 'stopping a plugin');
       await stopPlugin({ record, stopWorker: () => this.#running.stop(name), ...context });
@@ -227,7 +227,7 @@ export class LeaderTerm {
       const obstacle = this.#obstacle({ ...record.object, spec: running.spec }, context);
       if (obstacle !== undefined)
         return this.#dependencies.mustWait(name, this.#plugins(context), this.#running)
-          ? lookAgain
+          ? recheckStop
           : this.#stopForNow(record, obstacle);
     }
     this.#dependencies.cancelStop(name);

@@ -35,7 +35,7 @@ export interface FoundPlugin {
 interface Seen {
   fingerprint: FolderFingerprint;
   /** Undefined until its files have stopped changing. */
-  judged: FoundPlugin | undefined;
+  settled: FoundPlugin | undefined;
   /** The name in the current manifest, before the files are settled. */
   name: string | undefined;
   /** Since when its files are changing, by `performance.now()`. */
@@ -56,7 +56,7 @@ export class PluginFolder implements Source {
   /** The folder of each plugin name. */
   readonly #holders = new Map<string, string>();
   /** The last warning about each folder, so that it is logged once. */
-  readonly #told = new Map<string, string>();
+  readonly #lastWarnings = new Map<string, string>();
   readonly #stopping = new AbortController();
   #enqueue: (request: ReconcileRequest) => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -73,7 +73,7 @@ export class PluginFolder implements Source {
    * first keeps it until it disappears. At the start it is the folder of that name, or else the first one.
    */
   find(name: string): FoundPlugin | undefined {
-    const all = this.#byFolder().flatMap(([, { judged }]) => (judged?.name === name ? [judged] : []));
+    const all = this.#byFolder().flatMap(([, { settled }]) => (settled?.name === name ? [settled] : []));
     const found =
       all.find(({ folder }) => folder === this.#holders.get(name)) ??
       all.find(({ folder }) => basename(folder) === name) ??
@@ -85,7 +85,9 @@ export class PluginFolder implements Source {
 
   /** Whether a folder that is not settled yet may contain the plugin. */
   mayBeFound(name: string): boolean {
-    return Array.from(this.#folders.values()).some((seen) => seen.judged === undefined && (seen.name ?? name) === name);
+    return Array.from(this.#folders.values()).some(
+      (seen) => seen.settled === undefined && (seen.name ?? name) === name,
+    );
   }
 
   get isEmpty(): boolean {
@@ -131,11 +133,11 @@ export class PluginFolder implements Source {
 
   async #scan(): Promise<void> {
     const folders = await this.#list();
-    for (const [folder, { judged }] of this.#folders) {
+    for (const [folder, { settled }] of this.#folders) {
       if (folders.includes(folder)) continue;
       this.#folders.delete(folder);
-      this.#told.delete(folder);
-      if (judged !== undefined) this.#ask(judged.name);
+      this.#lastWarnings.delete(folder);
+      if (settled !== undefined) this.#ask(settled.name);
     }
     for (const folder of folders) {
       if (this.#stopping.signal.aborted) return;
@@ -175,23 +177,23 @@ export class PluginFolder implements Source {
       return { text: error.message, changed: 0 };
     });
     const isSame = before?.fingerprint.text === fingerprint.text;
-    if (isSame && before?.judged?.fingerprint === fingerprint.text) return;
+    if (isSame && before?.settled?.fingerprint === fingerprint.text) return;
     const isSettled = isSame || Math.abs(Date.now() - fingerprint.changed) > this.#options.intervalMs;
     const now = performance.now();
     // Since when it differs from what was read last.
-    const since = before === undefined || before.judged?.fingerprint === before.fingerprint.text ? now : before.since;
+    const since = before === undefined || before.settled?.fingerprint === before.fingerprint.text ? now : before.since;
     const isDue = isSettled || now - since >= this.#options.settleTimeoutMs;
     const judged = isDue
-      ? await this.#judge(folder, fingerprint.text, { tooLarge: problem.caught, before: before?.judged })
-      : before?.judged;
+      ? await this.#judge(folder, fingerprint.text, { tooLarge: problem.caught, before: before?.settled })
+      : before?.settled;
     this.#folders.set(folder, {
       fingerprint,
-      judged,
+      settled: judged,
       since: isDue ? now : since,
       name: judged === undefined ? await readPluginName(folder) : undefined,
     });
     if (!isDue) return;
-    if (before?.judged !== undefined && before.judged.name !== judged?.name) this.#ask(before.judged.name);
+    if (before?.settled !== undefined && before.settled.name !== judged?.name) this.#ask(before.settled.name);
     if (judged !== undefined) this.#ask(judged.name);
   }
 
@@ -220,18 +222,18 @@ export class PluginFolder implements Source {
   }
 
   #warnAboutDuplicates(): void {
-    for (const [folder, { judged }] of this.#byFolder()) {
-      if (judged === undefined || judged.name === nameless) continue;
-      const holder = this.find(judged.name)!.folder;
+    for (const [folder, { settled }] of this.#byFolder()) {
+      if (settled === undefined || settled.name === nameless) continue;
+      const holder = this.find(settled.name)!.folder;
       if (holder !== folder)
-        this.#complain(folder, 'a folder is left out', new Error(`the plugin ${judged.name} is in ${holder} already`));
+        this.#complain(folder, 'a folder is left out', new Error(`the plugin ${settled.name} is in ${holder} already`));
     }
   }
 
   #complain(folder: string, what: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    if (this.#told.get(folder) === message) return;
-    this.#told.set(folder, message);
+    if (this.#lastWarnings.get(folder) === message) return;
+    this.#lastWarnings.set(folder, message);
     this.#options.log.warn({ folder, reason: message }, what);
   }
 }

@@ -41,7 +41,7 @@ export class PluginHost implements EndpointHost {
   readonly controller: ControllerDefinition;
   #term: LeaderTerm | undefined;
   readonly #notice: EventHandler = (event) => {
-    this.#term?.notice(event.object as Plugin);
+    this.#term?.onPluginChange(event.object as Plugin);
     return enqueueObject(event);
   };
 

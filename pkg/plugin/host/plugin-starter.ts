@@ -223,7 +223,7 @@ export class PluginStarter {
     }
     if (!(error instanceof StartFailure)) throw error;
     const message = `${keepsRunningText(found.manifest.spec, old)}: ${error.message}${left === undefined ? '' : `; of ${old.spec.version} could not be restored: ${left}`}`;
-    this.#tellFailure(
+    this.#logFailure(
       isFirst,
       { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error },
       'a newer version of a plugin could not be started; the one before goes on',
@@ -250,7 +250,7 @@ export class PluginStarter {
   }
 
   /** Warns once about the same failure of the same files. */
-  #tellFailure(isFirst: boolean, details: object, message: string): void {
+  #logFailure(isFirst: boolean, details: object, message: string): void {
     this.#options.log[isFirst ? 'warn' : 'debug'](details, message);
   }
 
@@ -266,7 +266,7 @@ export class PluginStarter {
       log.error({ plugin: name, err: failure }, 'a start that failed could not be undone'),
     );
     if (!(error instanceof StartFailure)) throw error;
-    this.#tellFailure(
+    this.#logFailure(
       isFirstTry,
       { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error },
       'a plugin could not be started',

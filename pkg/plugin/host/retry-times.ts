@@ -1,7 +1,7 @@
 import { ItemBackoff } from '#pkg/runtime/index';
 
 /** After running this long a worker counts as healthy: its next crash counts as the first. Milliseconds. */
-const wellAfterMs = 600_000;
+const healthyAfterMs = 600_000;
 
 /**
  * When failed plugins may start again: 1 s after the first failure, twice as long after each further one, up to 5 min.
@@ -13,7 +13,7 @@ export class RetryTimes {
 
   /** @param input identifies files and spec of the start; another input counts as a first failure */
   failed(name: string, input: string, ranMs = 0): void {
-    if (ranMs >= wellAfterMs || this.#due.get(name)?.input !== input) this.#backoff.forget(name);
+    if (ranMs >= healthyAfterMs || this.#due.get(name)?.input !== input) this.#backoff.forget(name);
     this.#due.set(name, { input, at: performance.now() + this.#backoff.delay(name) });
   }
 

@@ -8,7 +8,7 @@ import type { ConditionChange } from './plugin-conditions.ts';
 import { workerStopMs, type PreparedPlugin } from './start-plugin.ts';
 
 /** How long API servers in other processes take to notice a change: 500 ms if no notification arrives. Milliseconds. */
-const newsMs = 1000;
+const changePropagationMs = 1000;
 
 export interface RunningPlugin {
   readonly worker: PluginWorker;
@@ -39,7 +39,7 @@ export class RunningPlugins {
   }
 
   /** Plugins whose controllers do not run or whose reconciles fail. */
-  get troubled(): string[] {
+  get unhealthy(): string[] {
     return Array.from(this.#plugins).flatMap(
       ([
         name,
@@ -88,7 +88,7 @@ export class RunningPlugins {
     if (before === undefined) return;
     const routes = new Set(worker.description.endpoints.map(endpointRoute));
     const isMissed = before.description.endpoints.some((endpoint) => !routes.has(endpointRoute(endpoint)));
-    if (isMissed && this.#plugins.get(name) === plugin) await pause(newsMs, signal);
+    if (isMissed && this.#plugins.get(name) === plugin) await pause(changePropagationMs, signal);
     delete plugin.before;
     await before.stop(workerStopMs);
   }

@@ -30,7 +30,7 @@ export async function step<T>(condition: PluginConditionType, work: () => Promis
 }
 
 /** Reasons that may pass on a retry without any change. */
-const passing: ReadonlySet<StatusReason> = new Set([
+const transientReasonsOfStart: ReadonlySet<StatusReason> = new Set([
   'Conflict',
   'AlreadyExists',
   'NotFound',
@@ -45,7 +45,8 @@ const passing: ReadonlySet<StatusReason> = new Set([
  * other errors stay unchanged.
  */
 export function asStartFailure(error: unknown): unknown {
-  if (!isStatusError(error) || isFenceLost(error) || error.code >= 500 || passing.has(error.reason)) return error;
+  if (!isStatusError(error) || isFenceLost(error) || error.code >= 500 || transientReasonsOfStart.has(error.reason))
+    return error;
   return new StartFailure('Healthy', error.reason, `what it brings cannot be stored: ${error.message}`, error);
 }
 

@@ -43,7 +43,7 @@ export interface RegisterOptions {
 type DefinitionClient = Pick<Reader & Writer & Watcher, 'get' | 'create' | 'update' | 'watch'>;
 
 /** Reasons that may pass on a retry. */
-const forNow: ReadonlySet<StatusReason> = new Set([
+const transientReasons: ReadonlySet<StatusReason> = new Set([
   'AlreadyExists',
   'Conflict',
   'NotFound',
@@ -109,7 +109,8 @@ async function settle(
       if (isServed(current)) return current;
       await nextChange(client, current, signal);
     } catch (error) {
-      if (error instanceof ModelRefusedError || !isStatusError(error) || !forNow.has(error.reason)) throw error;
+      if (error instanceof ModelRefusedError || !isStatusError(error) || !transientReasons.has(error.reason))
+        throw error;
       failed(error);
       await pause(backoff.delay(''), signal);
     }

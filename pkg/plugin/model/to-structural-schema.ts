@@ -70,12 +70,12 @@ function shapeOf(node: Record<string, unknown>, path: string, convert: Convert):
   }
   if (node['x-kubernetes-int-or-string'] === true) return {};
   // Null is a valid value here; without `nullable` the server would drop it.
-  if (saysNothing(node)) return { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
+  if (allowsAnyValue(node)) return { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
   throw newSchemaError(path, 'has no type');
 }
 
 /** Whether it allows any value, as `Type.Unknown()` and `Type.Any()` do. */
-function saysNothing(node: Record<string, unknown>): boolean {
+function allowsAnyValue(node: Record<string, unknown>): boolean {
   return Object.keys(node).every((key) => key === 'x-kubernetes-preserve-unknown-fields' || annotations.includes(key));
 }
 

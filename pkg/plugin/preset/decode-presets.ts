@@ -46,12 +46,12 @@ function splitDocuments(file: string, bytes: Buffer): Buffer[] {
   }
   return text
     .split(/(?<=^|\n)---(?=[ \t\r\n]|$)/u)
-    .filter((document) => !document.split('\n').every(saysNothing))
+    .filter((document) => !document.split('\n').every(isBlankLine))
     .map((document) => Buffer.from(document));
 }
 
 /** Not a regular expression: with whitespace at both ends it takes quadratic time in the length of a line. */
-function saysNothing(line: string): boolean {
+function isBlankLine(line: string): boolean {
   const text = line.trim();
   return text === '' || text === '...' || text === '%YAML 1.2' || text.startsWith('#');
 }

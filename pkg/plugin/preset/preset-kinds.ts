@@ -57,7 +57,7 @@ export class PresetKinds {
    * The kind in any served version; `unserved` if its objects are stored but no version is served, undefined if the
    * kind is unknown.
    */
-  reach({ apiVersion, kind }: Pick<AnyObject, 'apiVersion' | 'kind'>): ResourceType | 'unserved' | undefined {
+  findServed({ apiVersion, kind }: Pick<AnyObject, 'apiVersion' | 'kind'>): ResourceType | 'unserved' | undefined {
     const model = this.#models.get(kindKey(apiGroupOf(apiVersion), kind));
     return model === undefined
       ? undefined

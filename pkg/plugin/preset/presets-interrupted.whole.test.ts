@@ -5,7 +5,7 @@ import { silentLog } from '#pkg/database/index';
 import { FaultyClient, startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { registerModel } from '../model/register-model.ts';
 import { PresetReconciler } from './preset-reconciler.ts';
-import { Killed, Killer } from './presettest/interrupted-client.ts';
+import { Killed, CrashScheduler } from './presettest/interrupted-client.ts';
 import { ShippingPlugin } from './presettest/shipping-plugin.ts';
 import { Widget, widget } from './presettest/widget-model.ts';
 
@@ -84,14 +84,14 @@ async function atEveryStep(
 describe('killed at any step, and run again with what is stored', () => {
   test('a start ends as one that was not', async () => {
     const whole = await ranBefore('whole');
-    const counter = new Killer();
+    const counter = new CrashScheduler();
     await whole.start(after('whole'), { killer: counter });
     const expected = await world('whole', whole.inventory);
     expect(counter.steps).toBeGreaterThan(8);
     await atEveryStep(counter.steps, async (step, moment) => {
       const name = `start-${step}-${moment}`;
       const plugin = await ranBefore(name);
-      expect(await ended(plugin.start(after(name), { killer: new Killer(step, moment) }))).toBe(false);
+      expect(await ended(plugin.start(after(name), { killer: new CrashScheduler(step, moment) }))).toBe(false);
       await plugin.start(after(name));
       expect([step, moment, await world(name, plugin.inventory)]).toEqual([step, moment, expected]);
     });
@@ -100,7 +100,7 @@ describe('killed at any step, and run again with what is stored', () => {
   test('a stop ends as one that was not, and nothing is forgotten, also after a start that was killed', async () => {
     const whole = await ranBefore('stopped');
     await whole.start(after('stopped'));
-    const counter = new Killer();
+    const counter = new CrashScheduler();
     await whole.stop({ killer: counter });
     const expected = await world('stopped', whole.inventory);
     expect(expected.objects.map(([name, labels]) => [name, labels['mine']])).toEqual([
@@ -114,7 +114,7 @@ describe('killed at any step, and run again with what is stored', () => {
       const name = `stop-${step}-${moment}`;
       const plugin = await ranBefore(name);
       await plugin.start(after(name));
-      expect(await ended(plugin.stop({ killer: new Killer(step, moment) }))).toBe(false);
+      expect(await ended(plugin.stop({ killer: new CrashScheduler(step, moment) }))).toBe(false);
       await plugin.stop();
       expect([step, moment, await world(name, plugin.inventory)]).toEqual([step, moment, expected]);
     });
@@ -123,12 +123,12 @@ describe('killed at any step, and run again with what is stored', () => {
   test('a first start, then stopped: nothing is left of it', async () => {
     const objects = (name: string): AnyObject[] => ['a', 'b', 'c'].map((each) => widget(`${name}-${each}`));
     const whole = new ShippingPlugin(client, 'plugin-first');
-    const counter = new Killer();
+    const counter = new CrashScheduler();
     await whole.start(objects('first'), { killer: counter });
     await atEveryStep(counter.steps, async (step, moment) => {
       const name = `first-${step}-${moment}`;
       const plugin = new ShippingPlugin(client, `plugin-${name}`);
-      await ended(plugin.start(objects(name), { killer: new Killer(step, moment) }));
+      await ended(plugin.start(objects(name), { killer: new CrashScheduler(step, moment) }));
       await plugin.stop();
       expect([step, moment, await world(name, plugin.inventory)]).toEqual([
         step,
@@ -145,7 +145,7 @@ describe('killed at any step, and run again with what is stored', () => {
     ] as const) {
       const name = `between-${step}`;
       const plugin = new ShippingPlugin(client, `plugin-${name}`);
-      await ended(plugin.start([widget(`${name}-a`, { color: 'ours' })], { killer: new Killer(step, moment) }));
+      await ended(plugin.start([widget(`${name}-a`, { color: 'ours' })], { killer: new CrashScheduler(step, moment) }));
       expect(plugin.inventory).toHaveLength(1);
       await person(`${name}-a`);
       const { adopted } = await plugin.start([widget(`${name}-a`, { color: 'ours' })]);
@@ -182,7 +182,7 @@ describe('a person acts between the look and the write', () => {
     const name = `removed-${what.replaceAll(' ', '-')}`;
     const plugin = new ShippingPlugin(client, `plugin-${name}`);
     await plugin.start([widget(name, { color: 'old' })]);
-    expect(await plugin.stop({ killer: new Killer(0, 'before', async () => void (await act(name))) })).toEqual({
+    expect(await plugin.stop({ killer: new CrashScheduler(0, 'before', async () => void (await act(name))) })).toEqual({
       left: [],
     });
     expect([await seen(name), plugin.inventory]).toEqual([expected, []]);
@@ -204,7 +204,7 @@ describe('a person acts between the look and the write', () => {
     const plugin = new ShippingPlugin(client, `plugin-${name}`);
     await plugin.start([widget(name, { color: 'old' })]);
     await plugin.start([widget(name, { color: 'new' })], {
-      killer: new Killer(0, 'before', async () => void (await act(name))),
+      killer: new CrashScheduler(0, 'before', async () => void (await act(name))),
     });
     expect([await seen(name), plugin.inventory[0]?.adopted]).toEqual([expected, isAdopted ? true : undefined]);
   });
@@ -212,13 +212,13 @@ describe('a person acts between the look and the write', () => {
   test('of a creation: makes it, or another plugin does', async () => {
     const mine = new ShippingPlugin(client, 'plugin-created');
     const { adopted } = await mine.start([widget('created', { color: 'new' })], {
-      killer: new Killer(1, 'before', async () => void (await person('created'))),
+      killer: new CrashScheduler(1, 'before', async () => void (await person('created'))),
     });
     expect([adopted.length, await seen('created')]).toEqual([1, ['new', ['mine', 'svc.run/plugin']]]);
     const late = new ShippingPlugin(client, 'plugin-late');
     const early = new ShippingPlugin(client, 'plugin-early');
     const started = late.start([widget('contested')], {
-      killer: new Killer(1, 'before', async () => void (await early.start([widget('contested')]))),
+      killer: new CrashScheduler(1, 'before', async () => void (await early.start([widget('contested')]))),
     });
     await expect(started).rejects.toMatchObject({
       reason: 'PresetTaken',

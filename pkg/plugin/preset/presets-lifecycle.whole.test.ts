@@ -14,7 +14,7 @@ import { silentLog } from '#pkg/database/index';
 import { registerModel } from '../model/register-model.ts';
 import { unregisterModel } from '../model/unregister-model.ts';
 import { PresetReconciler } from './preset-reconciler.ts';
-import { Killer } from './presettest/interrupted-client.ts';
+import { CrashScheduler } from './presettest/interrupted-client.ts';
 import { ShippingPlugin } from './presettest/shipping-plugin.ts';
 import { Gadget, Widget, widget } from './presettest/widget-model.ts';
 
@@ -167,7 +167,7 @@ describe('nothing is written when', () => {
     ['a name cannot be one', () => widget('a/b'), 'BadRequest', /name/],
   ])('%s', async (_case, second, reason, message) => {
     const { plugin, name } = fresh();
-    const killer = new Killer();
+    const killer = new CrashScheduler();
     await expect(plugin.start([widget(name), second(name)], { killer })).rejects.toMatchObject({
       reason,
       message: expect.stringMatching(message),
@@ -181,7 +181,7 @@ describe('nothing is written when', () => {
     const keep = { 'svc.run/do-not-overwrite': 'true' };
     for (const labels of [{}, keep]) {
       await first.start([widget(name, { color: 'first' }, labels)]);
-      const killer = new Killer();
+      const killer = new CrashScheduler();
       const refused = second.start([widget(`${name}-free`), widget(name, { color: 'second' }, labels)], { killer });
       await expect(refused).rejects.toMatchObject({
         reason: 'PresetTaken',
@@ -494,7 +494,7 @@ describe('a definition among the presets', () => {
     expect([await find(type, 'mine'), await find(type, 'preset')]).not.toContain(undefined);
     const { metadata } = await client.get(definitionType, { namespace: '', name: shipped.metadata.name });
     expect(metadata.annotations).toBeUndefined();
-    const killer = new Killer();
+    const killer = new CrashScheduler();
     await plugin.start([shipped, thing(shipped, 'preset')], { killer });
     expect(killer.steps).toBe(0);
   });

@@ -4,7 +4,7 @@ import { isStatusError, type AnyObject, type Client, type Stored } from '#pkg/ap
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { isPluginError } from '../plugin-error.ts';
 import { registerModel } from '../model/register-model.ts';
-import { Killed, Killer } from './presettest/interrupted-client.ts';
+import { Killed, CrashScheduler } from './presettest/interrupted-client.ts';
 import { ShippingPlugin } from './presettest/shipping-plugin.ts';
 import { Widget, widget } from './presettest/widget-model.ts';
 
@@ -173,8 +173,8 @@ class World {
     });
   }
 
-  #killer({ at, after, edit: change }: Event = { at: Number.POSITIVE_INFINITY, after: false }): Killer {
-    return new Killer(
+  #killer({ at, after, edit: change }: Event = { at: Number.POSITIVE_INFINITY, after: false }): CrashScheduler {
+    return new CrashScheduler(
       at,
       after ? 'after' : 'before',
       change === undefined ? undefined : () => this.#edit(change).catch(unlessGone),

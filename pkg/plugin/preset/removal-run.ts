@@ -38,7 +38,11 @@ export interface RemovalRunOptions {
 }
 
 /** Controllers create these in any namespace; they are deleted with it. */
-const passing: ReadonlySet<string> = new Set(['leases.coordination.k8s.io', 'events', 'events.events.k8s.io']);
+const transientResources: ReadonlySet<string> = new Set([
+  'leases.coordination.k8s.io',
+  'events',
+  'events.events.k8s.io',
+]);
 
 /** Parallel deletions and waits. */
 const atOnce = 16;
@@ -112,7 +116,7 @@ export class RemovalRun {
 
   async #remove(record: PresetRecord, limit: AbortSignal): Promise<Outcome> {
     const { client, log, plugin, kinds, models } = this.#options;
-    const type = kinds.reach(record);
+    const type = kinds.findServed(record);
     // A kind without a definition has no objects.
     if (type === undefined || (isDefinitionKind(record) && models.includes(record.name))) return 'done';
     if (type === 'unserved') return { why: 'its kind is not served at present' };
@@ -140,7 +144,7 @@ export class RemovalRun {
   /** If the model were not served, its objects could never lose their finalizers. */
   #isLeftOf(definition: string, kinds: PresetKinds): boolean {
     return this.#left.some(({ record }) => {
-      const type = kinds.reach(record);
+      const type = kinds.findServed(record);
       return typeof type === 'object' && formatType(type) === definition;
     });
   }
@@ -150,7 +154,7 @@ export class RemovalRun {
     const { kind, metadata } = stored;
     const { uid, resourceVersion, namespace = '', name } = metadata;
     if (isNamespaceKind({ apiVersion: type.version, kind }) && type.group === '') {
-      const why = await this.#keptBy(type, stored, limit);
+      const why = await this.#whyNamespaceStays(type, stored, limit);
       if (why !== undefined) return { why };
     }
     const key = { namespace, name };
@@ -167,7 +171,11 @@ export class RemovalRun {
    * Why a namespace must stay: deleting it would delete objects of others. The server knows whether it is empty,
    * because it also sees objects of kinds that are not served; the served kinds say which objects those are.
    */
-  async #keptBy(type: ResourceType, stored: Stored<AnyObject>, limit: AbortSignal): Promise<string | undefined> {
+  async #whyNamespaceStays(
+    type: ResourceType,
+    stored: Stored<AnyObject>,
+    limit: AbortSignal,
+  ): Promise<string | undefined> {
     const { client } = this.#options;
     const { name, uid, resourceVersion, finalizers = [] } = stored.metadata;
     const trial = await client
@@ -177,7 +185,7 @@ export class RemovalRun {
     // Loaded again, because this start may have begun to serve the plugin's own kinds.
     const kinds = await PresetKinds.load(client, [], limit);
     const found = await this.#contentOf(name, kinds, limit);
-    const others = found.filter((each) => !passing.has(each));
+    const others = found.filter((each) => !transientResources.has(each));
     if (others.length > 0) return `other objects are in it: ${others.join(', ')}`;
     const unserved = kinds.unserved();
     if (unserved.length > 0)

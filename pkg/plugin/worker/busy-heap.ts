@@ -4,7 +4,7 @@ import { collectorKey } from './heap-collector.ts';
 /** Timeout of each answer. Milliseconds. */
 const answerMs = 5000;
 /** Usage this far above the limit cannot be uncollected garbage alone. MiB. */
-const certain = 512;
+const garbageAllowanceMiB = 512;
 
 /**
  * The heap of a thread that does not respond, in MiB, or undefined if it cannot be read. Only the inspector can
@@ -16,7 +16,7 @@ export async function heapOfBusyThread(threadId: number, limitMiB: number): Prom
     session.connect();
     const ask = await attach(session, threadId);
     const used = usedMiB(await ask('Runtime.getHeapUsage'));
-    if (used === undefined || used <= limitMiB || used > limitMiB + certain) return used;
+    if (used === undefined || used <= limitMiB || used > limitMiB + garbageAllowanceMiB) return used;
     await ask('Runtime.evaluate', { expression: `globalThis[Symbol.for('${collectorKey}')]?.()`, silent: true });
     return usedMiB(await ask('Runtime.getHeapUsage'));
   } catch {

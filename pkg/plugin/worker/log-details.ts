@@ -22,7 +22,7 @@ export function formatDetails(details: object, longest: number): string | undefi
 }
 
 /** Maximum length of a name or text in the short form. Characters. */
-const longestShort = 200;
+const shortTextLength = 200;
 
 /**
  * The details in short form, which always fits: the error's message, and short or truncated values. JSON of at most
@@ -33,7 +33,7 @@ export function formatShortDetails(details: object, longest: number): string {
   let room = longest - 2;
   for (const name of ['err', ...Object.keys(details).filter((each) => each !== 'err')]) {
     const text =
-      Object.hasOwn(details, name) && name.length <= longestShort
+      Object.hasOwn(details, name) && name.length <= shortTextLength
         ? shortText(details as Record<string, unknown>, name)
         : undefined;
     if (text === undefined) continue;
@@ -50,11 +50,11 @@ function shortText(details: Record<string, unknown>, name: string): string | und
   try {
     const value = details[name];
     if (name === 'err') {
-      const { type, message, code } = describeError(value, { message: longestShort });
+      const { type, message, code } = describeError(value, { message: shortTextLength });
       return JSON.stringify({ type, message, code });
     }
     if (typeof value === 'string')
-      return JSON.stringify(value.length > longestShort ? `${value.slice(0, longestShort)}...` : value);
+      return JSON.stringify(value.length > shortTextLength ? `${value.slice(0, shortTextLength)}...` : value);
     return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : undefined;
   } catch {
     return undefined;

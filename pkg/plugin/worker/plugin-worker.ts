@@ -34,7 +34,7 @@ export interface PluginWorkerOptions {
 /** Concurrent API calls and watches of one plugin. */
 const maxClientCalls = 2000;
 /** Once this many threads of a plugin did not end and keep their memory, no other is started. */
-const mostLeftBehind = 3;
+const maxStuckThreads = 3;
 /** Timeout of the message that starts the controllers; caches sync later. Milliseconds. */
 const runMs = 30_000;
 
@@ -61,7 +61,7 @@ export class PluginWorker {
    */
   static async start(options: PluginWorkerOptions): Promise<PluginWorker> {
     const left = threadsLeftBehind(options.name);
-    if (left >= mostLeftBehind)
+    if (left >= maxStuckThreads)
       throw new PluginError({
         reason: 'Stuck',
         message: `${left} threads of it were told to end, and have not: it is started again when they do, or in another process`,

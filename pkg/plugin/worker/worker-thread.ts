@@ -52,7 +52,7 @@ export function threadCount(): number {
  * The number of this plugin's threads that were terminated and have not ended; they count as left behind until they do.
  */
 export function threadsLeftBehind(plugin: string): number {
-  return Array.from(threads).filter((thread) => thread.isLeftBehind && thread.plugin === plugin).length;
+  return Array.from(threads).filter((thread) => thread.isStuck && thread.plugin === plugin).length;
 }
 
 /**
@@ -63,8 +63,8 @@ export class WorkerThread {
   readonly ended: Promise<PluginCrash | undefined>;
   readonly plugin: string;
   /** It did not end after termination, and counts as ended. */
-  isLeftBehind = false;
-  readonly #pulse = new Heartbeat();
+  isStuck = false;
+  readonly #heartbeat = new Heartbeat();
   readonly #options: WorkerThreadOptions;
   readonly #worker: Worker;
   readonly #watching: NodeJS.Timeout;
@@ -83,7 +83,7 @@ export class WorkerThread {
     allowCollectors();
     this.#worker = new Worker(file, {
       name: `plugin ${plugin}`,
-      workerData: { ...data, plugin, pulse: this.#pulse.buffer, memoryMiB },
+      workerData: { ...data, plugin, pulse: this.#heartbeat.buffer, memoryMiB },
       transferList: [...transfer],
       env: { ...environment },
       argv: [],
@@ -105,14 +105,14 @@ export class WorkerThread {
     });
     this.#logLines(this.#worker.stdout, 'stdout');
     this.#logLines(this.#worker.stderr, 'stderr');
-    this.#watch = new HeartbeatMonitor(this.#pulse, performance.now());
+    this.#watch = new HeartbeatMonitor(this.#heartbeat, performance.now());
     this.#watching = setInterval(() => this.#look(), Heartbeat.intervalMs).unref();
   }
 
   /** The module is loaded: from now on `blockedMs` applies. Before, the start has its own timeout. */
   begin(): void {
     this.#hasBegun = true;
-    this.#watch = new HeartbeatMonitor(this.#pulse, performance.now());
+    this.#watch = new HeartbeatMonitor(this.#heartbeat, performance.now());
   }
 
   /** Ends the thread at once. Resolves when it has ended, or after `terminateMs`. Idempotent, never rejects. */
@@ -125,7 +125,7 @@ export class WorkerThread {
   #look(): void {
     const { blockedMs, memoryMiB } = this.#options;
     const stillMs = this.#watch.look(performance.now());
-    if (this.#pulse.memoryMiB > memoryMiB) this.#endAs('OutOfMemory', memoryText(memoryMiB));
+    if (this.#heartbeat.memoryMiB > memoryMiB) this.#endAs('OutOfMemory', memoryText(memoryMiB));
     else if (this.#hasBegun && stillMs >= blockedMs)
       this.#endAs(
         'Blocked',
@@ -154,7 +154,7 @@ export class WorkerThread {
     const { log, plugin, terminateMs = 10_000 } = this.#options;
     const giveUp = setTimeout(() => {
       log.error({ plugin }, 'the thread of a plugin does not end; it is left behind');
-      this.isLeftBehind = true;
+      this.isStuck = true;
       this.#end(undefined);
     }, terminateMs);
     void this.ended.then(() => clearTimeout(giveUp));

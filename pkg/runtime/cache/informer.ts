@@ -89,7 +89,7 @@ export class Informer<T extends AnyObject> {
 
   /** Starts with a `create` for each existing object. Returns a function that unsubscribes. */
   listen(listener: EventListener<T>): () => void {
-    for (const object of this.indexer.all()) this.#tell([listener], { type: 'create', object });
+    for (const object of this.indexer.all()) this.#notify([listener], { type: 'create', object });
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -133,7 +133,7 @@ export class Informer<T extends AnyObject> {
     }
     for (const key of gone) {
       const last = this.indexer.delete(key);
-      if (last !== undefined) this.#tell(this.#listeners, { type: 'delete', object: last, isGuess: true });
+      if (last !== undefined) this.#notify(this.#listeners, { type: 'delete', object: last, isGuess: true });
     }
     // Thrown after the remaining objects were updated.
     if (failure !== undefined) throw failure.error;
@@ -146,7 +146,7 @@ export class Informer<T extends AnyObject> {
     const { object } = event;
     if (event.type === 'DELETED') {
       this.indexer.delete(requestOf(object));
-      this.#tell(this.#listeners, { type: 'delete', object: deepFreeze(object), isGuess: false });
+      this.#notify(this.#listeners, { type: 'delete', object: deepFreeze(object), isGuess: false });
     } else this.#set(object);
     this.#moveTo(BigInt(object.metadata.resourceVersion));
   }
@@ -155,16 +155,16 @@ export class Informer<T extends AnyObject> {
     const old = this.indexer.get(requestOf(object));
     if (old?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     this.indexer.set(deepFreeze(object));
-    if (old === undefined) this.#tell(this.#listeners, { type: 'create', object });
-    else if (old.metadata.uid === object.metadata.uid) this.#tell(this.#listeners, { type: 'update', object, old });
+    if (old === undefined) this.#notify(this.#listeners, { type: 'create', object });
+    else if (old.metadata.uid === object.metadata.uid) this.#notify(this.#listeners, { type: 'update', object, old });
     else {
       // It was deleted and recreated between two lists.
-      this.#tell(this.#listeners, { type: 'delete', object: old, isGuess: true });
-      this.#tell(this.#listeners, { type: 'create', object });
+      this.#notify(this.#listeners, { type: 'delete', object: old, isGuess: true });
+      this.#notify(this.#listeners, { type: 'create', object });
     }
   }
 
-  #tell(listeners: Iterable<EventListener<T>>, event: ObjectEvent<T>): void {
+  #notify(listeners: Iterable<EventListener<T>>, event: ObjectEvent<T>): void {
     for (const listener of listeners) {
       try {
         listener(event);

@@ -11,7 +11,7 @@ import { formatRequest } from '../reconcile/reconciler.ts';
 import type { Informer } from './informer.ts';
 
 /** Limit of the wait for a cache to show a write; after that the cache is broken rather than late. Milliseconds. */
-const longestWait = 10_000;
+const cacheLagTimeoutMs = 10_000;
 
 /** The writes that a cache does not show yet. */
 interface Awaited {
@@ -61,7 +61,7 @@ export class OwnWrites {
     // Mostly there is nothing to wait for, and no need of a timer.
     const isThere =
       isShown(informer, awaited) ||
-      (await withinTime({ timeoutMs: longestWait, signal, late }, (limit) =>
+      (await withinTime({ timeoutMs: cacheLagTimeoutMs, signal, late }, (limit) =>
         informer.waitUntil(() => isShown(informer, awaited), limit),
       ));
     signal?.throwIfAborted();

@@ -128,9 +128,9 @@ export class Reflector<T extends AnyObject> {
     }
   }
 
-  #tell(tell: () => void): void {
+  #tell(notify: () => void): void {
     this.#isSinkFailing = true;
-    tell();
+    notify();
     this.#isSinkFailing = false;
   }
 

@@ -16,7 +16,7 @@ import { informerSource } from '../source/source.ts';
 import { guardedLimiter } from '../workqueue/rate-limiter.ts';
 import { Controller, type ControllerObserver } from './controller.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
-import { noticingLoss } from './noticing-loss.ts';
+import { recordLostEvents } from './record-lost-events.ts';
 import type { ReconcileFailures } from './reconcile-failures.ts';
 
 export interface ControllerEnvironment {
@@ -44,7 +44,7 @@ export function buildController(given: ControllerDefinition, environment: Contro
       : {
           ...given,
           watches: given.watches.map((watch, position) =>
-            noticingLoss({ watch, position, controller: given.name, failures }),
+            recordLostEvents({ watch, position, controller: given.name, failures }),
           ),
         };
   const fenced = fence === undefined ? {} : { fence };

@@ -6,7 +6,7 @@ import type { ObjectEvent } from '../event/object-event.ts';
 import { enqueueMapped, type EventHandler } from '../handler/event-handler.ts';
 import type { Predicate } from '../predicate/predicate.ts';
 import { TerminalError } from '../reconcile/reconciler.ts';
-import { noticingLoss } from './noticing-loss.ts';
+import { recordLostEvents } from './record-lost-events.ts';
 import { ReconcileFailures } from './reconcile-failures.ts';
 
 const object = scriptedObject('a', 1);
@@ -26,7 +26,7 @@ function watching(build: (builder: ControllerBuilder<AnyObject>) => ControllerBu
 } {
   const failures = new ReconcileFailures();
   const { name: controller, watches } = build(controllerFor(scriptedType)).reconcile(async () => undefined);
-  const noticed = watches.map((watch, position) => noticingLoss({ watch, position, controller, failures }));
+  const noticed = watches.map((watch, position) => recordLostEvents({ watch, position, controller, failures }));
   const send = (position: number, event: ObjectEvent): void => {
     const { predicates, handler } = noticed[position]!;
     try {

@@ -40,7 +40,7 @@ export class ControllerRun {
   #state: 'starting' | 'running' | 'failed' = 'starting';
   #failure: unknown;
   /** The failure that was last logged. */
-  #told = '';
+  #lastLogged = '';
 
   constructor(options: ControllerRunOptions) {
     this.name = options.name;
@@ -84,7 +84,7 @@ export class ControllerRun {
     } catch (error) {
       if (!signal.aborted) {
         this.#failure = error;
-        this.#tell(error);
+        this.#logFailure(error);
         this.#become('failed');
       }
       await this.#stopFailed();
@@ -111,11 +111,11 @@ export class ControllerRun {
   }
 
   /** Logs the same failure once. */
-  #tell(error: unknown): void {
+  #logFailure(error: unknown): void {
     const { log, name } = this.#options;
     const text = error instanceof Error ? error.message : typeof error;
-    const level = text === this.#told ? 'debug' : 'error';
-    this.#told = text;
+    const level = text === this.#lastLogged ? 'debug' : 'error';
+    this.#lastLogged = text;
     log[level]({ err: error, controller: name }, 'a controller could not be started, and is tried again');
   }
 }

@@ -118,7 +118,7 @@ describe.each(worlds)('a controller that resumes, where $reason', ({ rates, lear
       await writeAtRandom(random, run, random.below(8));
       // A killed process stores nothing more.
       const isCrash = random.chance(0.5);
-      const own = faulty.nextLife();
+      const own = faulty.restarted();
       const manager = new Manager({
         client: own,
         log: silent,
@@ -141,7 +141,7 @@ describe.each(worlds)('a controller that resumes, where $reason', ({ rates, lear
       Array.from(wanted).every(([name, entry]) => books.get(name) === entry) &&
       (!learnsOfDeletions || books.size === wanted.size);
     const done = new Promise<void>((resolve) => (tell = resolve));
-    const manager = new Manager({ client: faulty.nextLife(), log: silent, name: run, controllers: [definition] });
+    const manager = new Manager({ client: faulty.restarted(), log: silent, name: run, controllers: [definition] });
     manager.start();
     let timer: NodeJS.Timeout | undefined;
     const overdue = new Promise<void>((resolve) => (timer = setTimeout(resolve, 60_000)));

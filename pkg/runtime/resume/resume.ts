@@ -70,7 +70,7 @@ export class Resume {
           client,
           log,
           position: async (signal) => (await this.#read(signal))?.revisions[i],
-          onLost: () => this.#lose(),
+          onLost: () => this.#reconcileAll(),
         }),
     );
     this.sources = [...this.#watched, this.#openRequests()];
@@ -127,7 +127,7 @@ export class Resume {
           return undefined;
         this.#written = formatPosition(position);
         // The history still reports deletions.
-        if (position.version !== this.#version) this.#lose();
+        if (position.version !== this.#version) this.#reconcileAll();
         return position;
       } catch (error) {
         if (signal.aborted) return undefined;
@@ -140,7 +140,7 @@ export class Resume {
     }
   }
 
-  #lose(): void {
+  #reconcileAll(): void {
     for (const source of this.#watched) source.enqueueAll();
   }
 
@@ -168,7 +168,7 @@ export class Resume {
   /** Undefined while it is unknown or too large: then the stored position stays valid. */
   #position(): ResumePosition | undefined {
     const work = this.ledger.open(maxOpenRequests, (key) => this.#watched.some((source) => source.isFound(key)));
-    if (work === undefined) return this.#tellOverfull();
+    if (work === undefined) return this.#warnTooManyOpen();
     const revisions: bigint[] = [];
     for (const { revision, from = 0n } of this.#watched) {
       if (revision === undefined) return undefined;
@@ -179,14 +179,14 @@ export class Resume {
     }
     return {
       signature: this.#signature,
-      ...(work.isWhole ? { version: this.#version } : {}),
+      ...(work.isComplete ? { version: this.#version } : {}),
       revisions,
       open: work.requests,
     };
   }
 
   /** Logs once in a term. */
-  #tellOverfull(): undefined {
+  #warnTooManyOpen(): undefined {
     const { controller, log } = this.#environment;
     if (!this.#isOverfullTold)
       log.warn(

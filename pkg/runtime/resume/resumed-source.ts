@@ -35,7 +35,7 @@ export class ResumedSource implements Source {
   readonly #isWorth: (event: ObjectEvent) => boolean;
   readonly #isFixed: boolean;
   /** Objects created since the position, by uid: their requests are known. */
-  readonly #known = new Set<string>();
+  readonly #createdSince = new Set<string>();
   #from: bigint | undefined;
   #isLost = false;
   #enqueue: Enqueue = () => undefined;
@@ -70,12 +70,12 @@ export class ResumedSource implements Source {
     let isFirstSight = true;
     this.#unlisten = informer.listen((event) => {
       const isFirst = event.type === 'create' && (isFirstSight || !informer.isSynced);
-      if (isFirst && this.#isOld(event)) this.#tellOld(event);
-      else this.#tell(event, event.type === 'delete' && event.isGuess ? informer.revision + 1n : revisionOf(event));
+      if (isFirst && this.#isOld(event)) this.#emitInitial(event);
+      else this.#emit(event, event.type === 'delete' && event.isGuess ? informer.revision + 1n : revisionOf(event));
     });
     isFirstSight = false;
     if (!(await informer.waitForSync(signal)) || !(await this.#reachPosition(signal)) || signal.aborted) return false;
-    this.#tellMissed();
+    this.#emitMissed();
     this.#isSynced = true;
     return true;
   }
@@ -87,7 +87,7 @@ export class ResumedSource implements Source {
     if (this.#from === undefined) return;
     for (const object of this.#options.informer.indexer.all()) {
       const event: ObjectEvent = { type: 'create', object };
-      if (this.#isOld(event)) this.#tellOld(event);
+      if (this.#isOld(event)) this.#emitInitial(event);
     }
   }
 
@@ -136,7 +136,7 @@ export class ResumedSource implements Source {
     return true;
   }
 
-  #tellMissed(): void {
+  #emitMissed(): void {
     const {
       informer,
       client,
@@ -147,7 +147,7 @@ export class ResumedSource implements Source {
     const from = this.#from;
     if (from === undefined || from >= informer.revision) return;
     const onEnd = (isExpired: boolean): void => {
-      this.#known.clear();
+      this.#createdSince.clear();
       if (isExpired) onLost();
     };
     this.#missed = new MissedEvents({
@@ -166,12 +166,12 @@ export class ResumedSource implements Source {
     const event: ObjectEvent =
       type === 'DELETED' ? { type: 'delete', object, isGuess: false } : { type: 'create', object };
     const { uid } = object.metadata;
-    if (type === 'ADDED') this.#known.add(uid);
-    else if (type === 'DELETED') this.#known.delete(uid);
+    if (type === 'ADDED') this.#createdSince.add(uid);
+    else if (type === 'DELETED') this.#createdSince.delete(uid);
     // The requests of its former state are unknown.
-    else if (!this.#isFixed && !this.#known.has(uid)) this.#options.onLost();
+    else if (!this.#isFixed && !this.#createdSince.has(uid)) this.#options.onLost();
     // With a fixed mapping the cache has already reported the existing objects.
-    if (!this.#isFixed || type === 'DELETED') this.#tell(event, revisionOf(event));
+    if (!this.#isFixed || type === 'DELETED') this.#emit(event, revisionOf(event));
   }
 
   #isOld(event: ObjectEvent): boolean {
@@ -179,11 +179,11 @@ export class ResumedSource implements Source {
   }
 
   /** Enqueues without a revision: reconciling everything would find it again. */
-  #tellOld(event: ObjectEvent): void {
-    if (this.#from === undefined || this.#isLost) this.#tell(event, undefined);
+  #emitInitial(event: ObjectEvent): void {
+    if (this.#from === undefined || this.#isLost) this.#emit(event, undefined);
   }
 
-  #tell(event: ObjectEvent, revision: bigint | undefined): void {
+  #emit(event: ObjectEvent, revision: bigint | undefined): void {
     const { watch, log } = this.#options;
     try {
       if (!this.#isWorth(event)) return;

@@ -6,7 +6,7 @@ function open(
   ledger: WorkLedger,
   most = 10,
   found: readonly string[] = [],
-): { requests: Record<string, number>; before: bigint | undefined; isWhole: boolean } | undefined {
+): { requests: Record<string, number>; before: bigint | undefined; isComplete: boolean } | undefined {
   const work = ledger.open(most, (key) => found.includes(key));
   return work === undefined ? undefined : { ...work, requests: Object.fromEntries(work.requests) };
 }
@@ -22,7 +22,7 @@ describe('the ledger of a controller', () => {
     expect(open(ledger)?.requests).toEqual({ '/a': 0 });
     ledger.begin('/a');
     ledger.settle('/a');
-    expect(open(ledger)).toEqual({ requests: {}, before: undefined, isWhole: true });
+    expect(open(ledger)).toEqual({ requests: {}, before: undefined, isComplete: true });
   });
 
   test('keeps open what fails, under the oldest change that asked for it', () => {
@@ -31,7 +31,7 @@ describe('the ledger of a controller', () => {
     ledger.begin('/a');
     ledger.ask('/a', 9n);
     ledger.fail('/a');
-    expect(open(ledger, 0)).toEqual({ requests: {}, before: 5n, isWhole: true });
+    expect(open(ledger, 0)).toEqual({ requests: {}, before: 5n, isComplete: true });
   });
 
   test('keeps open what is to be looked at later, with its time', () => {
@@ -58,16 +58,16 @@ describe('the ledger of a controller', () => {
     expect(open(ledger, 4)).toEqual({
       requests: { '/a': 0, '/b': 0, '/c': 0, '/timer': 99 },
       before: undefined,
-      isWhole: true,
+      isComplete: true,
     });
-    expect(open(ledger, 3)).toEqual({ requests: { '/timer': 99 }, before: 5n, isWhole: true });
+    expect(open(ledger, 3)).toEqual({ requests: { '/timer': 99 }, before: 5n, isComplete: true });
   });
 
   test('of too many that no change asked for, names those that a look at everything would not find', () => {
     const ledger = new WorkLedger();
     for (const key of ['/a', '/b', '/c']) ledger.ask(key, 0n, 1);
-    expect(open(ledger, 2, ['/a', '/c'])).toEqual({ requests: { '/b': 1 }, before: undefined, isWhole: false });
-    expect(open(ledger, 3, ['/a', '/c'])?.isWhole).toBe(true);
+    expect(open(ledger, 2, ['/a', '/c'])).toEqual({ requests: { '/b': 1 }, before: undefined, isComplete: false });
+    expect(open(ledger, 3, ['/a', '/c'])?.isComplete).toBe(true);
   });
 
   test('has no answer where neither a change nor an object stands for too many', () => {
@@ -81,6 +81,6 @@ describe('the ledger of a controller', () => {
     ledger.ask('/a', 0n, 1234);
     ledger.ask('/a', 7n);
     ledger.ask('/a', 0n);
-    expect(open(ledger, 0)).toEqual({ requests: {}, before: 7n, isWhole: true });
+    expect(open(ledger, 0)).toEqual({ requests: {}, before: 7n, isComplete: true });
   });
 });

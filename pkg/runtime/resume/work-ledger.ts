@@ -12,7 +12,7 @@ export interface OpenWork {
   /** Changes before this one are settled or in `requests`; undefined if all are. */
   before: bigint | undefined;
   /** False if there is open work that only reconciling everything would find. */
-  isWhole: boolean;
+  isComplete: boolean;
 }
 
 /**
@@ -57,16 +57,16 @@ export class WorkLedger {
   open(most: number, isFound: (key: string) => boolean = () => false): OpenWork | undefined {
     const requests = new Map<string, number>();
     let before: bigint | undefined;
-    let isWhole = true;
+    let isComplete = true;
     const areAllNamed = this.#asked.size + this.#underWay.size <= most;
     for (const entries of [this.#asked, this.#underWay]) {
       for (const [key, { since, due }] of entries) {
         if (!areAllNamed && since !== 0n) before = before === undefined || since < before ? since : before;
-        else if (!areAllNamed && isFound(key)) isWhole = false;
+        else if (!areAllNamed && isFound(key)) isComplete = false;
         else requests.set(key, Math.min(due, requests.get(key) ?? due));
         if (requests.size > most) return undefined;
       }
     }
-    return { requests, before, isWhole };
+    return { requests, before, isComplete };
   }
 }

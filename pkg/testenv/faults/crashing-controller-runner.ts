@@ -42,7 +42,7 @@ export class CrashingControllerRunner {
 
   async #run(stopping: Promise<void>): Promise<void> {
     const { name, controllers, log, onRestart } = this.#options;
-    for (let client = this.#options.client; !this.#isStopped; client = client.nextLife()) {
+    for (let client = this.#options.client; !this.#isStopped; client = client.restarted()) {
       const work = new WorkCount();
       this.#work = work;
       const manager = new Manager({

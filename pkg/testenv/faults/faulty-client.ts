@@ -80,7 +80,7 @@ export class FaultyClient extends ClientWrapper {
   }
 
   /** The client of the restarted process after a crash. It continues the sequence of faults. */
-  nextLife(): FaultyClient {
+  restarted(): FaultyClient {
     return new FaultyClient({ ...this.#world, seed: 0 }, this.#world);
   }
 
@@ -110,7 +110,7 @@ export class FaultyClient extends ClientWrapper {
 
   async *#disturbed<T extends AnyObject>(call: string, stream: EventStream<T>): AsyncGenerator<ClientEvent<T>> {
     for await (const event of stream) {
-      if (this.#happens('delayedEvent', call)) await this.#linger(call);
+      if (this.#happens('delayedEvent', call)) await this.#delayResponse(call);
       if (this.#death !== undefined || this.#happens('droppedWatch', call)) return;
       yield event;
     }
@@ -147,7 +147,7 @@ export class FaultyClient extends ClientWrapper {
     if (this.#happens('unavailable', call)) throw newServiceUnavailable('the server could not be reached');
     if (this.#happens('tooManyRequests', call)) throw newTooManyRequests('the server has too much to do', 1);
     const result = await send();
-    if (this.#happens('lateAnswer', call)) await this.#linger(call);
+    if (this.#happens('lateAnswer', call)) await this.#delayResponse(call);
     // What it asked for before it died may still have been done.
     this.#checkAlive();
     return result;
@@ -171,7 +171,7 @@ export class FaultyClient extends ClientWrapper {
   }
 
   /** Usually some turns of the event loop; sometimes long enough for whole reconciles. */
-  async #linger(call: string): Promise<void> {
+  async #delayResponse(call: string): Promise<void> {
     const random: SeededRandom = this.#world.faults.of(`linger ${call}`);
     if (random.chance(0.2)) await pause(random.below(20));
     else

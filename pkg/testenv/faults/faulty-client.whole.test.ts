@@ -90,7 +90,7 @@ test('after a crash the process reaches nothing any more, and the next life ever
       const isMade = await exists(name);
       client.heal();
       await expect(client.list(postType)).rejects.toBeInstanceOf(CrashError);
-      await client.nextLife().list(postType);
+      await client.restarted().list(postType);
       return isMade;
     }),
   );

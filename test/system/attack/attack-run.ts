@@ -11,7 +11,7 @@ import type { AttackOptions } from './attack-options.ts';
 import { startAttackWorld, type AttackWorld } from './attack-world.ts';
 import type { Order, Results } from './attacker.ts';
 import { attacks, type Attack } from './attacks.ts';
-import { LegitimateUser, type Experience } from './legitimate-user.ts';
+import { LegitimateUser, type UserResults } from './legitimate-user.ts';
 import { startProxy, type ServicePorts } from './proxy.ts';
 
 /** The user's address, shared with attackers, as behind one router. */
@@ -139,7 +139,7 @@ function hasReached(results: Results): boolean {
 }
 
 function verdictOf(
-  { times, failures }: Experience,
+  { times, failures }: UserResults,
   { name, way, results = {}, limitMs }: { name: string; way: string; results?: Results; limitMs?: number },
 ): Verdict {
   const sorted = times.toSorted((a, b) => a - b);

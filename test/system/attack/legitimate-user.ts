@@ -24,7 +24,7 @@ interface Question {
   isElsewhere?: boolean;
 }
 
-export interface Experience {
+export interface UserResults {
   /** Milliseconds, sorted. */
   times: number[];
   /** Counts of failures such as `429 of a session, platform`. */
@@ -55,23 +55,23 @@ export class LegitimateUser {
 
   /** Sends each request once, so that the server knows the credentials. */
   async introduce(): Promise<void> {
-    const experience: Experience = { times: [], failures: new Map() };
+    const experience: UserResults = { times: [], failures: new Map() };
     for (const question of this.#questions) await this.#ask(question, experience);
     if (experience.failures.size > 0)
       throw new Error(`a user is refused although nobody attacks: ${[...experience.failures.keys()].join(', ')}`);
   }
 
   /** Sends `count` requests of a session at once; counts the refusals. */
-  async burst(count: number, service: keyof ServicePorts): Promise<Experience> {
-    const experience: Experience = { times: [], failures: new Map() };
+  async burst(count: number, service: keyof ServicePorts): Promise<UserResults> {
+    const experience: UserResults = { times: [], failures: new Map() };
     const question = this.#questions.find((each) => each.service === service && each.name === 'a session')!;
     await Promise.all(Array.from({ length: count }, () => this.#ask(question, experience)));
     return experience;
   }
 
   /** Sends requests for `seconds`; a slow response delays no other request. */
-  async use(seconds: number): Promise<Experience> {
-    const experience: Experience = { times: [], failures: new Map() };
+  async use(seconds: number): Promise<UserResults> {
+    const experience: UserResults = { times: [], failures: new Map() };
     const asked: Promise<void>[] = [];
     const start = performance.now();
     for (let i = 0; i < seconds * rate; i += 1) {
@@ -89,7 +89,7 @@ export class LegitimateUser {
     this.#tlsAgent.destroy();
   }
 
-  async #ask(question: Question, { times, failures }: Experience): Promise<void> {
+  async #ask(question: Question, { times, failures }: UserResults): Promise<void> {
     const start = performance.now();
     const outcome = await this.#send(question);
     times.push(performance.now() - start);

@@ -5,7 +5,7 @@ import { pollUntil } from '../harness/poll-until.ts';
 const waitMs = 60_000;
 
 /** Objects in the server's process; see life-meter.mjs. */
-export interface Life {
+export interface ProcessObjects {
   heapBytes: number;
   residentBytes: number;
   timers: number;
@@ -39,7 +39,7 @@ export class ChurnedServer {
   }
 
   /** Resolves once the last stop is complete. */
-  life(): Promise<Life> {
+  life(): Promise<ProcessObjects> {
     return this.#api.process.ask('life');
   }
 

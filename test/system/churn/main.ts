@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { text, wholeNumber } from '../harness/option-values.ts';
 import { runMain } from '../harness/run-main.ts';
-import { ChurnedServer, type Life } from './churned-server.ts';
+import { ChurnedServer, type ProcessObjects } from './churned-server.ts';
 
 const usage = `Usage: make churn ARGS='...'
   --rounds=1000   starts and stops of the sample plugin
@@ -50,8 +50,8 @@ async function measure(server: ChurnedServer, rounds: number): Promise<boolean> 
   const warmUp = Math.max(1, Math.round(rounds * warmUpShare));
   const every = Math.max(1, Math.round((rounds - warmUp) / samples));
   printRow(['rounds', 'heap MB', 'resident MB', ...counted, 'ms each']);
-  let first: Life | undefined;
-  let last: Life | undefined;
+  let first: ProcessObjects | undefined;
+  let last: ProcessObjects | undefined;
   let began = performance.now();
   let since = 0;
   for (let round = 1; round <= rounds; round += 1) {
@@ -80,7 +80,7 @@ async function startAndStop(server: ChurnedServer): Promise<void> {
   await server.until(endpoint, (status) => status === 404);
 }
 
-function isFlat(first: Life, last: Life, rounds: number): boolean {
+function isFlat(first: ProcessObjects, last: ProcessObjects, rounds: number): boolean {
   const grown: string[] = counted.filter((name) => last[name] > first[name] + allowedCount);
   if (last.heapBytes > first.heapBytes + allowedOnce + rounds * allowedBytesEach) grown.push('heap');
   process.stdout.write(

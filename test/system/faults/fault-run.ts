@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDatabaseAway } from '#pkg/database/index';
+import { isDatabaseUnreachable } from '#pkg/database/index';
 import type { TestCluster } from './test-cluster.ts';
 import { describeError } from '../harness/describe-error.ts';
 import type { Fault, Heal } from './fault.ts';
@@ -58,7 +58,7 @@ export async function runFaults(
   const note =
     (name: string) =>
     (error: unknown): void => {
-      const place = kinds.length > 1 && isDatabaseAway(error) ? outcome.cutShort : outcome.failures;
+      const place = kinds.length > 1 && isDatabaseUnreachable(error) ? outcome.cutShort : outcome.failures;
       place.push(`${name}: ${describeError(error)}`);
     };
   await Promise.all(

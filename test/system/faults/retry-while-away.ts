@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDatabaseAway } from '#pkg/database/index';
+import { isDatabaseUnreachable } from '#pkg/database/index';
 
 const pauseMs = 100;
 
@@ -9,7 +9,7 @@ export async function retryWhileAway<T>(limitMs: number, work: () => Promise<T>)
     try {
       return await work();
     } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() > deadline) throw error;
+      if (!isDatabaseUnreachable(error) || performance.now() > deadline) throw error;
     }
   }
 }

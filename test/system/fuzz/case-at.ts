@@ -1,10 +1,10 @@
-import type { Area, FuzzCase } from './fuzz-case.ts';
+import type { AttackArea, FuzzCase } from './fuzz-case.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
-import type { World } from './world.ts';
+import type { FuzzTargets } from './world.ts';
 
-export interface CaseSource<W = World> {
+export interface CaseSource<W = FuzzTargets> {
   seed: string;
-  areas: readonly Area<W>[];
+  areas: readonly AttackArea<W>[];
   world: W;
 }
 

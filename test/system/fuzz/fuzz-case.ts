@@ -1,7 +1,7 @@
 import type { WireRequest } from '../harness/wire/wire-request.ts';
 import type { SeededRandom } from '../harness/seeded-random.ts';
 import type { Answer } from '../harness/wire/answer.ts';
-import type { World } from './world.ts';
+import type { FuzzTargets } from './world.ts';
 
 /** The requests of one case, in order, with area-specific checks of the responses. */
 export interface FuzzCase {
@@ -16,7 +16,7 @@ export interface FuzzCase {
 }
 
 /** One area of attack; `W` is the target of its requests. */
-export interface Area<W = World> {
+export interface AttackArea<W = FuzzTargets> {
   name: string;
   /** Relative frequency. */
   weight: number;

@@ -3,12 +3,12 @@ import type { FuzzCase } from './fuzz-case.ts';
 import { FuzzReport } from './fuzz-report.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
 import { HoldCheck } from './hold-check.ts';
-import { runCase, type CaseContext, type CaseRun, type Ran } from './run-case.ts';
+import { runCase, type CaseContext, type CaseRun, type CompletedCase } from './run-case.ts';
 import { shrinkCase } from './shrink-case.ts';
 import { violation, type Violation } from './violation.ts';
 import { showRequest } from '../harness/wire/encode-request.ts';
 import { WireClient } from '../harness/wire/wire-client.ts';
-import type { World } from './world.ts';
+import type { FuzzTargets } from './world.ts';
 
 /**
  * How the cases of a batch run: concurrently; concurrently, only those that change nothing; one by one, comparing the
@@ -16,7 +16,7 @@ import type { World } from './world.ts';
  */
 export type BatchMode = 'free' | 'quiet' | 'exclusive';
 
-export interface FuzzRunOptions<W = World> extends CaseSource<W> {
+export interface FuzzRunOptions<W = FuzzTargets> extends CaseSource<W> {
   target: FuzzTarget;
   concurrency: number;
   /** Whether to send cases that test timeouts; `finish` then waits for them. */
@@ -26,7 +26,7 @@ export interface FuzzRunOptions<W = World> extends CaseSource<W> {
 }
 
 /** Sends cases by number, in batches, and checks the server after each batch. */
-export class FuzzRun<W = World> {
+export class FuzzRun<W = FuzzTargets> {
   readonly report = new FuzzReport();
   readonly #options: FuzzRunOptions<W>;
   readonly #client: WireClient;
@@ -51,7 +51,7 @@ export class FuzzRun<W = World> {
     const { digest } = this.#options.target;
     const before = mode === 'quiet' ? await digest.settled() : undefined;
     if (mode === 'exclusive') await digest.settled();
-    const ran: Ran[] = [];
+    const ran: CompletedCase[] = [];
     const last = this.#next + count;
     const work = async (): Promise<void> => {
       while (this.#next < last && !this.#ended && Date.now() < deadline) await this.#one(this.#next++, mode, ran);
@@ -83,7 +83,7 @@ export class FuzzRun<W = World> {
     return runCase(fuzzCase, { client: this.#client, secrets, judge, ...more });
   }
 
-  async #one(number: number, mode: BatchMode, ran: Ran[]): Promise<void> {
+  async #one(number: number, mode: BatchMode, ran: CompletedCase[]): Promise<void> {
     const fuzzCase = caseAt(number, this.#options);
     if (mode === 'quiet' && fuzzCase.changes !== 'never') return;
     if (fuzzCase.slow === true) {
@@ -127,7 +127,7 @@ export class FuzzRun<W = World> {
   }
 
   /** Finds the case that changed something although it must not. */
-  async #findWriter(ran: readonly Ran[]): Promise<void> {
+  async #findWriter(ran: readonly CompletedCase[]): Promise<void> {
     for (const { number, fuzzCase } of ran) {
       const { found } = await this.#run(fuzzCase, { digest: this.#options.target.digest });
       if (found?.rule === 'state changed') return this.#record(number, fuzzCase, found, true);
@@ -135,7 +135,7 @@ export class FuzzRun<W = World> {
     this.#recordGlobal(violation('state changed', 'by requests that may change nothing; none of them does so alone'));
   }
 
-  async #afterBatch(ran: readonly Ran[]): Promise<void> {
+  async #afterBatch(ran: readonly CompletedCase[]): Promise<void> {
     const { target } = this.#options;
     const ill = await target.health();
     if (ill !== undefined) await this.#bringBack(ill, ran);
@@ -153,7 +153,7 @@ export class FuzzRun<W = World> {
     }
   }
 
-  async #bringBack(ill: Violation, ran: readonly Ran[]): Promise<void> {
+  async #bringBack(ill: Violation, ran: readonly CompletedCase[]): Promise<void> {
     const { target } = this.#options;
     this.#ended = true;
     // The requests that ended last are the most likely cause.
@@ -179,7 +179,7 @@ export class FuzzRun<W = World> {
   }
 }
 
-function ranAs(number: number, fuzzCase: FuzzCase, { outcomes }: CaseRun): Ran {
+function ranAs(number: number, fuzzCase: FuzzCase, { outcomes }: CaseRun): CompletedCase {
   const sent = fuzzCase.requests.map(
     ({ target, body, raw = [] }) =>
       target.length + (body?.length ?? 0) + raw.reduce((sum, { length }) => sum + length, 0),

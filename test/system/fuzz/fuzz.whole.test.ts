@@ -8,11 +8,11 @@ import { platformJudge } from './oracles/judge-platform.ts';
 import { readPlatformState } from './oracles/platform-state.ts';
 import { StateDigest } from './oracles/state-digest.ts';
 import { violation } from './violation.ts';
-import { prepareWorld, type World } from './world.ts';
+import { prepareWorld, type FuzzTargets } from './world.ts';
 
 let env: TestEnv;
 let target: FuzzTarget;
-let world: World;
+let world: FuzzTargets;
 const errors: string[] = [];
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { processorSlowness } from '../../../hack/jest/processor-slowness.ts';
 import type { FuzzCase } from './fuzz-case.ts';
 import type { FuzzTarget, Hold } from './fuzz-target.ts';
-import type { CaseRun, Ran } from './run-case.ts';
+import type { CaseRun, CompletedCase } from './run-case.ts';
 
 /**
  * The longest allowed hold, in milliseconds of processor time, including the meter's overhead; scaled to the processor.
@@ -13,7 +13,7 @@ const suspectsEach = 6;
 const suspectsInAll = 60;
 
 export interface ProvenHold {
-  ran: Ran;
+  ran: CompletedCase;
   /** The shortest of all repetitions. Milliseconds. */
   cpu: number;
   /** The index of the request in the case. */
@@ -35,7 +35,7 @@ export class HoldCheck {
     this.#isLong = ({ cpu }) => cpu > allowedMs;
   }
 
-  async check(ran: readonly Ran[]): Promise<ProvenHold[]> {
+  async check(ran: readonly CompletedCase[]): Promise<ProvenHold[]> {
     const holds = (await this.#target.takeHolds()).filter(this.#isLong);
     if (holds.length === 0) return [];
     const bySize = ran.toSorted((a, b) => b.bytes - a.bytes);
@@ -53,7 +53,7 @@ export class HoldCheck {
     return proven;
   }
 
-  async #prove(ran: Ran): Promise<ProvenHold | undefined> {
+  async #prove(ran: CompletedCase): Promise<ProvenHold | undefined> {
     let cpu = Infinity;
     let at = 0;
     for (let i = 0; i < repetitions; i += 1) {

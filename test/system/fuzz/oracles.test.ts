@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { BadServer, type Fault } from './bad-server.ts';
 import { get, json, type WireRequest } from '../harness/wire/wire-request.ts';
-import type { Area, FuzzCase } from './fuzz-case.ts';
+import type { AttackArea, FuzzCase } from './fuzz-case.ts';
 import type { FuzzTarget, Hold } from './fuzz-target.ts';
 import { FuzzRun } from './fuzz-run.ts';
 import { HoldCheck } from './hold-check.ts';
@@ -20,7 +20,7 @@ afterEach(async () => {
   servers = [];
 });
 
-const area: Area = {
+const area: AttackArea = {
   name: 'test',
   weight: 1,
   generate: () => ({ changes: 'never', requests: [get('/x'), json('POST', '/x', '{}')] }),
@@ -64,7 +64,7 @@ async function start(fault: () => Fault, onRequest?: () => Promise<void>): Promi
 async function findings(
   target: FuzzTarget,
   mode: 'free' | 'quiet' | 'exclusive' = 'free',
-  areas: readonly Area[] = [area],
+  areas: readonly AttackArea[] = [area],
 ): Promise<Rule[]> {
   const run = new FuzzRun({ target, seed: 's', areas, world, concurrency: 2, slow: false, limitMs: 200 });
   await run.batch(mode, 3);
@@ -119,11 +119,14 @@ describe('the state', () => {
     const writes = async (): Promise<void> => {
       state += 1;
     };
-    const writing: Area = { ...area, generate: () => ({ changes: 'maybe', requests: [json('POST', '/x', '{}')] }) };
+    const writing: AttackArea = {
+      ...area,
+      generate: () => ({ changes: 'maybe', requests: [json('POST', '/x', '{}')] }),
+    };
     expect(
       await findings(targetOf(await start(() => 'well', writes), { state: () => state }), 'exclusive', [writing]),
     ).toEqual([]);
-    const forbidden: Area = {
+    const forbidden: AttackArea = {
       ...area,
       generate: () => ({ changes: 'maybe', requests: [json('POST', '/x?dryRun=All', '{}')] }),
     };
@@ -151,7 +154,7 @@ test('what the server does of its own accord is not laid to a request, unless ev
 });
 
 test('what an area knows of its own answers counts', async () => {
-  const judging: Area = {
+  const judging: AttackArea = {
     ...area,
     generate: () => ({
       changes: 'never',
@@ -170,7 +173,7 @@ test.each<[WireRequest, string | undefined]>([
   [json('PATCH', '/x?a=1&force', '{}'), 'wrong answer'],
   [json('PATCH', '/x?enforce=true', '{}'), undefined],
 ])('a mistake that succeeds counts: %j', async (request, rule) => {
-  const mistaken: Area = { ...area, generate: () => ({ changes: 'maybe', requests: [request] }) };
+  const mistaken: AttackArea = { ...area, generate: () => ({ changes: 'maybe', requests: [request] }) };
   expect(await findings(targetOf(await start(() => 'well')), 'free', [mistaken])).toEqual(
     rule === undefined ? [] : [rule],
   );
@@ -218,7 +221,7 @@ describe('a hold of the event loop', () => {
 describe('a failing case is made smaller', () => {
   test('until nothing can be left out', async () => {
     const target = targetOf(await start(() => 'internal error'));
-    const large: Area = {
+    const large: AttackArea = {
       ...area,
       generate: () => ({
         changes: 'never',

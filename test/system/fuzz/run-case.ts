@@ -71,7 +71,7 @@ function describe({ method, target, raw }: WireRequest, { answers }: Outcome): s
 }
 
 /** The cases that ran in a batch, to find the cause of a problem. */
-export interface Ran {
+export interface CompletedCase {
   number: number;
   fuzzCase: FuzzCase;
   began: number;

@@ -3,7 +3,7 @@ import { unlimitedAccess } from '../harness/unlimited-access.ts';
 import { prepareAccessUsers, secretsOf, type AccessUsers } from '../harness/access-users.ts';
 import { accessAreas } from './access/areas/index.ts';
 import { caseAt } from './case-at.ts';
-import type { Area, FuzzCase } from './fuzz-case.ts';
+import type { AttackArea, FuzzCase } from './fuzz-case.ts';
 import { FuzzRun } from './fuzz-run.ts';
 import { readAccessState } from './oracles/access-state.ts';
 import { accessJudge } from './oracles/judge-access.ts';
@@ -87,7 +87,7 @@ export const services: readonly Service[] = [
 
 interface Attack<W> {
   service: AttackedService;
-  areas: readonly Area<W>[];
+  areas: readonly AttackArea<W>[];
   prepare: (server: AttackedServer) => Promise<W>;
 }
 

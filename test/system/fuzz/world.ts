@@ -1,5 +1,5 @@
 /** The targets of requests, created by `prepareWorld`. */
-export interface World {
+export interface FuzzTargets {
   token: string;
   /** Collections of the models of every run. */
   posts: string;
@@ -70,7 +70,7 @@ const postIndexes = [
 export async function prepareWorld(
   call: Call,
   { token, secrets }: { token: string; secrets: readonly string[] },
-): Promise<World> {
+): Promise<FuzzTargets> {
   await define(call, {
     kind: 'Post',
     plural: 'posts',

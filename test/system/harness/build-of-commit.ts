@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { alone } from './alone.ts';
+import { withPathLock } from './with-path-lock.ts';
 import { parseLock, satisfies } from './lock-file.ts';
 
 const run = promisify(execFile);
@@ -32,7 +32,7 @@ export interface CommitBuild {
 export async function buildOfCommit(revision: string): Promise<CommitBuild> {
   const commit = await commitOf(revision);
   const folder = join(cache, commit);
-  if (!existsSync(folder)) await alone(folder, () => build(commit, folder));
+  if (!existsSync(folder)) await withPathLock(folder, () => build(commit, folder));
   return { commit, folder };
 }
 
@@ -100,7 +100,7 @@ async function modulesFor(commit: string): Promise<string> {
   const ours = join(root, 'node_modules');
   if (satisfies(parseLock(await readFile(join(root, 'package-lock.json'), 'utf8')), parseLock(text))) return ours;
   const folder = join(cache, `modules-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`);
-  if (!existsSync(folder)) await alone(folder, () => install(commit, text, folder));
+  if (!existsSync(folder)) await withPathLock(folder, () => install(commit, text, folder));
   return join(folder, 'node_modules');
 }
 

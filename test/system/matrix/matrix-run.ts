@@ -12,7 +12,7 @@ import { runCells } from './run-cells.ts';
 import { MatrixClient } from './wire/matrix-client.ts';
 import { MatrixServers, type MatrixServersOptions } from './world/matrix-servers.ts';
 import { prepareWorld } from './world/prepare-world.ts';
-import { Throwaways } from './world/throwaways.ts';
+import { DisposableRecords } from './world/disposable-records.ts';
 
 export interface MatrixRunOptions extends MatrixServersOptions {
   readonly seed: string;
@@ -102,7 +102,7 @@ export class MatrixRun {
       client: this.#client,
       report,
       concurrency: this.#options.concurrency,
-      throwaways: new Throwaways(this.pool, this.#access.facts.orgs.a),
+      throwaways: new DisposableRecords(this.pool, this.#access.facts.orgs.a),
     });
     for (const line of this.#servers.takeErrors()) report.problem('a server logged an error', line);
   }

@@ -2,11 +2,11 @@ import { faultOf, type Fault } from './model/verdict.ts';
 import type { Cell } from './cells/cell.ts';
 import type { MatrixReport } from './report.ts';
 import type { MatrixAnswer, MatrixClient } from './wire/matrix-client.ts';
-import type { Throwaways } from './world/throwaways.ts';
+import type { DisposableRecords } from './world/disposable-records.ts';
 
 export interface CellRun {
   readonly client: MatrixClient;
-  readonly throwaways: Throwaways;
+  readonly throwaways: DisposableRecords;
   readonly report: MatrixReport;
   readonly concurrency: number;
 }

@@ -6,7 +6,7 @@ import { PostgresNode, postgresPort, postgresUser } from './postgres-node.ts';
 
 const database = 'svc';
 const role = 'svc';
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 export interface PostgresPairOptions {
   folder: string;
@@ -88,7 +88,7 @@ export class PostgresPair {
     await standby.follow(primary, 'standby');
     await pollUntil(async () => (await this.#streaming()) !== undefined, {
       what: `${standby.name} streams`,
-      timeoutMs: patienceMs,
+      timeoutMs: timeoutMs,
     });
   }
 
@@ -98,7 +98,7 @@ export class PostgresPair {
     if (isSynchronous)
       await pollUntil(async () => (await this.#streaming()) === 'quorum', {
         what: `${this.standby.name} is synchronous`,
-        timeoutMs: patienceMs,
+        timeoutMs: timeoutMs,
       });
   }
 
@@ -107,7 +107,7 @@ export class PostgresPair {
     await this.standby.set('primary_conninfo', '');
     await pollUntil(async () => (await this.#streaming()) === undefined, {
       what: `${this.standby.name} hears nothing`,
-      timeoutMs: patienceMs,
+      timeoutMs: timeoutMs,
     });
   }
 

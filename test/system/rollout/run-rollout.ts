@@ -6,7 +6,7 @@ import { buildOfCommit } from '../harness/build-of-commit.ts';
 import { Cluster } from './cluster.ts';
 import { newCredentials, renderRelease } from './render-release.ts';
 import type { RolloutOptions, ScenarioName } from './rollout-options.ts';
-import type { RolloutReport, Stage } from './scenario.ts';
+import type { RolloutReport, ScenarioContext } from './scenario.ts';
 import { failoverAsynchronous } from './scenarios/failover-asynchronous.ts';
 import { failoverSynchronous } from './scenarios/failover-synchronous.ts';
 import { kill } from './scenarios/kill.ts';
@@ -15,7 +15,7 @@ import { upgrade } from './scenarios/upgrade.ts';
 import { Traffic } from './traffic.ts';
 
 /** Scenarios that share one cluster and one history, because no acknowledged write may be lost in any of them. */
-const underTraffic: readonly [ScenarioName, (stage: Stage) => Promise<void>][] = [
+const underTraffic: readonly [ScenarioName, (stage: ScenarioContext) => Promise<void>][] = [
   ['upgrade', upgrade],
   ['kill', kill],
   ['failover-synchronous', failoverSynchronous],
@@ -51,7 +51,7 @@ export async function runRollout(options: RolloutOptions, { folder, report, onVe
         try {
           const render = (folderOfBuild: string) =>
             renderRelease({ build: folderOfBuild, databaseUrl: cluster.databaseUrl, credentials });
-          const stage: Stage = {
+          const stage: ScenarioContext = {
             cluster,
             traffic,
             credentials,

@@ -5,7 +5,7 @@ import type { Credentials } from './render-release.ts';
 import type { Tally, Traffic } from './traffic.ts';
 
 /** Everything that a scenario can use. */
-export interface Stage {
+export interface ScenarioContext {
   cluster: Cluster;
   traffic: Traffic;
   credentials: Credentials;

@@ -1,12 +1,12 @@
 /** A commit of main with a complete product, which users may have installed. */
-export interface Landing {
+export interface Milestone {
   readonly commit: string;
   /** What the commit completed. */
   readonly word: string;
 }
 
 /** Oldest first. They cover every state of the lists of migrations; `migration-states.ts` checks that. */
-export const landings: readonly Landing[] = [
+export const landings: readonly Milestone[] = [
   { commit: '5e7ed3a31cbe0ca7f2223ab8002f32b5baf0dac1', word: 'storage' },
   { commit: 'd985cf6d3d7f84e5151ed829f4a9ed20e254a754', word: 'endurance' },
   { commit: '12578c54dfd8666206fcc733bf4d28190d4bdc88', word: 'controllers' },

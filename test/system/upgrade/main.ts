@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InterruptedError, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
 import { buildOfCommit } from '../harness/build-of-commit.ts';
-import { landings, previousLanding, type Landing } from './landings.ts';
+import { landings, previousLanding, type Milestone } from './landings.ts';
 import { uncoveredStates } from './migration-states.ts';
 import { sideBySide } from './beside/side-by-side.ts';
 import { stopPostgresBelow } from './left-postgres.ts';
@@ -71,7 +71,7 @@ async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: s
         ? quick
           ? [landings[0]!, previousLanding]
           : landings
-        : from.map((commit): Landing => ({ commit, word: 'a commit' }));
+        : from.map((commit): Milestone => ({ commit, word: 'a commit' }));
     if (from === undefined)
       checks.push([
         'every state of the migrations has a version here',

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
-import type { Landing } from './landings.ts';
+import type { Milestone } from './landings.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -10,7 +10,7 @@ const files = ['pkg/storage/postgres/migrations.ts', 'pkg/access/migrations.ts']
 const program = 'cmd/svc/main.ts';
 
 /** States of the lists of migrations in any commit with a program that no landing covers: names of steps, by commit. */
-export async function uncoveredStates(landings: readonly Landing[]): Promise<Map<string, string>> {
+export async function uncoveredStates(landings: readonly Milestone[]): Promise<Map<string, string>> {
   const covered = new Set(await Promise.all(landings.map(({ commit }) => stateOf(commit))));
   covered.add(await stateOf('HEAD'));
   const commits = (await git('log', '--format=%H', '--reverse', 'HEAD', '--', ...files, program))

@@ -22,7 +22,7 @@ export interface EscalationSubject {
  * @throws StatusError 403 that lists the rules the user does not hold. Source:
  * k8s.io/kubernetes/pkg/registry/rbac/validation ConfirmNoEscalation.
  */
-export async function checkHeld(
+export async function requireHeld(
   roles: RoleIndex,
   rules: readonly PolicyRule[],
   subject: EscalationSubject,
@@ -50,7 +50,7 @@ export function refuseMissing(missing: readonly PolicyRule[], { user, resource, 
 }
 
 /** Whether the user has `escalate` or `bind` on the role, so need not hold its rules. */
-export function mayExceed(
+export function hasEscalationVerb(
   roles: RoleIndex,
   verb: 'escalate' | 'bind',
   { user, namespace, resource, name }: Pick<EscalationSubject, 'user' | 'namespace' | 'name'> & { resource: string },

@@ -4,7 +4,7 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
-import { checkHeld, mayExceed } from './escalation-check.ts';
+import { requireHeld, hasEscalationVerb } from './escalation-check.ts';
 
 /**
  * Plugins: their permissions become the ClusterRole `system:plugin:<name>`, so a writer must hold them, or have
@@ -26,7 +26,7 @@ export class PluginStrategy implements Strategy {
     if (equalJson(permissions, old === undefined ? [] : permissionsOf(old))) return;
     const { name } = object.metadata;
     if (
-      mayExceed(this.#roles, 'escalate', {
+      hasEscalationVerb(this.#roles, 'escalate', {
         user,
         namespace: '',
         name: `system:plugin:${name}`,
@@ -34,7 +34,7 @@ export class PluginStrategy implements Strategy {
       })
     )
       return;
-    await checkHeld(this.#roles, permissions as unknown as PolicyRule[], {
+    await requireHeld(this.#roles, permissions as unknown as PolicyRule[], {
       user,
       resource: groupResource(pluginModel),
       namespace: '',

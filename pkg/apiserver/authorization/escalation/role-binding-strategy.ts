@@ -19,7 +19,7 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
-import { mayExceed, refuseMissing, type EscalationSubject } from './escalation-check.ts';
+import { hasEscalationVerb, refuseMissing, type EscalationSubject } from './escalation-check.ts';
 import { isPluginRole } from './platform-roles.ts';
 
 export interface RoleBindingStrategyOptions {
@@ -63,7 +63,7 @@ export class RoleBindingStrategy implements Strategy {
     const { name, namespace = '' } = object.metadata;
     const ref = object['roleRef'] as unknown as RoleRef;
     const refModel = ref.kind === 'Role' ? roleModel : clusterRoleModel;
-    if (mayExceed(roles, 'bind', { user, namespace, name: ref.name, resource: refModel.names.plural })) return;
+    if (hasEscalationVerb(roles, 'bind', { user, namespace, name: ref.name, resource: refModel.names.plural })) return;
     const subject: EscalationSubject = { user, resource: groupResource(model), namespace, name, signal };
     if (ref.kind === 'ClusterRole' && isPluginRole(ref.name))
       throw newForbidden(

@@ -4,7 +4,7 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
-import { checkHeld, mayExceed, type EscalationSubject } from './escalation-check.ts';
+import { requireHeld, hasEscalationVerb, type EscalationSubject } from './escalation-check.ts';
 import { isPlatformRole } from './platform-roles.ts';
 
 /**
@@ -33,12 +33,16 @@ export class RoleStrategy implements Strategy {
     const namespaced = this.#model.scope === 'Namespaced';
     const { name, namespace = '' } = object.metadata;
     const isPlatforms = !namespaced && isPlatformRole(name);
-    if (!isPlatforms && old !== undefined && equalJson(whatCounts(object, namespaced), whatCounts(old, namespaced)))
+    if (
+      !isPlatforms &&
+      old !== undefined &&
+      equalJson(permissionFields(object, namespaced), permissionFields(old, namespaced))
+    )
       return;
     const subject: EscalationSubject = { user, resource: groupResource(this.#model), namespace, name, signal };
     // For authorization, an object being created has no name.
     if (
-      mayExceed(this.#roles, 'escalate', {
+      hasEscalationVerb(this.#roles, 'escalate', {
         user,
         namespace,
         name: old === undefined ? '' : name,
@@ -52,7 +56,7 @@ export class RoleStrategy implements Strategy {
         name,
         'it is a role that the platform writes: writing it needs the right to escalate it',
       );
-    await checkHeld(this.#roles, rulesOf(object), subject);
+    await requireHeld(this.#roles, rulesOf(object), subject);
     if (aggregates(object) || (old !== undefined && aggregates(old))) this.#checkFullAuthority(subject);
   }
 
@@ -63,7 +67,10 @@ export class RoleStrategy implements Strategy {
 }
 
 /** Labels count because aggregated roles select ClusterRoles by them. */
-function whatCounts({ metadata, rules = [], aggregationRule = null }: JsonApiObject, namespaced: boolean): JsonObject {
+function permissionFields(
+  { metadata, rules = [], aggregationRule = null }: JsonApiObject,
+  namespaced: boolean,
+): JsonObject {
   return { rules, aggregationRule, labels: namespaced ? {} : (metadata.labels ?? {}) };
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
 import {
   restrictionKey,
-  withToldRestriction,
+  withRestrictionFromExtra,
   type Authorizer,
   type TokenAuthenticator,
   type UserInfo,
@@ -53,5 +53,5 @@ export function reviewedUser({
   groups?: string[];
   extra?: Record<string, string[]>;
 }): UserInfo {
-  return withToldRestriction({ name: user, uid, groups, extra });
+  return withRestrictionFromExtra({ name: user, uid, groups, extra });
 }

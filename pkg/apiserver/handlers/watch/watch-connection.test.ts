@@ -99,7 +99,7 @@ async function open(
       began: () => told.push('began'),
       ended: (how) => told.push(how),
       sent: () => told.push('sent'),
-      told: () => undefined,
+      delivered: () => undefined,
     },
     ...input,
     options: { ...defaultWatchTiming, ...input.options },

@@ -29,7 +29,7 @@ export class CallVerifier {
   readonly #began: number;
   readonly #seen = new SeenNonces({ periodMs: 2 * maxSkewMs });
   /** The time of the last log line for a reason, and how many refusals were not logged since. */
-  readonly #refusals = new Map<string, { at: number; untold: number }>();
+  readonly #refusals = new Map<string, { at: number; suppressed: number }>();
 
   constructor({ keys, host, now = Date.now }: CallVerifierOptions) {
     this.#keys = keys;
@@ -78,11 +78,11 @@ export class CallVerifier {
     const now = this.#now();
     const last = this.#refusals.get(reason);
     if (last !== undefined && Math.abs(now - last.at) < linePauseMs) {
-      last.untold += 1;
+      last.suppressed += 1;
       return newUnauthorized();
     }
-    this.#refusals.set(reason, { at: now, untold: 0 });
-    const untold = last === undefined || last.untold === 0 ? {} : { untold: last.untold };
+    this.#refusals.set(reason, { at: now, suppressed: 0 });
+    const untold = last === undefined || last.suppressed === 0 ? {} : { untold: last.suppressed };
     log.info(
       { reason, ...(claims === undefined ? {} : { key: claims.key.slice(0, 64) }), ...facts, ...untold },
       'a forwarded request was refused',

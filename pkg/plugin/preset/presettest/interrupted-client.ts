@@ -13,7 +13,7 @@ export class Killed extends Error {
  * Counts the writes of a process, and triggers an event at one of them: kills the process before the write, or after it
  * and before its response.
  */
-export class Killer {
+export class CrashScheduler {
   readonly #step: number;
   readonly #moment: 'before' | 'after';
   readonly #happening: () => Promise<void>;
@@ -48,6 +48,6 @@ export class Killer {
 }
 
 /** A client whose every write is a step of the killer. */
-export function interruptedClient(client: Client, killer: Killer): Client {
+export function interruptedClient(client: Client, killer: CrashScheduler): Client {
   return wrapClient(client, { write: ({ options }, send) => killer.step(() => send(options)) });
 }

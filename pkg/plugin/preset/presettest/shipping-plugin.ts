@@ -4,7 +4,7 @@ import type { PresetRecord } from '#pkg/apis/index';
 import type { PresetObject } from '../preset-object.ts';
 import { PresetReconciler } from '../preset-reconciler.ts';
 import type { LeftPreset } from '../removal-run.ts';
-import { interruptedClient, Killer } from './interrupted-client.ts';
+import { interruptedClient, CrashScheduler } from './interrupted-client.ts';
 
 /** A plugin reduced to its presets: a name and a stored inventory. */
 export class ShippingPlugin {
@@ -24,10 +24,10 @@ export class ShippingPlugin {
   start(
     objects: readonly AnyObject[],
     {
-      killer = new Killer(),
+      killer = new CrashScheduler(),
       models = [],
       signal = new AbortController().signal,
-    }: { killer?: Killer; models?: string[]; signal?: AbortSignal } = {},
+    }: { killer?: CrashScheduler; models?: string[]; signal?: AbortSignal } = {},
   ): Promise<{ adopted: PresetRecord[] }> {
     return this.#reconciler(killer).apply({
       plugin: this.name,
@@ -40,10 +40,10 @@ export class ShippingPlugin {
   }
 
   stop({
-    killer = new Killer(),
+    killer = new CrashScheduler(),
     timeoutMs = 10_000,
     signal = new AbortController().signal,
-  }: { killer?: Killer; timeoutMs?: number; signal?: AbortSignal } = {}): Promise<{ left: LeftPreset[] }> {
+  }: { killer?: CrashScheduler; timeoutMs?: number; signal?: AbortSignal } = {}): Promise<{ left: LeftPreset[] }> {
     return this.#reconciler(killer).remove({
       plugin: this.name,
       inventory: this.inventory,
@@ -53,7 +53,7 @@ export class ShippingPlugin {
     });
   }
 
-  #reconciler(killer: Killer): PresetReconciler {
+  #reconciler(killer: CrashScheduler): PresetReconciler {
     return new PresetReconciler({
       client: interruptedClient(this.#client, killer),
       log: { ...silentLog, debug: () => undefined },
@@ -62,7 +62,7 @@ export class ShippingPlugin {
     });
   }
 
-  #record(killer: Killer): (records: PresetRecord[]) => Promise<void> {
+  #record(killer: CrashScheduler): (records: PresetRecord[]) => Promise<void> {
     return (records) =>
       killer.step(async () => {
         this.inventory = records;

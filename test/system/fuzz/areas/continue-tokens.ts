@@ -1,7 +1,7 @@
 import { get } from '../../harness/wire/wire-request.ts';
-import { percent, type Area } from '../fuzz-case.ts';
+import { percent, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import type { World } from '../world.ts';
+import type { FuzzTargets } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 type Token = Record<string, unknown>;
@@ -35,7 +35,7 @@ function forge(random: SeededRandom, token: string): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-function tokenFor(random: SeededRandom, world: World): { search: string; token: string } {
+function tokenFor(random: SeededRandom, world: FuzzTargets): { search: string; token: string } {
   const { search, token } = random.pick(world.continueTokens);
   const mutated = random.one(
     () => token,
@@ -51,7 +51,7 @@ function tokenFor(random: SeededRandom, world: World): { search: string; token: 
 }
 
 /** Server tokens, changed and forged: they are not signed, so every part is client input. */
-export const continueTokens: Area = {
+export const continueTokens: AttackArea = {
   name: 'continue tokens',
   weight: 6,
   generate(random, world) {

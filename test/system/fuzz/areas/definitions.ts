@@ -1,5 +1,5 @@
 import { get, json, type WireRequest } from '../../harness/wire/wire-request.ts';
-import type { Area } from '../fuzz-case.ts';
+import type { AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { extremeSchema, schema } from './hostile-schema.ts';
@@ -208,7 +208,7 @@ function judgeForged(answer: Answer | undefined): string | undefined {
  * Definitions with hostile schemas, patterns, names, indexes, paths and status; accepted ones get objects, lists and
  * documents, and are deleted.
  */
-export const definitions: Area = {
+export const definitions: AttackArea = {
   name: 'definitions',
   weight: 0.6,
   generate(random) {

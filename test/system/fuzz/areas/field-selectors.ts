@@ -1,5 +1,5 @@
 import { get } from '../../harness/wire/wire-request.ts';
-import { query, type Area } from '../fuzz-case.ts';
+import { query, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
@@ -75,7 +75,7 @@ function judge([first, second]: readonly (Answer | undefined)[]): string | undef
 }
 
 /** Lists by indexes of every type. */
-export const fieldSelectors: Area = {
+export const fieldSelectors: AttackArea = {
   name: 'field selectors',
   weight: 8,
   generate(random, world) {

@@ -1,8 +1,8 @@
 import { get, type WireRequest } from '../../harness/wire/wire-request.ts';
-import type { Area, FuzzCase } from '../fuzz-case.ts';
+import type { AttackArea, FuzzCase } from '../fuzz-case.ts';
 import { caseName } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, type World } from '../world.ts';
+import { group, type FuzzTargets } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 const mediaTypes = [
@@ -148,7 +148,7 @@ const cookies = [
   'svc_sessionid',
 ];
 
-function withoutPermission(random: SeededRandom, world: World): Omit<FuzzCase, 'area'> {
+function withoutPermission(random: SeededRandom, world: FuzzTargets): Omit<FuzzCase, 'area'> {
   const value = random.chance(0.2)
     ? `Bearer ${mutateText(random, world.token)}`.replaceAll(/[^\x20-\x7e]/g, '')
     : random.pick(authorizations);
@@ -188,7 +188,7 @@ function withoutPermission(random: SeededRandom, world: World): Omit<FuzzCase, '
 }
 
 /** Headers of any name, value, number and size; credentials; preconditions; idempotency keys. */
-export const headers: Area = {
+export const headers: AttackArea = {
   name: 'headers',
   weight: 8,
   generate(random, world) {

@@ -1,5 +1,5 @@
 /** The areas of attack; each file is one area. */
-import type { Area } from '../fuzz-case.ts';
+import type { AttackArea } from '../fuzz-case.ts';
 import { continueTokens } from './continue-tokens.ts';
 import { definitions } from './definitions.ts';
 import { fieldSelectors } from './field-selectors.ts';
@@ -17,7 +17,7 @@ import { typedObjects } from './typed-objects.ts';
 import { watches } from './watches.ts';
 import { yamlBodies } from './yaml-bodies.ts';
 
-export const areas: readonly Area[] = [
+export const areas: readonly AttackArea[] = [
   labelSelectors,
   fieldSelectors,
   lists,

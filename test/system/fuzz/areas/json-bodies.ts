@@ -1,7 +1,7 @@
 import { json, type WireRequest } from '../../harness/wire/wire-request.ts';
-import { caseName, type Area } from '../fuzz-case.ts';
+import { caseName, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, type World } from '../world.ts';
+import { group, type FuzzTargets } from '../world.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 
 /** The value as the spec or another part of an object of this name. */
@@ -19,7 +19,7 @@ export function objectAround(random: SeededRandom, kind: string, name: string): 
   };
 }
 
-export function anyWrite(random: SeededRandom, world: World, name: string, body: Buffer): WireRequest {
+export function anyWrite(random: SeededRandom, world: FuzzTargets, name: string, body: Buffer): WireRequest {
   const collection = random.pick([world.frees, world.frees, world.posts, world.notes]);
   const suffix = random.pick([
     '',
@@ -39,7 +39,7 @@ export function anyWrite(random: SeededRandom, world: World, name: string, body:
 }
 
 /** Bodies as bytes: valid and invalid JSON, in every place of an object. */
-export const jsonBodies: Area = {
+export const jsonBodies: AttackArea = {
   name: 'json bodies',
   weight: 10,
   generate(random, world) {

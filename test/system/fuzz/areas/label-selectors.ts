@@ -1,5 +1,5 @@
 import { get } from '../../harness/wire/wire-request.ts';
-import { query, type Area } from '../fuzz-case.ts';
+import { query, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
@@ -41,7 +41,7 @@ export function labelSelector(random: SeededRandom): string {
 }
 
 /** Lists and watches by labels, from well-formed to garbage. */
-export const labelSelectors: Area = {
+export const labelSelectors: AttackArea = {
   name: 'label selectors',
   weight: 6,
   generate(random, world) {

@@ -1,5 +1,5 @@
 import { get } from '../../harness/wire/wire-request.ts';
-import { malformedEscape, query, type Area } from '../fuzz-case.ts';
+import { malformedEscape, query, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { fieldSelector, indexNames } from './field-selectors.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
@@ -40,7 +40,7 @@ function count(random: SeededRandom): string {
 const flags = ['true', 'false', '1', '0', 'TRUE', 'yes', '', 'null'];
 
 /** Sort, paging, chunks, revisions, and all other list parameters, in any number and combination. */
-export const lists: Area = {
+export const lists: AttackArea = {
   name: 'lists',
   weight: 10,
   generate(random, world) {

@@ -1,5 +1,5 @@
 import { get, json } from '../../harness/wire/wire-request.ts';
-import { percent, wellFormed, type Area, type FuzzCase } from '../fuzz-case.ts';
+import { percent, wellFormed, type AttackArea, type FuzzCase } from '../fuzz-case.ts';
 import { group } from '../world.ts';
 import { hostileText } from './hostile-text.ts';
 
@@ -7,7 +7,7 @@ import { hostileText } from './hostile-text.ts';
  * Names of objects, namespaces, groups, versions, models and subresources, in paths and bodies; deletes and their
  * options.
  */
-export const names: Area = {
+export const names: AttackArea = {
   name: 'names',
   weight: 5,
   generate(random, world) {

@@ -1,5 +1,5 @@
 import { json, type WireRequest } from '../../harness/wire/wire-request.ts';
-import { caseName, type Area } from '../fuzz-case.ts';
+import { caseName, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
@@ -96,7 +96,7 @@ function patch(random: SeededRandom, target: string): WireRequest {
 }
 
 /** JSON patches, merge patches and applies, on objects, their status and their scale. */
-export const patches: Area = {
+export const patches: AttackArea = {
   name: 'patches',
   weight: 10,
   generate(random, world) {

@@ -1,12 +1,12 @@
 import { get, json } from '../../harness/wire/wire-request.ts';
-import { percent, wellFormed, type Area, type FuzzCase } from '../fuzz-case.ts';
+import { percent, wellFormed, type AttackArea, type FuzzCase } from '../fuzz-case.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
 
 const path = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 
 /** Personal tokens: their options, names, restrictions and revocation. No created token is used. */
-export const personalTokens: Area = {
+export const personalTokens: AttackArea = {
   name: 'personal tokens',
   weight: 3,
   generate(random) {

@@ -1,7 +1,7 @@
 import type { WireRequest } from '../../harness/wire/wire-request.ts';
-import { caseName, type Area } from '../fuzz-case.ts';
+import { caseName, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, type World } from '../world.ts';
+import { group, type FuzzTargets } from '../world.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
 
 const credential = 'Authorization: Bearer $TOKEN\r\n';
@@ -88,7 +88,7 @@ const garbage = [
   'GET / HTTP/1.0\r\n\r\n',
 ];
 
-function head(random: SeededRandom, { posts, frees }: World): string {
+function head(random: SeededRandom, { posts, frees }: FuzzTargets): string {
   const line = random.pick([
     `POST ${frees} HTTP/1.1`,
     `POST ${frees} HTTP/1.1`,
@@ -102,7 +102,7 @@ function head(random: SeededRandom, { posts, frees }: World): string {
   return `${line}\r\n${random.chance(0.97) ? 'Host: fuzz\r\n' : ''}${credential}Content-Type: application/json\r\n`;
 }
 
-function bytes(random: SeededRandom, world: World): string {
+function bytes(random: SeededRandom, world: FuzzTargets): string {
   const name = caseName(random);
   const body = JSON.stringify({ apiVersion: `${group}/v1`, kind: 'Free', metadata: { name }, spec: { a: 'b' } });
   const request = (): string => head(random, world) + random.pick(framings(body));
@@ -120,7 +120,7 @@ function bytes(random: SeededRandom, world: World): string {
 }
 
 /** A valid request followed by other bytes, which must not change its response. */
-function honestFirst(random: SeededRandom, world: World): WireRequest {
+function honestFirst(random: SeededRandom, world: FuzzTargets): WireRequest {
   const honest = `GET ${world.posts}/p1 HTTP/1.1\r\nHost: fuzz\r\n${credential}\r\n`;
   return {
     method: 'GET',
@@ -132,7 +132,7 @@ function honestFirst(random: SeededRandom, world: World): WireRequest {
 }
 
 /** Bytes on a raw socket: contradicting lengths, encodings, smuggling, pipelines, garbage, truncated requests. */
-export const rawSockets: Area = {
+export const rawSockets: AttackArea = {
   name: 'raw sockets',
   weight: 5,
   generate(random, world) {

@@ -1,5 +1,5 @@
 import { get, json } from '../../harness/wire/wire-request.ts';
-import { caseName, type Area } from '../fuzz-case.ts';
+import { caseName, type AttackArea } from '../fuzz-case.ts';
 import { exactDifference, parseExact, type ExactJson } from '../oracles/exact-json.ts';
 import { group } from '../world.ts';
 import { headerOf, type Answer } from '../../harness/wire/answer.ts';
@@ -27,7 +27,7 @@ function judge(sent: string): (answers: readonly (Answer | undefined)[]) => stri
 }
 
 /** Objects of a model that preserves unknown fields, written and read: numbers and characters must be unchanged. */
-export const roundTrips: Area = {
+export const roundTrips: AttackArea = {
   name: 'round trips',
   weight: 5,
   generate(random, world) {

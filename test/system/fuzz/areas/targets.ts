@@ -1,7 +1,7 @@
 import type { WireRequest } from '../../harness/wire/wire-request.ts';
-import type { Area } from '../fuzz-case.ts';
+import type { AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, type World } from '../world.ts';
+import { group, type FuzzTargets } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 const methods = [
@@ -67,7 +67,7 @@ const inserts = [
   '%7e',
 ];
 
-function paths({ posts, notes }: World): string[] {
+function paths({ posts, notes }: FuzzTargets): string[] {
   return [
     posts,
     `${posts}/p1`,
@@ -97,7 +97,7 @@ function paths({ posts, notes }: World): string[] {
   ];
 }
 
-function target(random: SeededRandom, world: World): string {
+function target(random: SeededRandom, world: FuzzTargets): string {
   const path = random.pick(paths(world));
   const at = random.below(path.length + 1);
   return random.one(
@@ -142,7 +142,7 @@ function target(random: SeededRandom, world: World): string {
 }
 
 /** Methods and request targets that no client library would send. They must not change anything. */
-export const targets: Area = {
+export const targets: AttackArea = {
   name: 'targets',
   weight: 8,
   generate(random, world) {

@@ -1,5 +1,5 @@
 import { json } from '../../harness/wire/wire-request.ts';
-import { caseName, wellFormed, type Area } from '../fuzz-case.ts';
+import { caseName, wellFormed, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group } from '../world.ts';
 import { jsonText } from './hostile-json.ts';
@@ -43,7 +43,7 @@ function members(random: SeededRandom): string[] {
 }
 
 /** Objects of a model with types, bounds, formats and indexes: almost valid, in every member. */
-export const typedObjects: Area = {
+export const typedObjects: AttackArea = {
   name: 'typed objects',
   weight: 10,
   generate(random, world) {

@@ -1,10 +1,10 @@
 import { get } from '../../harness/wire/wire-request.ts';
-import { malformedEscape, query, type Area } from '../fuzz-case.ts';
+import { malformedEscape, query, type AttackArea } from '../fuzz-case.ts';
 import { hostileText } from './hostile-text.ts';
 import { labelSelector } from './label-selectors.ts';
 
 /** Watches with any parameters, headers and formats; reads the start of the stream. */
-export const watches: Area = {
+export const watches: AttackArea = {
   name: 'watches',
   weight: 2,
   generate(random, world) {

@@ -1,4 +1,4 @@
-import { caseName, type Area } from '../fuzz-case.ts';
+import { caseName, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { anyWrite, objectAround } from './json-bodies.ts';
 import { jsonText } from './hostile-json.ts';
@@ -122,7 +122,7 @@ function yamlSpec(random: SeededRandom): string {
 }
 
 /** YAML bodies: anchors, bombs, tags, directives, several documents, and almost valid YAML. */
-export const yamlBodies: Area = {
+export const yamlBodies: AttackArea = {
   name: 'yaml bodies',
   weight: 3,
   generate(random, world) {

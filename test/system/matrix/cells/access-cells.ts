@@ -6,7 +6,7 @@ import { defaultOrgId, rootOrgId, type Person } from '../model/person.ts';
 import type { Verdict } from '../model/verdict.ts';
 import type { Facts } from '../world/facts.ts';
 import type { MatrixRequest } from '../wire/matrix-request.ts';
-import type { Making } from '../world/throwaways.ts';
+import type { Making } from '../world/disposable-records.ts';
 import { addCookie, type CredentialStore } from '../wire/credential-store.ts';
 import type { AccessRoute } from './access-routes.ts';
 import type { Cell } from './cell.ts';

@@ -2,7 +2,7 @@ import type { PlatformOperation } from '../model/platform-model.ts';
 import type { Attributes, ResourceRequest, Rule } from '../model/rbac.ts';
 import { namespaceOf } from '../model/person.ts';
 import { definitionOf } from '../world/definition-of.ts';
-import { audienceGroup } from '../world/doors-plugin.ts';
+import { audienceGroup } from '../world/audiences-plugin.ts';
 import type { Facts } from '../world/facts.ts';
 import { modelGroup } from '../world/random-roles.ts';
 

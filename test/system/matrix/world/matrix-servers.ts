@@ -6,7 +6,7 @@ import { newPersonalToken } from '../../../../pkg/identity/index.ts';
 import { isErrorLine, LogReader } from '../../harness/server-log.ts';
 import { runProgram, ServerProcess, type ProgramOptions } from '../../harness/server-process.ts';
 import { unlimitedAccess } from '../../harness/unlimited-access.ts';
-import { writeDoorsPlugin } from './doors-plugin.ts';
+import { writeAudiencesPlugin } from './audiences-plugin.ts';
 import type { ServerName } from '../wire/matrix-request.ts';
 
 export interface MatrixServersOptions {
@@ -36,7 +36,7 @@ export class MatrixServers {
     await chmod(dataDir, 0o755);
     const servers = new MatrixServers(options, dataDir);
     try {
-      if (options.hasPlugin) await writeDoorsPlugin(join(dataDir, 'plugins'));
+      if (options.hasPlugin) await writeAudiencesPlugin(join(dataDir, 'plugins'));
       const [serve, replica] = await Promise.all([
         servers.#run('serve', [
           ...unlimitedAccess,

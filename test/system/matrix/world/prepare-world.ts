@@ -5,7 +5,7 @@ import type { OrgNames } from '../model/org-choice.ts';
 import type { RoleBook } from '../model/rbac.ts';
 import type { MatrixClient } from '../wire/matrix-client.ts';
 import { CredentialStore, type UserCredentials } from '../wire/credential-store.ts';
-import { waitForDoors } from './doors-plugin.ts';
+import { waitForAudiences } from './audiences-plugin.ts';
 import type { Facts } from './facts.ts';
 import type { MatrixServers } from './matrix-servers.ts';
 import { changed, inventPeople, inventTargets, spoilt } from './people.ts';
@@ -50,7 +50,7 @@ export async function prepareWorld({
   const targets = inventTargets(orgs);
   const members = await someAtOnce([...people, targets.inA, targets.inB], (person) => makeUser(api, admin, person));
   const book = await prepareRoles(api, random, { people, orgs });
-  if (hasPlugin) await waitForDoors(api);
+  if (hasPlugin) await waitForAudiences(api);
   const filled = await someAtOnce(members, async (member) => {
     const { username } = member.person;
     const hasPrivate = members.indexOf(member) < privateTokens || (privateTokens > 0 && username === spoilt);

@@ -1,5 +1,5 @@
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { audienceGroup } from './doors-plugin.ts';
+import { audienceGroup } from './audiences-plugin.ts';
 import type { Binding, ClusterRole, Role, RoleBook, Rule, Subject } from '../model/rbac.ts';
 
 export const modelGroup = 'matrix.svc.example';

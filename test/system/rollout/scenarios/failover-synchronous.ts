@@ -5,7 +5,7 @@ import { ServerProcess } from '../../harness/server-process.ts';
 import { pollUntil } from '../../harness/poll-until.ts';
 import { now } from '../../harness/history/instant.ts';
 import { postgresPort } from '../postgres-node.ts';
-import type { Stage } from '../scenario.ts';
+import type { ScenarioContext } from '../scenario.ts';
 
 const warmUpMs = 2000;
 const settleMs = 3000;
@@ -20,7 +20,7 @@ const startTimeoutMs = 90_000;
  * The primary is killed while a standby has every acknowledged write; after the failover the final comparison must find
  * each of them.
  */
-export async function failoverSynchronous(stage: Stage): Promise<void> {
+export async function failoverSynchronous(stage: ScenarioContext): Promise<void> {
   const { cluster, traffic, report } = stage;
   const { pair } = cluster;
   await pair.setSynchronous(true);
@@ -75,7 +75,7 @@ export async function failoverSynchronous(stage: Stage): Promise<void> {
 }
 
 /** While the only standby is disconnected, no write is acknowledged, because only one machine would have it. */
-async function waitsForStandby({ cluster, traffic, report }: Stage): Promise<void> {
+async function waitsForStandby({ cluster, traffic, report }: ScenarioContext): Promise<void> {
   const { standby } = cluster.pair;
   const { tally } = await traffic.during('the synchronous standby is away', async () => {
     await standby.kill();
@@ -101,7 +101,7 @@ async function waitsForStandby({ cluster, traffic, report }: Stage): Promise<voi
 }
 
 /** A process must not start on a standby. */
-async function refusesStandby({ cluster, report, releases }: Stage): Promise<void> {
+async function refusesStandby({ cluster, report, releases }: ScenarioContext): Promise<void> {
   const { standby } = cluster.pair;
   const cwd = join(cluster.folder, 'misled');
   await mkdir(cwd, { recursive: true });
@@ -124,7 +124,7 @@ async function refusesStandby({ cluster, report, releases }: Stage): Promise<voi
   );
 }
 
-async function epoch({ cluster }: Stage): Promise<number> {
+async function epoch({ cluster }: ScenarioContext): Promise<number> {
   const [row] = await cluster.pair.query<{ epoch: number }>('SELECT epoch FROM platform.meta');
   return row?.epoch ?? 0;
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { pollUntil } from '../../harness/poll-until.ts';
 import { now } from '../../harness/history/instant.ts';
 import type { Pod } from '../pod.ts';
-import { someOf, type Stage } from '../scenario.ts';
+import { someOf, type ScenarioContext } from '../scenario.ts';
 import { concurrency } from '../traffic.ts';
 
 const watchers = 8;
@@ -20,7 +20,7 @@ const requestTimeoutMs = 5000;
 const leasePath = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases/svc-controllers';
 
 /** Kills every process in turn (SIGKILL) under load: only its running requests may fail. */
-export async function kill(stage: Stage): Promise<void> {
+export async function kill(stage: ScenarioContext): Promise<void> {
   const { cluster, isQuick } = stage;
   for (const deployment of cluster.deployments) {
     const pods = deployment.pods.slice(0, isQuick ? 1 : undefined);
@@ -32,7 +32,7 @@ export async function kill(stage: Stage): Promise<void> {
   }
 }
 
-async function killOne(stage: Stage, pod: Pod): Promise<void> {
+async function killOne(stage: ScenarioContext, pod: Pod): Promise<void> {
   const { traffic, report } = stage;
   const led = await untilLed(stage);
   const killed = now();
@@ -73,7 +73,7 @@ async function killOne(stage: Stage, pod: Pod): Promise<void> {
 }
 
 /** Waits until a process leads, as it always does except during a change. */
-async function untilLed(stage: Stage): Promise<{ identity: string; pod: Pod }> {
+async function untilLed(stage: ScenarioContext): Promise<{ identity: string; pod: Pod }> {
   let led: Awaited<ReturnType<typeof leader>> = {};
   await pollUntil(
     async () => {
@@ -86,7 +86,7 @@ async function untilLed(stage: Stage): Promise<{ identity: string; pod: Pod }> {
 }
 
 /** The holder of the controllers' lease, and the pod that logged this identity. */
-async function leader({ cluster, credentials }: Stage): Promise<{ identity?: string; pod?: Pod }> {
+async function leader({ cluster, credentials }: ScenarioContext): Promise<{ identity?: string; pod?: Pod }> {
   const answer = await fetch(`http://127.0.0.1:${cluster.port('apiserver')}${leasePath}`, {
     headers: { authorization: `Bearer ${credentials.adminToken}` },
     signal: AbortSignal.timeout(requestTimeoutMs),

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Release } from '../deployment.ts';
 import type { ContainerEnd } from '../pod.ts';
-import { someOf, type Stage } from '../scenario.ts';
+import { someOf, type ScenarioContext } from '../scenario.ts';
 
 const warmUpMs = 2000;
 /** Longer than a watch of these clients. Milliseconds. */
 const settleMs = 3000;
 
 /** Rolls every component to the new release under load, and back: no request may fail. */
-export async function upgrade(stage: Stage): Promise<void> {
+export async function upgrade(stage: ScenarioContext): Promise<void> {
   const { releases, isQuick, report, traffic } = stage;
   await delay(warmUpMs);
   await roll(stage, 'upgrade', releases.to);
@@ -18,7 +18,7 @@ export async function upgrade(stage: Stage): Promise<void> {
   report.check('the crowd has no problem of its own', traffic.problems.length === 0, traffic.problems.join('; '));
 }
 
-async function roll({ cluster, traffic, report }: Stage, name: string, release: Release): Promise<void> {
+async function roll({ cluster, traffic, report }: ScenarioContext, name: string, release: Release): Promise<void> {
   for (const deployment of cluster.deployments) {
     const { result: ends, tally } = await traffic.during(
       `${name} of ${deployment.name}`,

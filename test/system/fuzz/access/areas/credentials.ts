@@ -1,6 +1,6 @@
 import { mutateText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
-import type { Area, FuzzCase } from '../../fuzz-case.ts';
+import type { AttackArea, FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { Answer } from '../../../harness/wire/answer.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
@@ -111,7 +111,7 @@ function judged(request: WireRequest, code: Code | undefined): Omit<FuzzCase, 'a
 }
 
 /** Credentials that are wrong, malformed, duplicate, or another user's. */
-export const credentials: Area<AccessUsers> = {
+export const credentials: AttackArea<AccessUsers> = {
   name: 'access credentials',
   weight: 10,
   generate(random, world) {

@@ -1,5 +1,5 @@
 /** The areas of attack on access management; each file is one area. */
-import type { Area } from '../../fuzz-case.ts';
+import type { AttackArea } from '../../fuzz-case.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
 import { credentials } from './credentials.ts';
 import { logins } from './logins.ts';
@@ -9,7 +9,7 @@ import { queries } from './queries.ts';
 import { records } from './records.ts';
 import { signatures } from './signatures.ts';
 
-export const accessAreas: readonly Area<AccessUsers>[] = [
+export const accessAreas: readonly AttackArea<AccessUsers>[] = [
   credentials,
   signatures,
   logins,

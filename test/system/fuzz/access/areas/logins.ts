@@ -1,6 +1,6 @@
 import { hostileText } from '../../areas/hostile-text.ts';
 import { json } from '../../../harness/wire/wire-request.ts';
-import { wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
+import { wellFormed, type AttackArea, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
 import { asCaller, anyCaller, bodyOf, headerText, loginPath } from './requests.ts';
@@ -28,7 +28,7 @@ function username(random: SeededRandom): string {
 }
 
 /** Logins that are wrong, malformed or another user's; and valid ones in between, which must still succeed. */
-export const logins: Area<AccessUsers> = {
+export const logins: AttackArea<AccessUsers> = {
   name: 'access logins',
   weight: 2,
   generate(random, world) {

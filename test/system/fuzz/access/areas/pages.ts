@@ -1,6 +1,6 @@
 import { hostileText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
-import { query, wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
+import { query, wellFormed, type AttackArea, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import { headerOf } from '../../../harness/wire/answer.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
@@ -69,7 +69,7 @@ function formFields(random: SeededRandom, csrfToken: string): Record<string, unk
 }
 
 /** Pages and their forms: no input is returned as markup, and no redirect leaves the site. */
-export const pageForms: Area<AccessUsers> = {
+export const pageForms: AttackArea<AccessUsers> = {
   name: 'access pages',
   weight: 6,
   generate(random, world) {

@@ -1,6 +1,6 @@
 import { mutateBytes, mutateText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
-import type { Area } from '../../fuzz-case.ts';
+import type { AttackArea } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
 import { anyCaller, asCaller, headerText, protectedPaths } from './requests.ts';
@@ -151,7 +151,7 @@ function target(random: SeededRandom): string {
 }
 
 /** Unusual paths, methods, headers and framings, over raw sockets if no client can send them. */
-export const paths: Area<AccessUsers> = {
+export const paths: AttackArea<AccessUsers> = {
   name: 'access paths',
   weight: 8,
   generate(random, world) {

@@ -1,6 +1,6 @@
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
-import { malformedEscape, query, type Area } from '../../fuzz-case.ts';
+import { malformedEscape, query, type AttackArea } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
 import {
@@ -140,7 +140,7 @@ function organization(random: SeededRandom): WireRequest['headers'] {
 }
 
 /** Lists and records that the user may see: pages, orders, filters, organizations. */
-export const queries: Area<AccessUsers> = {
+export const queries: AttackArea<AccessUsers> = {
   name: 'access queries',
   weight: 10,
   generate(random, world) {

@@ -1,6 +1,6 @@
 import { hostileText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
-import { caseName, wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
+import { caseName, wellFormed, type AttackArea, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
 import {
@@ -176,7 +176,7 @@ const own = [profilePath, keysPath, sessionsPath, loginPath];
  * Bodies of every type for everything that can be created, changed and deleted; by users with and without the
  * permission.
  */
-export const records: Area<AccessUsers> = {
+export const records: AttackArea<AccessUsers> = {
   name: 'access records',
   weight: 12,
   generate(random, world) {

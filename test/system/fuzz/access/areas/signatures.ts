@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { signDraft, signMessage, type UnsignedRequest } from '../../../../../pkg/access/access-keys/keytest/sign.ts';
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
-import { percent, type Area, type FuzzCase } from '../../fuzz-case.ts';
+import { percent, type AttackArea, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessUsers } from '../../../harness/access-users.ts';
 import { headerText, loginPath, profilePath, usersPath } from './requests.ts';
@@ -97,7 +97,7 @@ function broken(random: SeededRandom, request: WireRequest): WireRequest {
 }
 
 /** Requests signed with an access key: valid ones are accepted for any path; after any change they are refused. */
-export const signatures: Area<AccessUsers> = {
+export const signatures: AttackArea<AccessUsers> = {
   name: 'access signatures',
   weight: 8,
   generate(random, world) {

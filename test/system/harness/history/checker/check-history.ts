@@ -10,7 +10,7 @@ import { checkSightings } from './check-sightings.ts';
 import { checkWatcher } from './check-watcher.ts';
 import { CommitTimes } from './commit-times.ts';
 import { idText, type Examination } from './examination.ts';
-import { lookAtSnapshots, type SnapshotRequest } from './live-state.ts';
+import { replayWithChecks, type SnapshotRequest } from './live-state.ts';
 import { Narrator } from './narrator.ts';
 import { ReplayedLog } from './replayed-log.ts';
 import { Statistics } from './statistics.ts';
@@ -54,7 +54,7 @@ export function checkHistory(history: History): Verdict {
   for (const watcher of history.watchers) requests.push(...checkWatcher(run, watcher));
   for (const state of history.finalStates)
     requests.push({ index: log.indexAt(state.revision), look: (live) => checkFinalState(run, state, live) });
-  lookAtSnapshots(log, history.incarnations, requests);
+  replayWithChecks(log, history.incarnations, requests);
   return {
     violations: violations.list,
     counts: Object.fromEntries(violations.counts),

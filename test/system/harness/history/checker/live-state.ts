@@ -53,7 +53,7 @@ export class LiveState {
 }
 
 /** Replays the log once, and stops for each check. */
-export function lookAtSnapshots(
+export function replayWithChecks(
   log: ReplayedLog,
   incarnations: readonly IncarnationRecord[],
   requests: readonly SnapshotRequest[],

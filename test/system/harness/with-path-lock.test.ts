@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { alone } from './alone.ts';
+import { withPathLock } from './with-path-lock.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -19,20 +19,20 @@ test('of many who ask at once one makes it, and all have it', async () => {
     made += 1;
     await writeFile(path, '');
   };
-  await Promise.all(Array.from({ length: 5 }, () => alone(path, make)));
+  await Promise.all(Array.from({ length: 5 }, () => withPathLock(path, make)));
   expect([made, existsSync(path), existsSync(`${path}.lock`)]).toEqual([1, true, false]);
 });
 
 test('a process that died at it is succeeded', async () => {
   const path = join(folder, 'died');
   await writeFile(`${path}.lock`, String(spawnSync('true').pid));
-  await alone(path, () => writeFile(path, ''));
+  await withPathLock(path, () => writeFile(path, ''));
   expect(existsSync(path)).toBe(true);
 });
 
 test('who fails leaves the way free', async () => {
   const path = join(folder, 'fails');
-  await expect(alone(path, () => Promise.reject(new Error('no space')))).rejects.toThrow('no space');
-  await alone(path, () => writeFile(path, ''));
+  await expect(withPathLock(path, () => Promise.reject(new Error('no space')))).rejects.toThrow('no space');
+  await withPathLock(path, () => writeFile(path, ''));
   expect(existsSync(path)).toBe(true);
 });

@@ -11,7 +11,7 @@ const PATIENCE_MS = 15 * 60_000;
  * Runs `make`, which creates `path`, unless another process is doing so: then waits for it. Takes over from a dead
  * process. Only saves work: concurrent runs are harmless as long as each renames a complete result into place.
  */
-export async function alone(path: string, make: () => Promise<void>): Promise<void> {
+export async function withPathLock(path: string, make: () => Promise<void>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const lock = `${path}.lock`;
   const deadline = performance.now() + PATIENCE_MS;

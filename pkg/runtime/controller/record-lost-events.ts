@@ -18,7 +18,7 @@ export interface NoticingLossOptions {
  * the same object passes all of them, or its deletion does. An event that a predicate drops does not clear the failure:
  * the predicate that threw may not have run.
  */
-export function noticingLoss({ watch, position, controller, failures }: NoticingLossOptions): WatchDefinition {
+export function recordLostEvents({ watch, position, controller, failures }: NoticingLossOptions): WatchDefinition {
   const { type, handler, predicates } = watch;
   const isWorth = and(...predicates);
   const requestIn = ({ object }: ObjectEvent): string => `${type.plural} ${formatRequest(requestOf(object))}`;

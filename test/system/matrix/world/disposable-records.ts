@@ -13,7 +13,7 @@ export interface Making {
 }
 
 /** Records that a request may delete. Created by SQL, because the API would be slower. */
-export class Throwaways {
+export class DisposableRecords {
   readonly #pool: pg.Pool;
   readonly #org: string;
 

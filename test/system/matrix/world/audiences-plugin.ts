@@ -29,14 +29,14 @@ export default definePlugin({ endpoints: [
 `;
 
 /** Writes a plugin with an endpoint for each audience; `folder` is the value of `svc.plugins.dir`. */
-export async function writeDoorsPlugin(folder: string): Promise<void> {
+export async function writeAudiencesPlugin(folder: string): Promise<void> {
   await mkdir(join(folder, 'doors'), { recursive: true });
   await writeFile(join(folder, 'doors/plugin.yaml'), manifest);
   await writeFile(join(folder, 'doors/index.js'), source);
 }
 
 /** Waits until every replica serves it. */
-export async function waitForDoors(api: WorldApi): Promise<void> {
+export async function waitForAudiences(api: WorldApi): Promise<void> {
   for (const server of ['platform', 'basic'] as const)
     await api.until(
       `${server} has the endpoints of the plugin`,
