@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { runQuery, type DatabaseLog } from '#pkg/database/index';
 import type { AccessDatabase } from './access-database.ts';
-import { builder } from './access-tables.ts';
+import { accessQuery } from './access-tables.ts';
 import type { NameClaims } from './names/name-claims.ts';
 
 export interface AccessMaintenanceOptions {
@@ -70,14 +70,14 @@ export class AccessMaintenance {
     const { database, batch, auditRetentionDays } = this.#options;
     for (const { table, isOver } of cleanings) {
       // Locked, so that what changes meanwhile is looked at anew; what another replica is deleting is left to it.
-      const rows = builder
-        .selectFrom(builder.dynamic.table(`access.${table}`).as('t'))
+      const rows = accessQuery
+        .selectFrom(accessQuery.dynamic.table(`access.${table}`).as('t'))
         .select(sql.ref('ctid').as('ctid'))
         .where(isOver(auditRetentionDays))
         .limit(batch)
         .forUpdate()
         .skipLocked();
-      const remove = builder.deleteFrom(`access.${table}`).where(sql<boolean>`ctid = ANY(ARRAY${rows})`);
+      const remove = accessQuery.deleteFrom(`access.${table}`).where(sql<boolean>`ctid = ANY(ARRAY${rows})`);
       while (!this.#isStopping && (await runQuery(database.pool, remove, `clean-${table}`)).rowCount === batch);
     }
   }

@@ -198,7 +198,7 @@ type Table<Columns> = { -readonly [Name in keyof Columns]: Column<Columns[Name]>
 export type AccessTables = { [Name in keyof typeof accessColumns]: Table<(typeof accessColumns)[Name]> };
 
 /** Builds the statements of access management. */
-export const builder = queryBuilder.withTables<AccessTables>();
+export const accessQuery = queryBuilder.withTables<AccessTables>();
 
 /** When the transaction began. */
 export const currentTime = sql<Date>`now()`;

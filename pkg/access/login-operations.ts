@@ -39,7 +39,7 @@ export function loginOperations(parts: LoginOperationParts): OpenOperation[] {
       description:
         "Answers a token for `Authorization: Bearer <token>`, which is the user's whom the body names, whatever credential came along. Sets no session. After 7 failures the account is locked for 30 minutes.",
       tag: 'Authentication',
-      checksForm: true,
+      needsNoCsrfToken: true,
       body: credentialFields,
       answers,
       handle: async (call) => logIn((await call.readBody()).done(), call, parts),

@@ -39,6 +39,10 @@ test.each<{ reason: string; work: Parameters<typeof runTransaction>[1] }>([
   },
   { reason: 'a broken rule', work: (client) => client.query('INSERT INTO notes VALUES (1)') },
   { reason: 'a rule that is looked at with COMMIT', work: (client) => client.query('INSERT INTO notes VALUES (3, 4)') },
+  {
+    reason: 'a mistake that the work catches',
+    work: (client) => client.query('SELECT nothing').catch(() => undefined),
+  },
   { reason: 'a mistake in a statement', work: (client) => client.query('SELECT nothing') },
   {
     reason: 'a statement that took too long for PostgreSQL',

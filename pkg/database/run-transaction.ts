@@ -21,7 +21,9 @@ export async function runTransaction<T>(
   try {
     await client.query(begin);
     const result = await work(client);
-    await client.query('COMMIT');
+    // After a failed statement whose error `work` caught, PostgreSQL answers COMMIT with ROLLBACK.
+    const { command } = await client.query('COMMIT');
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back: one of its statements had failed');
     isKnown = true;
     return result;
   } catch (error) {

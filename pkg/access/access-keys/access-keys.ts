@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import { randomText } from '../secrets/random-text.ts';
@@ -58,7 +58,7 @@ export class AccessKeys {
 
   /** The oldest first. */
   async list(userId: string): Promise<AccessKey[]> {
-    const keys = builder
+    const keys = accessQuery
       .selectFrom('access.access_keys')
       .select(columns)
       .where('user_id', '=', userId)
@@ -84,19 +84,19 @@ export class AccessKeys {
       // Of two creations at once, the second counts what the first has made.
       const { rows: users } = await runQuery(
         client,
-        builder.selectFrom('access.users').select('id').where('id', '=', owner.actor.id).forNoKeyUpdate(),
+        accessQuery.selectFrom('access.users').select('id').where('id', '=', owner.actor.id).forNoKeyUpdate(),
       );
       // Deleted while they asked.
       if (users.length === 0) throw newAuthenticationFailed();
-      const count = builder
+      const count = accessQuery
         .selectFrom('access.access_keys')
         .select((eb) => eb.fn.countAll<number>().as('count'))
         .where('user_id', '=', owner.actor.id);
-      const insert = builder
+      const insert = accessQuery
         .insertInto('access.access_keys')
         .columns(['id', 'user_id', 'secret', 'ip_group', 'is_active'])
         .expression(
-          builder
+          accessQuery
             .selectNoFrom((row) => [
               row.val(id).as('id'),
               row.val(owner.actor.id).as('user_id'),
@@ -122,7 +122,7 @@ export class AccessKeys {
   ): Promise<AccessKey | undefined> {
     if (!isKeyId(id)) return undefined;
     return this.#database.transaction(async (client) => {
-      const update = builder
+      const update = accessQuery
         .updateTable('access.access_keys')
         .set({
           ip_group: sql`coalesce(${ipGroup ?? null}, ip_group)`,
@@ -146,7 +146,7 @@ export class AccessKeys {
   async delete(owner: KeyOwner, id: string): Promise<boolean> {
     if (!isKeyId(id)) return false;
     return this.#database.transaction(async (client) => {
-      const remove = builder
+      const remove = accessQuery
         .deleteFrom('access.access_keys')
         .where('id', '=', id)
         .where('user_id', '=', owner.actor.id)

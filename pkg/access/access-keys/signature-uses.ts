@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import type { SignatureClaim } from './signature-claim.ts';
 
 /**
@@ -13,7 +13,7 @@ const purgedAtOnce = 10;
 const unboundedMs = 24 * 60 * 60 * 1000;
 
 const insertUse = new PreparedStatement('signature-use', ($: Placeholders<{ hash: Buffer; expires: Date }>) =>
-  builder
+  accessQuery
     .with('old', (db) =>
       db
         .selectFrom('access.signature_uses')

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
@@ -30,7 +30,7 @@ export interface SignatureVerifierOptions {
 const isUseStale = sql<boolean>`coalesce(date_last_used < now() - interval '1 minute', true)`;
 
 const findKey = new PreparedStatement('access-key-of-signature', ($: Placeholders<{ id: string }>) =>
-  builder
+  accessQuery
     .selectFrom('access.access_keys')
     .select(['user_id', 'secret', 'ip_group', 'is_active', isUseStale.as('is_use_stale')])
     .where('id', '=', $.id),
@@ -38,7 +38,7 @@ const findKey = new PreparedStatement('access-key-of-signature', ($: Placeholder
 
 /** At most once a minute, and nobody waits for another who does. */
 const noteUse = new PreparedStatement('access-key-use', ($: Placeholders<{ id: string }>) =>
-  builder
+  accessQuery
     .with('stale', (db) =>
       db
         .selectFrom('access.access_keys')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { isPersonalToken, newPersonalToken } from '#pkg/identity/index';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { TokenStore } from '../tokens/token-store.ts';
 import { readSecretFile, writeSecretFile } from './secret-file.ts';
@@ -47,13 +47,13 @@ export async function ensureAdminToken(options: AdminTokenOptions): Promise<void
 }
 
 const tokensOf = ({ id }: AdminUser) =>
-  builder.selectFrom('access.personal_tokens').select('id').where('user_id', '=', id);
+  accessQuery.selectFrom('access.personal_tokens').select('id').where('user_id', '=', id);
 
 /** One that is there stays as it is, a revoked one revoked. */
 async function add({ client, audit, admin }: AdminTokenOptions, token: string): Promise<void> {
   const id = randomUUID();
   const { rows: taken } = await runQuery(client, tokensOf(admin).where('name', '=', NAME));
-  const insert = builder
+  const insert = accessQuery
     .insertInto('access.personal_tokens')
     .values({
       id,

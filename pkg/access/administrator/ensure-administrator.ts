@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { lockUntilCommit, type AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { defaultOrgId } from '../orgs/organization.ts';
 import type { PasswordHasher } from '../login/password-hasher.ts';
@@ -67,12 +67,12 @@ interface AdminState extends AdminUser {
 }
 
 async function readState(client: Queryable): Promise<{ hasAdministrator: boolean; admin?: AdminState }> {
-  const administrators = builder
+  const administrators = accessQuery
     .selectFrom('access.system_role_bindings')
     .select('user_id')
     .where('role', '=', 'SystemAdmin');
   const { rows: bound } = await runQuery(client, administrators);
-  const user = builder
+  const user = accessQuery
     .selectFrom('access.users')
     .select(['id', 'username'])
     .select(sql<boolean>`password_hash IS NULL AND password_changed IS NULL AND created_by = ''`.as('needsPassword'))
@@ -93,11 +93,11 @@ async function createAdmin(client: Queryable, { audit }: AdministratorOptions): 
     name: 'Administrator',
     search_text: `${adminUsername}\nadministrator\n`,
   };
-  await runQuery(client, builder.insertInto('access.users').values(user));
+  await runQuery(client, accessQuery.insertInto('access.users').values(user));
   const systemRoles = ['SystemAdmin', 'SystemUser'].map((role) => ({ user_id: id, role }));
-  await runQuery(client, builder.insertInto('access.system_role_bindings').values(systemRoles));
+  await runQuery(client, accessQuery.insertInto('access.system_role_bindings').values(systemRoles));
   const orgRoles = ['OrgAdmin', 'OrgUser'].map((role) => ({ user_id: id, org_id: defaultOrgId, role }));
-  await runQuery(client, builder.insertInto('access.org_role_bindings').values(orgRoles));
+  await runQuery(client, accessQuery.insertInto('access.org_role_bindings').values(orgRoles));
   await audit.operate(
     {
       actor: undefined,
@@ -117,7 +117,7 @@ async function setPassword(
   { hasher, audit, log, initialPassword, file, admin }: AdministratorOptions & { file: string; admin: AdminUser },
 ): Promise<void> {
   const password = await choosePassword({ file, initial: initialPassword, username: admin.username });
-  const update = builder
+  const update = accessQuery
     .updateTable('access.users')
     .set({ password_hash: await hasher.hash(password), password_changed: currentTime })
     .where('id', '=', admin.id);
@@ -141,7 +141,7 @@ async function setPassword(
  * same.
  */
 export async function adoptTokens(client: Queryable): Promise<void> {
-  const adopt = builder
+  const adopt = accessQuery
     .updateTable('access.personal_tokens as t')
     .from('access.users as u')
     .set((eb) => ({ user_id: eb.ref('u.id') }))
@@ -150,7 +150,7 @@ export async function adoptTokens(client: Queryable): Promise<void> {
     .whereRef('u.username', '=', 't.username')
     .whereRef('u.date_joined', '<=', 't.created');
   await runQuery(client, adopt);
-  const rename = builder
+  const rename = accessQuery
     .updateTable('access.personal_tokens as t')
     .set({ name: sql<string>`t.name || '-' || left(t.id::text, 8)` })
     .where((eb) =>

@@ -1,6 +1,6 @@
 import { runQuery, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import type { OpenCall } from '../operations/operation.ts';
 import { FailedUseQuota } from './failed-use-quota.ts';
 
@@ -71,7 +71,7 @@ export class Audit {
       is_success: isSuccess,
       reason,
     };
-    await runQuery(on, builder.insertInto('access.login_logs').values(row), 'audit-login');
+    await runQuery(on, accessQuery.insertInto('access.login_logs').values(row), 'audit-login');
   }
 
   /**
@@ -94,7 +94,7 @@ export class Audit {
       org_id: orgId ?? null,
       request_id: requestId,
     };
-    await runQuery(on, builder.insertInto('access.operate_logs').values(row), 'audit-operate');
+    await runQuery(on, accessQuery.insertInto('access.operate_logs').values(row), 'audit-operate');
   }
 }
 

@@ -1,6 +1,6 @@
 import { expressionBuilder, sql, type Expression, type Kysely, type SqlBool } from 'kysely';
 import { Type, type Static, type TObject } from 'typebox';
-import { builder, type AccessTables } from '../access-tables.ts';
+import { accessQuery, type AccessTables } from '../access-tables.ts';
 import type { ListSource } from '../operations/list-answer.ts';
 import { auditActions } from './audit.ts';
 import { filterText, flag, nullable, oneOf, time, timestamp, uuid } from '../operations/field-schemas.ts';
@@ -116,8 +116,8 @@ function logList<Record extends TObject>(
   const columns = Object.keys(log.record.properties);
   return keysetList({
     kysely,
-    rows: builder
-      .selectFrom(builder.dynamic.table(log.table).as('log'))
+    rows: accessQuery
+      .selectFrom(accessQuery.dynamic.table(log.table).as('log'))
       .select(columns.map((name) => sql.ref(name).as(name)))
       .where((eb) => eb.and(conditions)),
     order,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { PreparedStatement, type DatabaseLog, type Placeholders } from '#pkg/database/index';
 import { networkOf } from '#pkg/http/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface SharedThrottleOptions {
@@ -27,7 +27,7 @@ interface Allowance {
 }
 
 const countUses = new PreparedStatement('throttle', ($: Placeholders<{ key: string; size: number }>) =>
-  builder
+  accessQuery
     .insertInto('access.throttles')
     .values({ key: $.key, minute: sql<Date>`date_trunc('minute', now())`, used: $.size })
     .onConflict((conflict) =>

@@ -6,7 +6,7 @@ import { becauseOf, PreparedStatement, type Placeholders } from '#pkg/database/i
 import type { TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { isAccessError } from '../http/access-error.ts';
 import { passwordChangedText } from './login-accounts.ts';
 import type { Login, LoginService } from './login-service.ts';
@@ -15,7 +15,7 @@ import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { readBasicCredentials, type BasicCredentials } from './basic-credentials.ts';
 
 const findUser = new PreparedStatement('basic-user', ($: Placeholders<{ id: string; passwordChanged: string }>) =>
-  builder
+  accessQuery
     .selectFrom('access.principals as p')
     .innerJoin('access.users as u', 'u.id', 'p.id')
     .selectAll('p')

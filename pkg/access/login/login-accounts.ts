@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime, type AccessTables } from '../access-tables.ts';
+import { accessQuery, currentTime, type AccessTables } from '../access-tables.ts';
 
 /** What a login needs to know of a user. */
 export interface LoginAccount {
@@ -19,7 +19,7 @@ export interface LoginAccount {
 export const passwordChangedText = sql<string>`coalesce(extract(epoch FROM password_changed)::text, '')`;
 
 const findAccount = new PreparedStatement('login-account', ($: Placeholders<{ folded: string }>) =>
-  builder
+  accessQuery
     .selectFrom('access.users')
     .select(['id', 'username', 'username_key', 'password_hash', 'is_active'])
     .select([
@@ -37,7 +37,7 @@ export const selectLockedOwner = (
   userId: string,
   passwordChanged: string | null,
 ): SelectQueryBuilder<AccessTables, 'access.users', { id: string }> =>
-  builder
+  accessQuery
     .selectFrom('access.users')
     .select('id')
     .where('id', '=', userId)
@@ -61,13 +61,13 @@ export class LoginAccounts {
   }
 
   async wasHere(id: string): Promise<void> {
-    const update = builder.updateTable('access.users').set({ last_login: currentTime }).where('id', '=', id);
+    const update = accessQuery.updateTable('access.users').set({ last_login: currentTime }).where('id', '=', id);
     await runQuery(this.#database.pool, update, 'login-was-here');
   }
 
   /** The same password, hashed anew; nothing where it is another one by now. */
   async rehash(id: string, { from, to }: { from: string; to: string }): Promise<void> {
-    const update = builder
+    const update = accessQuery
       .updateTable('access.users')
       .set({ password_hash: to })
       .where('id', '=', id)

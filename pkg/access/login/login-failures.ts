@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
 import { networkOf } from '#pkg/http/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 
 export interface FailureLimit {
   /** So many failures lock. */
@@ -19,7 +19,7 @@ export type AttemptOutcome = { isLocked: false } | { isLocked: true; minutes: nu
 
 const takeAttempt = new PreparedStatement('login-failure-take', ($: Placeholders<FailureLimit & { key: string }>) => {
   const isOver = sql<boolean>`login_failures.expires <= now()`;
-  return builder
+  return accessQuery
     .insertInto('access.login_failures')
     .values({
       key: $.key,
@@ -41,7 +41,7 @@ const takeAttempt = new PreparedStatement('login-failure-take', ($: Placeholders
 });
 
 const giveBackAttempt = new PreparedStatement('login-failure-give-back', ($: Placeholders<{ key: string }>) =>
-  builder
+  accessQuery
     .updateTable('access.login_failures')
     .set((eb) => ({ count: eb('count', '-', 1) }))
     .where('key', '=', $.key)
@@ -49,11 +49,11 @@ const giveBackAttempt = new PreparedStatement('login-failure-give-back', ($: Pla
 );
 
 const clearFailures = new PreparedStatement('login-failure-clear', ($: Placeholders<{ key: string }>) =>
-  builder.deleteFrom('access.login_failures').where('key', '=', $.key),
+  accessQuery.deleteFrom('access.login_failures').where('key', '=', $.key),
 );
 
 const findMinutesLeft = new PreparedStatement('login-failure-rest', ($: Placeholders<{ key: string }>) =>
-  builder
+  accessQuery
     .selectFrom('access.login_failures')
     .select(sql<number>`greatest(1, ceil(extract(epoch FROM expires - now()) / 60))::integer`.as('minutes'))
     .where('key', '=', $.key),
@@ -76,7 +76,9 @@ export const addressKey = (address: string): string => `ip:${networkOf(address)}
 
 /** All of a user's, who may have several keys. */
 export async function forgetFailures(keys: readonly string[], on: Queryable): Promise<void> {
-  const failures = builder.deleteFrom('access.login_failures').where((eb) => eb('key', '=', eb.fn.any(eb.val(keys))));
+  const failures = accessQuery
+    .deleteFrom('access.login_failures')
+    .where((eb) => eb('key', '=', eb.fn.any(eb.val(keys))));
   await runQuery(on, failures, 'user-unblock');
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { isDuplicate, lockUntilCommit, type AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { newFieldErrors } from '../http/access-error.ts';
 import { confusablesVersion } from './confusables-data.ts';
 import { skeletonKeys } from './skeleton.ts';
@@ -85,14 +85,14 @@ export class NameClaims {
   /** In the transaction that makes the name, or changes it. Throws 400 by field where another looks like it. */
   async claim(kind: NameKind, { id, name }: { id: string; name: string }, on: Queryable): Promise<void> {
     const { claims, nameColumn } = kinds[kind];
-    const release = builder.deleteFrom(`access.${claims}`).where('owner', '=', id);
+    const release = accessQuery.deleteFrom(`access.${claims}`).where('owner', '=', id);
     await runQuery(on, release, `${claims}-release`);
-    const skeletons = builder.selectNoFrom((eb) => [
+    const skeletons = accessQuery.selectNoFrom((eb) => [
       sql<Buffer>`unnest(${skeletonKeys(name)}::bytea[])`.as('skeleton'),
       eb.val(id).as('owner'),
       eb.val(madeOf(name)).as('made_of'),
     ]);
-    const insert = builder
+    const insert = accessQuery
       .insertInto(`access.${claims}`)
       .columns(['skeleton', 'owner', 'made_of'])
       .expression(skeletons);
@@ -121,14 +121,14 @@ export class NameClaims {
       await lockUntilCommit(on, LOCK);
       const nameRef = sql.ref<string>(`t.${nameColumn}`);
       const madeAt = sql.ref<Date>(`t.${since}`);
-      const unclaimed = builder
-        .selectFrom(builder.dynamic.table(`access.${table}`).as('t'))
+      const unclaimed = accessQuery
+        .selectFrom(accessQuery.dynamic.table(`access.${table}`).as('t'))
         .select(['t.id', nameRef.as('name'), sql<string>`${madeAt}::text`.as('since')])
         .where((eb) =>
           eb.not(
             eb.exists(
               eb
-                .selectFrom(builder.dynamic.table(`access.${claims}`).as('c'))
+                .selectFrom(accessQuery.dynamic.table(`access.${claims}`).as('c'))
                 .select('c.skeleton')
                 .whereRef('c.owner', '=', 't.id')
                 .where('c.made_of', '=', sql<string>`${madeOf('')} || ${nameRef}`),
@@ -146,7 +146,7 @@ export class NameClaims {
         .skipLocked();
       const { rows } = await runQuery(on, unclaimed);
       if (rows.length === 0) return undefined;
-      const release = builder.deleteFrom(`access.${claims}`);
+      const release = accessQuery.deleteFrom(`access.${claims}`);
       await runQuery(
         on,
         release.where((eb) => eb('owner', '=', eb.fn.any(eb.val(rows.map(({ id }) => id))))),
@@ -172,7 +172,7 @@ export class NameClaims {
           ORDER BY 2, 3`,
       );
       // Who has a part of their claims alone is looked at again.
-      const doubt = builder.updateTable(`access.${claims}`).set({ made_of: '' });
+      const doubt = accessQuery.updateTable(`access.${claims}`).set({ made_of: '' });
       await runQuery(
         on,
         doubt.where((eb) => eb('owner', '=', eb.fn.any(eb.val(pairs.map(({ id }) => id))))),

@@ -44,7 +44,7 @@ interface UserDeclaration<Body extends TObject, A extends Answers, Granted> exte
 }
 
 interface OpenDeclaration<Body extends TObject, A extends Answers>
-  extends CheckedDeclaration<Body, A>, Pick<OpenOperation, 'checksForm'> {
+  extends CheckedDeclaration<Body, A>, Pick<OpenOperation, 'needsNoCsrfToken'> {
   readonly handle: (call: OpenCall & CheckedReads<TObject, Body>) => Promise<ValueOf<A>>;
 }
 
@@ -80,13 +80,13 @@ export function defineOperation<Body extends TObject, A extends Answers, Granted
 /** One that anyone may call. */
 export function defineOpenOperation<Body extends TObject, A extends Answers>({
   handle,
-  checksForm = false,
+  needsNoCsrfToken = false,
   ...described
 }: OpenDeclaration<Body, A>): OpenOperation {
   return {
     ...routed(described),
     access: 'open',
-    checksForm,
+    needsNoCsrfToken,
     handle: async (call) => answerOf(described, await handle({ ...call, ...readsOf(call, described) })),
   };
 }

@@ -35,7 +35,8 @@ async function run(
   const { caller, request } = call;
   if (operation.access === 'open') {
     request.limitBody(openBodyLimit);
-    if (caller?.scheme === 'session' && operation.checksForm !== true) await checkCsrf(request, caller, allowedOrigins);
+    if (caller?.scheme === 'session' && operation.needsNoCsrfToken !== true)
+      await checkCsrf(request, caller, allowedOrigins);
     return operation.handle(call);
   }
   if (caller === undefined) throw newNotAuthenticated();

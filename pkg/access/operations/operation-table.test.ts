@@ -65,3 +65,9 @@ test('one operation for one method and path', () => {
     'two operations for GET /a/{name}/',
   );
 });
+
+test('one name for one parameter', () => {
+  expect(() => new OperationTable([operation('GET', '/a/{id}/'), operation('PUT', '/a/{name}/')])).toThrow(
+    'a parameter of /a/{name}/ is {id} elsewhere',
+  );
+});

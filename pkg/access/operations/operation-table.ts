@@ -19,7 +19,7 @@ export interface FoundOperation {
 export class OperationTable {
   readonly #root = newNode();
 
-  /** Throws where two operations have one method and path. */
+  /** Throws where two operations have one method and path, or two names for one parameter. */
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) this.#add(operation);
   }
@@ -43,15 +43,22 @@ export class OperationTable {
 
   #add(operation: Operation): void {
     let node = this.#root;
-    for (const segment of segmentsOf(operation.path)) node = childOf(node, segment);
+    let otherName: string | undefined;
+    for (const segment of segmentsOf(operation.path)) {
+      const name = parameterName(segment);
+      if (name !== undefined && node.parameter !== undefined && node.parameter.name !== name)
+        otherName = node.parameter.name;
+      node = childOf(node, segment);
+    }
     if (node.operations.has(operation.method))
       throw new Error(`two operations for ${operation.method} ${operation.path}`);
+    if (otherName !== undefined) throw new Error(`a parameter of ${operation.path} is {${otherName}} elsewhere`);
     node.operations.set(operation.method, operation);
   }
 }
 
 function childOf(node: PathNode, segment: string): PathNode {
-  const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+  const name = parameterName(segment);
   if (name !== undefined) {
     node.parameter ??= { name, node: newNode() };
     return node.parameter.node;
@@ -59,6 +66,10 @@ function childOf(node: PathNode, segment: string): PathNode {
   const child = node.literals.get(segment) ?? newNode();
   node.literals.set(segment, child);
   return child;
+}
+
+function parameterName(segment: string): string | undefined {
+  return /^\{(\w+)\}$/.exec(segment)?.[1];
 }
 
 function segmentsOf(path: string): string[] {

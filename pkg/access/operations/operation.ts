@@ -65,10 +65,10 @@ interface OperationBase extends OperationRoute {
 export interface OpenOperation extends OperationBase {
   readonly access: 'open';
   /**
-   * Asks for no CSRF token of a session that comes along: it acts for nobody's (login), and the login page has a token
-   * of its own form.
+   * Default false. A request with a session needs no CSRF token: a login does not act for the session's user, and the
+   * login page has a token of its own.
    */
-  readonly checksForm?: boolean;
+  readonly needsNoCsrfToken?: boolean;
   handle(call: OpenCall): Promise<AccessResponse>;
 }
 

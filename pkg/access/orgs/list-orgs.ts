@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { Type, type Static } from 'typebox';
-import { builder, type AccessTables } from '../access-tables.ts';
+import { accessQuery, type AccessTables } from '../access-tables.ts';
 import type { ListSource } from '../operations/list-answer.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
 import { filterText, uuid } from '../operations/field-schemas.ts';
@@ -36,7 +36,7 @@ export function listOrgs(
   caller: Principal,
   kysely: Kysely<AccessTables>,
 ): ListSource<Organization, OrganizationRecord> {
-  let rows = builder.selectFrom('access.organizations').select(organizationColumns);
+  let rows = accessQuery.selectFrom('access.organizations').select(organizationColumns);
   if (!isAuditor(caller)) rows = rows.where((eb) => eb('id', '=', eb.fn.any(eb.val([...caller.orgRoles.keys()]))));
   for (const part of [query.search, query.q])
     if (part !== undefined) rows = rows.where(sql<boolean>`strpos(name_key, ${fold(part)}) > 0`);

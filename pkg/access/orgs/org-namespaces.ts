@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from 'pino';
 import { runQuery, settledWithin, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import type { Namespaces } from './namespaces.ts';
 import { rootOrgId } from './organization.ts';
 
@@ -115,10 +115,13 @@ export class OrgNamespaces {
     for (let attempt = 0; attempt < REMOVALS; attempt += 1) {
       // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is
       // there.
-      const doubt = builder.updateTable('access.organizations').set({ namespace_ready: false }).where('id', '=', orgId);
+      const doubt = accessQuery
+        .updateTable('access.organizations')
+        .set({ namespace_ready: false })
+        .where('id', '=', orgId);
       await runQuery(this.#database.pool, doubt, 'namespace-doubtful');
       const outcome = await this.#database.transaction(async (on) => {
-        const organization = builder
+        const organization = accessQuery
           .selectFrom('access.organizations')
           .select('namespace_ready')
           .where('id', '=', orgId)
@@ -148,7 +151,7 @@ export class OrgNamespaces {
       this.#begun ??= (
         await runQuery(this.#database.pool, sql<{ now: string }>`SELECT clock_timestamp()::text AS now`)
       ).rows[0]!.now;
-      const due = builder
+      const due = accessQuery
         .selectFrom('access.organizations')
         .select('id')
         .where(this.#isDue())
@@ -171,7 +174,7 @@ export class OrgNamespaces {
   async #ensureOne(orgId: string): Promise<void> {
     if (this.#isStopped) return;
     await this.#database.transaction(async (on) => {
-      const organization = builder
+      const organization = accessQuery
         .selectFrom('access.organizations')
         .select(['id', 'name'])
         .where('id', '=', orgId)
@@ -181,7 +184,7 @@ export class OrgNamespaces {
       const { rows } = await runQuery(on, organization, 'namespace-take');
       if (rows[0] === undefined) return;
       await this.#namespaces.ensure(rows[0]);
-      const ready = builder
+      const ready = accessQuery
         .updateTable('access.organizations')
         .set({ namespace_ready: true, namespace_checked: sql<Date>`clock_timestamp()` })
         .where('id', '=', orgId);

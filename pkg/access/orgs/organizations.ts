@@ -1,11 +1,11 @@
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 import { organizationColumns, type Organization } from './organization.ts';
 
-const organizations = builder.selectFrom('access.organizations').select(organizationColumns);
+const organizations = accessQuery.selectFrom('access.organizations').select(organizationColumns);
 
 const findById = new PreparedStatement('organization-by-id', ($: Placeholders<{ id: string }>) =>
   organizations.where('id', '=', $.id),

@@ -1,5 +1,5 @@
 import { runQuery, type Queryable } from '#pkg/database/index';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { isAccessError, newAccessConflict, newOrgNotFound, newAccessUnavailable } from '../http/access-error.ts';
 import type { Call } from '../operations/operation.ts';
@@ -16,7 +16,7 @@ export async function removeOrg(
   { audit, names, namespaces }: OrgParts,
 ): Promise<void> {
   const check = async (on: Queryable): Promise<void> => {
-    const organization = builder
+    const organization = accessQuery
       .selectFrom('access.organizations as o')
       .select((eb) =>
         eb
@@ -30,7 +30,7 @@ export async function removeOrg(
       throw newAccessConflict('The organization still has members: take their roles away first.');
   };
   const removeRow = async (on: Queryable): Promise<void> => {
-    await runQuery(on, builder.deleteFrom('access.organizations').where('id', '=', id), 'organization-delete');
+    await runQuery(on, accessQuery.deleteFrom('access.organizations').where('id', '=', id), 'organization-delete');
     await audit.operate(
       { ...actorOf(call), action: 'delete', resourceType: 'organization', resource: name, orgId: id },
       on,

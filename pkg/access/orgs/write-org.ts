@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Type, type Static } from 'typebox';
 import { runQuery } from '#pkg/database/index';
 import { isDuplicate } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newOrgNotFound } from '../http/access-error.ts';
 import type { Call } from '../operations/operation.ts';
@@ -27,7 +27,7 @@ export async function createOrg(
   await names.prepare();
   const created = await withUniqueName(() =>
     database.transaction(async (on) => {
-      const insert = builder
+      const insert = accessQuery
         .insertInto('access.organizations')
         .values({ name, name_key: fold(name), comment, created_by: call.caller.username })
         .returning(organizationColumns);
@@ -55,7 +55,7 @@ export async function changeOrg(
   await withUniqueName(() =>
     database.transaction(async (on) => {
       const newName = sql<string>`coalesce(${name ?? null}, name)`;
-      const update = builder
+      const update = accessQuery
         .updateTable('access.organizations')
         .set({
           name: newName,

@@ -44,7 +44,7 @@ export function loginPages(parts: LoginPageParts): Operation[] {
       path: '/login/',
       operationId: 'postLoginPage',
       access: 'open',
-      checksForm: true,
+      needsNoCsrfToken: true,
       handle: (call) => logIn(parts, call),
     },
     {

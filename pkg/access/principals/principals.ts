@@ -2,14 +2,18 @@ import { sql, type Selectable } from 'kysely';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import { systemAuthenticated, systemMasters, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, type AccessTables } from '../access-tables.ts';
+import { accessQuery, type AccessTables } from '../access-tables.ts';
 import type { OrgRole, Principal, SystemRole } from '../http/caller.ts';
 
 /** As pg gives it; `org_roles` are `<org id>:<role>`. */
 export type PrincipalRow = Selectable<AccessTables['access.principals']>;
 
 const findValid = new PreparedStatement('principal', ($: Placeholders<{ userId: string }>) =>
-  builder.selectFrom('access.principals').selectAll().where('id', '=', $.userId).where('is_valid', '=', sql.lit(true)),
+  accessQuery
+    .selectFrom('access.principals')
+    .selectAll()
+    .where('id', '=', $.userId)
+    .where('is_valid', '=', sql.lit(true)),
 );
 
 /** Users who may come in at this moment. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { Type, type Static, type TProperties } from 'typebox';
 import { timestamp, uuid } from '../operations/field-schemas.ts';
 import { recordOf } from '../operations/record-of.ts';
@@ -26,8 +26,8 @@ export const bindingTable = (scope: RoleScope) => `access.${scope}_role_bindings
 /** Rows of a table, with the names of what they refer to; `b`, `u` and `o` in conditions. */
 export function selectBindings(scope: RoleScope) {
   const isOrg = scope === 'org';
-  return builder
-    .selectFrom(builder.dynamic.table(bindingTable(scope)).as('b'))
+  return accessQuery
+    .selectFrom(accessQuery.dynamic.table(bindingTable(scope)).as('b'))
     .innerJoin('access.users as u', 'u.id', 'b.user_id')
     .$if(isOrg, (rows) => rows.innerJoin('access.organizations as o', (join) => join.on(sql<boolean>`o.id = b.org_id`)))
     .select(['b.id', 'b.user_id', 'u.username', 'u.name as user_name', 'b.role', 'b.created_by', 'b.date_created'])

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Type, type Static } from 'typebox';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { isDuplicate } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { holdsIn, isAdministrator } from '../http/caller.ts';
@@ -84,7 +84,7 @@ async function resolveFor(
 ): Promise<string | undefined> {
   const userId = await users.resolve(text);
   if (isAdministrator(caller)) return userId;
-  const memberships = builder
+  const memberships = accessQuery
     .selectFrom('access.org_role_bindings')
     .select('id')
     // Asked of nobody too: it takes as long.
@@ -129,19 +129,23 @@ async function insertBinding(
   on: Queryable,
 ): Promise<Binding> {
   // What goes at this moment is not there: no broken reference.
-  const user = builder.selectFrom('access.users').select('id').where('id', '=', userId).forKeyShare();
+  const user = accessQuery.selectFrom('access.users').select('id').where('id', '=', userId).forKeyShare();
   const { rows: found } = await runQuery(on, user, 'binding-user-lock');
   if (found.length === 0) throw newFieldErrors({ user: ['There is no such user.'] });
   if (orgId !== undefined) {
-    const organization = builder.selectFrom('access.organizations').select('id').where('id', '=', orgId).forKeyShare();
+    const organization = accessQuery
+      .selectFrom('access.organizations')
+      .select('id')
+      .where('id', '=', orgId)
+      .forKeyShare();
     const { rows } = await runQuery(on, organization, 'binding-org-lock');
     if (rows.length === 0) throw newFieldErrors({ org: ['There is no such organization.'] });
   }
   const row = { user_id: userId, role, created_by: createdBy };
   const insert =
     orgId === undefined
-      ? builder.insertInto('access.system_role_bindings').values(row).returning('id')
-      : builder
+      ? accessQuery.insertInto('access.system_role_bindings').values(row).returning('id')
+      : accessQuery
           .insertInto('access.org_role_bindings')
           .values({ ...row, org_id: orgId })
           .returning('id');
@@ -164,7 +168,7 @@ export async function removeBinding(
   checkWriter(call, binding.org_id);
   await database.transaction(async (on) => {
     if (binding.role === 'SystemAdmin') await refuseLastAdministrator(binding.user_id, on);
-    const remove = builder.deleteFrom(bindingTable(scope)).where('id', '=', binding.id);
+    const remove = accessQuery.deleteFrom(bindingTable(scope)).where('id', '=', binding.id);
     const { rowCount } = await runQuery(on, remove, `${scope}-binding-delete`);
     if (rowCount === 0) throw newAccessNotFound();
     await audit.operate(

@@ -1,5 +1,5 @@
 import { runQuery, type Queryable } from '#pkg/database/index';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import type { KeyRing } from './key-ring.ts';
 import { SecretError, SecretKeyError } from './secret-error.ts';
 import type { SecretKey } from './secret-key.ts';
@@ -9,7 +9,7 @@ const CHECKED_TEXT = 'svc';
 
 /** Tells the database of a key, before anything is sealed with it. */
 export async function registerKey(client: Queryable, key: SecretKey): Promise<void> {
-  const insert = builder
+  const insert = accessQuery
     .insertInto('access.key_checks')
     .values({ key_id: key.id, sealed: key.seal(CHECKED_TEXT, checkPurpose(key.id)) })
     .onConflict((conflict) => conflict.column('key_id').doNothing());
@@ -18,7 +18,9 @@ export async function registerKey(client: Queryable, key: SecretKey): Promise<vo
 
 /** Was any key ever registered here? */
 export async function hasKeys(client: Queryable): Promise<boolean> {
-  return (await runQuery(client, builder.selectFrom('access.key_checks').select('key_id').limit(1))).rows.length > 0;
+  return (
+    (await runQuery(client, accessQuery.selectFrom('access.key_checks').select('key_id').limit(1))).rows.length > 0
+  );
 }
 
 /**
@@ -26,7 +28,10 @@ export async function hasKeys(client: Queryable): Promise<boolean> {
  * written.
  */
 export async function checkRing(client: Queryable, ring: KeyRing, origin: string): Promise<void> {
-  const { rows: checks } = await runQuery(client, builder.selectFrom('access.key_checks').select(['key_id', 'sealed']));
+  const { rows: checks } = await runQuery(
+    client,
+    accessQuery.selectFrom('access.key_checks').select(['key_id', 'sealed']),
+  );
   const proven = checks.filter(({ key_id: id, sealed }) => opens(ring.find(id), sealed));
   if (checks.length > 0 && proven.length === 0) {
     throw new SecretKeyError(
@@ -46,7 +51,7 @@ export async function checkRing(client: Queryable, ring: KeyRing, origin: string
 async function keysInUse(client: Queryable): Promise<string[]> {
   const ids = new Set<string>();
   for (const { name } of Object.values(sealedTables)) {
-    const { rows } = await runQuery(client, builder.selectFrom(name).select('sealed_by').distinct());
+    const { rows } = await runQuery(client, accessQuery.selectFrom(name).select('sealed_by').distinct());
     for (const row of rows) ids.add(row.sealed_by);
   }
   return [...ids];

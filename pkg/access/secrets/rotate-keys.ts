@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
 import { runQuery } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { registerKey } from './key-checks.ts';
 import type { KeyRing } from './key-ring.ts';
 import { resealBatch, type Resealed } from './reseal.ts';
@@ -163,7 +163,7 @@ function fixedFile({ file }: KeyRing, code: string): string {
 async function forgetOthers(client: PoolClient, ring: KeyRing): Promise<boolean> {
   if ((await countOthers(client, ring)) > 0) return false;
   try {
-    await runQuery(client, builder.deleteFrom('access.key_checks').where('key_id', '<>', ring.primary.id));
+    await runQuery(client, accessQuery.deleteFrom('access.key_checks').where('key_id', '<>', ring.primary.id));
     return true;
   } catch (error) {
     if ((error as { code?: string }).code === FOREIGN_KEY_VIOLATION) return false;

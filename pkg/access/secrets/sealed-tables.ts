@@ -1,4 +1,4 @@
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 
 /**
  * A table with a column `secret` that is sealed, and where a secret is looked up too, a column `lookup`. PostgreSQL
@@ -15,7 +15,7 @@ export interface SealedTable {
 
 /** Rows that another key than this one has sealed. */
 export const selectSealedByOthers = (table: SealedTable, keyId: string) =>
-  builder.selectFrom(builder.dynamic.table(table.name).as('t')).where('t.sealed_by', '<>', keyId);
+  accessQuery.selectFrom(accessQuery.dynamic.table(table.name).as('t')).where('t.sealed_by', '<>', keyId);
 
 /** Every one there is: `svc rotate-keys` seals them all anew. */
 export const sealedTables = {

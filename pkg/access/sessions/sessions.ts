@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Principal } from '../http/caller.ts';
 import { sessionCookie } from '../http/cookies.ts';
 import type { Credential } from '../http/credential.ts';
@@ -61,7 +61,7 @@ interface FoundSession {
 const findSession = new PreparedStatement(
   'session-principal',
   ($: Placeholders<{ tokenHash: Buffer; touchSeconds: number }>) =>
-    builder
+    accessQuery
       .selectFrom('access.sessions as s')
       .innerJoin('access.principals as p', 'p.id', 's.user_id')
       .select('s.id as session_id')
@@ -75,7 +75,7 @@ const findSession = new PreparedStatement(
 const touchSession = new PreparedStatement(
   'session-touch',
   ($: Placeholders<{ id: string; idleSeconds: number; maxAgeSeconds: number; touchSeconds: number }>) =>
-    builder
+    accessQuery
       .updateTable('access.sessions')
       .set({
         last_seen: currentTime,
@@ -141,7 +141,7 @@ export class Sessions {
   }: NewSessionOptions): Promise<NewSession | undefined> {
     const token = randomText(36);
     const seconds = Math.min(this.#idleSeconds, this.#maxAgeSeconds);
-    const insert = builder
+    const insert = accessQuery
       .with(
         (cte) => cte('owner').materialized(),
         () => selectLockedOwner(userId, passwordChanged ?? null),
@@ -180,7 +180,7 @@ export class Sessions {
 
   /** Those of a user that live, the last used first. */
   async list(userId: string): Promise<SessionRow[]> {
-    const living = builder
+    const living = accessQuery
       .selectFrom('access.sessions')
       .select(['id', 'remote_addr', 'user_agent', 'created', 'last_seen'])
       .where('user_id', '=', userId)
@@ -194,7 +194,7 @@ export class Sessions {
   /** False where this user has no such session. */
   async end(userId: string, id: string, on: Queryable = this.#database.pool): Promise<boolean> {
     if (!isUuid(id)) return false;
-    const end = builder.deleteFrom('access.sessions').where('id', '=', id).where('user_id', '=', userId);
+    const end = accessQuery.deleteFrom('access.sessions').where('id', '=', id).where('user_id', '=', userId);
     const { rowCount } = await runQuery(on, end, 'session-end');
     return rowCount === 1;
   }
@@ -205,7 +205,7 @@ export class Sessions {
     { except }: { except?: string } = {},
     on: Queryable = this.#database.pool,
   ): Promise<void> {
-    const end = builder
+    const end = accessQuery
       .deleteFrom('access.sessions')
       .where('user_id', '=', userId)
       .where('id', 'is distinct from', except ?? null);
@@ -230,7 +230,7 @@ export class Sessions {
   }
 
   async #trim(userId: string): Promise<void> {
-    const trim = builder
+    const trim = accessQuery
       .deleteFrom('access.sessions')
       .where('user_id', '=', userId)
       .where('last_seen', '<=', (eb) =>

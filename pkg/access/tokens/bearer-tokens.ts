@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
@@ -33,7 +33,7 @@ export interface IssuedToken {
 }
 
 const findOwner = new PreparedStatement('bearer-token-owner', ($: Placeholders<{ tokenHash: Buffer }>) =>
-  builder
+  accessQuery
     .selectFrom('access.bearer_tokens as t')
     .innerJoin('access.principals as p', 'p.id', 't.user_id')
     .selectAll('p')
@@ -78,7 +78,7 @@ export class BearerTokens {
     { passwordChanged }: { passwordChanged?: string } = {},
   ): Promise<IssuedToken | undefined> {
     const token = randomText(36);
-    const insert = builder
+    const insert = accessQuery
       .with(
         (cte) => cte('owner').materialized(),
         () => selectLockedOwner(userId, passwordChanged ?? null),
@@ -106,13 +106,13 @@ export class BearerTokens {
   async revokeAll(userId: string, on: Queryable = this.#database.pool): Promise<void> {
     await runQuery(
       on,
-      builder.deleteFrom('access.bearer_tokens').where('user_id', '=', userId),
+      accessQuery.deleteFrom('access.bearer_tokens').where('user_id', '=', userId),
       'bearer-tokens-revoke',
     );
   }
 
   async #trim(userId: string): Promise<void> {
-    const trim = builder
+    const trim = accessQuery
       .deleteFrom('access.bearer_tokens')
       .where('user_id', '=', userId)
       .where('created', '<=', (eb) =>

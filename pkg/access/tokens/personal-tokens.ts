@@ -11,7 +11,7 @@ import {
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import {
@@ -72,7 +72,7 @@ export class PersonalTokens {
 
   /** By name. */
   async list(userId: string): Promise<PersonalToken[]> {
-    const tokens = builder
+    const tokens = accessQuery
       .selectFrom('access.personal_tokens')
       .select(tokenColumns)
       .where('user_id', '=', userId)
@@ -108,7 +108,7 @@ export class PersonalTokens {
     const made = await this.#parts.database.transaction(async (client) => {
       const name = await this.#reserveName(client, user, draft);
       const roles = draft.roles ?? user.restriction?.roles ?? null;
-      const insert = builder
+      const insert = accessQuery
         .insertInto('access.personal_tokens')
         .values({
           user_id: user.uid,
@@ -159,7 +159,7 @@ export class PersonalTokens {
   /** Answers what was removed. */
   remove(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
-      await runQuery(client, builder.deleteFrom('access.personal_tokens').where('id', '=', row.id), 'token-remove');
+      await runQuery(client, accessQuery.deleteFrom('access.personal_tokens').where('id', '=', row.id), 'token-remove');
       const removed = presentToken(row);
       await this.#note('delete', owner, removed, client);
       return removed;
@@ -180,7 +180,7 @@ export class PersonalTokens {
     action: 'revoke' | 'restore',
     { owner, row, client }: { owner: TokenOwner; row: TokenRow; client: Queryable },
   ): Promise<PersonalToken> {
-    const update = builder
+    const update = accessQuery
       .updateTable('access.personal_tokens')
       .set({ revoked: action === 'revoke' ? currentTime : null })
       .where('id', '=', row.id)
@@ -192,7 +192,7 @@ export class PersonalTokens {
   }
 
   async #find(userId: string, name: string, on: Queryable, { isLocked = false } = {}): Promise<TokenRow> {
-    const token = builder
+    const token = accessQuery
       .selectFrom('access.personal_tokens')
       .select(tokenColumns)
       .where('user_id', '=', userId)
@@ -211,11 +211,11 @@ export class PersonalTokens {
     { name, generateName = 'pat-' }: TokenDraft,
   ): Promise<string> {
     // Names and numbers of tokens are looked at while no other is made for this user.
-    const owner = builder.selectFrom('access.users').select('id').where('id', '=', uid).forNoKeyUpdate();
+    const owner = accessQuery.selectFrom('access.users').select('id').where('id', '=', uid).forNoKeyUpdate();
     const { rows: owners } = await runQuery(client, owner, 'token-owner-lock');
     if (owners.length === 0)
       throw newForbidden(tokenResource, '', `there is no user ${JSON.stringify(username)} any more`);
-    const names = builder.selectFrom('access.personal_tokens').select('name').where('user_id', '=', uid);
+    const names = accessQuery.selectFrom('access.personal_tokens').select('name').where('user_id', '=', uid);
     const { rows } = await runQuery(client, names, 'token-names');
     const taken = new Set(rows.map((row) => row.name));
     if (rows.length >= mostTokens)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
@@ -13,7 +13,7 @@ import { PrivateTokenError } from './private-token-error.ts';
 const { purposeOf, lookupPurpose } = sealedTables.privateTokens;
 /** One writes, at most once a minute, and nobody waits for it. */
 const useToken = new PreparedStatement('private-token-owner', ($: Placeholders<{ hashes: readonly Buffer[] }>) =>
-  builder
+  accessQuery
     .with('stale', (db) =>
       db
         .selectFrom('access.private_tokens')
@@ -71,7 +71,7 @@ export class PrivateTokens {
   create(username: string): Promise<string> {
     return this.#change(username, 'create', async (client, user) => {
       const { secret, lookup, token } = this.#make(user.id);
-      const insert = builder
+      const insert = accessQuery
         .insertInto('access.private_tokens')
         .values({ user_id: user.id, secret, lookup })
         .onConflict((conflict) => conflict.column('user_id').doNothing());
@@ -86,7 +86,7 @@ export class PrivateTokens {
     return this.#change(username, 'show', async (client, user) => {
       const { rows } = await runQuery(
         client,
-        builder.selectFrom('access.private_tokens').select('secret').where('user_id', '=', user.id),
+        accessQuery.selectFrom('access.private_tokens').select('secret').where('user_id', '=', user.id),
       );
       if (rows[0] === undefined) throw new PrivateTokenError('none', user.username);
       return this.#box.open(rows[0].secret, purposeOf(user.id));
@@ -97,7 +97,7 @@ export class PrivateTokens {
   rotate(username: string): Promise<string> {
     return this.#change(username, 'rotate', async (client, user) => {
       const { secret, lookup, token } = this.#make(user.id);
-      const update = builder
+      const update = accessQuery
         .updateTable('access.private_tokens')
         .set({ secret, lookup, date_created: currentTime, date_last_used: null })
         .where('user_id', '=', user.id);
@@ -111,7 +111,7 @@ export class PrivateTokens {
     return this.#change(username, 'delete', async (client, user) => {
       const { rowCount } = await runQuery(
         client,
-        builder.deleteFrom('access.private_tokens').where('user_id', '=', user.id),
+        accessQuery.deleteFrom('access.private_tokens').where('user_id', '=', user.id),
       );
       if (rowCount === 0) throw new PrivateTokenError('none', user.username);
     });
@@ -131,7 +131,7 @@ export class PrivateTokens {
     work: (client: Queryable, user: { id: string; username: string }) => Promise<T>,
   ): Promise<T> {
     return this.#database.transaction(async (client) => {
-      const owner = builder
+      const owner = accessQuery
         .selectFrom('access.users')
         .select(['id', 'username'])
         .where('username_key', '=', fold(username))

@@ -2,7 +2,7 @@ import * as crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import { PreparedStatement, type Database, type Placeholders } from '#pkg/database/index';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import type { PrincipalRow } from '../principals/principals.ts';
 
 const CONNECTIONS = 4;
@@ -91,7 +91,7 @@ export class TokenStore {
  * takes pg a third of the time that the columns take.
  */
 const findOwners = new PreparedStatement('token-owners', ($: Placeholders<{ hashes: readonly Buffer[] }>) =>
-  builder
+  accessQuery
     .selectFrom(
       sql<{ hash: Buffer; number: string }>`unnest(${$.hashes}::bytea[]) WITH ORDINALITY`.as<'asked'>(
         sql`asked (hash, number)`,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { sql } from 'kysely';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { FoundToken } from './token-store.ts';
 
@@ -108,7 +108,7 @@ function reasonOf({ is_usable: isUsable }: FoundToken): string {
 
 /** Another replica that notes the same is not waited for. */
 const noteUses = new PreparedStatement('tokens-used', ($: Placeholders<{ used: readonly string[] }>) =>
-  builder
+  accessQuery
     .updateTable('access.personal_tokens')
     .set({ last_used: currentTime })
     .where('id', 'in', (eb) =>

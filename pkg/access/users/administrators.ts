@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { runQuery, type Queryable } from '#pkg/database/index';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import { newPermissionDenied } from '../http/access-error.ts';
 
 /**
@@ -10,7 +10,7 @@ import { newPermissionDenied } from '../http/access-error.ts';
  * user.
  */
 export async function refuseLastAdministrator(userId: string, on: Queryable): Promise<void> {
-  const administrators = builder
+  const administrators = accessQuery
     .selectFrom('access.users as u')
     .innerJoin('access.system_role_bindings as s', 's.user_id', 'u.id')
     .select(['u.id', sql<boolean>`u.date_expired IS NULL`.as('stays')])

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { Type, type Static } from 'typebox';
 import { runQuery, type Queryable } from '#pkg/database/index';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../operations/operation.ts';
@@ -127,7 +127,7 @@ async function updateUser(
   { id, username, name, email, comment, is_active, date_expired, groups }: UserRow,
   on: Queryable,
 ): Promise<void> {
-  const update = builder
+  const update = accessQuery
     .updateTable('access.users')
     .set({
       name,
@@ -149,7 +149,7 @@ export async function setPassword(
   { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>,
   on: Queryable,
 ): Promise<void> {
-  const update = builder
+  const update = accessQuery
     .updateTable('access.users')
     .set({ password_hash: passwordHash, password_changed: sql<Date>`clock_timestamp()` })
     .where('id', '=', id);

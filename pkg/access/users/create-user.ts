@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { Type, type Static } from 'typebox';
 import { runQuery, type Queryable } from '#pkg/database/index';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newOrgNotFound, newPermissionDenied, newAccessUnavailable } from '../http/access-error.ts';
 import type { Call } from '../operations/operation.ts';
@@ -88,7 +88,7 @@ async function refuseSubject({ request }: Call, username: string, { isSubject }:
 }
 
 async function refuseRetired(usernameKey: string, on: Queryable): Promise<void> {
-  const retired = builder
+  const retired = accessQuery
     .selectFrom('access.retired_usernames')
     .select('username_key')
     .where('username_key', '=', usernameKey);
@@ -101,7 +101,7 @@ async function insertUser(
   on: Queryable,
 ): Promise<string> {
   const { username, name, email, is_active = true, date_expired = null, comment = '', groups = [] } = user;
-  const insert = builder
+  const insert = accessQuery
     .with('inserted', (db) =>
       db
         .insertInto('access.users')
@@ -149,11 +149,11 @@ export function searchText({
 
 async function addMember(userId: string, { id }: Organization, createdBy: string, on: Queryable): Promise<void> {
   // Asked of the row itself, so that an organization that goes at this moment is 404, and no broken reference.
-  const insert = builder
+  const insert = accessQuery
     .insertInto('access.org_role_bindings')
     .columns(['user_id', 'org_id', 'role', 'created_by'])
     .expression(
-      builder
+      accessQuery
         .selectFrom('access.organizations')
         .select((eb) => [
           eb.val(userId).as('user_id'),

@@ -1,6 +1,6 @@
 import { expressionBuilder, sql, type Expression, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
 import { Type, type Static } from 'typebox';
-import { builder, type AccessTables } from '../access-tables.ts';
+import { accessQuery, type AccessTables } from '../access-tables.ts';
 import type { ListSource } from '../operations/list-answer.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { filterText, flag, uuid } from '../operations/field-schemas.ts';
@@ -53,7 +53,7 @@ export function listUsers(
   if (!isRoot(organization)) conditions.push(isMemberOf(organization.id));
   return keysetList({
     kysely,
-    rows: builder
+    rows: accessQuery
       .selectFrom('access.users as u')
       .select(userColumns)
       .where((eb) => eb.and(conditions)),

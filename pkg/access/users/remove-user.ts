@@ -1,5 +1,5 @@
 import { runQuery } from '#pkg/database/index';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../operations/operation.ts';
@@ -16,12 +16,12 @@ export async function removeUser(call: Call, id: string, { database, users, audi
     await refuseLastAdministrator(id, on);
     const user = await users.lock(id, on);
     if (user === undefined) throw newAccessNotFound();
-    const retire = builder
+    const retire = accessQuery
       .insertInto('access.retired_usernames')
       .values({ username_key: user.username_key })
       .onConflict((conflict) => conflict.column('username_key').doUpdateSet({ date_retired: currentTime }));
     await runQuery(on, retire, 'username-retire');
-    await runQuery(on, builder.deleteFrom('access.users').where('id', '=', id), 'user-delete');
+    await runQuery(on, accessQuery.deleteFrom('access.users').where('id', '=', id), 'user-delete');
     await audit.operate({ ...actorOf(call), action: 'delete', resourceType: 'user', resource: user.username }, on);
   });
   await names.released();

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { runQuery, type Queryable } from '#pkg/database/index';
-import { builder, currentTime } from '../access-tables.ts';
+import { accessQuery, currentTime } from '../access-tables.ts';
 import { actorOf, type Audit } from '../audit/audit.ts';
 import type { Call } from '../operations/operation.ts';
 import { flag } from '../operations/field-schemas.ts';
@@ -23,7 +23,7 @@ const endings = [
     resourceType: 'personal_token',
     name: 'tokens-revoke-of-user',
     end: (userId: string) =>
-      builder
+      accessQuery
         .updateTable('access.personal_tokens')
         .set({ revoked: currentTime })
         .where('user_id', '=', userId)
@@ -35,14 +35,14 @@ const endings = [
     resourceType: 'access_key',
     name: 'access-keys-delete-of-user',
     end: (userId: string) =>
-      builder.deleteFrom('access.access_keys').where('user_id', '=', userId).returning('id as resource'),
+      accessQuery.deleteFrom('access.access_keys').where('user_id', '=', userId).returning('id as resource'),
   },
   {
     action: 'delete',
     resourceType: 'private_token',
     name: 'private-token-delete-of-user',
     end: (userId: string) =>
-      builder
+      accessQuery
         .deleteFrom('access.private_tokens as t')
         .using('access.users as u')
         .whereRef('u.id', '=', 't.user_id')

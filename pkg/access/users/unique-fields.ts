@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { isDuplicate } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { newFieldErrors } from '../http/access-error.ts';
 
 const taken = 'This field must be unique.';
@@ -23,7 +23,7 @@ export async function withUniqueFields<T>(
     return await write();
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    const others = builder
+    const others = accessQuery
       .selectFrom('access.users')
       .select([
         sql<boolean>`username_key = ${username_key}`.as('username'),

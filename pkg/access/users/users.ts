@@ -1,19 +1,19 @@
 import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 import { isMemberOf, userColumns, type UserRow, type UserWithRoles } from './user.ts';
 
-const userRows = builder
+const userRows = accessQuery
   .selectFrom('access.users')
   .select(['id', 'username', 'username_key', 'name', 'email', 'email_key', 'password_hash', 'password_changed'])
   .select(['is_active', 'date_joined', 'date_expired', 'last_login', 'source', 'created_by', 'comment', 'groups']);
 
 const findRecord = new PreparedStatement('user-record', ($: Placeholders<{ id: string; orgId: string }>) =>
-  builder
+  accessQuery
     .selectFrom('access.users as u')
     .select(userColumns)
     .where('u.id', '=', $.id)
@@ -42,7 +42,7 @@ export class Users {
   /** Id of the user who has this id or username. */
   async resolve(text: string): Promise<string | undefined> {
     if (isImpossible(text)) return undefined;
-    const ids = builder.selectFrom('access.users').select('id');
+    const ids = accessQuery.selectFrom('access.users').select('id');
     const { rows } = await (isUuid(text)
       ? runQuery(this.#database.pool, ids.where('id', '=', text), 'user-id-by-id')
       : runQuery(this.#database.pool, ids.where('username_key', '=', fold(text)), 'user-id-by-username_key'));

@@ -60,11 +60,11 @@ export class BusWatcher implements WatchStream {
       if (filtered !== undefined)
         sink.event(filtered.type, filtered.state === 'current' ? event.current(reader) : event.previous(reader));
     } catch (error) {
+      if (error instanceof KeyNotComputed && this.#liveCursor === undefined) throw error;
+      // The client has not got this event: it resumes before it.
+      this.#position = before;
       if (error instanceof KeyNotComputed) {
-        if (this.#liveCursor === undefined) throw error;
-        // The index is being rebuilt, or another release wrote the change: a client that resumes from here gets the
-        // right error.
-        this.#position = before;
+        // The index is being rebuilt, or another release wrote the change.
         this.end('the definition of this resource was changed');
         return;
       }

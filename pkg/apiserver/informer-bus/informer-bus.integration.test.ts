@@ -196,13 +196,16 @@ describe('faults', () => {
       }
     }
     const thrower = new Thrower();
-    await posts.storage.watch({ selector: noSelector, after: cursor(), sink: thrower });
+    const after = cursor();
+    const failing = await posts.storage.watch({ selector: noSelector, after, sink: thrower });
     const watch = await posts.watch(cursor());
     await posts.create(samplePost('fault-1'));
     await posts.create(samplePost('fault-2'));
     expect(watch.lines()).toEqual(['ADDED fault-1', 'ADDED fault-2']);
     expect(thrower.lines()).toEqual(['ADDED fault-1']);
     expect(thrower.ended).toBeDefined();
+    // Its client resumes before the event that it has not got.
+    expect(failing.cursor).toBe(after);
   });
 
   test('a stopped watch hears nothing, not even from within an event', async () => {

@@ -126,6 +126,8 @@ export function wrapClient(client: Client, overrides: Partial<Client & ClientHoo
   return Object.assign(new ClientWrapper(client), overrides);
 }
 
-function keyOf({ metadata: { namespace = '', name } }: AnyObject): ObjectKey {
+/** The name is '' where the server is to generate it. */
+function keyOf({ metadata }: AnyObject): ObjectKey {
+  const { namespace = '', name = '' }: { namespace?: string; name?: string } = metadata;
   return { namespace, name };
 }

@@ -67,6 +67,17 @@ test('reads what became of a write whose answer was lost, however late the cache
   await expect(lossy.get(postType, key)).rejects.toMatchObject({ code: 404 });
 });
 
+test('reads on after an answer was lost that would have named the object', async () => {
+  const lossy = new CachedClient({ client: new FaultyClient({ client, seed: 2, rates: { lostAnswer: 1 } }), cache });
+  const { apiVersion, kind, spec } = newPost('');
+  const unnamed = { apiVersion, kind, metadata: { generateName: 'lost-' }, spec } as unknown as ReturnType<
+    typeof newPost
+  >;
+  await expect(lossy.create(postType, unnamed)).rejects.toMatchObject({ code: 503 });
+  await lossy.catchUp(AbortSignal.timeout(60_000));
+  await expect(lossy.get(postType, { namespace: '', name: 'absent' })).rejects.toMatchObject({ code: 404 });
+});
+
 test('asks the API for what no cache has, and for what a cache cannot answer', async () => {
   const namespace = {
     group: '',

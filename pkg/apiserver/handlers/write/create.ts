@@ -6,7 +6,7 @@ import { answerObject } from '../answer/answer-object.ts';
 import { checkTypeMeta, settleNamespace } from '../request/object-identity.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { servedKind, objectLocation, type ResourceRequest } from '../request/resource-request.ts';
-import { findEarlierOutcome, newWriteContext, replayedHeader } from './write-context.ts';
+import { findEarlierOutcome, newWriteContext, replayedHeader } from './write-headers.ts';
 import { parseWriteOptions } from './write-options.ts';
 
 /** POST to a collection. */

@@ -8,7 +8,7 @@ import { newInvalidParameter } from '../request/query-parameter.ts';
 import { readRoom } from '../request/read-room.ts';
 import { readObjectBody } from '../request/request-body.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
-import { newWriteContext, refuseIdempotencyKey } from './write-context.ts';
+import { newWriteContext, refuseIdempotencyKey } from './write-headers.ts';
 
 const narrowing = ['page', 'size', 'limit', 'continue'] as const;
 

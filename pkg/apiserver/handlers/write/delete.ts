@@ -6,7 +6,7 @@ import { answerObject } from '../answer/answer-object.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
-import { findEarlierOutcome, newWriteContext, readIfMatch, replayedHeader } from './write-context.ts';
+import { findEarlierOutcome, newWriteContext, readIfMatch, replayedHeader } from './write-headers.ts';
 
 /** DELETE of one object: done, or marked and waiting for its finalizers. */
 export async function remove(request: ResourceRequest): Promise<void> {

@@ -6,7 +6,7 @@ import { answerObject } from '../answer/answer-object.ts';
 import { checkKey, checkTypeMeta } from '../request/object-identity.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { servedKind, requestedKey, type ResourceRequest } from '../request/resource-request.ts';
-import { findEarlierOutcome, newWriteContext, readIfMatch, replayedHeader } from './write-context.ts';
+import { findEarlierOutcome, newWriteContext, readIfMatch, replayedHeader } from './write-headers.ts';
 import { parseWriteOptions, type WriteParameters } from './write-options.ts';
 
 /** PUT of one object, or of its status. Never creates. */

@@ -38,16 +38,19 @@ async function storeChange(write: ObjectWrite): Promise<StoredObject> {
     return await commit(write);
   } catch (error) {
     if (verb === 'create') await recoverCreate(write, error);
-    // The content of a namespace goes first.
-    if (
-      verb !== 'delete' ||
-      write.model.strategy.contentFinalizer === undefined ||
-      !isStorageError(error, 'NamespaceNotEmpty')
-    )
-      throw error;
+    if (!isHeldByContent(write, error)) throw error;
   }
   markForDeletion(write);
   return commit(write);
+}
+
+/** Is it the deletion of a namespace that has objects? They go first. */
+function isHeldByContent({ request, model }: ObjectWrite, error: unknown): boolean {
+  return (
+    request.verb === 'delete' &&
+    model.strategy.contentFinalizer !== undefined &&
+    isStorageError(error, 'NamespaceNotEmpty')
+  );
 }
 
 function commit(write: ObjectWrite): Promise<StoredObject> {
