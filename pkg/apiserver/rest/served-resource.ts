@@ -16,6 +16,8 @@ import type { WriteContext } from './write-context.ts';
 export interface Representation extends ObjectKey {
   revision: number;
   text: string;
+  /** It is the outcome of an earlier request under the same Idempotency-Key. */
+  isReplayed?: true;
 }
 
 /** What must hold of the stored object, else 409; `ifMatch` else 412. */

@@ -18,7 +18,16 @@ export async function answerObject(
   { status, format, headers, dryRun = false }: ObjectAnswer,
 ): Promise<void> {
   const tag = dryRun ? {} : { ETag: entityTagOf(object) };
-  await send(context, status, format.type, encodeObject(format, object.text), { Vary: 'Accept', ...tag, ...headers });
+  await send(context, status, format.type, encodeObject(format, object.text), {
+    Vary: 'Accept',
+    ...tag,
+    ...replayHeaders(object),
+    ...headers,
+  });
+}
+
+export function replayHeaders({ isReplayed }: Representation): AnswerHeaders {
+  return isReplayed === true ? { 'Idempotent-Replayed': 'true' } : {};
 }
 
 export function entityTagOf({ revision }: Representation): string {

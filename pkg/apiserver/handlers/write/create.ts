@@ -1,12 +1,11 @@
 import { newForbidden } from '#pkg/apimachinery/index';
-import type { AnswerHeaders } from '#pkg/http/index';
 import type { Representation } from '../../rest/served-resource.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
 import { checkTypeMeta, settleNamespace } from '../request/object-identity.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { servedKind, objectLocation, type ResourceRequest } from '../request/resource-request.ts';
-import { findEarlierOutcome, newWriteContext, replayedHeader } from './write-headers.ts';
+import { findEarlierOutcome, newWriteContext } from './write-headers.ts';
 import { parseWriteOptions } from './write-options.ts';
 
 /** POST to a collection. */
@@ -18,7 +17,7 @@ export async function create(request: ResourceRequest): Promise<void> {
   const options = parseWriteOptions(context.query, 'CreateOptions');
   const body = await readObjectBody(request);
   const { idempotency, earlier } = await findEarlierOutcome(request, body.bytes, options.dryRun);
-  if (earlier !== undefined) return created(request, earlier.object, format, replayedHeader);
+  if (earlier !== undefined) return created(request, earlier.object, format);
 
   const write = newWriteContext(context, options, idempotency);
   const object = await decodeObject(body, write);
@@ -30,15 +29,7 @@ export async function create(request: ResourceRequest): Promise<void> {
   else await created(request, stored, format);
 }
 
-function created(
-  request: ResourceRequest,
-  object: Representation,
-  format: AnswerFormat,
-  headers: AnswerHeaders = {},
-): Promise<void> {
-  return answerObject(request, object, {
-    status: 201,
-    format,
-    headers: { Location: objectLocation(request.served, object), ...headers },
-  });
+function created(request: ResourceRequest, object: Representation, format: AnswerFormat): Promise<void> {
+  const headers = { Location: objectLocation(request.served, object) };
+  return answerObject(request, object, { status: 201, format, headers });
 }

@@ -1,12 +1,12 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
-import { send, type AnswerHeaders } from '#pkg/http/index';
+import { send } from '#pkg/http/index';
 import type { DeleteOutcome } from '../../rest/served-resource.ts';
 import { encodeValue, objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
-import { answerObject } from '../answer/answer-object.ts';
+import { answerObject, replayHeaders } from '../answer/answer-object.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
-import { findEarlierOutcome, newWriteContext, readIfMatch, replayedHeader } from './write-headers.ts';
+import { findEarlierOutcome, newWriteContext, readIfMatch } from './write-headers.ts';
 
 /** DELETE of one object: done, or marked and waiting for its finalizers. */
 export async function remove(request: ResourceRequest): Promise<void> {
@@ -17,10 +17,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
   const { idempotency, earlier } = await findEarlierOutcome(request, body.bytes, write.dryRun);
   if (earlier !== undefined) {
     const { type, uid, object } = earlier;
-    return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, {
-      format,
-      headers: replayedHeader,
-    });
+    return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, { format });
   }
   const key = requestedKey(request);
   const ifMatch = await readIfMatch(context.request.headers['if-match'], served, key);
@@ -38,7 +35,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
 async function answer(
   request: ResourceRequest,
   outcome: DeleteOutcome,
-  options: { format: AnswerFormat; headers?: AnswerHeaders; dryRun?: boolean },
+  options: { format: AnswerFormat; dryRun?: boolean },
 ): Promise<void> {
   if (!outcome.deleted) return answerObject(request, outcome.object, { status: 200, ...options });
   const { group, resource } = request.served.resource;
@@ -51,6 +48,6 @@ async function answer(
   };
   await send(request.context, 200, options.format.type, encodeValue(options.format, status), {
     Vary: 'Accept',
-    ...options.headers,
+    ...replayHeaders(outcome.object),
   });
 }

@@ -6,7 +6,7 @@ import { answerObject } from '../answer/answer-object.ts';
 import { checkKey, checkTypeMeta } from '../request/object-identity.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { servedKind, requestedKey, type ResourceRequest } from '../request/resource-request.ts';
-import { findEarlierOutcome, newWriteContext, readIfMatch, replayedHeader } from './write-headers.ts';
+import { findEarlierOutcome, newWriteContext, readIfMatch } from './write-headers.ts';
 import { parseWriteOptions, type WriteParameters } from './write-options.ts';
 
 /** PUT of one object, or of its status. Never creates. */
@@ -49,7 +49,7 @@ export async function runUpdate(
   const { idempotency, earlier } = await findEarlierOutcome(request, bytes, options.dryRun);
   if (earlier !== undefined) {
     const object = { ...earlier.object, text: show(earlier.object.text) };
-    return answerObject(request, object, { status: 200, format, headers: replayedHeader });
+    return answerObject(request, object, { status: 200, format });
   }
   const write = newWriteContext(context, options, idempotency);
   const key = requestedKey(request);

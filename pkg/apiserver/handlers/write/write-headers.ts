@@ -48,9 +48,6 @@ function readFence({ request }: RequestContext): Fence | undefined {
 
 const keyForm = /^[\x20-\x7e]{1,255}$/;
 
-/** Set on an answer that repeats an earlier request's outcome. */
-export const replayedHeader = { 'Idempotent-Replayed': 'true' };
-
 /**
  * The idempotency key of a request and what it led to before; nothing without the header Idempotency-Key.
  * A dry run remembers nothing, so a key on it is refused rather than ignored: the caller would rely on it.

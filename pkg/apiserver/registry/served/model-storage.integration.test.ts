@@ -375,6 +375,10 @@ describe('idempotency', () => {
     await posts.put(samplePost('once', { title: 'Later' }));
     const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
     expect(await others.create(samplePost('once'), writing({ idempotency }))).toEqual(created);
+    expect(await others.storage.create('', samplePost('once'), writing({ idempotency }))).toMatchObject({
+      revision: Number(created.metadata.resourceVersion),
+      isReplayed: true,
+    });
     const recalled = await others.storage.findRememberedWrite(idempotency);
     expect(recalled).toMatchObject({ type: 'create', uid: created.metadata.uid });
     expect(await posts.storage.findRememberedWrite(idempotencyKey('unused'))).toBeUndefined();

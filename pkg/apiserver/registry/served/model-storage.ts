@@ -19,7 +19,6 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import { storeListQuery, groupKind, type ModelContext } from '../model/model-context.ts';
 import { noObject, statusFromError, subjectOf, translateErrors } from '../model/status-from-storage.ts';
 import { deleteObjectCollection, type CollectionRequest } from '../write/delete-collection.ts';
-
 import { ObjectWrite, type WriteRequest } from '../write/object-write.ts';
 import { findIdempotentWrite, runIdempotentWrite } from '../write/write-steps.ts';
 
@@ -45,17 +44,19 @@ export class ModelStorage implements ResourceStorage {
   }
 
   async create(namespace: string, body: JsonObject, context: WriteContext): Promise<Representation> {
-    return this.#represent((await this.#write(context, { verb: 'create', namespace, body })).stored);
+    return this.#outcome(await this.#write(context, { verb: 'create', namespace, body }));
   }
 
   async update(request: UpdateRequest, context: WriteContext): Promise<Representation> {
-    return this.#represent((await this.#write(context, { verb: 'update', ...request })).stored);
+    return this.#outcome(await this.#write(context, { verb: 'update', ...request }));
   }
 
   async delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome> {
-    const { type, stored } = await this.#write(context, { verb: 'delete', ...request });
-    const object = this.#represent(stored);
-    return type === 'delete' ? { deleted: true, uid: this.#uidOf(stored), object } : { deleted: false, object };
+    const write = await this.#write(context, { verb: 'delete', ...request });
+    const object = this.#outcome(write);
+    return write.type === 'delete'
+      ? { deleted: true, uid: this.#uidOf(write.stored), object }
+      : { deleted: false, object };
   }
 
   async deleteCollection(list: CollectionRequest, context: WriteContext): Promise<RepresentationStream> {
@@ -66,7 +67,7 @@ export class ModelStorage implements ResourceStorage {
   async findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedOutcome | undefined> {
     const first = await findIdempotentWrite(this.#context, idempotencyKey, room);
     if (first !== undefined)
-      return { type: first.type, uid: this.#uidOf(first.object), object: this.#represent(first.object) };
+      return { type: first.type, uid: this.#uidOf(first.object), object: replayed(this.#represent(first.object)) };
     this.#context.idempotencyKeys.check(idempotencyKey, groupKind(this.#context));
     return undefined;
   }
@@ -126,6 +127,11 @@ export class ModelStorage implements ResourceStorage {
     return translateErrors({ model: this.#context, key }, work);
   }
 
+  #outcome({ stored, isReplayed }: ObjectWrite): Representation {
+    const object = this.#represent(stored);
+    return isReplayed ? replayed(object) : object;
+  }
+
   #represent(stored: StoredObject): Representation {
     return this.#context.codec.represent(stored);
   }
@@ -134,6 +140,10 @@ export class ModelStorage implements ResourceStorage {
     const { metadata } = JSON.parse(body) as { metadata: { uid?: string } };
     return metadata.uid ?? '';
   }
+}
+
+function replayed(object: Representation): Representation {
+  return { ...object, isReplayed: true };
 }
 
 function inPieces(objects: readonly StoredObject[]): StoredObject[][] {

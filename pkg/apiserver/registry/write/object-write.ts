@@ -44,6 +44,8 @@ export class ObjectWrite implements WriteIntent {
   isUnchanged = false;
   /** The outcome. */
   stored!: StoredObject;
+  /** The outcome is that of an earlier request under the same Idempotency-Key. */
+  isReplayed = false;
 
   constructor(model: ModelContext, context: WriteContext, request: WriteRequest) {
     this.model = model;

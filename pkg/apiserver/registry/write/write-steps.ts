@@ -100,6 +100,7 @@ export async function runIdempotentWrite(write: ObjectWrite): Promise<void> {
     if (first === undefined) throw error;
     write.type = first.type;
     write.stored = first.object;
+    write.isReplayed = true;
   } finally {
     done();
   }
