@@ -100,9 +100,9 @@ export class OrgNamespaces {
   }
 
   /**
-   * Removes the namespace and then, in the same transaction, the organization itself. `check` is asked before, and
-   * again under the lock, from which on nobody becomes a member. A process that dies in between leaves an organization
-   * whose namespace is made anew. Rejects where the platform cannot be reached.
+   * Removes the namespace and then, in the same transaction, the organization itself. Calls `check` first, and again
+   * under the lock, from which on no member can be added. If the process dies in between, the organization remains, and
+   * its namespace is created again. Rejects if the platform cannot be reached.
    */
   async remove(orgId: string, { check, removeRow }: OrgRemoval): Promise<'removed' | 'in use'> {
     await check(this.#database.pool);
@@ -113,8 +113,7 @@ export class OrgNamespaces {
 
   async #remove(orgId: string, { check, removeRow }: OrgRemoval): Promise<'removed' | 'in use'> {
     for (let attempt = 0; attempt < REMOVALS; attempt += 1) {
-      // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is
-      // there.
+      // Committed before anything is removed: whatever happens, a later round checks the namespace.
       const doubt = builder.updateTable('access.organizations').set({ namespace_ready: false }).where('id', '=', orgId);
       await runQuery(this.#database.pool, doubt, 'namespace-doubtful');
       const outcome = await this.#database.transaction(async (on) => {
