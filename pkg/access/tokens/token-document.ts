@@ -122,7 +122,7 @@ export const personalTokenDocument: { readonly audience: 'uc'; readonly paths: R
   };
 
 interface OperationText {
-  /** Does the path end with a token's name? */
+  /** Has the path a token's name? */
   isNamed?: boolean;
   description?: string;
   body?: JsonObject;

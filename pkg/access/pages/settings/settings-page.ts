@@ -16,7 +16,7 @@ const sections = {
 
 export type SettingsPath = keyof typeof sections;
 
-/** Result of an action, shown on the page. */
+/** Why a page is shown again. */
 export interface PageOutcome {
   status?: number;
   problems?: Problems;
