@@ -29,7 +29,7 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
   }
 }
 
-/** `delimited`: the preamble, then the parts, the last with the closing delimiter. */
+/** Takes the preamble, the parts, and the text after the last delimiter. */
 function checkParts([, ...parts]: readonly string[]): void {
   if (parts.length > maxUrlEncoded + 1) throw newParseError(`a form has at most ${maxUrlEncoded} fields`);
   for (const part of parts) {

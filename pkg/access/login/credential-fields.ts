@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { JsonValue } from '#pkg/apimachinery/index';
 import { exactText } from '../operations/field-schemas.ts';
 
-/** Maximum lengths; no user has a longer name or password. */
+/** Maximum length; no user has a longer name or e-mail address. */
 export const longestName = 254;
 
 /** Some clients send numbers, which count as their digits. */

@@ -4,9 +4,9 @@ import { builder, currentTime } from '../access-tables.ts';
 import { newPermissionDenied } from '../http/access-error.ts';
 
 /**
- * Throws 403 if this user is the only valid SystemAdmin without an expiry date, as there must always be one. Locks all
- * valid administrators until the transaction ends: if two remove each other at the same time, the second is refused.
- * Call it before the transaction locks any user.
+ * Throws 403 if this user is a valid SystemAdmin and there is no other one without an expiry date, as one must always
+ * remain. Locks all valid administrators until the transaction ends: if two remove each other at the same time, the
+ * second is refused. Call it before the transaction locks any user.
  */
 export async function refuseLastAdministrator(userId: string, on: Queryable): Promise<void> {
   const administrators = builder
