@@ -5,19 +5,19 @@ import type { AccessTables } from './access-tables.ts';
 
 const CONNECTIONS = 8;
 const TIMEOUT_MS = 10_000;
-/** An answer that has not come by then does not come: the other end of the connection is gone without a word. */
+/** After this time without an answer the connection counts as lost: its other end has gone without closing it. */
 const ANSWER_TIMEOUT_MS = 11_000;
 
-/** Schema `access` of the one database; one of a process, as it has connections of its own. */
+/** Schema `access` of the database. One per process, as it has its own connections. */
 export class AccessDatabase {
-  /** For whoever needs other connections. */
+  /** To open other connections. */
   readonly whole: Database;
-  /** For statements by name and for transactions; tables are written `access.users`. */
+  /** For prepared statements and transactions; tables are written `access.users`. */
   readonly pool: Pool;
-  /** For statements that are put together: lists with filters. On the same connections. */
+  /** For statements built at run time, such as lists with filters. Uses the same connections. */
   readonly kysely: Kysely<AccessTables>;
 
-  /** The schema must be up to date. The connections are the database's to close. */
+  /** The schema must be up to date. The `Database` closes the connections. */
   constructor(database: Database) {
     this.whole = database;
     this.pool = database.newPool({
@@ -29,18 +29,18 @@ export class AccessDatabase {
     this.kysely = newKysely(this.pool);
   }
 
-  /** One transaction; what `work` throws undoes it. */
+  /** Runs `work` in one transaction, which rolls back if `work` throws. */
   transaction<T>(work: (client: Queryable) => Promise<T>): Promise<T> {
     return runTransaction(this.pool, work);
   }
 }
 
-/** Of those that take the lock of this name, one transaction at a time goes on. */
+/** Only one transaction at a time can hold the lock of this name; the others wait. */
 export async function lockUntilCommit(on: Queryable, name: string): Promise<void> {
   await runQuery(on, sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
 }
 
-/** Is it PostgreSQL's word for what is there already? */
+/** Is it PostgreSQL's error for a unique violation? */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: string } | null)?.code === '23505';
 }

@@ -22,7 +22,7 @@ afterAll(async () => {
   await home.drop();
 });
 
-/** Rows that are over and rows that are not, by table. */
+/** Expired and unexpired rows, by table. */
 const fillings: Readonly<Record<string, string>> = {
   bearer_tokens:
     "INSERT INTO access.bearer_tokens (hash, user_id, expires) SELECT sha256(i::text::bytea), '$user', now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
@@ -54,7 +54,7 @@ async function counts(): Promise<Record<string, number>> {
   return found;
 }
 
-/** 0 is over the moment after. */
+/** Rows left after a cleanup; the row of 0 minutes is expired, as time has passed. */
 const left = {
   bearer_tokens: 2,
   sessions: 2,
@@ -83,7 +83,7 @@ test('goes round after round until it is stopped', async () => {
   }
   await maintenance.stop();
   await fill();
-  // Reading takes many times as long as a round's interval.
+  // A read takes many times as long as the interval of the rounds.
   const before = await counts();
   expect(before['sessions']).toBe(28);
   expect(await counts()).toEqual(before);

@@ -7,15 +7,13 @@ import type { NameClaims } from './names/name-claims.ts';
 export interface AccessMaintenanceOptions {
   database: AccessDatabase;
   log: DatabaseLog;
-  /** What a replica of the version before has named is looked at in each round. Default: nothing is. */
+  /** Each round claims names that a replica of the previous version has created. Default: none. */
   names?: Pick<NameClaims, 'adopt'>;
   /** How long the audit is kept. Days, default 180. */
   auditRetentionDays?: number;
-  /**
-   * From the end of one round to the next, give or take a tenth, so that replicas do not go in step. Default 5 minutes.
-   */
+  /** Pause between rounds, plus or minus a tenth so that replicas do not run at the same time. Default 5 minutes. */
   everyMs?: number;
-  /** Rows that one statement deletes. Default 1000. */
+  /** Maximum number of rows that one statement deletes. Default 1000. */
   batch?: number;
 }
 
@@ -24,7 +22,7 @@ type IsOver = (auditRetentionDays: number) => RawBuilder<boolean>;
 const isExpired: IsOver = () => sql`expires < now()`;
 const isOutdated: IsOver = (days) => sql`datetime < now() - make_interval(days => ${days})`;
 
-/** Which rows nobody needs any more. */
+/** Which rows to delete. */
 const cleanings = [
   { table: 'bearer_tokens', isOver: isExpired },
   { table: 'sessions', isOver: isExpired },
@@ -36,8 +34,8 @@ const cleanings = [
 ] as const satisfies { table: string; isOver: IsOver }[];
 
 /**
- * Deletes what has expired, round by round, in small statements; a round that fails is logged and the next one tries
- * again. Any replica may do it, several at once.
+ * Deletes expired rows periodically, in small statements. A failed round is logged, and the next one tries again.
+ * Several replicas may run it at the same time.
  */
 export class AccessMaintenance {
   readonly #options: AccessMaintenanceOptions & Required<Omit<AccessMaintenanceOptions, 'names'>>;
@@ -57,7 +55,7 @@ export class AccessMaintenance {
     this.#schedule();
   }
 
-  /** Ends the round under way after its statement, and resolves when it is over; no other follows. */
+  /** Ends the running round after its current statement, and resolves when it has ended; no further round starts. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#isStopping = true;
@@ -65,7 +63,7 @@ export class AccessMaintenance {
     await this.#round;
   }
 
-  /** One round, now. */
+  /** Deletes all expired rows now. */
   async clean(): Promise<void> {
     const { database, batch, auditRetentionDays } = this.#options;
     for (const { table, isOver } of cleanings) {

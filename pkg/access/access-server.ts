@@ -50,50 +50,50 @@ import type { Principals } from './principals/principals.ts';
 import type { Throttle } from './http/throttle.ts';
 
 export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
-  /** Who is believed about its clients' addresses and names. */
+  /** Proxies whose headers about client address and host are trusted. */
   proxies: TrustedProxies;
   svcVersion: string;
-  /** Of what was built, for `/version`; not told by default. */
+  /** Commit of the build, for `/version`. Default: left out. */
   gitCommit?: string;
   log: Logger;
   metrics: MetricsRegistry;
   host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   port: number;
-  /** Requests under way at a time, and how long one more waits; probes are not held. Default: no limit. */
+  /** Maximum concurrent requests, and how long another one waits; probes are exempt. Default: no limit. */
   maxInFlight?: Pick<MaxInFlight, 'total' | 'perUser' | 'maxWaitMs' | 'wrongCredentialsPerMinute' | 'senders'>;
-  /** What requests may take of the process's memory. Default: nothing is counted. */
+  /** Limits the memory that requests use. Default: not counted. */
   byteBudget?: ByteBudget;
-  /** For an answer to begin. Default 30 s. */
+  /** Until the answer begins. Default 30 s. */
   requestTimeoutMs?: number;
-  /** From here on a request is logged as slow. Default 1 s. */
+  /** Requests that take longer are logged as slow. Default 1 s. */
   slowRequestMs?: number;
-  /** How long browsers that came by https are to come by nothing else; 0 takes it back. Default: not told. */
+  /** For how long browsers that used https must not use http; 0 revokes it. Default: header not sent. */
   strictTransportDays?: number;
 }
 
 export interface AccessParts {
-  /** In the order in which they decide. */
+  /** In order of precedence. */
   credentials: readonly Credential[];
-  /** Taken for `/metrics` besides them. Default: none. */
+  /** Also accepted for `/metrics`. Default: none. */
   metricsTokens?: MetricsTokens;
   principals: Principals;
-  /** Of the API and of the pages. */
+  /** Operations of the API and of the pages. */
   operations: readonly Operation[];
   throttle: Throttle;
-  /** Credentials that were good. Default: of this server's requests alone. */
+  /** Credentials that were valid. Default: only those of requests to this server. */
   verified?: VerifiedCredentials;
-  /** By which addresses clients know it. Default: what they send, and trusted proxies. */
+  /** Its public URLs. Default: from the headers of clients and trusted proxies. */
   url?: ServiceUrl;
-  /** Pages elsewhere that may act for their visitor. Default: none. */
+  /** Other origins whose pages may act for their visitor. Default: none. */
   allowedOrigins?: ReadonlySet<string>;
-  /** What must hold before requests are sent here. */
+  /** Checks that must pass before this server gets requests. */
   readyz: readonly HealthCheck[];
 }
 
 /**
- * The access management service over HTTP. It may listen before it can serve: until `serve` is called it is alive, not
- * ready, and answers 503.
+ * The access management service over HTTP. It may listen before it can serve: until `serve` is called, it is live but
+ * not ready, and answers 503.
  */
 export class AccessServer {
   readonly #options: AccessServerOptions;
@@ -137,13 +137,13 @@ export class AccessServer {
     showConnections(metrics, () => this.#server.connections);
   }
 
-  /** Resolves when connections are accepted. */
+  /** Resolves when the server accepts connections. */
   listen(): Promise<AddressInfo> {
     const { host, port } = this.#options;
     return this.#server.listen({ host, port });
   }
 
-  /** The same, for https besides. */
+  /** Listens for https as well. */
   listenTls(at: Required<ListenOptions>): Promise<AddressInfo> {
     return this.#server.listen(at);
   }
@@ -226,8 +226,8 @@ export class AccessServer {
   }
 
   /**
-   * Is not ready for `delayMs` (default 0) and serves all the same, so that load balancers notice; then accepts no
-   * more, and waits for requests under way, at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
+   * Reports not ready for `delayMs` (default 0) and still serves, so that load balancers notice; then stops accepting
+   * connections and waits for running requests, at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
    */
   stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
     this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
@@ -237,7 +237,7 @@ export class AccessServer {
   }
 }
 
-/** Health looks at no credential; metrics say why everything else is refused. */
+/** Health endpoints check no credential; metrics show why other requests are refused. */
 function exemptionOf(health: readonly EndpointGroup[]): NonNullable<MaxInFlight['exemption']> {
   return ({ path }) => {
     const group = findEndpointGroup(health, path);
@@ -246,7 +246,7 @@ function exemptionOf(health: readonly EndpointGroup[]): NonNullable<MaxInFlight[
   };
 }
 
-/** Too many wrong credentials are 429 instead. */
+/** 429 answers too many wrong credentials. */
 function isUnauthorized(error: unknown): boolean {
   return isAccessError(error) && (error.status === 401 || error.status === 429);
 }

@@ -55,45 +55,42 @@ import type { SubjectCheck } from './users/user-parts.ts';
 import { Users } from './users/users.ts';
 
 export interface AccessSettings {
-  /** Of a Bearer token. */
+  /** Lifetime of a Bearer token. */
   tokenTtlMs: number;
-  /** Without a request, until a session ends. */
+  /** Idle time after which a session ends. */
   sessionIdleMs: number;
-  /** Failed logins of one address in half an hour. */
+  /** Maximum failed logins of one address in half an hour. */
   loginIpLimit: number;
-  /** Of the date of a signed request; 0: any. */
+  /** Maximum clock skew of a signed request; 0: any date. */
   signatureSkewMs: number;
-  /** Must a signed request that writes sign a digest of its body? */
+  /** Must signed requests that write also sign a digest of their body? */
   signatureRequiresDigest: boolean;
-  /** Requests a minute. */
+  /** Maximum requests per minute. */
   throttle: { anonymous: number; user: number };
   auditRetentionDays: number;
-  /** By which clients know access management. Undefined: what they send, and trusted proxies. */
+  /** Public URL of access management. Undefined: from the headers of clients and trusted proxies. */
   publicUrl: string | undefined;
-  /** Pages elsewhere that may act for their visitor. */
+  /** Other origins whose pages may act for their visitor. */
   allowedOrigins: readonly string[];
 }
 
 export interface AccessServiceOptions {
-  /** Schema `access` is up to date; it stays its owner's to close. */
+  /** Schema `access` must be up to date. The caller closes it. */
   database: AccessDatabase;
   log: Logger;
   svcVersion: string;
   settings: AccessSettings;
-  /** Fits the database. */
+  /** The keys must fit the database. */
   keys: KeyRing;
   proxies: TrustedProxies;
   /**
-   * The content platform's, where organizations have their namespaces, personal tokens their roles, and names may be
-   * bound to rights.
+   * Parts of the content platform: namespaces of organizations, roles of personal tokens, and a check whether a binding
+   * names a user.
    */
   platform: { namespaces: Namespaces; roles: TokenRoles; isSubject: SubjectCheck };
 }
 
-/**
- * Everything that access management does, whoever serves it: its own server, and the content platform, which knows the
- * same people.
- */
+/** All of access management. Its own server uses it, and the content platform, which has the same users. */
 export class AccessService {
   readonly #options: AccessServiceOptions;
   readonly #database: AccessDatabase;
@@ -105,7 +102,7 @@ export class AccessService {
   readonly #orgNamespaces: OrgNamespaces;
   readonly #names: NameClaims;
   readonly #maintenance: AccessMaintenance;
-  /** Of both services: who logs in at one is known to the other at once. */
+  /** Shared by both services: a login at one is valid at the other at once. */
   readonly verified = new VerifiedCredentials();
   /** For AccessServer. */
   readonly parts: AccessParts;
@@ -202,12 +199,12 @@ export class AccessService {
     return { name: 'access database', check };
   }
 
-  /** Whose a personal token is, for whoever asks on behalf of somebody else. */
+  /** Finds the owner of a personal token, for components that authenticate other clients. */
   get platformTokens(): PersonalTokenAuthenticator {
     return new PersonalTokenAuthenticator(this.#tokenStore, this.#tokenUses);
   }
 
-  /** Who asks on the content platform: by personal token, by session, and by password where that is switched on. */
+  /** Authenticates requests to the content platform: by personal token, session, and, if enabled, password. */
   platformAuthenticator({
     basic,
     publicUrl,
@@ -223,7 +220,7 @@ export class AccessService {
     });
   }
 
-  /** Personal tokens as the content platform serves them to their owners, and what its reference says of them. */
+  /** The content platform's endpoints for personal tokens, and their part of its API reference. */
   get personalTokenEndpoints(): { endpoints: EndpointGroup; documents: readonly [typeof personalTokenDocument] } {
     return {
       endpoints: personalTokenEndpoints({ tokens: this.#personalTokens, proxies: this.#options.proxies }),
@@ -232,12 +229,11 @@ export class AccessService {
   }
 
   /**
-   * Begins what goes on by itself: namespaces of organizations, the removal of what has expired, and the comparison of
-   * names from before.
+   * Starts the background work: namespaces of organizations, deletion of expired rows, and claims of existing names.
    */
   start(): void {
     this.#orgNamespaces.start();
-    // Whoever makes a name waits for it, and tries again.
+    // A failure is only logged: a request that creates a name waits for this work and retries it.
     this.#names
       .prepare()
       .catch((error: unknown) =>
@@ -246,7 +242,7 @@ export class AccessService {
     this.#maintenance.start();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when all work has ended. */
   async stop(): Promise<void> {
     await Promise.all([
       this.#orgNamespaces.stop(),
@@ -258,10 +254,10 @@ export class AccessService {
 }
 
 export interface PlatformAuthenticatorOptions {
-  /** Is `Authorization: Basic` taken? */
+  /** Is `Authorization: Basic` accepted? */
   basic: boolean;
-  /** By which clients know the content platform. */
+  /** Public URL of the content platform. */
   publicUrl: string | undefined;
-  /** Looks on. Default: nobody does. */
+  /** Wraps the store to count lookups. Default: not counted. */
   countLookups?: (tokens: Pick<TokenStore, 'findOwner'>) => Pick<TokenStore, 'findOwner'>;
 }

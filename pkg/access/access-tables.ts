@@ -1,7 +1,7 @@
 import { sql, type ColumnType, type Generated, type GeneratedAlways } from 'kysely';
 import { queryBuilder } from '#pkg/database/index';
 
-/** What pg gives for a value of each type. */
+/** TypeScript type that pg returns for each column type. */
 export interface ColumnValues {
   bigint: string;
   boolean: boolean;
@@ -14,12 +14,12 @@ export interface ColumnValues {
 }
 
 /**
- * A column never holds null, but for `null`. `default`: an insert may leave it out; `generated`: PostgreSQL alone
+ * Columns are NOT NULL unless marked `null`. `default`: an insert may leave it out; `generated`: only PostgreSQL
  * computes it, as all columns of a view.
  */
 type ColumnDescription = `${keyof ColumnValues}${'' | ' null' | ' default' | ' generated'}`;
 
-/** Every table and view of schema `access`, but for that of the migrations; a test compares them with the schema. */
+/** Every table and view of schema `access` except the migrations table; a test compares them with the schema. */
 export const accessColumns = {
   'access.access_keys': {
     id: 'uuid',
@@ -200,5 +200,5 @@ export type AccessTables = { [Name in keyof typeof accessColumns]: Table<(typeof
 /** Builds the statements of access management. */
 export const accessQuery = queryBuilder.withTables<AccessTables>();
 
-/** When the transaction began. */
+/** Start time of the transaction. */
 export const currentTime = sql<Date>`now()`;

@@ -28,8 +28,8 @@ const tag = 'Audit';
 const readers = 'SystemAdmin and SystemAuditor see all; OrgAdmin and OrgAuditor';
 
 /**
- * What was done, for those who look after it: SystemAdmin and SystemAuditor see all, OrgAdmin and OrgAuditor what
- * concerns the selected organization; and everybody how they logged in themselves.
+ * The audit logs. SystemAdmin and SystemAuditor read all entries, OrgAdmin and OrgAuditor those of the selected
+ * organization, every user their own logins.
  */
 export function auditOperations({ database, organizations }: AuditOperationParts): UserOperation[] {
   const { kysely } = database;
@@ -73,7 +73,7 @@ export function auditOperations({ database, organizations }: AuditOperationParts
 
 const scopeOf = ({ caller }: Call, ofOrganization: Expression<SqlBool>): Expression<SqlBool> =>
   isAuditor(caller) ? sql.lit(true) : ofOrganization;
-/** Those of its members. */
+/** Logins of the organization's members. */
 const loginsOf = (id: string): Expression<SqlBool> =>
   login(
     'user_id',

@@ -1,7 +1,7 @@
 /**
- * Access management: who may come in, and with which credential. Users, organizations, roles and credentials are rows
- * in schema `access`, never objects of the generic API. AccessService is all of it; AccessServer serves its HTTP API
- * and pages; the content platform knows the same people by `platformAuthenticator`.
+ * Access management: users and their credentials. Users, organizations, roles and credentials are rows in schema
+ * `access`, never objects of the generic API. AccessService is all of it; AccessServer serves its HTTP API and pages;
+ * the content platform authenticates the same users with `platformAuthenticator`.
  */
 export { accessMigrations } from './migrations.ts';
 export { AccessDatabase } from './access-database.ts';

@@ -29,7 +29,7 @@ const answers = {
   }),
 };
 
-/** `POST /api/v1/authentication/auth/`, also known as `tokens/`. */
+/** `POST /api/v1/authentication/auth/`, with the alias `tokens/`. */
 export function loginOperations(parts: LoginOperationParts): OpenOperation[] {
   const loginOperation = (route: Pick<OperationDeclaration, 'path' | 'operationId'>): OpenOperation =>
     defineOpenOperation({
@@ -64,7 +64,7 @@ async function logIn(
   });
   const issued = await bearerTokens.issue(id, { passwordChanged });
   const user = await users.findRecord(id);
-  // The password was changed, or the user removed, while it was being checked.
+  // The password was changed, or the user deleted, during the check.
   if (issued === undefined || user === undefined) throw newPasswordChanged();
   return {
     token: issued.token,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Migration } from '#pkg/database/index';
 
-/** Schema `access`. A migration is never changed once it has landed: the next one amends it. */
+/** Migrations of schema `access`. A released migration is never changed; a later one amends it. */
 export const accessMigrations: readonly Migration[] = [
   {
     name: '0001_personal_tokens',
@@ -32,8 +32,8 @@ export const accessMigrations: readonly Migration[] = [
 ];
 
 /**
- * `*_key` columns hold folded text (`users/fold-case.ts`), as this database's locale knows nothing of Unicode.
- * Credentials are looked up by a hash; what must be readable again is sealed under a key that is not in the database
+ * `*_key` columns hold folded text (`users/fold-case.ts`), as the database's locale does not handle Unicode.
+ * Credentials are looked up by a hash; secrets that must be readable again are sealed under a key outside the database
  * (`secrets/`).
  */
 const identitySchema: readonly string[] = [
@@ -56,7 +56,7 @@ const identitySchema: readonly string[] = [
     comment text NOT NULL DEFAULT '',
     groups text[] NOT NULL DEFAULT '{}')`,
   'CREATE INDEX users_by_name ON users (name, id)',
-  // Of users that were deleted: what is bound to such a name elsewhere is still theirs.
+  // Names of deleted users: bindings elsewhere to such a name are still meant for that user.
   'CREATE TABLE retired_usernames (username_key text PRIMARY KEY, date_retired timestamptz NOT NULL DEFAULT now())',
   `CREATE TABLE organizations (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -89,7 +89,7 @@ const identitySchema: readonly string[] = [
     date_created timestamptz NOT NULL DEFAULT now(),
     UNIQUE (user_id, org_id, role))`,
   'CREATE INDEX members_of_organizations ON org_role_bindings (org_id, user_id)',
-  // Whoever may come in with a credential, and as what: looked at for every request.
+  // Users and whether they are valid, with their roles; read for every request.
   `CREATE VIEW principals AS
     SELECT u.id, u.username, u.groups,
       u.is_active AND (u.date_expired IS NULL OR u.date_expired > now()) AS is_valid,
@@ -134,12 +134,11 @@ const identitySchema: readonly string[] = [
     sealed bytea NOT NULL,
     date_created timestamptz NOT NULL DEFAULT now())`,
   ...['access_keys', 'private_tokens'].map(
-    // Which key sealed it: nothing is sealed under a key that the database was not told of, and no key that a row needs
-    // is forgotten.
+    // The id of the sealing key: only a registered key can seal, and a key that a row needs cannot be deleted.
     (table) =>
       `ALTER TABLE ${table} ADD COLUMN sealed_by text GENERATED ALWAYS AS (encode(substring(secret from 2 for 6), 'hex')) STORED REFERENCES key_checks (key_id)`,
   ),
-  // Lost in a crash of the database, which then counts anew: cheaper by the write-ahead log.
+  // A crash of the database resets the counts; in return, writes need no write-ahead log.
   `CREATE UNLOGGED TABLE login_failures (
     key text PRIMARY KEY,
     count integer NOT NULL,
@@ -182,7 +181,8 @@ const identitySchema: readonly string[] = [
     datetime timestamptz NOT NULL DEFAULT now())`,
   'CREATE INDEX operate_logs_by_time ON operate_logs (datetime, id)',
   'CREATE INDEX operate_logs_of_organizations ON operate_logs (org_id, datetime, id)',
-  // Until now a token named its owner: those become users. A replica of the last release still inserts without user_id.
+  // Until now a token only had its owner's name: those names become users. A replica of the previous release still
+  // inserts without user_id.
   `INSERT INTO users (username, username_key, name, search_text)
     SELECT DISTINCT username, lower(username), username, lower(username) FROM personal_tokens`,
   'ALTER TABLE personal_tokens ADD COLUMN user_id uuid REFERENCES users ON DELETE CASCADE',
@@ -197,10 +197,7 @@ const identitySchema: readonly string[] = [
   'CREATE INDEX personal_tokens_of_users ON personal_tokens (user_id)',
 ];
 
-/**
- * What names look like (`names/name-claims.ts`), which fills them in the background: of no two that are made from now
- * on may it be the same.
- */
+/** Skeletons of names (`names/name-claims.ts`), filled in the background; no two new names may share one. */
 const nameSkeletons: readonly string[] = (['users', 'organizations'] as const).flatMap((table) => {
   const claims = { users: 'username_skeletons', organizations: 'organization_skeletons' }[table];
   return [

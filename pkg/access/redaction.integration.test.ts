@@ -35,9 +35,9 @@ const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens'
 const lines: string[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
 const proxies = new TrustedProxies([]);
-/** By what they are. */
+/** Secrets by description. */
 const secrets = new Map<string, string>();
-/** Those that are no gift of the service: what it has answered. */
+/** Answers with an error status, which must hold no secret. */
 const refusals: string[] = [];
 let home: TestDatabase;
 let database: Database;
@@ -172,7 +172,7 @@ const keep = (name: string, secret: string): string => {
   secrets.set(name, secret);
   return secret;
 };
-/** Of the same form, and nobody's. */
+/** A text of the same form that is no one's secret. */
 const changed = (secret: string): string =>
   keep(`a wrong one like ${secret.slice(0, 4)}`, Array.from(secret).toReversed().join(''));
 const basicOf = (password: string): string => Buffer.from(`admin:${password}`).toString('base64');

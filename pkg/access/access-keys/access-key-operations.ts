@@ -40,7 +40,7 @@ const settings = Type.Object({
         maxItems: maxEntries,
       }),
       ...ipGroupDocument,
-      // Forms have texts only: the list's entries with commas between.
+      // Forms send text only: the list's entries, separated by commas.
       prepare: (sent: JsonValue) =>
         typeof sent === 'string' ? sent.split(/[\s,]+/).filter((entry) => entry !== '') : sent,
       refusal: ipGroupExpected,
@@ -63,7 +63,7 @@ const keyFields = {
 };
 const keyRecord = Type.Object(keyFields);
 
-/** Each user's own access keys over HTTP; another's is 404, whoever asks. */
+/** A user's own access keys over HTTP; another user's key is 404 for every caller. */
 export function accessKeyOperations(keys: AccessKeys): Operation[] {
   const ofOne = { path: `${path}{id}/`, tag, permission: anyUser, answers: { 200: keyRecord } };
   const changeOperation = (
@@ -104,7 +104,7 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
       answers: { 201: Type.Object({ ...keyFields, secret: Type.String() }) },
       handle: async (call) => {
         refuseWidening(call);
-        // An answer that is remembered would be a second place where the secret is.
+        // A stored answer would be a second copy of the secret.
         if (call.request.context.request.headers['idempotency-key'] !== undefined)
           throw newDetail(400, 'invalid', 'Credentials cannot be created with an Idempotency-Key.');
         const { ipGroup = [anyAddress], isActive = true } = settingsOf((await call.readBody()).done());
@@ -146,13 +146,13 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
 export const newTooManyKeys = (): AccessError =>
   newFieldErrors({ non_field_errors: [`You have ${maxAccessKeys} access keys already; delete one first.`] });
 
-/** Whoever has found a key that is of no use elsewhere is not to make one that is. */
+/** A stolen key that is limited to some addresses must not be able to escape that limit. */
 function refuseWidening({ caller }: Call): void {
   if (caller.isAddressLimited === true)
     throw newPermissionDenied('An access key that is limited to addresses makes no keys, and changes no addresses.');
 }
 
-/** What was sent of them. */
+/** The settings that the client sent. */
 export const parseKeySettings = (fields: JsonObject): Partial<AccessKeySettings> =>
   settingsOf(CheckedFields.ofBody(settings, fields).done());
 
@@ -160,7 +160,7 @@ function settingsOf({ ip_group: ipGroup, is_active: isActive }: Static<typeof se
   return { ...(ipGroup === undefined ? {} : { ipGroup }), ...(isActive === undefined ? {} : { isActive }) };
 }
 
-/** Who asks, about their own keys. */
+/** The caller, as owner of their own keys. */
 export function keyOwnerOf(call: Call): KeyOwner {
   return { ...actorOf(call), actor: { id: call.caller.id, username: call.caller.username } };
 }

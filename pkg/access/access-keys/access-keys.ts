@@ -10,25 +10,25 @@ import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
 import { isKeyId } from './signature-claim.ts';
 
-/** How many a user may have. */
+/** Maximum number of keys of a user. */
 export const maxAccessKeys = 10;
 
 const columns = ['id', 'ip_group', 'is_active', 'date_created', 'date_last_used'] as const;
 
-/** What may be told of a key. */
+/** A key without its secret. */
 export interface AccessKey {
   readonly id: string;
-  /** From where it may be used: `ip-group.ts`. */
+  /** Client addresses that may use it: `ip-group.ts`. */
   readonly ipGroup: readonly string[];
   readonly isActive: boolean;
   readonly dateCreated: Date;
-  /** To the minute; null: never. */
+  /** Accurate to the minute; null: never used. */
   readonly dateLastUsed: Date | null;
 }
 
 export type AccessKeySettings = Pick<AccessKey, 'ipGroup' | 'isActive'>;
 
-/** Whose keys they are, and from where they ask: `actorOf(call)`. */
+/** The owner of the keys, and the client's address: `actorOf(call)`. */
 export type KeyOwner = Pick<OperateEntry, 'address' | 'requestId'> & {
   readonly actor: { readonly id: string; readonly username: string };
 };
@@ -42,8 +42,7 @@ interface KeyRow {
 }
 
 /**
- * Access keys, each user's own; another's is as one that is not there. Every change is one transaction with its row of
- * the audit.
+ * The access keys of users. Another user's key counts as missing. Every change is one transaction with its audit row.
  */
 export class AccessKeys {
   readonly #database: AccessDatabase;
@@ -56,7 +55,7 @@ export class AccessKeys {
     this.#audit = audit;
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   async list(userId: string): Promise<AccessKey[]> {
     const keys = accessQuery
       .selectFrom('access.access_keys')
@@ -72,7 +71,7 @@ export class AccessKeys {
     return (await this.list(userId)).find((key) => key.id === id.toLowerCase());
   }
 
-  /** The secret is told now and never again. Undefined where the user has as many as may be. */
+  /** Returns the secret, which cannot be read again. Undefined if the user has the maximum number of keys. */
   create(
     owner: KeyOwner,
     { ipGroup, isActive }: AccessKeySettings,
@@ -81,12 +80,12 @@ export class AccessKeys {
     const secret = randomText(36);
     const sealed = this.#secrets.seal(secret, sealedTables.accessKeys.purposeOf(id));
     return this.#database.transaction(async (client) => {
-      // Of two creations at once, the second counts what the first has made.
+      // Locked, so that the second of two concurrent creations counts the key of the first.
       const { rows: users } = await runQuery(
         client,
         accessQuery.selectFrom('access.users').select('id').where('id', '=', owner.actor.id).forNoKeyUpdate(),
       );
-      // Deleted while they asked.
+      // The user was deleted during the request.
       if (users.length === 0) throw newAuthenticationFailed();
       const count = accessQuery
         .selectFrom('access.access_keys')
@@ -114,7 +113,7 @@ export class AccessKeys {
     });
   }
 
-  /** Undefined where there is no such key. */
+  /** Undefined if there is no such key. */
   async update(
     owner: KeyOwner,
     id: string,
@@ -142,7 +141,7 @@ export class AccessKeys {
     });
   }
 
-  /** False where there is no such key. */
+  /** False if there is no such key. */
   async delete(owner: KeyOwner, id: string): Promise<boolean> {
     if (!isKeyId(id)) return false;
     return this.#database.transaction(async (client) => {

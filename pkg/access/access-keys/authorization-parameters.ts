@@ -7,8 +7,8 @@ export interface AuthorizationParameter {
 }
 
 /**
- * `name="value",other=value` of an Authorization header, by lower-case name; undefined where it cannot be read, or a
- * name comes twice. Source: RFC 9110, 11.4.
+ * `name="value",other=value` of an Authorization header, by lower-case name; undefined if it cannot be parsed or a name
+ * is repeated. Source: RFC 9110, 11.4.
  */
 export function parseAuthorizationParameters(text: string): ReadonlyMap<string, AuthorizationParameter> | undefined {
   const parameters = new Map<string, AuthorizationParameter>();

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { decodeBase64 } from './strict-base64.ts';
 import { parseDictionary } from './structured-field.ts';
 
-/** A digest of the request's body that is part of what was signed. */
+/** A signed digest of the request's body. */
 export interface BodyDigest {
   readonly algorithm: 'sha256' | 'sha512';
   readonly value: Buffer;
@@ -14,8 +14,8 @@ const algorithms: ReadonlyMap<string, BodyDigest['algorithm']> = new Map([
 ]);
 
 /**
- * Of a `Digest` header: `SHA-256=<base64>, SHA-512=<base64>`. Digests that nobody trusts any more, MD5 among them, are
- * passed over. Undefined where it cannot be read, or none is left. Source: RFC 3230.
+ * Reads a `Digest` header: `SHA-256=<base64>, SHA-512=<base64>`. Ignores weak algorithms such as MD5. Undefined if it
+ * cannot be parsed or holds no other digest. Source: RFC 3230.
  */
 export function readDigest(header: string): BodyDigest[] | undefined {
   return trusted(
@@ -26,7 +26,7 @@ export function readDigest(header: string): BodyDigest[] | undefined {
   );
 }
 
-/** Of a `Content-Digest` header: `sha-256=:<base64>:`. Undefined as of `readDigest`. Source: RFC 9530. */
+/** Reads a `Content-Digest` header: `sha-256=:<base64>:`. Undefined as for `readDigest`. Source: RFC 9530. */
 export function readContentDigest(header: string): BodyDigest[] | undefined {
   const members = parseDictionary(header);
   if (members === undefined) return undefined;
@@ -38,10 +38,7 @@ export function readContentDigest(header: string): BodyDigest[] | undefined {
   );
 }
 
-/**
- * The digests of the body among the headers that are signed, in either of the two headers for them; undefined where one
- * cannot be read.
- */
+/** The body's digests in signed `Digest` and `Content-Digest` headers; undefined if one cannot be parsed. */
 export function coveredDigests(
   covered: ReadonlySet<string>,
   headers: ReadonlyMap<string, string>,
@@ -51,7 +48,7 @@ export function coveredDigests(
   return older === undefined || newer === undefined ? undefined : [...older, ...newer];
 }
 
-/** Is this the body that all of them are of? */
+/** Do all of the digests match this body? */
 export function isBodyOf(digests: readonly BodyDigest[], body: Buffer): boolean {
   return digests.every(({ algorithm, value }) => timingSafeEqual(value, hash(algorithm, body, 'buffer')));
 }

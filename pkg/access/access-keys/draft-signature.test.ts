@@ -22,7 +22,7 @@ const messageOf = ({ method, target, headers }: UnsignedRequest): SignedMessage 
   origin: 'http://localhost',
   rawHeaders: Object.entries(headers).flat(),
 });
-/** What is read of the header; the word before it is taken off. */
+/** Reads the header's value without its scheme. */
 const read = (authorization: string, sent: UnsignedRequest = request): SignatureClaim | undefined =>
   readDraftSignature(authorization.replace(/^Signature /, ''), messageOf(sent));
 const sign = (options: Partial<DraftOptions> = {}, sent: UnsignedRequest = request): string =>
@@ -183,7 +183,7 @@ describe('a signature that holds', () => {
       isBodyOf(claim.digests, Buffer.from('{"a":2}')),
       isBodyOf(claim.digests, Buffer.alloc(0)),
     ]).toEqual([true, false, false]);
-    // Not signed, not looked at.
+    // A digest that is not signed is ignored.
     expect(read(sign({}, sent), sent)).toMatchObject({ isOnce: false, digests: [] });
   });
 });
@@ -299,7 +299,7 @@ describe('any single change of what was signed fails', () => {
     }));
   const order = fc.shuffledSubarray(['(request-target)', 'accept', 'date', 'x-svc-org'], { minLength: 4 });
   const algorithm = fc.constantFrom(undefined, 'hmac-sha256', 'hmac-sha512', 'hs2019');
-  /** One letter is replaced, put in or taken out. */
+  /** Replaces, inserts or removes one character. */
   const change = fc.record({ at: fc.nat(), how: fc.constantFrom('replace', 'insert', 'remove'), by: letter });
   const changed = (value: string, { at, how, by }: { at: number; how: string; by: string }): string => {
     const index = at % (value.length + 1);
@@ -336,7 +336,7 @@ describe('any single change of what was signed fails', () => {
     fc.assert(
       fc.property(change, (how) => {
         const claim = readDraftSignature(changed(authorization, how), messageOf(request));
-        // A change that holds is none: of letter case, or of the algorithm's name into nobody's, which leaves the
+        // Some changes have no effect: of letter case, or of the name `algorithm` to an unknown one, which leaves the
         // default.
         if (claim?.keyId === keyId && isSignedWith(claim, secret)) expect(claim).toEqual(read(sign()));
       }),

@@ -7,7 +7,7 @@ import { decodeBase64 } from './strict-base64.ts';
 
 type Parameters = ReadonlyMap<string, AuthorizationParameter>;
 
-/** hmac-sha1 is broken enough to be refused, and what is signed with RSA no shared secret can check. */
+/** hmac-sha1 is refused as weak; RSA signatures cannot be checked with a shared secret. */
 const algorithms: ReadonlyMap<string, SignatureClaim['algorithm']> = new Map([
   ['hmac-sha256', 'sha256'],
   ['hmac-sha512', 'sha512'],
@@ -15,8 +15,8 @@ const algorithms: ReadonlyMap<string, SignatureClaim['algorithm']> = new Map([
 ]);
 
 /**
- * What `Authorization: Signature <credentials>` claims; undefined where it cannot be read, signs too little, or signs
- * what was not sent. Looks neither at the clock (but for the century of a year of two digits) nor at any key. Source:
+ * The claim of `Authorization: Signature <credentials>`; undefined if it cannot be parsed, signs too little, or signs
+ * something that was not sent. Checks neither times (the clock only completes a year of two digits) nor keys. Source:
  * draft-cavage-http-signatures-12.
  */
 export function readDraftSignature(
@@ -67,7 +67,7 @@ interface DraftSource {
   readonly parameters: Parameters;
 }
 
-/** The bytes to sign: a line for each of these names, in this order; undefined where one was not sent. */
+/** The bytes to sign: a line for each of these names, in this order; undefined if one was not sent. */
 export function draftSigningString(names: readonly string[], source: DraftSource): Buffer | undefined {
   const lines: string[] = [];
   for (const name of names) {
@@ -81,7 +81,7 @@ export function draftSigningString(names: readonly string[], source: DraftSource
 function valueOf(name: string, { message, headers, parameters }: DraftSource): string | undefined {
   if (name === '(request-target)') return `${message.method.toLowerCase()} ${message.target}`;
   if (name !== '(created)' && name !== '(expires)') return headers.get(name);
-  // The draft has these two signed with the one algorithm that is as young as they are.
+  // The draft permits these two with hs2019 only, among our algorithms.
   return parameters.get('algorithm')?.value.toLowerCase() === 'hs2019'
     ? parameters.get(name.slice(1, -1))?.value
     : undefined;

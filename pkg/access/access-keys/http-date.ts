@@ -1,7 +1,7 @@
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const time = String.raw`(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d):(?<second>[0-5]\d|60)`;
 const forms = [
-  // IMF-fixdate; clients also write one digit of the day, the offset of their zone, and UTC.
+  // IMF-fixdate; clients also write a day of one digit, a zone offset, and UTC.
   new RegExp(
     String.raw`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d{1,2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) ${time} (?:GMT|UTC|(?<sign>[+-])(?<offsetHours>[01]\d|2[0-3])(?<offsetMinutes>[0-5]\d))$`,
   ),
@@ -17,8 +17,8 @@ const forms = [
 
 /**
  * Milliseconds since 1970 of a date in one of HTTP's three forms, or with a numeric offset; undefined for any other
- * text, and for a day that no month has. Which weekday it says makes no difference. A year of two digits is at most 50
- * years ahead of `now`. Source: RFC 9110, 5.6.7.
+ * text, and for a day that does not exist. The weekday is not checked. A year of two digits is at most 50 years ahead
+ * of `now`. Source: RFC 9110, 5.6.7.
  */
 export function parseHttpDate(text: string, now = Date.now()): number | undefined {
   for (const form of forms) {

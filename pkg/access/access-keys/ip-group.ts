@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
 
-/** From everywhere. */
+/** Any client address. */
 export const anyAddress = '*';
 
 /**
- * May a key be used from this address? Entries are `*`, an address, a range in CIDR notation, or `<first>-<last>`; of
- * IPv4 and IPv6.
+ * May a client at this address use the key? Entries are `*`, an address, a range in CIDR notation, or `<first>-<last>`,
+ * for IPv4 and IPv6.
  */
 export function allowsAddress(ipGroup: readonly string[], address: string): boolean {
   if (ipGroup.includes(anyAddress)) return true;
@@ -21,7 +21,7 @@ export function isIpGroupEntry(text: string): boolean {
   return text === anyAddress || addEntry(new BlockList(), text);
 }
 
-/** False for what is none. */
+/** False for an invalid entry. */
 function addEntry(list: BlockList, entry: string): boolean {
   const [, first = '', separator, rest = ''] =
     /^([\da-fA-F.:]{1,45})(?:([/-])([\da-fA-F.:]{1,45}))?$/.exec(entry) ?? [];
@@ -44,7 +44,7 @@ function addRange(list: BlockList, first: string, last: string): boolean {
     list.addRange(first, last, nameOf(family));
     return true;
   } catch {
-    // The last is before the first.
+    // The last address is before the first.
     return false;
   }
 }

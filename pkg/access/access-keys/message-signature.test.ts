@@ -236,7 +236,7 @@ test('any single change of what was signed fails', () => {
               ),
             };
       const claim = readMessageSignature(altered);
-      // A space within a header is no change of what it says, nor is a zero before a number.
+      // A space within a header, or a zero before a number, does not change its meaning.
       const isNone = part.startsWith('Signature') && (by === ' ' || changed.includes('created=0'));
       if (!isNone) expect(claim !== undefined && isSignedWith(claim, part === 'secret' ? changed : secret)).toBe(false);
     }),

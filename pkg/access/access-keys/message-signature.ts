@@ -3,7 +3,7 @@ import { isKeyId, type SignatureClaim } from './signature-claim.ts';
 import { headerValues, joinLines, type SignedMessage } from './signed-message.ts';
 import { formatInnerList, parseDictionary, type BareItem, type InnerList, type Item } from './structured-field.ts';
 
-/** By name: must it be there, and what must it be? Others may be there, and are signed too. */
+/** Types of the known parameters, by name. Other parameters are permitted, and signed too. */
 const parameterKinds: Readonly<Record<string, BareItem['kind']>> = {
   created: 'integer',
   expires: 'integer',
@@ -14,10 +14,10 @@ const parameterKinds: Readonly<Record<string, BareItem['kind']>> = {
 };
 
 /**
- * What the headers `Signature-Input` and `Signature` claim; undefined where they cannot be read, sign too little, or
- * sign what was not sent. Several signatures may be there, as proxies make them too: it is the one whose `keyid` is in
- * the form of an access key's, and there must be one only. Of a component's own parameters (`;sf`, `;bs`, `;key`,
- * `;req`, `;tr`) none is understood, which the standard has refused. Source: RFC 9421.
+ * The claim of the headers `Signature-Input` and `Signature`; undefined if they cannot be parsed, sign too little, or
+ * sign something that was not sent. There may be several signatures, as proxies sign too: exactly one must have a
+ * `keyid` in the form of an access key's id. Component parameters (`;sf`, `;bs`, `;key`, `;req`, `;tr`) are not
+ * supported; the standard then demands a refusal. Source: RFC 9421.
  */
 export function readMessageSignature(message: SignedMessage): SignatureClaim | undefined {
   const headers = headerValues(message);
@@ -48,7 +48,7 @@ export function readMessageSignature(message: SignedMessage): SignatureClaim | u
   };
 }
 
-/** Is any of its signatures said to be of an access key? Of what cannot be read it must be feared. */
+/** Does any of its signatures name an access key? True as well for a header that cannot be parsed. */
 export function namesAccessKey(message: SignedMessage): boolean {
   return inputsOfKeys(headerValues(message))?.length !== 0;
 }
@@ -58,7 +58,7 @@ function inputsOfKeys(headers: ReadonlyMap<string, string>): [string, Item | Inn
   return dictionary && Array.from(dictionary).filter(([, { parameters }]) => isKeyId(textOf(parameters.get('keyid'))));
 }
 
-/** The bytes to sign; undefined where a component is not a plain string, is unknown, comes twice or was not sent. */
+/** The bytes to sign; undefined if a component is not a plain string, is unknown, is repeated or was not sent. */
 export function signatureBase(input: InnerList, message: SignedMessage): Buffer | undefined {
   const headers = headerValues(message);
   const lines = new Map<string, string>();

@@ -7,8 +7,8 @@ import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { startKeyTest, type KeyTest, type TestKey } from './keytest/start-key-test.ts';
 
 /**
- * Clients that know nothing of this code: the npm package of the drafts' first author, and signers written from the
- * published rules in the languages of those who use access keys. Each test sends what its program prints as `<status>
+ * Clients that are independent of this code: the npm package of the draft's first author, and signers written from the
+ * published rules in the languages of API users. Each test sends a request with a program that prints `<status>
  * <body>`.
  */
 const echo: Operation[] = (['GET', 'POST'] as const).map((method) => ({
@@ -50,7 +50,7 @@ interface Target {
   target: string;
   method?: 'GET' | 'POST';
   body?: string;
-  /** What the operation must have read of the target. */
+  /** The name that the operation must read from the target. */
   name: string;
   query: string | null;
 }

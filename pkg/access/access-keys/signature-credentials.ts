@@ -7,8 +7,9 @@ import type { SignatureVerifier } from './signature-verifier.ts';
 
 /**
  * The two ways to sign a request with an access key: `Authorization: Signature ...` of draft-cavage, and the headers of
- * RFC 9421. The latter count as sent with `Signature-Input`; beside an Authorization header, whatever is in it, only
- * where one of them names an access key, as proxies sign requests too. Who sends both must be the same user by both.
+ * RFC 9421. The latter count as presented if there is a `Signature-Input`; next to an Authorization header, whatever
+ * its value, only if one of them names an access key, as proxies sign requests too. If both are sent, both must be of
+ * the same user.
  */
 export function signatureCredentials(verifier: Pick<SignatureVerifier, 'verify'>): Credential[] {
   return [

@@ -4,12 +4,9 @@ import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { SignatureClaim } from './signature-claim.ts';
 
-/**
- * How many that have expired each new one takes away: more than come, so that they become few, and no task must run for
- * it.
- */
+/** Expired rows that each new one deletes: more than one, so that their number falls without a background task. */
 const purgedAtOnce = 10;
-/** While no clock tells when a signature is too old. */
+/** Used if signatures have no maximum age. */
 const unboundedMs = 24 * 60 * 60 * 1000;
 
 const insertUse = new PreparedStatement('signature-use', ($: Placeholders<{ hash: Buffer; expires: Date }>) =>
@@ -33,7 +30,7 @@ const insertUse = new PreparedStatement('signature-use', ($: Placeholders<{ hash
     .returning('hash'),
 );
 
-/** Remembers, for all replicas, signatures that serve one request only. */
+/** Stores the signatures that may be used only once, for all replicas. */
 export class SignatureUses {
   readonly #database: AccessDatabase;
 
@@ -41,14 +38,12 @@ export class SignatureUses {
     this.#database = database;
   }
 
-  /**
-   * False where it was used before. It is remembered until it is too old to be accepted; with `maxSkewMs` 0 for a day.
-   */
+  /** False if it was used before. Stored until it is too old to be accepted; with `maxSkewMs` 0 for a day. */
   async use(
     { keyId, signature, times }: SignatureClaim,
     { now, maxSkewMs }: { now: number; maxSkewMs: number },
   ): Promise<boolean> {
-    // Twice the window: the clocks of replicas and of the database differ a little.
+    // Twice the window, as the clocks of replicas and the database differ a little.
     const expires = new Date(maxSkewMs === 0 ? now + unboundedMs : Math.max(...times) + 2 * maxSkewMs);
     const hash = createHash('sha256').update(`${keyId}\n`).update(signature).digest();
     const { rows } = await insertUse.run(this.#database.pool, { hash, expires });

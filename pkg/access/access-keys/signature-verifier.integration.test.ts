@@ -35,7 +35,7 @@ interface Sent extends Partial<DraftOptions> {
   dateIn?: number;
   headers?: Record<string, string>;
   body?: string;
-  /** Sent instead of what was signed. */
+  /** The target to send, if not the signed one. */
   target?: string;
 }
 
@@ -254,7 +254,7 @@ describe('a signed digest', () => {
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     for (const answer of answers.filter(({ status }) => status !== 200)) expect(answer).toMatchObject(refusal);
-    // Other letters, the same signature.
+    // The same signature with a key id in upper case.
     expect(await send({ method: 'POST', names, headers, body, keyId: key.keyId.toUpperCase() })).toMatchObject(refusal);
     expect([...new Set(await audited())]).toEqual([`failed_use access_key ${key.keyId} it was used before`]);
   });
@@ -301,7 +301,7 @@ describe('where writes must sign a digest', () => {
   });
   afterAll(() => strict.stop());
 
-  /** By the draft, or by RFC 9421 (`components`). */
+  /** Signs by the draft, or by RFC 9421 (`components`). */
   const sendStrict = (
     method: string,
     {
@@ -311,7 +311,7 @@ describe('where writes must sign a digest', () => {
       components,
     }: { headers?: Record<string, string>; body?: string; names?: string[]; components?: string[] },
   ): Promise<AccessAnswer> => {
-    // Node's client says it of DELETE only when it is told to.
+    // Node's client does not send it for DELETE by default.
     const length: Record<string, string> = sent === undefined ? {} : { 'Content-Length': String(sent.length) };
     if (components === undefined)
       return send({
@@ -341,7 +341,7 @@ describe('where writes must sign a digest', () => {
       const unsigned = digest('Digest', body);
       expect(await sendStrict(method, { body })).toMatchObject(refusal);
       expect(await sendStrict(method, {})).toMatchObject(refusal);
-      // Sent, and not signed.
+      // The digest is sent but not signed.
       expect(await sendStrict(method, { headers: unsigned, body })).toMatchObject(refusal);
       expect(await sendStrict(method, { components: ['@method', '@target-uri'], body })).toMatchObject(refusal);
       expect(
@@ -436,7 +436,7 @@ describe('what is wrong', () => {
     }
   });
 
-  /** One request as bytes; Node's client would refuse to send some of them. */
+  /** Sends a request as bytes, as Node's client refuses to send some of them. */
   const raw = (lines: readonly string[]): Promise<string> =>
     new Promise((resolve, reject) => {
       let text = '';
@@ -518,7 +518,7 @@ describe('what is wrong', () => {
     ].filter((header) => header !== authorization);
     const requests = [
       ...headers.map((header) => [...plain, `Authorization: ${header}`]),
-      // What is signed is there, but another, twice, or not at all.
+      // A signed header is changed, repeated or missing.
       ...[
         '',
         'Date:',
@@ -547,7 +547,7 @@ describe('what is wrong', () => {
     const answers: string[] = [];
     for (let i = 0; i < requests.length; i += 20) {
       const batch = await Promise.all(requests.slice(i, i + 20).map(raw));
-      // All but what differs by nature.
+      // Without the headers that differ in every response.
       answers.push(...batch.map((answer) => answer.replace(/^(?:Date|X-Request-Id|Audit-Id): .*\r\n/gim, '')));
     }
     for (const [i, answer] of answers.entries()) {

@@ -21,9 +21,9 @@ export interface SignatureVerifierOptions {
   secrets: SecretBox;
   audit: Audit;
   log: Logger;
-  /** How far its date may be from now, either way; 0: any date. Default 5 minutes. */
+  /** Maximum difference between its date and now; 0: any date. Default 5 minutes. */
   maxSkewMs?: number;
-  /** Must what writes (POST, PUT, PATCH, DELETE) sign a digest of its body? Default false. */
+  /** Must POST, PUT, PATCH and DELETE requests sign a digest of their body? Default false. */
   requiresDigest?: boolean;
 }
 
@@ -36,7 +36,7 @@ const findKey = new PreparedStatement('access-key-of-signature', ($: Placeholder
     .where('id', '=', $.id),
 );
 
-/** At most once a minute, and nobody waits for another who does. */
+/** At most once a minute; does not wait for another request that updates the row. */
 const noteUse = new PreparedStatement('access-key-use', ($: Placeholders<{ id: string }>) =>
   accessQuery
     .with('stale', (db) =>
@@ -62,7 +62,7 @@ interface KeyRow {
   is_use_stale: boolean;
 }
 
-/** For the audit; nobody else is told. */
+/** Recorded in the audit only; the client never sees it. */
 type Problem =
   | 'it cannot be read'
   | 'there is no such key'
@@ -77,9 +77,9 @@ type Problem =
 const writingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * Tells whose access key signed a request. What fails costs the same and says the same, be there such a key or not: one
- * lookup, one secret opened, one HMAC, one row of the audit, one 401. What more there is to look at is looked at only
- * for those who have the secret.
+ * Identifies the owner of the access key that signed a request. A failure costs and answers the same whether or not the
+ * key exists: one lookup, one opened secret, one HMAC, one audit row, one 401. All other checks run only for a correct
+ * signature.
  */
 export class SignatureVerifier {
   readonly #database: AccessDatabase;
@@ -109,7 +109,7 @@ export class SignatureVerifier {
     this.#uses = new SignatureUses(database);
   }
 
-  /** Of the key's owner, be the owner valid or not. Throws 401; undefined is a claim that could not be read. */
+  /** Identifies the key's owner, valid or not. `claim` is undefined if it could not be parsed. Throws 401. */
   async verify(claim: SignatureClaim | undefined, request: AccessRequest): Promise<Proof> {
     const { keyId } = claim ?? unreadableClaim;
     const key = await this.#keys.get(keyId);
@@ -151,7 +151,7 @@ export class SignatureVerifier {
     return undefined;
   }
 
-  /** Of no key, and of one whose secret cannot be opened, a secret that nobody has. */
+  /** A random secret if there is no key, or its secret cannot be opened. */
   #secretOf(claim: SignatureClaim | undefined, key: KeyRow | undefined): string {
     if (claim === undefined || key === undefined) return this.#openDecoy();
     try {
@@ -167,7 +167,7 @@ export class SignatureVerifier {
       this.#decoy ??= this.#newDecoy();
       return this.#secrets.open(this.#decoy.secret, sealedTables.accessKeys.purposeOf(this.#decoy.id));
     } catch {
-      // The key that sealed it may have been dropped since, or this replica has none, and starts all the same.
+      // The key that sealed it may have been dropped, or this replica has no key, which is permitted.
       this.#decoy = undefined;
       return randomUUID();
     }

@@ -1,6 +1,6 @@
 import { decodeBase64 } from './strict-base64.ts';
 
-/** A value on its own. `text` is how it is written, in the one form there is for it. */
+/** A single value. `text` is its canonical form. */
 export interface BareItem {
   readonly kind: 'integer' | 'decimal' | 'string' | 'token' | 'bytes' | 'boolean';
   readonly value: number | string | boolean | Buffer;
@@ -22,9 +22,9 @@ export interface InnerList {
 }
 
 /**
- * A structured field that is a dictionary, by its keys; undefined for any text that is none. Stricter than the standard
- * in one point: a key that comes twice is an error, as a reader that keeps the first would see another message than one
- * that keeps the last. Source: RFC 8941, 4.2.2.
+ * Parses a structured field of type dictionary; undefined for any other text. Stricter than the standard in one point:
+ * a repeated key is an error, as readers that keep the first and those that keep the last would see different messages.
+ * Source: RFC 8941, 4.2.2.
  */
 export function parseDictionary(text: string): ReadonlyMap<string, Item | InnerList> | undefined {
   try {
@@ -35,7 +35,7 @@ export function parseDictionary(text: string): ReadonlyMap<string, Item | InnerL
   }
 }
 
-/** As RFC 8941, 4.1.1.1, has it written: how a sender wrote it makes no difference. */
+/** In the canonical form of RFC 8941, 4.1.1.1, however the sender wrote it. */
 export function formatInnerList({ items, parameters }: InnerList): string {
   return `(${items.map(({ item, parameters: own }) => item.text + formatParameters(own)).join(' ')})${formatParameters(parameters)}`;
 }

@@ -20,7 +20,7 @@ export interface TestUser {
   orgRoles?: Readonly<Record<string, readonly OrgRole[]>>;
 }
 
-/** A user with roles, past every rule; answers the id. */
+/** Inserts a user with roles, without any checks; returns the id. */
 export async function addUser({ pool }: AccessDatabase, user: TestUser): Promise<string> {
   const {
     username,

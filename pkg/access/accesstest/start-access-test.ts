@@ -15,7 +15,7 @@ import type { Throttle } from '../http/throttle.ts';
 import { addUser, type TestUser } from './add-user.ts';
 import { testCredential } from './test-credential.ts';
 
-/** What a replica is made of; each has its own. */
+/** The parts of a replica; each has its own. */
 export interface AccessTestParts {
   database: Database;
   access: AccessDatabase;
@@ -32,11 +32,11 @@ export interface AccessTestOptions {
   throttle?: (parts: AccessTestParts) => Throttle;
   /** Default none. */
   trustedProxies?: readonly string[];
-  /** Default: what clients and trusted proxies say. */
+  /** Default: from the headers of clients and trusted proxies. */
   publicUrl?: string;
   /** Default none. */
   allowedOrigins?: readonly string[];
-  /** Requests under way; one more is refused at once. Default: no limit. */
+  /** Maximum concurrent requests; another one is refused at once. Default: no limit. */
   maxInFlight?: number;
   /** Default: nothing is counted. */
   byteBudget?: ByteBudget;
@@ -46,14 +46,14 @@ export interface AccessAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** Parsed; undefined where it is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   json: unknown;
 }
 
 export interface AccessRequestOptions {
   /** User id, for the default credential. */
   as?: string | undefined;
-  /** A text or bytes are sent as they are, anything else as JSON. */
+  /** A string or bytes are sent unchanged, anything else as JSON. */
   body?: unknown;
   headers?: OutgoingHttpHeaders;
 }
@@ -64,22 +64,22 @@ export interface AccessReplica extends AccessTestParts {
   readonly metrics: MetricsRegistry;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** Sends one request on a connection of its own, the path as it is. */
+  /** Sends a request on its own connection, with the path unchanged. */
   readonly send: (method: string, path: string, options?: AccessRequestOptions) => Promise<AccessAnswer>;
 }
 
 export interface AccessTest extends AccessReplica {
-  /** Parsed lines of all replicas, at level debug. */
+  /** Parsed log lines of all replicas, at level debug. */
   readonly logs: Record<string, unknown>[];
-  /** Into the tables, past every rule; answers its id. */
+  /** Inserts a user without any checks; returns the id. */
   readonly addUser: (user: TestUser) => Promise<string>;
-  /** One more server on the same database, with connections and parts of its own. */
+  /** Starts another server on the same database, with its own connections and parts. */
   readonly startReplica: () => Promise<AccessReplica>;
-  /** Everything, the database dropped. */
+  /** Stops everything and drops the database. */
   readonly stop: () => Promise<void>;
 }
 
-/** The real AccessServer with the given operations, on a database of its own with schema `access` up to date. */
+/** The real AccessServer with the given operations, on its own database with schema `access` up to date. */
 export async function startAccessTest(options: AccessTestOptions): Promise<AccessTest> {
   const template = await templateDatabase('access', migrateAccess);
   const home = await createTestDatabase(template === undefined ? {} : { template });

@@ -3,7 +3,7 @@ import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential } from '../http/credential.ts';
 import { isUuid } from '../operations/uuid.ts';
 
-/** Trusts `Authorization: Bearer <user id>`: for tests of what comes after authentication. */
+/** Accepts `Authorization: Bearer <user id>`, for tests of the code after authentication. */
 export const testCredential: Credential = {
   scheme: 'bearer',
   word: 'bearer',

@@ -15,7 +15,7 @@ export interface AdminUser {
 }
 
 export interface AdminTokenOptions {
-  /** Of the transaction that no other process runs at this time. */
+  /** In a transaction that only one process runs at a time. */
   client: Queryable;
   audit: Audit;
   log: Logger;
@@ -24,7 +24,7 @@ export interface AdminTokenOptions {
   initial: string | undefined;
 }
 
-/** Sees to it that the given token is known, and that the file holds a token. */
+/** Ensures that the database has the given token, and that the file holds a token. */
 export async function ensureAdminToken(options: AdminTokenOptions): Promise<void> {
   const { client, log, admin, file, initial } = options;
   const kept = await readToken(file);
@@ -37,7 +37,7 @@ export async function ensureAdminToken(options: AdminTokenOptions): Promise<void
     log.info({ file }, "the administrator's token was written");
     return;
   }
-  // A new database under an old data folder.
+  // A new database with an old data folder.
   if (rows.length === 0) await add(options, kept);
   if (!(await isKnown(client, admin, kept)))
     log.warn(
@@ -49,7 +49,7 @@ export async function ensureAdminToken(options: AdminTokenOptions): Promise<void
 const tokensOf = ({ id }: AdminUser) =>
   accessQuery.selectFrom('access.personal_tokens').select('id').where('user_id', '=', id);
 
-/** One that is there stays as it is, a revoked one revoked. */
+/** Adds a token; an existing one is left unchanged, revoked or not. */
 async function add({ client, audit, admin }: AdminTokenOptions, token: string): Promise<void> {
   const id = randomUUID();
   const { rows: taken } = await runQuery(client, tokensOf(admin).where('name', '=', NAME));
@@ -83,7 +83,7 @@ async function isKnown(client: Queryable, admin: AdminUser, token: string): Prom
   return rows.length > 0;
 }
 
-/** Undefined where there is no file, or one without a token in it. */
+/** Undefined if there is no file, or no token in it. */
 async function readToken(file: string): Promise<string | undefined> {
   const text = (await readSecretFile(file))?.trim();
   return text !== undefined && isPersonalToken(text) ? text : undefined;

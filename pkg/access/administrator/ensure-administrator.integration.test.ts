@@ -49,7 +49,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** As a new database is. */
+/** Restores the state of a new database. */
 const empty = async (): Promise<void> =>
   void (await database.pool.query('TRUNCATE access.users, access.personal_tokens, access.operate_logs CASCADE'));
 const ensure = (options: Partial<AdministratorOptions> = {}): Promise<{ tokenFile: string; passwordFile: string }> =>
@@ -260,7 +260,7 @@ describe('a database of the last release', () => {
       await add(tokens[0]!);
       await add(tokens[1]!);
       await migrate(upgraded, 'access', accessMigrations);
-      // Of a replica that is still of the last release.
+      // As a replica of the previous release adds it.
       await add(tokens[2]!);
       const known = new PersonalTokenAuthenticator(new TokenStore(upgraded), { used: () => {}, failed: () => {} });
       const isMaster = async (token: string): Promise<boolean> =>

@@ -13,34 +13,33 @@ import { choosePassword } from './initial-password.ts';
 
 /** Name of the first administrator. */
 export const adminUsername = 'admin';
-/** Key of the advisory lock; the last release holds the same one while it adds its token. */
+/** Key of the advisory lock; the previous release holds the same one while it adds its token. */
 const LOCK = 'svc access.personal_tokens';
 
 export interface AdministratorOptions {
   database: AccessDatabase;
   hasher: Pick<PasswordHasher, 'hash'>;
   audit: Audit;
-  /** Where `initial-admin-password` and `admin-token` can be read on this machine, by this user only. */
+  /** Folder of `initial-admin-password` and `admin-token`, which only this user of the machine can read. */
   dataDir: string;
-  /** Given by the operator; looked at where the password is set, and never again. */
+  /** Given by the operator; used only when the first password is set. */
   initialPassword?: string | undefined;
-  /** Given by the operator: added whenever the administrator does not have it yet. */
+  /** Given by the operator; added if the administrator does not have it. */
   initialToken?: string | undefined;
   log: Logger;
 }
 
 /**
- * The first way in: the user `admin`, with a password and a personal token, on a database that has no administrator; on
- * one of the last release, where `admin` had no password, that. Both lie in the data folder of the process that made
- * them. From then on `admin` is a user like others: once disabled or deleted it stays so, and a password that was
- * changed is not changed back, whatever the options say.
+ * Creates the first administrator: the user `admin`, with a password and a personal token, in a database without
+ * administrators; in a database of the previous release, where `admin` has no password, sets one. Both secrets are in
+ * the data folder of the process that created them. Afterwards `admin` is an ordinary user: it stays disabled or
+ * deleted, and a changed password is not reset, whatever the options.
  *
- * Of the token each start sees to it that the given one is known, and that the file holds one: the given one, or a
- * fresh one. A token that is in the file already is not replaced, and one that was revoked is not revived; while
- * `admin` is no administrator, none is made.
+ * Each start ensures that the given token exists and that the file holds a token: the given one, or a new one. A token
+ * in the file is not replaced, and a revoked one stays revoked; while `admin` is not an administrator, none is created.
  *
- * Any number of processes may do so at once on one database. What a process leaves behind that was ended in between,
- * the next start takes up. Throws InitialPasswordError for a given password that breaks the rules.
+ * Any number of processes may run this at the same time on one database. The next start completes the work of a process
+ * that was killed. Throws InitialPasswordError if the given password breaks the rules.
  */
 export async function ensureAdministrator(
   options: AdministratorOptions,
@@ -62,7 +61,7 @@ export async function ensureAdministrator(
 
 interface AdminState extends AdminUser {
   isAdministrator: boolean;
-  /** Made by the migration, or just now, and never had one. */
+  /** Created by the migration or just now, and never had a password. */
   needsPassword: boolean;
 }
 
@@ -83,7 +82,7 @@ async function readState(client: Queryable): Promise<{ hasAdministrator: boolean
   return { hasAdministrator, admin: { ...admin, isAdministrator: bound.some(({ user_id: id }) => id === admin.id) } };
 }
 
-/** By nobody, as the migration does it: whoever is made by somebody gets their password from them. */
+/** Leaves `created_by` empty, as the migration does: a user with a creator gets their password from the creator. */
 async function createAdmin(client: Queryable, { audit }: AdministratorOptions): Promise<AdminState> {
   const id = randomUUID();
   const user = {
@@ -111,7 +110,7 @@ async function createAdmin(client: Queryable, { audit }: AdministratorOptions): 
   return { id, username: adminUsername, isAdministrator: true, needsPassword: true };
 }
 
-/** The file before the commit: a password that nobody has read must not be the one that counts. */
+/** Writes the file before the commit: otherwise a crash could leave a password that nobody knows. */
 async function setPassword(
   client: Queryable,
   { hasher, audit, log, initialPassword, file, admin }: AdministratorOptions & { file: string; admin: AdminUser },
@@ -136,9 +135,8 @@ async function setPassword(
 }
 
 /**
- * Gives tokens that a replica of the last release has added since the upgrade, by a name, to the user of that name; and
- * those of one user names of their own, by which the API knows them: all that were made by a start were called the
- * same.
+ * Assigns tokens that a replica of the previous release has added by username since the upgrade to the user of that
+ * name. Renames a user's tokens of the same name, as the API finds them by name: that release gave all tokens one name.
  */
 export async function adoptTokens(client: Queryable): Promise<void> {
   const adopt = accessQuery

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { checkPasswordRules } from '../login/check-password-rules.ts';
 import { readSecretFile, writeSecretFile } from './secret-file.ts';
 
-/** Without those that are easily taken for others: 24 of these 56 are 139 bits. */
+/** Without characters that look alike: 24 of these 56 are 139 bits. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz';
 const LENGTH = 24;
 
@@ -18,8 +18,8 @@ export class InitialPasswordError extends Error {
 }
 
 /**
- * The password that the file holds from now on: the given one, else the one that is there (of a start that was ended,
- * or of a database that is gone), else a random one.
+ * Chooses the password and writes it to the file: the given one, else the one in the file (from a start that was
+ * killed, or for a deleted database), else a random one.
  */
 export async function choosePassword({
   file,
@@ -40,7 +40,7 @@ export async function choosePassword({
   return kept === initial ? initial : written(file, initial);
 }
 
-/** A line of a file can hold it, and a form's field. */
+/** Also refuses what a line of a file or a form's field cannot hold. */
 function problemsOf(password: string, username: string): string[] {
   return /\p{Cc}/u.test(password) ? ['It holds a control character.'] : checkPasswordRules(password, { username });
 }

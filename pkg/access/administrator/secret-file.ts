@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** The one line of a file, without the end of it; undefined where there is no file. */
+/** The only line of a file, without its line break; undefined if there is no file. */
 export async function readSecretFile(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
@@ -12,7 +12,7 @@ export async function readSecretFile(file: string): Promise<string | undefined> 
   }
 }
 
-/** For this user alone (0600). Whole or not at all: a file of its own, flushed, then renamed. */
+/** Readable by this user only (0600). Atomic: writes a temporary file, flushes it and renames it. */
 export async function writeSecretFile(file: string, secret: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomUUID()}`;

@@ -5,7 +5,7 @@ import type { OpenCall } from '../operations/operation.ts';
 import { FailedUseQuota } from './failed-use-quota.ts';
 
 export interface LoginEntry {
-  /** As it was given; of a success, the user's own. */
+  /** As the client sent it; after a success, the user's username. */
   username: string;
   userId?: string | undefined;
   /** `api`: for a Bearer token; `web`: on the login page; `basic`: to the content platform. */
@@ -13,11 +13,11 @@ export interface LoginEntry {
   address: string;
   userAgent: string;
   isSuccess: boolean;
-  /** Of a failure: `password_failed`. */
+  /** Only of a failure, for example `password_failed`. */
   reason?: string;
 }
 
-/** What can be done to something. */
+/** Actions on a resource. */
 export const auditActions = [
   'create',
   'update',
@@ -32,7 +32,7 @@ export const auditActions = [
 ] as const;
 
 export interface OperateEntry {
-  /** Undefined where nobody is known: a credential that was wrong; and of a command on the server. */
+  /** Undefined if the user is unknown (a wrong credential), and for a command on the server. */
   actor: { id: string; username: string } | undefined;
   action: (typeof auditActions)[number];
   /**
@@ -40,16 +40,16 @@ export interface OperateEntry {
    * `system_role_binding`, `org_role_binding`.
    */
   resourceType: string;
-  /** Name or id of what it was done to. */
+  /** Name or id of the changed resource. */
   resource: string;
-  /** For people: names of what changed. Never a secret. */
+  /** Human-readable: names of the changed fields. Never a secret. */
   detail?: string;
   address?: string;
   orgId?: string | undefined;
   requestId?: string;
 }
 
-/** One row for everything that is done to who may come in. */
+/** Writes audit rows: logins, changes of users, organizations, roles and credentials, and failed uses. */
 export class Audit {
   readonly #database: AccessDatabase;
   readonly #failedUses = new FailedUseQuota();
@@ -75,8 +75,8 @@ export class Audit {
   }
 
   /**
-   * `on` the transaction of the change itself, so that neither is there without the other. Of a flood of `failed_use`
-   * only the first are kept.
+   * Pass the transaction of the change as `on`, so that both commit or neither. Of many `failed_use` entries only the
+   * first are written.
    */
   async operate(
     { actor, action, resourceType, resource, detail = '', address = '', orgId, requestId = '' }: OperateEntry,
@@ -98,7 +98,7 @@ export class Audit {
   }
 }
 
-/** Who asks, from where: what every entry of a call begins with. */
+/** The caller and the client's address, for an entry of this call. */
 export function actorOf({ caller, request }: OpenCall): Pick<OperateEntry, 'actor' | 'address' | 'requestId'> {
   return {
     actor: caller === undefined ? undefined : { id: caller.id, username: caller.username },
@@ -107,7 +107,7 @@ export function actorOf({ caller, request }: OpenCall): Pick<OperateEntry, 'acto
   };
 }
 
-/** Without what a terminal or a database would not take. */
+/** Replaces characters that a terminal or PostgreSQL does not accept. */
 function printable(text: string, longest: number): string {
   return text.slice(0, longest).replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ');
 }

@@ -3,9 +3,9 @@ import { networkOf } from '#pkg/http/index';
 const windowMs = 60_000;
 
 /**
- * How many uses of wrong credentials are worth a row: they cost whoever sends them nothing, and are looked at before
- * requests are counted. In a minute the first `perAddress` of an address (of IPv6 a /64; default 60), and `inAll`
- * (1000), of each replica.
+ * Limits the audit rows of wrong credentials, as the client can send them at no cost and they are checked before
+ * requests are counted. Per minute and replica: the first `perAddress` of an address (for IPv6 a /64; default 60), and
+ * `inAll` (1000).
  */
 export class FailedUseQuota {
   readonly #counts = new Map<string, number>();

@@ -8,7 +8,7 @@ import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { recordOf } from '../operations/record-of.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
 
-/** Of a row of `access.login_logs`. */
+/** Record of a row of `access.login_logs`. */
 export const loginLogRecord = Type.Object({
   id: Type.String(),
   username: Type.String({ description: "As it was given; of a success, the user's own." }),
@@ -21,7 +21,7 @@ export const loginLogRecord = Type.Object({
   datetime: timestamp(),
 });
 
-/** Of a row of `access.operate_logs`. */
+/** Record of a row of `access.operate_logs`. */
 export const operateLogRecord = Type.Object({
   id: Type.String(),
   username: Type.String({ description: 'Who did it; empty where nobody is known.' }),
@@ -47,7 +47,7 @@ interface LogListOptions {
 
 interface Log {
   table: LogTable;
-  /** Asked for by their names. */
+  /** Query parameters that compare text columns. */
   texts: readonly string[];
   flags: Readonly<Record<string, string>>;
 }
@@ -55,7 +55,7 @@ interface Log {
 const loginLog: Log = {
   table: 'access.login_logs',
   texts: ['username', 'type', 'remote_addr', 'reason'],
-  // By both names: JumpServer's clients ask for `status`.
+  // Both names, as JumpServer's clients use `status`.
   flags: { is_success: 'is_success', status: 'is_success' },
 };
 
@@ -65,7 +65,7 @@ const operateLog: Log = {
   flags: {},
 };
 
-/** The usual order is the newest first. */
+/** Default order: newest first. */
 export const logOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['datetime', { expression: sql.ref('datetime'), type: 'timestamptz' }],
   ['username', { expression: sql.ref('username'), type: 'text' }],
@@ -101,7 +101,7 @@ export const operateLogFilters = Type.Object({
   ...noSearch(operateLog),
   ...timesAndOrder,
 });
-/** By either of the two schemas. */
+/** Filters of either log. */
 type LogFilters = Static<typeof loginLogFilters> | Static<typeof operateLogFilters>;
 
 export const loginLogs = (options: LogListOptions) => logList({ ...loginLog, record: loginLogRecord }, options);
@@ -123,7 +123,7 @@ function logList<Record extends TObject>(
     order,
     id: sql.ref('id'),
     idType: 'bigint',
-    // A batch's rows carry its sort keys as well.
+    // Rows also have the sort keys of their batch, which are left out.
     present: (row: object) => recordOf(log.record, row),
   });
 }

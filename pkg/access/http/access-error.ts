@@ -1,8 +1,8 @@
 import type { JsonValue } from '#pkg/apimachinery/index';
 
 /**
- * A refusal with its answer. In three dialects, as the clients know them: `{detail, code}`, `{field: [texts]}`, and of
- * logins `{error, msg}`.
+ * An error with its response body. Clients expect three formats: `{detail, code}`, `{field: [texts]}`, and for logins
+ * `{error, msg}`.
  */
 export class AccessError extends Error {
   readonly status: number;
@@ -31,23 +31,23 @@ export function newDetail(
   return new AccessError(status, { detail, code }, headers);
 }
 
-/** What was sent is no use: texts by field; what concerns no field is under `non_field_errors`. */
+/** Invalid input: messages by field; those that concern no field are under `non_field_errors`. */
 export function newFieldErrors(fields: Readonly<Record<string, readonly string[]>>): AccessError {
   return new AccessError(400, Object.fromEntries(Object.entries(fields).map(([name, texts]) => [name, [...texts]])));
 }
 
 export const newParseError = (detail: string): AccessError => newDetail(400, 'parse_error', detail);
-/** Nothing that is understood was presented. */
+/** The request has no credential of a known kind. */
 export const newNotAuthenticated = (): AccessError =>
   newDetail(401, 'not_authenticated', 'Authentication credentials were not provided.');
-/** One of our credentials was presented, and is wrong; never says how. */
+/** The request has a wrong credential; the message never says why it is wrong. */
 export const newAuthenticationFailed = (): AccessError =>
   newDetail(401, 'authentication_failed', 'The credential is not valid.');
 export const newPermissionDenied = (detail = 'You do not have permission to perform this action.'): AccessError =>
   newDetail(403, 'permission_denied', detail);
 export const csrfTokenFailure = 'CSRF token missing or incorrect.';
 export const newCsrfFailed = (): AccessError => newDetail(403, 'csrf_failed', csrfTokenFailure);
-/** The token is right, and the page that sent it is not of this service. */
+/** The CSRF token is right, but the page that sent it is not of this service. */
 export const newForeignOrigin = (): AccessError =>
   newDetail(
     403,
@@ -64,7 +64,7 @@ export const newThrottled = (seconds: number): AccessError =>
     `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`,
     { 'Retry-After': String(seconds) },
   );
-/** `why`: a sentence for anyone, without a full stop. */
+/** `why`: a sentence that any client may see, without a full stop. */
 export const newAccessUnavailable = (why?: string): AccessError =>
   newDetail(503, 'unavailable', `The service cannot answer at the moment${why === undefined ? '' : `: ${why}`}.`, {
     'Retry-After': '1',

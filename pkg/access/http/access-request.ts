@@ -11,13 +11,13 @@ const multipartLimit = 64 * 1024;
 /** A request as credentials and operations read it. */
 export class AccessRequest {
   readonly context: RequestContext;
-  /** Path and query as they were sent: what a signature covers. */
+  /** Path and query as sent, which a signature covers. */
   readonly target: string;
-  /** The client's, behind trusted proxies too. */
+  /** The client's address, also behind trusted proxies. */
   readonly address: string;
   /** `http://127.0.0.1:8091`, as the client sees this service. */
   readonly origin: string;
-  /** Where absolute URLs of its answer begin. */
+  /** Prefix of absolute URLs in its response. */
   readonly baseUrl: string;
   readonly url: ServiceUrl;
   readonly cookies: ReadonlyMap<string, string>;
@@ -39,8 +39,7 @@ export class AccessRequest {
   }
 
   /**
-   * '' where there is none. Of one that was sent several times, what Node has: the first where it can be one only, else
-   * all with commas between.
+   * '' if absent. Of a repeated header, Node's value: the first if only one is permitted, else all joined by commas.
    */
   header(name: string): string {
     const value = this.context.request.headers[name];
@@ -55,12 +54,12 @@ export class AccessRequest {
     return this.url.isSecure(this.context.request);
   }
 
-  /** From here on a body of more bytes is refused, also where it was read before. */
+  /** Refuses a larger body from now on, also if it was read before. */
   limitBody(bytes: number): void {
     this.#bodyLimit = Math.min(this.#bodyLimit, bytes);
   }
 
-  /** The raw body, at most 1 MiB, or what `limitBody` says; may be asked for again. Throws 413 for a larger one. */
+  /** The raw body, at most 1 MiB, or the limit of `limitBody`; may be called again. Throws 413 for a larger one. */
   async body(): Promise<Buffer> {
     this.#body ??= readBody(this.context, { limit: this.#bodyLimit });
     const bytes = await this.#body;
@@ -69,9 +68,9 @@ export class AccessRequest {
   }
 
   /**
-   * What was sent, by name: a JSON object, or the fields of a form (urlencoded or multipart), all texts, of several of
-   * one name the last. Throws 400 `parse_error` for what cannot be read, `{non_field_errors}` for JSON that is no
-   * object, 413 for a multipart body over 64 KiB, and 415 for another type of body.
+   * The body's fields by name: a JSON object, or a form (urlencoded or multipart), whose values are texts, the last of
+   * several with one name. Throws 400 `parse_error` for a body that cannot be parsed, `{non_field_errors}` for JSON
+   * that is not an object, 413 for a multipart body over 64 KiB, and 415 for another media type.
    */
   async fields(): Promise<JsonObject> {
     const bytes = await this.body();
@@ -104,7 +103,7 @@ function jsonFields(bytes: Buffer): JsonObject {
   } catch (error) {
     if (!isStatusError(error)) throw error;
     if (error.code === 413) throw newDetail(413, 'too_large', error.message);
-    // What the parser says repeats a part of the body, and there may be a password in it.
+    // The parser's message repeats a part of the body, which may hold a password.
     throw newParseError('JSON parse error: the body is not valid JSON.');
   }
   if (!isJsonObject(value)) throw newFieldErrors({ non_field_errors: ['Invalid data. Expected an object.'] });

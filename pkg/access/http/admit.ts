@@ -9,8 +9,8 @@ export interface AdmissionParts extends AuthenticationParts {
 }
 
 /**
- * Who asks, as `authenticate` has it, counted: users by themselves, others by address, wrong credentials too. Throws
- * 401 as that does, and 429.
+ * Authenticates and counts the request: per user, or per address if anonymous or with a wrong credential. Throws 401 as
+ * `authenticate` does, and 429.
  */
 export async function admit(
   request: AccessRequest,
@@ -19,10 +19,10 @@ export async function admit(
   let caller: Caller | undefined;
   try {
     caller = await authenticate(request, authentication);
-    // The log names them, also where they ask too often.
+    // Set before counting, so that the log names the user of a 429 too.
     if (caller !== undefined) request.context.user = { name: caller.username, uid: caller.id, groups: [] };
   } catch (error) {
-    // Guessing has its limit too.
+    // Limits the guessing of credentials.
     if (isAccessError(error) && error.status === 401) await count(throttle, `ip:${request.address}`);
     throw error;
   }

@@ -4,18 +4,18 @@ import type { AccessRequest } from './access-request.ts';
 import type { Credential, Proof } from './credential.ts';
 
 export interface AuthenticationParts {
-  /** In the order in which they decide. */
+  /** In order of precedence. */
   credentials: readonly Credential[];
-  /** Undefined where there is no such user, or who may not come in. */
+  /** Undefined if there is no such user, or the user is disabled or expired. */
   principals: { find(userId: string): Promise<Principal | undefined> };
 }
 
 const knownSchemes: ReadonlySet<string> = new Set(['signature', 'token', 'bearer']);
 
 /**
- * Who asks; undefined where nobody says. The first credential that is presented decides. Throws 401 where one that was
- * sent is wrong, where two name different users, and for an Authorization header of another scheme or sent twice:
- * no request passes as anonymous by mistake.
+ * The caller; undefined if the request has no credential. The first credential in the request decides. Throws 401 if
+ * one of them is wrong, if two are of different users, and for an Authorization header with another scheme or sent
+ * twice: no request counts as anonymous by mistake.
  */
 export async function authenticate(
   request: AccessRequest,
@@ -28,7 +28,7 @@ export async function authenticate(
     const proof = await credential.authenticate(request);
     if (proof === undefined) continue;
     isHeaderTaken ||= word !== undefined && credential.word === word;
-    // A session that is somebody else's cannot be told from an attempt to act as both.
+    // Another user's session could be an attempt to act as both.
     if (first !== undefined && first.proof.userId !== proof.userId) throw newAuthenticationFailed();
     first ??= { proof, credential };
   }
@@ -38,7 +38,7 @@ export async function authenticate(
   const { proof, credential } = first;
   const principal = proof.principal ?? (await principals.find(proof.userId));
   if (principal === undefined) {
-    // As dead as if it had never been.
+    // The session of an invalid user counts as no session.
     if (credential.scheme === 'session') return undefined;
     throw newAuthenticationFailed();
   }
@@ -51,12 +51,12 @@ export async function authenticate(
   };
 }
 
-/** The first word of the Authorization header, in lower case; undefined where there is no such header. */
+/** The scheme of the Authorization header, in lower case; undefined if there is no such header. */
 function readScheme(request: AccessRequest): string | undefined {
   const { rawHeaders, headers } = request.context.request;
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.toLowerCase() === 'authorization') count += 1;
-  // Node keeps the first, a proxy may have looked at the last.
+  // Node keeps the first header, while a proxy may have checked the last.
   if (count > 1) throw newAuthenticationFailed();
   if (headers.authorization === undefined) return undefined;
   const scheme = headers.authorization.trim().split(/\s/, 1)[0]!.toLowerCase();
@@ -64,14 +64,14 @@ function readScheme(request: AccessRequest): string | undefined {
   return scheme;
 }
 
-/** For WWW-Authenticate: every scheme that a 401 may be answered with. */
+/** Values of WWW-Authenticate: every scheme that has a challenge. */
 export function challengesOf(credentials: readonly Credential[]): string[] {
   return credentials.flatMap(({ challenge }) => (challenge === undefined ? [] : [challenge]));
 }
 
 /**
- * The one value after the scheme's word, for `Token` and `Bearer`; undefined for another scheme. Throws 401 where it is
- * not exactly one.
+ * The value after the scheme `Token` or `Bearer`; undefined for another scheme. Throws 401 unless there is exactly one
+ * value.
  */
 export function valueOfScheme(request: AccessRequest, scheme: 'token' | 'bearer'): string | undefined {
   const words = request.header('authorization').trim().split(/\s+/);

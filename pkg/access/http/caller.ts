@@ -3,19 +3,21 @@ import type { OrgRole, Principal } from './principal.ts';
 
 export type * from './principal.ts';
 
-/** Who asks, and by which credential. */
+/** The user of a request, and their credential. */
 export interface Caller extends Principal {
   readonly scheme: Credential['scheme'];
   readonly session?: SessionProof;
-  /** By an access key that may be used from some addresses only. */
+  /** True for an access key that is limited to some addresses. */
   readonly isAddressLimited?: boolean;
 }
 
 export const isAdministrator = ({ systemRoles }: Principal): boolean => systemRoles.has('SystemAdmin');
-/** May see everything. */
+/** May the user read everything? */
 export const isAuditor = ({ systemRoles }: Principal): boolean =>
   systemRoles.has('SystemAdmin') || systemRoles.has('SystemAuditor');
-/** In one organization. SystemAdmin is OrgAdmin of every one, SystemAuditor OrgAuditor. */
+/**
+ * Has the user one of the roles in this organization? SystemAdmin is OrgAdmin of every one, SystemAuditor OrgAuditor.
+ */
 export const holdsIn = ({ orgRoles, systemRoles }: Principal, orgId: string, ...roles: readonly OrgRole[]): boolean =>
   roles.some(
     (role) =>

@@ -1,10 +1,10 @@
 import { parseCookie, stringifySetCookie } from 'cookie';
 
-/** The cookie of a session of the pages. */
+/** Session cookie of the pages. */
 export const sessionCookie = 'svc_sessionid';
 
 /**
- * Cookies by name, values without quotes; the first of several with one name, which has the most specific path. Source:
+ * Cookies by name, values without quotes; the first of several with one name, as its path is the most specific. Source:
  * RFC 6265.
  */
 export function readCookies(header: string | undefined): ReadonlyMap<string, string> {
@@ -16,7 +16,7 @@ function unquote(value: string): string {
 }
 
 export interface CookieOptions {
-  /** Seconds; 0 removes it. Default: it ends with the browser. */
+  /** Seconds; 0 deletes it. Default: until the browser is closed. */
   maxAge?: number;
   /** Hidden from scripts. */
   httpOnly: boolean;

@@ -36,7 +36,7 @@ test('a secret is told from others by its hash, the session by its cookie wherev
   expect(new Set(keys.map((key) => key?.key)).size).toBe(keys.length);
   expect(keys.every((key) => key?.isPublic === false && !key.key.includes('Bearer'))).toBe(true);
   expect(credentialKeyOf({ cookie: 'x=1; svc_sessionid="a"' })).toEqual(credentialKeyOf({ cookie: 'svc_sessionid=a' }));
-  // The header decides, whatever cookie comes along.
+  // The header takes precedence over a cookie.
   expect(credentialKeyOf({ authorization: 'Bearer a', cookie: 'svc_sessionid=b' })).toEqual(
     credentialKeyOf({ authorization: 'Bearer a' }),
   );

@@ -5,8 +5,8 @@ const keyIdOfDraft = /^signature\s[^]*?\bkeyid\s*=\s*"?([0-9a-f-]{36})/i;
 const keyIdOfMessage = /;\s*keyid="([0-9a-f-]{36})"/i;
 
 /**
- * What tells a credential of access management from others: the header Authorization, the session's cookie where there
- * is no such header, and of what is signed, which is other bytes each time, the name of the key: that anybody may send.
+ * Identifies the credential of a request: the Authorization header, without one the session cookie, and for signatures,
+ * which differ in each request, the key's id, which is public.
  */
 export const credentialKeyOf: CredentialReader = (headers) => {
   const { authorization } = headers;
@@ -16,7 +16,7 @@ export const credentialKeyOf: CredentialReader = (headers) => {
   return sessionKey(headers);
 };
 
-/** The same for the content platform, which takes no signatures. */
+/** The same for the content platform, which accepts no signatures. */
 export const platformCredentialKeyOf: CredentialReader = (headers) => authorizationKey(headers) ?? sessionKey(headers);
 
 const sessionKey: CredentialReader = ({ cookie }) => {

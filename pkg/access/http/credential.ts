@@ -1,14 +1,14 @@
 import type { Principal } from './principal.ts';
 import type { AccessRequest } from './access-request.ts';
 
-/** Whose credential it was. */
+/** The result of a valid credential. */
 export interface Proof {
   readonly userId: string;
-  /** Its user, where they were read together with it, and may come in. */
+  /** Its user, if read in the same query and valid. */
   readonly principal?: Principal;
-  /** Of a session of the pages. */
+  /** Set for a session of the pages. */
   readonly session?: SessionProof;
-  /** Of an access key that may be used from some addresses only. */
+  /** True for an access key that is limited to some addresses. */
   readonly isAddressLimited?: boolean;
 }
 
@@ -18,17 +18,17 @@ export interface SessionProof {
   isCsrfToken(text: string): boolean;
 }
 
-/** One of the ways to say who asks. */
+/** One kind of credential. */
 export interface Credential {
   readonly scheme: 'signature' | 'private_token' | 'bearer' | 'session';
-  /** For WWW-Authenticate, where HTTP has a word for it: `Bearer realm="api"`. */
+  /** For WWW-Authenticate, if HTTP has such a scheme: `Bearer realm="api"`. */
   readonly challenge?: string;
-  /** The first word of the `Authorization` header that it reads, in lower case; undefined where it reads another. */
+  /** The scheme of the `Authorization` header that it reads, in lower case; undefined if it reads another header. */
   readonly word?: 'signature' | 'token' | 'bearer';
   /**
-   * Undefined: the request carries none of this kind (a session that is no more counts so). Throws
-   * `newAuthenticationFailed()` for one that is wrong or malformed. Without a principal it says nothing of whether its
-   * user may still come in: `Principals` does.
+   * Undefined: the request has no credential of this kind (an ended session counts as none). Throws
+   * `newAuthenticationFailed()` for a wrong or malformed one. A proof without a principal does not say whether its user
+   * is valid: ask `Principals`.
    */
   authenticate(request: AccessRequest): Promise<Proof | undefined>;
 }

@@ -1,13 +1,13 @@
 export type SystemRole = 'SystemAdmin' | 'SystemAuditor' | 'SystemUser';
 export type OrgRole = 'OrgAdmin' | 'OrgAuditor' | 'OrgUser';
 
-/** A user as every request sees them anew: what they hold at this moment. */
+/** A user with current roles; read again for every request. */
 export interface Principal {
   readonly id: string;
   readonly username: string;
-  /** Their own, on the content platform. */
+  /** The user's groups on the content platform. */
   readonly groups: readonly string[];
   readonly systemRoles: ReadonlySet<SystemRole>;
-  /** By organization. */
+  /** Roles by organization id. */
   readonly orgRoles: ReadonlyMap<string, ReadonlySet<OrgRole>>;
 }

@@ -3,14 +3,14 @@ import type { ServiceUrl } from '#pkg/http/index';
 
 export interface SameSiteOptions {
   url: Pick<ServiceUrl, 'ownOrigins'>;
-  /** Pages that may act for their visitor although they are elsewhere: those of `svc.http.cors.allowed-origins`. */
+  /** Other origins whose pages may act for their visitor: `svc.http.cors.allowed-origins`. */
   allowedOrigins: ReadonlySet<string>;
 }
 
 /**
- * Does a page of this host ask? Every browser says so with a request that changes something: by Origin, or at least by
- * Sec-Fetch-Site. Another port is the same host, as cookies have it: the pages of the access service are there. A page
- * without TLS does not speak for one with it.
+ * Was the request sent by a page of this host? Browsers send Origin, or at least Sec-Fetch-Site, with every request
+ * that changes something. Another port is the same host, as for cookies: the access service's pages are there. A page
+ * without TLS may not act on a service with TLS.
  */
 export function isSameSite(request: IncomingMessage, { url, allowedOrigins }: SameSiteOptions): boolean {
   const { origin } = request.headers;
@@ -26,7 +26,10 @@ export function isSameSite(request: IncomingMessage, { url, allowedOrigins }: Sa
   return url.ownOrigins(request).some((own) => isOf(new URL(own)));
 }
 
-/** Does a page elsewhere ask? A request that changes something and has neither header is of no browser. */
+/**
+ * Was the request sent by a page of another site? A request that changes something and has neither header is not from a
+ * browser.
+ */
 export function isFromElsewhere(request: IncomingMessage, options: SameSiteOptions): boolean {
   const { headers } = request;
   return (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) && !isSameSite(request, options);

@@ -24,7 +24,7 @@ const newThrottle = (options: Partial<ConstructorParameters<typeof SharedThrottl
 const minute = async (): Promise<unknown> =>
   (await database.pool.query<{ minute: string }>("SELECT date_trunc('minute', now())::text AS minute")).rows[0]!.minute;
 
-/** Done within one minute of the database's: again where another one began meanwhile. */
+/** Runs `work` within one minute of the database's clock; repeats it if a new minute began meanwhile. */
 async function withinOneMinute<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     await database.pool.query('TRUNCATE access.throttles');
@@ -64,7 +64,7 @@ test('replicas together let no more pass than the limit, and hardly less', async
     return passedOf(Array.from({ length: 900 }, (_, i) => replicas[i % 3]!.take('user:mia')));
   });
   expect(passed).toBeLessThanOrEqual(512);
-  // Part of the first block of each may lie unused.
+  // Each replica may have unused requests of its first block.
   expect(passed).toBeGreaterThan(512 - 3 * 16);
 });
 
@@ -123,7 +123,7 @@ test('over HTTP: who guesses credentials is counted by address, a user by name w
     }
   });
   expect(answers.map(({ status }) => status)).toEqual([404, 401, 401, 429, 429, 429, 404, 404, 429]);
-  // The log names who was refused.
+  // The log names the refused user.
   expect(logs.findLast(({ status }) => status === 429)).toMatchObject({ user: 'mia' });
   expect(answers[3]).toMatchObject({
     headers: { 'retry-after': expect.stringMatching(/^[1-9]\d?$/) },

@@ -8,21 +8,21 @@ import type { Throttle } from './throttle.ts';
 export interface SharedThrottleOptions {
   database: AccessDatabase;
   log: DatabaseLog;
-  /** Requests a minute of an address that says nothing, or nothing right, of who asks. Default 2048. */
+  /** Requests per minute of an address without a valid credential. Default 2048. */
   anonymous?: number;
-  /** Requests a minute of a user. Default 4096. */
+  /** Requests per minute of a user. Default 4096. */
   user?: number;
 }
 
-/** What one key may still do in this minute without asking the database again. */
+/** Requests that one key may still make in this minute without another query. */
 interface Allowance {
-  /** Reserved and not used yet. */
+  /** Reserved but not used yet. */
   left: number;
-  /** Counted so far by all replicas, as far as is known here. */
+  /** Counted so far by all replicas, as of the last query. */
   used: number;
-  /** When the minute is over, by `performance.now()`. */
+  /** End of the minute, by `performance.now()`. */
   endsAt: number;
-  /** Others wait for the one who asks. */
+  /** The query in progress, which other requests wait for. */
   asking: Promise<void> | undefined;
 }
 
@@ -43,15 +43,15 @@ const countUses = new PreparedStatement('throttle', ($: Placeholders<{ key: stri
 
 const maxKeys = 20_000;
 /**
- * A block is this part of what is left, so that blocks grow small before the limit comes, and little of it lies unused
- * at another replica.
+ * A block is this fraction of the rest, so that blocks become small near the limit, and other replicas hold few unused
+ * requests.
  */
 const partOfRest = 32;
 
 /**
- * Counts in the database, a block of requests at a time: most requests cost no query, and all replicas together let no
- * more pass than the limit. The minute is the database's. While the database does not answer each replica counts for
- * itself: whoever needs the database fails anyway.
+ * Counts in the database, in blocks of requests: most requests need no query, and all replicas together stay within the
+ * limit. The minute is the database's. While the database does not answer, each replica counts for itself, as requests
+ * that need the database fail anyway.
  */
 export class SharedThrottle implements Throttle {
   readonly #database: AccessDatabase;
@@ -86,7 +86,7 @@ export class SharedThrottle implements Throttle {
     const known = this.#allowances.get(key);
     if (known !== undefined && (known.asking !== undefined || performance.now() < known.endsAt)) return known;
     const allowance: Allowance = { left: 0, used: 0, endsAt: Infinity, asking: undefined };
-    // At the end of the order, from whose beginning they are dropped.
+    // Reinserted at the end, as the first ones are dropped.
     this.#allowances.delete(key);
     this.#allowances.set(key, allowance);
     if (this.#allowances.size > maxKeys) this.#allowances.delete(this.#allowances.keys().next().value!);
@@ -96,7 +96,7 @@ export class SharedThrottle implements Throttle {
   async #reserve(key: string, allowance: Allowance, limit: number): Promise<void> {
     const size = Math.max(1, Math.floor((limit - allowance.used) / partOfRest));
     const { used, secondsLeft } = await this.#count(key, size, allowance);
-    // What goes beyond the limit was not granted.
+    // Requests beyond the limit were not granted.
     allowance.left = Math.max(0, size - Math.max(0, used - limit));
     allowance.used = used;
     allowance.endsAt = performance.now() + secondsLeft * 1000;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { TooManyPasswordsError } from './turn-queue.ts';
 import { AttemptTurns } from './attempt-turns.ts';
 
-/** An attempt that ends when the test says so. */
+/** An attempt that the test ends. */
 function attempt(): { begun: boolean; end: (error?: Error) => void; work: () => Promise<string> } {
   let end!: (error?: Error) => void;
   const ended = new Promise<string>((resolve, reject) => {
@@ -19,7 +19,7 @@ function attempt(): { begun: boolean; end: (error?: Error) => void; work: () => 
   return one;
 }
 
-/** From an address of its own. */
+/** Each account has its own address by default. */
 const of = (account: string, address = account): { account: string; address: string } => ({ account, address });
 
 const turn = (): Promise<void> => new Promise(setImmediate);

@@ -2,9 +2,9 @@ import { networkOf } from '#pkg/http/index';
 import { TooManyPasswordsError } from './turn-queue.ts';
 
 /**
- * Lets attempts for one account follow each other, and bounds how many are under way, in all and from one network: so
- * many right passwords at once never look like a series of guesses, who waits is answered in time, and nobody keeps
- * everybody else from their turn.
+ * Runs attempts for one account one after another, and limits the attempts in progress, in total and per network. So
+ * many right passwords at once never count as a series of failures, waiting clients get their answer in time, and no
+ * network can block all others.
  */
 export class AttemptTurns {
   readonly #tails = new Map<string, { waiting: number; over: Promise<void> }>();
@@ -24,7 +24,7 @@ export class AttemptTurns {
     this.#inAll = inAll;
   }
 
-  /** @throws TooManyPasswordsError at once where too many are under way */
+  /** @throws TooManyPasswordsError at once if too many are in progress */
   async run<T>({ account, address }: { account: string; address: string }, attempt: () => Promise<T>): Promise<T> {
     const network = networkOf(address);
     const ofNetwork = this.#ofNetworks.get(network) ?? 0;

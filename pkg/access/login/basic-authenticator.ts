@@ -25,14 +25,14 @@ const findUser = new PreparedStatement('basic-user', ($: Placeholders<{ id: stri
 );
 
 const CACHE_MS = 60_000;
-/** Passwords that are remembered; the oldest goes. */
+/** Maximum number of cached passwords; the oldest is dropped. */
 const MOST = 10_000;
 
 export interface BasicAuthenticatorOptions {
   database: AccessDatabase;
   login: Pick<LoginService, 'login'>;
   proxies: TrustedProxies;
-  /** How long after its last use a password that was right is not hashed again. Default 60 s. */
+  /** A right password is not hashed again until it was unused for this time. Default 60 s. */
   cacheMs?: number;
 }
 
@@ -42,21 +42,21 @@ interface Verified {
 }
 
 /**
- * Reads `Authorization: Basic`, username (or e-mail) and password; undefined where there is none. A password is tried
- * as a login, whose lockout it shares, and one that was right is remembered until it was not used for a minute, as a
- * hash under a key of this process: nobody who uses it is locked out by failures of others. Each request looks at the
- * user all the same: one that is disabled, or has another password by now, is refused from the next request on, on
- * every replica. A request that is asked about again, as a watch is, is no further login.
+ * Reads `Authorization: Basic` with username (or e-mail) and password; undefined if there is none. A password is
+ * checked as a login, with the same lockout. A right one is cached until it was unused for a minute, as a hash under a
+ * key of this process, so failures of others do not lock out its user. Each request still reads the user: a disabled
+ * user or a changed password is refused from the next request on, on every replica. Authenticating the same request
+ * again, as for a watch, is not another login.
  *
- * Throws StatusError 401 for anything wrong, which is not told apart, 429 where more passwords come than can be hashed,
- * 503 where the database does not answer. A personal token is no password.
+ * Throws StatusError 401 for any wrong credential, without the reason, 429 if more passwords arrive than can be hashed,
+ * 503 if the database does not answer. A personal token is not accepted as a password.
  */
 export class BasicAuthenticator implements RequestAuthenticator {
   readonly #options: Required<BasicAuthenticatorOptions>;
   readonly #key = randomBytes(32);
-  /** Being tried, or right; in the order of their beginning. */
+  /** Passwords being checked, or right, in order of insertion. */
   readonly #verified = new Map<string, Promise<Verified>>();
-  /** Requests that were let in. */
+  /** Requests that were authenticated. */
   readonly #let = new WeakMap<IncomingMessage, Verified['login']>();
   readonly #users: FreshLookup<UserInfo | undefined>;
 
@@ -80,13 +80,13 @@ export class BasicAuthenticator implements RequestAuthenticator {
     throw newUnauthorized();
   }
 
-  /** The second time where what was remembered holds no longer. */
+  /** Tries a second time if the cached result is no longer valid. */
   async #authenticate(credentials: BasicCredentials, request: IncomingMessage): Promise<UserInfo | undefined> {
     const key = createHmac('sha256', this.#key)
       .update(`${credentials.username}:${credentials.password}`)
       .digest('base64');
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      // Many at once are one login.
+      // Concurrent requests share one login.
       const verifying = this.#verified.get(key) ?? this.#verify(key, credentials, request);
       const verified = await verifying;
       const { login } = verified;

@@ -5,11 +5,11 @@ export interface BasicCredentials {
   password: string;
 }
 
-/** Of the header: the longest name and password that a login looks at, in characters of three bytes. */
+/** Maximum length of the header: the longest name and password of a login, in characters of three bytes. */
 const longest = 8192;
 const form = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 
-/** What `Authorization: Basic` holds, in UTF-8; undefined for what is malformed. Source: RFC 7617. */
+/** Parses `Authorization: Basic`, in UTF-8; undefined if malformed. Source: RFC 7617. */
 export function readBasicCredentials(header: string): BasicCredentials | undefined {
   if (header.length > longest) return undefined;
   const encoded = form.exec(header)?.[1];
@@ -17,7 +17,7 @@ export function readBasicCredentials(header: string): BasicCredentials | undefin
   const bytes = Buffer.from(encoded, 'base64');
   if (!isUtf8(bytes)) return undefined;
   const text = bytes.toString('utf8');
-  // The first colon ends the name; control characters are in neither.
+  // The first colon ends the name; neither name nor password may hold control characters.
   const colon = text.indexOf(':');
   return colon === -1 || /\p{Cc}/u.test(text)
     ? undefined

@@ -2,10 +2,10 @@ import { Type } from 'typebox';
 import type { JsonValue } from '#pkg/apimachinery/index';
 import { exactText } from '../operations/field-schemas.ts';
 
-/** Longest texts that are looked at; longer ones are nobody's. */
+/** Maximum length; no user has a longer name or e-mail address. */
 export const longestName = 254;
 
-/** Numbers count as their digits, as clients send them. */
+/** Some clients send numbers, which count as their digits. */
 function digits(sent: JsonValue): JsonValue {
   return typeof sent === 'number' && Number.isSafeInteger(sent) ? String(sent) : sent;
 }

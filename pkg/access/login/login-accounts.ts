@@ -3,19 +3,19 @@ import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/in
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime, type AccessTables } from '../access-tables.ts';
 
-/** What a login needs to know of a user. */
+/** The fields of a user that a login needs. */
 export interface LoginAccount {
   id: string;
   username: string;
   username_key: string;
   password_hash: string | null;
-  /** Text, as a Date would lose digits; '' where it never was. */
+  /** A text, as a Date would lose precision; '' if never changed. */
   password_changed: string;
   is_active: boolean;
   is_expired: boolean;
 }
 
-/** When the password of a row of `access.users` was changed, as `LoginAccount` has it. */
+/** Time of the last password change of an `access.users` row, in the format of `LoginAccount`. */
 export const passwordChangedText = sql<string>`coalesce(extract(epoch FROM password_changed)::text, '')`;
 
 const findAccount = new PreparedStatement('login-account', ($: Placeholders<{ folded: string }>) =>
@@ -30,8 +30,8 @@ const findAccount = new PreparedStatement('login-account', ($: Placeholders<{ fo
 );
 
 /**
- * Id of the user whom a login lets in, kept from change until the statement's transaction ends; no row where the user is
- * out, or has another password by now than that of `passwordChanged` (null: any).
+ * Id of a user who may log in, locked until the end of the transaction; no row if the user is not valid, or their
+ * password is not the one of `passwordChanged` (null: any).
  */
 export const selectLockedOwner = (
   userId: string,
@@ -46,7 +46,7 @@ export const selectLockedOwner = (
     .where((eb) => eb.or([eb('date_expired', 'is', null), eb('date_expired', '>', currentTime)]))
     .forShare();
 
-/** The users as the login sees them. */
+/** Reads users for logins. */
 export class LoginAccounts {
   readonly #database: AccessDatabase;
 
@@ -54,7 +54,7 @@ export class LoginAccounts {
     this.#database = database;
   }
 
-  /** By folded username or e-mail: one holds no `@`, the other does. */
+  /** Finds a user by folded username or e-mail; only the latter holds an `@`. */
   async find(folded: string): Promise<LoginAccount | undefined> {
     const { rows } = await findAccount.run(this.#database.pool, { folded });
     return rows[0];
@@ -65,7 +65,7 @@ export class LoginAccounts {
     await runQuery(this.#database.pool, update, 'login-was-here');
   }
 
-  /** The same password, hashed anew; nothing where it is another one by now. */
+  /** Stores a new hash of the same password; does nothing if the password was changed meanwhile. */
   async rehash(id: string, { from, to }: { from: string; to: string }): Promise<void> {
     const update = accessQuery
       .updateTable('access.users')

@@ -1,9 +1,9 @@
 import { AccessError } from '../http/access-error.ts';
 
-/** Why somebody was not let in; of a user that is inactive or expired only who knows the password is told. */
+/** Reason of a failed login. Only a client with the right password learns that a user is inactive or expired. */
 export type LoginFailure = 'password_failed' | 'block_login' | 'user_inactive' | 'user_expired';
 
-/** 400 `{error, msg}`, in the words that clients of logins know. */
+/** 400 `{error, msg}`, with the texts that login clients know. */
 export class LoginError extends AccessError {
   readonly reason: LoginFailure;
 
@@ -17,7 +17,8 @@ export class LoginError extends AccessError {
 class AddressLockedError extends LoginError {}
 
 /**
- * Says nothing of how many there were: by two names of one account they count together, which a stranger need not know.
+ * The message gives the limit, not the count, as failures by username and by e-mail count together, which would reveal
+ * that both are of one account.
  */
 export function newPasswordFailed({ failures, seconds }: { failures: number; seconds: number }): LoginError {
   return new LoginError(
@@ -26,7 +27,7 @@ export function newPasswordFailed({ failures, seconds }: { failures: number; sec
   );
 }
 
-/** It was right when it was looked at. */
+/** The password was right when checked. */
 export const newPasswordChanged = (): LoginError =>
   new LoginError('password_failed', 'The password was changed at this moment. Try again with the new one.');
 export const newAccountLocked = (minutes: number): LoginError =>
@@ -39,7 +40,7 @@ export const newAddressLocked = (minutes: number): LoginError =>
     'block_login',
     `Too many failed logins from your address. Try again in ${inMinutes(minutes)}.`,
   );
-/** Was it the address that had too many, and not the account? */
+/** Is the client's address locked, and not the account? */
 export const isOfAddress = (error: LoginError): boolean => error instanceof AddressLockedError;
 export const newUserInactive = (): LoginError =>
   new LoginError('user_inactive', 'This account is disabled. Ask an administrator.');

@@ -6,15 +6,15 @@ import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 
 export interface FailureLimit {
-  /** So many failures lock. */
+  /** Number of failures that lock. */
   failures: number;
-  /** Within this time; so long is the lock, too. Seconds. */
+  /** Time window of the failures, and duration of the lock. Seconds. */
   seconds: number;
-  /** Does every failure begin the time anew? Else it begins with the first of them. */
+  /** Does every failure restart the window? Else the first failure starts it. */
   isExtended: boolean;
 }
 
-/** What became of an attempt: may it go on, or when will it be worth trying again? */
+/** May the attempt continue? If not, minutes until the lock ends. */
 export type AttemptOutcome = { isLocked: false } | { isLocked: true; minutes: number };
 
 const takeAttempt = new PreparedStatement('login-failure-take', ($: Placeholders<FailureLimit & { key: string }>) => {
@@ -59,22 +59,22 @@ const findMinutesLeft = new PreparedStatement('login-failure-rest', ($: Placehol
     .where('key', '=', $.key),
 );
 
-/** What an index takes in any script; a username or an e-mail address is no longer, folded. */
+/** Fits into an index in any script; folded usernames and e-mail addresses are not longer. */
 const longestKey = 512;
 
 /**
- * Whose failures count together, whether there is such a user or not: the folded username, else the folded text that
- * was given.
+ * Key under which failures are counted, whether or not the user exists: the folded username, else the folded text of
+ * the request.
  */
 export function accountKey(folded: string): string {
-  // What no user can be called, and an index would not take.
+  // Texts that no username can be, and an index would not accept.
   const isOdd = folded.length > longestKey || /[\p{Cc}\p{Cs}]/u.test(folded);
   return `user:${isOdd ? `#${hash('sha256', folded)}` : folded}`;
 }
 
 export const addressKey = (address: string): string => `ip:${networkOf(address)}`;
 
-/** All of a user's, who may have several keys. */
+/** Deletes the failures of a user, who may have several keys. */
 export async function forgetFailures(keys: readonly string[], on: Queryable): Promise<void> {
   const failures = accessQuery
     .deleteFrom('access.login_failures')
@@ -83,9 +83,9 @@ export async function forgetFailures(keys: readonly string[], on: Queryable): Pr
 }
 
 /**
- * Failed logins, counted in the database for all replicas. An attempt counts as failed before the password is looked
- * at, and is given back where it was right: however many guess at once, no more than the limit are ever looked at.
- * While locked nothing counts, so that a lock ends.
+ * Counts failed logins in the database, for all replicas. An attempt counts as failed before the password is checked,
+ * and is subtracted if it was right: concurrent attempts cannot exceed the limit. While locked nothing is counted, so
+ * that a lock ends.
  */
 export class LoginFailures {
   readonly #database: AccessDatabase;
@@ -100,12 +100,12 @@ export class LoginFailures {
     return { isLocked: true, minutes: await this.#minutesLeft(key) };
   }
 
-  /** It was no failure. */
+  /** Subtracts an attempt that did not fail. */
   async giveBack(key: string): Promise<void> {
     await giveBackAttempt.run(this.#database.pool, { key });
   }
 
-  /** Forgets what went before. */
+  /** Resets the count. */
   async clear(key: string): Promise<void> {
     await clearFailures.run(this.#database.pool, { key });
   }

@@ -25,17 +25,17 @@ export interface LoginServiceOptions {
   hasher: Pick<PasswordHasher, 'verify' | 'hash'>;
   /** Failures in a row that lock an account, each at most `lockSeconds` after the last. Default 7. */
   accountLimit?: number;
-  /** Failures of one address (of IPv6: one /64) within `lockSeconds` that lock it. Default 100. */
+  /** Failures of one address (for IPv6: of one /64) within `lockSeconds` that lock it. Default 100. */
   addressLimit?: number;
   /** Default 30 minutes. */
   lockSeconds?: number;
 }
 
 export interface PasswordAttempt {
-  /** Or e-mail; in any case, spaces around it do not count. */
+  /** Username or e-mail; case-insensitive, surrounding spaces are ignored. */
   username: string;
   password: string;
-  /** Of the client. */
+  /** The client's address. */
   address: string;
 }
 
@@ -44,18 +44,20 @@ export interface LoginRequest extends PasswordAttempt {
   type: LoginEntry['type'];
 }
 
-/** Who logged in, and with which password: when that is another one, nothing may be given out for it any more. */
+/**
+ * A user who logged in, and the version of their password: after a change no credential may be issued for this login.
+ */
 export interface Login {
   id: string;
   username: string;
-  /** As `BearerTokens.issue` and `Sessions.create` take it. */
+  /** For `BearerTokens.issue` and `Sessions.create`. */
   passwordChanged: string;
 }
 
 /**
- * The one place where passwords are tried. Whether there is such a user cannot be told: a stranger's name takes the
- * same statements, the same work and the same counting as a wrong password. Every attempt that was looked at is a row
- * of the audit; of those of a locked address a few a minute.
+ * The only place that checks passwords. It does not reveal whether a user exists: an unknown name costs the same
+ * statements, work and counting as a wrong password. Every checked attempt has an audit row; attempts of a locked
+ * address have a few per minute.
  */
 export class LoginService {
   readonly #audit: Audit;
@@ -84,8 +86,8 @@ export class LoginService {
   }
 
   /**
-   * @throws LoginError 400 where the password is wrong or its user may not come in; AccessError 429 where more log in
-   * than passwords can be hashed
+   * @throws LoginError 400 if the password is wrong, or the user inactive or expired, or there were too many failures;
+   * AccessError 429 if more clients log in than passwords can be hashed
    */
   login(request: LoginRequest): Promise<Login> {
     return this.#inTurn(request, async (account, key) => {
@@ -98,8 +100,9 @@ export class LoginService {
   }
 
   /**
-   * Is it the password of this user, who is in already? Counts as a login does, so that nobody guesses from a session
-   * that was left open, but is none. Throws as a login does where there were too many, or too many at once.
+   * Is it the password of this logged-in user? Failures count as those of a login, so that a hijacked session cannot be
+   * used to guess, but it is no login. Throws as a login does after too many failures, or for too many attempts at
+   * once.
    */
   confirmPassword(attempt: PasswordAttempt): Promise<boolean> {
     return this.#inTurn(attempt, async (account, key) => {
@@ -114,10 +117,10 @@ export class LoginService {
     work: (account: LoginAccount | undefined, key: string) => Promise<T>,
   ): Promise<T> {
     const text = username.trim();
-    // Nobody is called so; it counts all the same.
+    // No user has such a long name; it counts nevertheless.
     const name = text.length > longestName ? `#${hash('sha256', text)}` : fold(text);
     const given = accountKey(name);
-    // A text that PostgreSQL may not take, and no user has, is looked up all the same, by its key.
+    // A text that PostgreSQL may not accept, and no user has, is replaced by its key; the lookup runs nevertheless.
     const account = await this.#accounts.find(given === `user:${name}` ? name : given);
     const key = account === undefined ? given : accountKey(account.username_key);
     return this.#turns.run({ account: key, address }, () => work(account, key));
@@ -131,7 +134,7 @@ export class LoginService {
     const from = addressKey(address);
     const byAddress = await this.#failures.take(from, this.#addressLimit);
     if (byAddress.isLocked) return { refusal: newAddressLocked(byAddress.minutes), rehash: false };
-    // Who goes on trying a locked account counts for the address all the same.
+    // Attempts on a locked account still count for the address.
     const byAccount = await this.#failures.take(key, this.#accountLimit);
     if (byAccount.isLocked) return { refusal: newAccountLocked(byAccount.minutes), rehash: false };
     const { ok, rehash = false } = await this.#verify(password, account, [key, from]);
@@ -141,7 +144,7 @@ export class LoginService {
     return { refusal: undefined, rehash };
   }
 
-  /** An attempt that could not be looked at does not count. */
+  /** An attempt that could not be checked does not count. */
   async #verify(password: string, account: LoginAccount | undefined, keys: readonly string[]): Promise<PasswordCheck> {
     try {
       return await this.#hasher.verify(account?.password_hash ?? undefined, password);
@@ -166,13 +169,13 @@ export class LoginService {
     try {
       await this.#accounts.rehash(id, { from, to: await this.#hasher.hash(password) });
     } catch (error) {
-      // The next login will.
+      // The next login rehashes it.
       if (!(error instanceof TooManyPasswordsError)) throw error;
     }
   }
 
   async #refuse(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<never> {
-    // Nothing was looked at, and a password that comes with every request comes often.
+    // An attempt of a locked address was not checked, and with Basic every request is an attempt.
     if (!isOfAddress(error) || this.#lockedAddresses.take(request.address)) {
       await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
     }

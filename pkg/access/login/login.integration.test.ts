@@ -18,7 +18,7 @@ const path = '/api/v1/authentication/auth/';
 const password = 'a horse, a battery, a staple';
 const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
 
-/** Passwords looked at, of all replicas. */
+/** Number of checked passwords, of all replicas. */
 let looks = 0;
 let isOverloaded = false;
 const countingHasher: Pick<PasswordHasher, 'verify' | 'hash'> = {
@@ -62,7 +62,7 @@ beforeEach(async () => {
 afterAll(() => server.stop());
 
 let count = 0;
-/** A user of the test's own: its username. */
+/** Adds a user for this test; returns the username. */
 async function newUser(more: Omit<Parameters<AccessTest['addUser']>[0], 'username'> = {}): Promise<string> {
   count += 1;
   const username = `User${count}`;
@@ -70,7 +70,7 @@ async function newUser(more: Omit<Parameters<AccessTest['addUser']>[0], 'usernam
   return username;
 }
 
-/** From an address of its own, if not told otherwise. */
+/** From a new address by default. */
 function logIn(
   username: string,
   secret: string,
@@ -346,7 +346,7 @@ describe('who does not know the password', () => {
 
   test('gets no more guesses by guessing at once, on several replicas', async () => {
     const username = await newUser();
-    // Of many addresses, a few at a time each, so that nothing but the account's limit stops them.
+    // From many addresses, a few at a time each, so that only the account's limit applies.
     const answers = await times(50, (i) =>
       logIn(username, wrong, { from: `10.1.${i}.1`, on: i % 2 === 0 ? server : other }),
     );
@@ -383,7 +383,7 @@ test('of a locked address nothing is looked at any more, and a few attempts a mi
   expect(looks).toBe(20);
   const { rows } = await server.access.pool.query<{ count: string }>('SELECT count(*) FROM access.login_logs');
   expect(Number(rows[0]!.count)).toBeGreaterThanOrEqual(25);
-  // Twice as many where a minute ended meanwhile.
+  // Twice as many if a new minute began meanwhile.
   expect(Number(rows[0]!.count)).toBeLessThanOrEqual(30);
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { PasswordHasher } from './password-hasher.ts';
 import { TooManyPasswordsError } from './turn-queue.ts';
 
-/** As little work as the algorithm allows. */
+/** The least work that the algorithm permits. */
 const cheap = { memoryKiB: 8, passes: 1, lanes: 1 };
 const hasher = new PasswordHasher(cheap);
 
@@ -76,8 +76,8 @@ describe('the work', () => {
         times[side]!.push(Number(process.hrtime.bigint() - began));
       }
     }
-    // The quickest of each, and a wide bound, as whatever else runs on the machine takes its time: without the work it
-    // would be thousands of times as quick.
+    // Compares the fastest runs with a wide bound, as other processes take time too: without the work it would be
+    // thousands of times as fast.
     const [known, unknown] = times.map((each) => Math.min(...each)) as [number, number];
     expect(Math.max(known, unknown) / Math.min(known, unknown)).toBeLessThan(100);
   });

@@ -4,43 +4,43 @@ import { hash, parseOptions, verify } from '@node-rs/argon2';
 import { TurnQueue } from './turn-queue.ts';
 
 export interface PasswordHasherOptions {
-  /** Of one hash, in KiB. Default 19456 (19 MiB). Source: OWASP Password Storage Cheat Sheet. */
+  /** Memory of one hash, in KiB. Default 19456 (19 MiB). Source: OWASP Password Storage Cheat Sheet. */
   memoryKiB?: number;
   /** Default 2. */
   passes?: number;
   /** Threads of one hash. Default 1. */
   lanes?: number;
   /**
-   * Hashes at a time. Default: half of the processors, at least 1. They are computed on the threads that files, DNS and
-   * compression need as well.
+   * Maximum concurrent hashes. Default: half of the processors, at least 1. They run on the thread pool that file
+   * access, DNS and compression also need.
    */
   maxRunning?: number;
-  /** Hashes that wait for their turn; one beyond is refused. Default 64. */
+  /** Maximum hashes that wait; another one is refused. Default 64. */
   maxWaiting?: number;
 }
 
 export interface PasswordCheck {
   ok: boolean;
-  /** The password is right, and was hashed with less than is asked for now: hash it anew. */
+  /** The password is right, but its hash has weaker parameters than the current ones: hash it again. */
   rehash?: boolean;
 }
 
 type Cost = Required<Pick<PasswordHasherOptions, 'memoryKiB' | 'passes' | 'lanes'>>;
 
-/** Longest text that is looked at: 256 characters of four units; anything longer is no password of ours. */
+/** Longest text that is checked: 256 characters of four units; a longer one is never a valid password. */
 const LONGEST = 1024;
 // A const enum in the library's types, which single files cannot read: Argon2id.
 const ARGON2ID = 2;
 
 /**
- * Passwords as Argon2id hashes, in PHC's form. Unicode is normalised (NFKC, as NIST SP 800-63B advises), so that the
- * same keys typed elsewhere are the same password. Never computed on the event loop; all callers share `maxRunning`
- * turns, first come, first served. Throws TooManyPasswordsError where too many wait.
+ * Hashes passwords with Argon2id, in PHC format. Unicode is normalised (NFKC, as NIST SP 800-63B advises), so that the
+ * same keys typed on another device give the same password. Never runs on the event loop; all callers share
+ * `maxRunning` slots, first come, first served. Throws TooManyPasswordsError if too many wait.
  */
 export class PasswordHasher {
   readonly #cost: Cost;
   readonly #turns: TurnQueue;
-  /** Of no password: as much work as a real one. */
+  /** A hash of no password, which costs as much work as a real one. */
   readonly #nobodys: string;
 
   constructor({
@@ -63,10 +63,7 @@ export class PasswordHasher {
     );
   }
 
-  /**
-   * Is it the password of this hash? Of an absent hash, or one in no form that is known, it is none, after the same
-   * work.
-   */
+  /** Does the password match the hash? False for an absent hash or one of unknown format, after the same work. */
   async verify(stored: string | undefined, password: string): Promise<PasswordCheck> {
     const cost = stored === undefined ? undefined : costOf(stored);
     const isPossible = cost !== undefined && password.length <= LONGEST;
@@ -81,7 +78,7 @@ export class PasswordHasher {
 function costOf(stored: string): Cost | undefined {
   try {
     const { algorithm, memoryCost, timeCost, parallelism } = parseOptions(stored);
-    // What was made by another variant counts as made with nothing.
+    // Hashes of another variant count as weakest.
     return (algorithm as number) === ARGON2ID
       ? { memoryKiB: memoryCost, passes: timeCost, lanes: parallelism }
       : { memoryKiB: 0, passes: 0, lanes: 0 };
@@ -94,6 +91,6 @@ function isLess(cost: Cost, wanted: Cost): boolean {
   return cost.memoryKiB < wanted.memoryKiB || cost.passes < wanted.passes || cost.lanes < wanted.lanes;
 }
 
-/** Never of what is no password of ours: the time that it takes grows with the square of a run of marks. */
+/** Longer texts are left as they are, as the time grows with the square of a run of combining marks. */
 const normalize = (password: string): string => (password.length > LONGEST ? password : password.normalize('NFKC'));
 const base64 = (bytes: number): string => randomBytes(bytes).toString('base64').replaceAll('=', '');

@@ -31,7 +31,7 @@ test('never more than may run at a time, in the order of coming, whatever fails'
           if (index >= accepted) expect(outcome).toMatchObject({ reason: expect.any(TooManyPasswordsError) });
           else expect(outcome.status).toBe(works[index] === true ? 'rejected' : 'fulfilled');
         }
-        // Every turn was given back.
+        // All slots are free again.
         await Promise.all(Array.from({ length: maxRunning }, () => queue.run(async () => {})));
       },
     ),

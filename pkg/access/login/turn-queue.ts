@@ -1,6 +1,6 @@
 import { AccessError, newThrottled } from '../http/access-error.ts';
 
-/** More passwords wait to be hashed than can be answered in time: 429. */
+/** 429: more passwords wait to be hashed than can be answered in time. */
 export class TooManyPasswordsError extends AccessError {
   constructor() {
     const { status, body, headers } = newThrottled(1);
@@ -9,7 +9,7 @@ export class TooManyPasswordsError extends AccessError {
   }
 }
 
-/** Lets few pieces of work run at a time and few more wait, first come, first served. */
+/** Limits the running and the waiting tasks; first come, first served. */
 export class TurnQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
@@ -21,7 +21,7 @@ export class TurnQueue {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** @throws TooManyPasswordsError at once where too many wait */
+  /** @throws TooManyPasswordsError at once if too many wait */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#maxRunning) this.#running += 1;
     else await this.#turn();
@@ -29,7 +29,7 @@ export class TurnQueue {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // The turn is handed on, so that nobody gets in between.
+      // The slot passes directly to the next task, so that no new one takes it.
       if (next === undefined) this.#running -= 1;
       else next();
     }

@@ -1,20 +1,20 @@
 /**
- * The time that normalising takes grows with the square of a run of marks. Longer than anything that is kept to be
- * compared, in UTF-16 units.
+ * In UTF-16 units; no stored text that is compared is longer. Normalising takes time that grows with the square of a
+ * run of combining marks.
  */
 const longest = 1024;
 
 /**
- * By which names are the same, and texts contain each other, in every script: the database's locale has no say in it.
- * Letters that differ in case only are the same, whatever capitals make of them (ß and SS, σ and ς, İ and i). Folding
- * again changes nothing. A text over 1024 units comes back as it is: nobody is called so. Source: Unicode, "caseless
- * matching" (D146), for what JavaScript has of it.
+ * Folds a text for comparison and search, in every script, independent of the database's locale. Letters that differ in
+ * case only become the same, whatever their capitals (ß and SS, σ and ς, İ and i). Idempotent. A text over 1024 units
+ * is returned unchanged, as no name is that long. Source: Unicode, "caseless matching" (D146), as far as JavaScript
+ * supports it.
  */
 export function fold(text: string): string {
   if (text.length > longest) return text;
-  // ẞ has a small letter whose capitals are two: it takes both ways.
+  // ẞ needs both conversions, as its small letter has two capitals.
   const lower = text.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
-  // The dot that İ leaves above an i which has one.
+  // Removes the second dot that İ leaves above an i.
   const undotted = lower.normalize('NFD').replaceAll(/i\p{M}+/gu, (letter) => letter.replaceAll('\u0307', ''));
   return undotted.normalize('NFKC');
 }

@@ -10,7 +10,7 @@ import { NameClaims } from './name-claims.ts';
 
 const path = '/api/v1/users/users/';
 const orgs = '/api/v1/orgs/orgs/';
-/** Of Cyrillic. */
+/** A Cyrillic letter. */
 const a = '\u0430';
 const taken = 'This looks like a name that is taken.';
 
@@ -38,7 +38,7 @@ const create = (username: string, at = world.server as AccessReplica): Promise<A
 const rows = async (table: string): Promise<unknown[]> =>
   (await world.server.access.pool.query(`SELECT owner, made_of FROM access.${table} ORDER BY made_of`)).rows;
 
-/** What a process starts with. */
+/** The claims of a new process. */
 function newClaims(): { claims: NameClaims; warnings: () => object[] } {
   const lines: Record<string, unknown>[] = [];
   const log = pino(
@@ -108,20 +108,20 @@ describe('names from before', () => {
       { owner: older, made_of: `${confusablesVersion} leo` },
       { owner: expect.any(String), made_of: `${confusablesVersion} noah` },
     ]);
-    // Neither is in the other's way, and there is no third.
+    // Neither blocks the other, and a third is refused.
     for (const id of [older, younger])
       expect(await world.server.send('PATCH', `${path}${id}/`, { as: admin, body: { comment: 'x' } })).toMatchObject({
         status: 200,
       });
     expect((await create('l\u0435o')).status).toBe(400);
-    // Who stays takes the place of who goes.
+    // The remaining one gets the claims of the deleted one.
     await world.server.send('DELETE', `${path}${older}/`, { as: admin });
     expect((await create('leo')).json).toEqual({ username: [taken] });
   });
 
   test('that have a part of their claims, as another has the rest, get that when the other goes', async () => {
     const older = await add({ username: 'lvan' });
-    // Like the one before as it is written, and unlike it as it is compared.
+    // Looks like the previous one as written, but not as folded.
     const younger = await add({ username: 'Ivan' });
     await newClaims().claims.adopt();
     expect((await create('iv\u0430n')).json).toEqual({ username: [taken] });

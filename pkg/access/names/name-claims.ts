@@ -8,9 +8,9 @@ import { confusablesVersion } from './confusables-data.ts';
 import { skeletonKeys } from './skeleton.ts';
 
 const BATCH = 200;
-/** Of two processes that look at the same names, one does. */
+/** Lets one process at a time claim existing names. */
 const LOCK = 'svc access.names';
-/** Pairs that one process logs. */
+/** Maximum number of pairs that one process logs. */
 const MOST_LOGGED = 1000;
 
 const kinds = {
@@ -23,14 +23,15 @@ export type NameKind = keyof typeof kinds;
 interface NamedRow {
   id: string;
   name: string;
-  /** When it was made, as PostgreSQL writes it. */
+  /** Time of creation, in PostgreSQL's text format. */
   since: string;
 }
 
 /**
- * Names that nobody else may have one like: each claims its skeletons, in rows that the database keeps unique, so that
- * of two that look alike and are made at once one is. Names from before, and those that a replica of the version before
- * makes, get their claims afterwards; of two that look alike the older one, both stay, and the log says so.
+ * Prevents names that look alike: each name claims its skeletons, in rows that PostgreSQL keeps unique, so that only
+ * one of two concurrent lookalikes is created. Existing names, and those that a replica of the previous version
+ * creates, get their claims later; of two existing lookalikes the older one gets them, both stay, and the log reports
+ * the pair.
  */
 export class NameClaims {
   readonly #database: AccessDatabase;
@@ -46,7 +47,7 @@ export class NameClaims {
     this.#log = log;
   }
 
-  /** Resolves when the names from before have their claims; to be called ahead of the transaction that makes a name. */
+  /** Resolves when existing names have their claims; call it before the transaction that creates a name. */
   prepare(): Promise<void> {
     this.#prepared ??= this.adopt().catch((error: unknown) => {
       this.#prepared = undefined;
@@ -55,7 +56,7 @@ export class NameClaims {
     return this.#prepared;
   }
 
-  /** Gives names their claims that have none, or of an earlier name or data. */
+  /** Adds the claims of names that have none, or only those of an earlier name or version of the data. */
   adopt(): Promise<void> {
     const next = this.#round.then(() => this.#adoptAll());
     this.#round = next.catch(() => undefined);
@@ -63,10 +64,11 @@ export class NameClaims {
   }
 
   /**
-   * A name is gone, or another one by now: who looks like it takes its place before anybody new does. Never rejects.
+   * Call it after a name was deleted or changed: an existing lookalike gets its claims before a new name can. Never
+   * rejects.
    */
   async released(): Promise<void> {
-    // Of many that go at once one round is enough, which begins after all of them.
+    // One round, which begins after all of them, serves several concurrent calls.
     this.#next ??= this.#round.then(() => {
       this.#next = undefined;
       return this.adopt();
@@ -76,13 +78,13 @@ export class NameClaims {
     );
   }
 
-  /** No batch follows the one under way. Never rejects. */
+  /** Starts no further batch. Never rejects. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#round;
   }
 
-  /** In the transaction that makes the name, or changes it. Throws 400 by field where another looks like it. */
+  /** Call it in the transaction that creates or changes the name. Throws 400 by field if another name looks like it. */
   async claim(kind: NameKind, { id, name }: { id: string; name: string }, on: Queryable): Promise<void> {
     const { claims, nameColumn } = kinds[kind];
     const release = accessQuery.deleteFrom(`access.${claims}`).where('owner', '=', id);
@@ -114,7 +116,7 @@ export class NameClaims {
     }
   }
 
-  /** Answers the last of a full batch. */
+  /** Returns the last row of a full batch. */
   #adoptBatch(kind: NameKind, after: NamedRow | undefined): Promise<NamedRow | undefined> {
     const { table, nameColumn, since, claims } = kinds[kind];
     return this.#database.transaction(async (on) => {
@@ -141,7 +143,7 @@ export class NameClaims {
         .orderBy(madeAt)
         .orderBy('t.id')
         .limit(BATCH)
-        // Whoever is being changed is for the next round; who is not cannot go away meanwhile.
+        // Locked rows wait for the next round; the selected ones cannot be deleted meanwhile.
         .forKeyShare('t')
         .skipLocked();
       const { rows } = await runQuery(on, unclaimed);
@@ -157,7 +159,7 @@ export class NameClaims {
       const asked = sql`unnest(${wanted.map(({ key }) => key)}::bytea[], ${wanted.map((row) => row.id)}::uuid[],
         ${wanted.map((row) => row.madeOf)}::text[]) WITH ORDINALITY a (skeleton, owner, made_of, position)`;
       const claimTable = sql.table(`access.${claims}`);
-      // In the order in which `claim` has them: two that need the same never wait for each other.
+      // In the same order as in `claim`, to avoid deadlocks.
       await runQuery(
         on,
         sql`INSERT INTO ${claimTable} (skeleton, owner, made_of)
@@ -190,7 +192,7 @@ export class NameClaims {
   }
 }
 
-/** A claim is of a name, by the data of one version of Unicode. */
+/** A claim depends on the name and the version of the Unicode data. */
 function madeOf(name: string): string {
   return `${confusablesVersion} ${name}`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { skeleton, skeletonKeys } from './skeleton.ts';
 
-/** From the text of UTS #39, and from confusables.txt. */
+/** Examples from UTS #39 and confusables.txt. */
 test.each([
   ['paypal', 'p\u0430yp\u0430l'],
   ['scope', '\u0455\u0441\u043E\u0440\u0435'],

@@ -7,8 +7,8 @@ const BASE = 36;
 let prototypes: ReadonlyMap<string, string> | undefined;
 
 /**
- * Texts with the same skeleton look alike, whatever script their characters are of; it is for comparison alone. Source:
- * Unicode, UTS #39, section 4.
+ * Texts with the same skeleton look alike, in any script; use it for comparison only. Source: Unicode, UTS #39, section
+ * 4.
  */
 export function skeleton(text: string): string {
   prototypes ??= parse();
@@ -19,8 +19,8 @@ export function skeleton(text: string): string {
 }
 
 /**
- * Names that have one of these in common look alike, where case makes no difference: as they are written (a capital I
- * is like a small L), and as they are compared. Hashes, as a skeleton may be much longer than its name.
+ * Names that share one of these keys look alike, ignoring case: the skeletons of the name as written (a capital I is
+ * like a small L), and as folded. Hashed, as a skeleton may be much longer than its name.
  */
 export function skeletonKeys(name: string): Buffer[] {
   const skeletons = new Set([skeleton(name), skeleton(fold(name))].map(fold));

@@ -13,7 +13,7 @@ import {
   sharedSchemas,
 } from './shared-components.ts';
 
-/** The error responses of every operation that does not declare its own. */
+/** Error responses of operations that do not declare their own. */
 const refusals: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -36,11 +36,11 @@ const about = `Users, organizations, and the credentials with which programs and
 
 export interface OpenApiDocumentOptions {
   svcVersion: string;
-  /** By which clients know the service. */
+  /** Public URL of the service. */
   publicUrl?: string | undefined;
 }
 
-/** The operations that have a document, as OpenAPI 3.1. */
+/** Describes the documented operations in OpenAPI 3.1. */
 export function openApiDocument(
   operations: readonly Operation[],
   { svcVersion, publicUrl }: OpenApiDocumentOptions,
@@ -65,7 +65,7 @@ function describe(operation: Documented): JsonObject {
   const { summary, description, tag, body } = document;
   return {
     operationId,
-    // Some write it as a sentence.
+    // Some summaries end with a full stop.
     summary: summary.replace(/\.$/, ''),
     ...(description === undefined ? {} : { description }),
     tags: [tag],
@@ -92,7 +92,7 @@ function parametersOf({ method, path, access, document }: Documented): JsonObjec
   ];
 }
 
-/** As JSON: without what only `CheckedFields` reads. */
+/** The schema as JSON, without the rules that only `CheckedFields` reads. */
 function schemaOf(schema: TSchema): JsonObject {
   return JSON.parse(
     JSON.stringify(schema, (name, value: unknown) => (name === 'refusal' ? undefined : value)),
@@ -103,7 +103,7 @@ function pathParameters(path: string): string[] {
   return Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1]!);
 }
 
-/** A form has texts and boxes alone: it is offered where nothing else is asked for. */
+/** A form can only send texts and flags: the form type is listed if the body has nothing else. */
 function bodyContent(body: TObject): JsonObject {
   const schema = schemaOf(body);
   const isForm = Object.values(body.properties as Record<string, { type?: unknown }>).every(
@@ -130,7 +130,7 @@ function responsesOf({ access, path, document }: Documented): JsonObject {
     .filter((status) => applies[Number(status)])
     .map((status) => [status, responseOf(status, null)]);
   const own = Object.entries(answers).map(([status, schema]) => [status, responseOf(status, schema)]);
-  // What an operation says itself, it knows better.
+  // The operation's own answers take precedence.
   return {
     ...Object.fromEntries(added),
     ...Object.fromEntries(own),

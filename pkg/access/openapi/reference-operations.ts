@@ -8,8 +8,8 @@ import { referencePageHtml, referencePageScript } from './reference-page-html.ts
 const html = 'text/html; charset=utf-8';
 
 /**
- * `/api/openapi.json`, of the given operations and itself, and the page that shows it; open to anyone. The document
- * does not change while the process runs.
+ * `/api/openapi.json`, which describes the given operations and itself, and the page that shows it; both need no
+ * credential. The document does not change while the process runs.
  */
 export function referenceOperations(described: readonly Operation[], options: OpenApiDocumentOptions): Operation[] {
   const document: Operation = {
@@ -38,7 +38,7 @@ export function referenceOperations(described: readonly Operation[], options: Op
     access: 'open',
     handle: ({ params }) => answerFile(params['file']!),
   };
-  // A name with a slash in it is not within reach of a path.
+  // A path cannot match a name with a slash.
   const files = new PageFiles({
     ...referencePageFiles,
     '/slash': { text: referencePageHtml({ withSlash: true }), contentType: html },

@@ -1,6 +1,6 @@
 /**
- * The reference as a page, for both forms of its path: `/api/docs/`, and `/api/docs`, from which relative addresses
- * lead elsewhere. So the server may stand behind a proxy with a prefix.
+ * The API reference page, for both forms of its path, `/api/docs/` and `/api/docs`: relative URLs resolve differently
+ * from each. Relative, so that the server may be behind a proxy with a prefix.
  */
 export function referencePageHtml({ withSlash }: { withSlash: boolean }): string {
   const files = withSlash ? '' : 'docs/';
@@ -31,9 +31,8 @@ export function referencePageHtml({ withSlash }: { withSlash: boolean }): string
 }
 
 /**
- * The page's script; plain browser JavaScript. Credentials live in its memory alone. Who is logged in asks with the
- * session, and with its CSRF token. It is written without backticks and backslashes, which the template literal would
- * take for its own.
+ * The page's script in plain browser JavaScript. Credentials are kept in memory only. A logged-in user's requests use
+ * the session and its CSRF token. Has no backticks and backslashes, which the template literal would interpret.
  */
 export const referencePageScript = `'use strict';
 (function () {

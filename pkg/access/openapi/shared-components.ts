@@ -17,7 +17,7 @@ date: Tue, 05 Aug 2025 10:00:00 GMT
 - A body is covered by a \`Digest: SHA-256=<base64>\` header whose name is listed as \`digest\`.
 - \`hmac-sha512\` and \`hs2019\` are accepted too, and so are the headers of RFC 9421 (\`Signature-Input\`, \`Signature\`).`;
 
-/** The four ways to say who asks, in the order in which they decide. */
+/** The four kinds of credentials, in order of precedence. */
 export const securitySchemes: Readonly<Record<string, JsonObject>> = {
   signature: { type: 'apiKey', in: 'header', name: 'Authorization', description: signing },
   privateToken: {
@@ -127,7 +127,7 @@ export const sharedParameters: Readonly<Record<string, JsonObject>> = {
   },
 };
 
-/** Of every list. */
+/** Parameters of every list. */
 export const pageParameters: readonly JsonObject[] = [
   {
     name: 'limit',

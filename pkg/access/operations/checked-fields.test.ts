@@ -6,7 +6,7 @@ import { Type, type TSchema } from 'typebox';
 import { CheckedFields } from './checked-fields.ts';
 import { exactText, flag, freeText, line, optionalTime, texts, uuid } from './field-schemas.ts';
 
-/** Names of the fields that are wrong. */
+/** Names of the invalid fields. */
 function wrongIn(fields: CheckedFields<object>): string[] {
   try {
     fields.done();

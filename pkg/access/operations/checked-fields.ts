@@ -6,14 +6,14 @@ import { fieldFaultText } from './field-fault-text.ts';
 import { fieldFormats, type FieldRules } from './field-schemas.ts';
 
 /**
- * What was sent by name, checked by a schema. All that is wrong with it is answered together: `done` throws it. Fields
- * that the schema does not name are ignored.
+ * Fields of a request, checked by a schema. `done` throws all faults together. Fields that the schema does not have are
+ * ignored.
  */
 export class CheckedFields<T extends object> {
-  /** What is right. A field is absent where it was not sent, or is wrong. */
+  /** The valid values. A field that was not sent, or is invalid, is absent. */
   readonly values: Partial<T>;
   readonly #sent: JsonObject;
-  /** By field, in the order of the schema. */
+  /** Faults by field, in the order of the schema. */
   readonly #faults: Map<string, string[]>;
 
   private constructor(schema: TObject, sent: JsonObject, refused: Readonly<Record<string, string>> = {}) {
@@ -40,7 +40,7 @@ export class CheckedFields<T extends object> {
     return new CheckedFields<Static<S>>(schema, fields);
   }
 
-  /** Empty counts as absent, twice is wrong. */
+  /** An empty parameter counts as absent, a repeated one is a fault. */
   static ofQuery<S extends TObject>(schema: S, query: URLSearchParams): CheckedFields<Static<S>> {
     const sent: JsonObject = {};
     const refused: Record<string, string> = {};
@@ -53,17 +53,17 @@ export class CheckedFields<T extends object> {
     return new CheckedFields<Static<S>>(schema, sent, refused);
   }
 
-  /** Was it sent at all? */
+  /** Was the field sent, valid or not? */
   has(name: keyof T & string): boolean {
     return Object.hasOwn(this.#sent, name);
   }
 
-  /** For what no schema says. */
+  /** Adds faults that a schema cannot express. */
   refuse(name: keyof T & string, ...faults: readonly string[]): void {
     this.#faults.get(name)!.push(...faults);
   }
 
-  /** Throws 400 `{field: [texts]}` where anything was wrong. */
+  /** Throws 400 `{field: [texts]}` if there are any faults. */
   done(): T {
     const wrong = Array.from(this.#faults).filter(([, faults]) => faults.length > 0);
     if (wrong.length > 0) throw newFieldErrors(Object.fromEntries(wrong));
@@ -71,8 +71,8 @@ export class CheckedFields<T extends object> {
   }
 }
 
-// Own properties only: a field named `constructor` is not there because every object inherits one. Lengths in UTF-16
-// units, as the columns and the forms have them.
+// Own properties only, as every object inherits a `constructor`. Lengths in UTF-16 units, like those of columns and
+// forms.
 const ajv = new Ajv({
   strict: false,
   allErrors: true,
@@ -101,7 +101,7 @@ ajv.addKeyword({
   },
 });
 
-/** By field. Ajv keeps what it has compiled of a schema. */
+/** Errors by field. Ajv caches compiled schemas. */
 function errorsOf(schema: TObject, value: JsonObject): Map<string, ErrorObject[]> {
   const validate = ajv.compile(schema);
   validate(value);

@@ -17,7 +17,7 @@ import {
 } from './operation.ts';
 import type { Permission } from './permission.ts';
 
-/** Reads what the declared schemas check. */
+/** Reads the query and body that the declared schemas check. */
 export interface CheckedReads<Query extends TObject, Body extends TObject> {
   readQuery(): CheckedFields<Static<Query>>;
   /** Throws as `AccessRequest.fields`. */
@@ -25,7 +25,7 @@ export interface CheckedReads<Query extends TObject, Body extends TObject> {
 }
 
 type Answers = OperationDocument['answers'];
-/** What an operation that declares these answers says when it has done its work. */
+/** The value that the handler of an operation with these answers returns. */
 type ValueOf<A extends Answers> = A extends { 200: infer S extends TSchema } | { 201: infer S extends TSchema }
   ? Static<S>
   : void;
@@ -36,10 +36,10 @@ interface CheckedDeclaration<Body extends TObject, A extends Answers> extends Op
 }
 
 interface UserDeclaration<Body extends TObject, A extends Answers, Granted> extends CheckedDeclaration<Body, A> {
-  /** Checked before all else. */
+  /** Checked first. */
   readonly permission: Permission<Granted>;
   readonly handle: (call: Call & CheckedReads<TObject, Body>, granted: Granted) => Promise<ValueOf<A>>;
-  /** Of the answer, besides what every answer has. */
+  /** Additional headers of the answer. */
   readonly headers?: (call: Call) => AnswerHeaders;
 }
 
@@ -54,7 +54,7 @@ interface ListDeclaration<Query extends TObject, Record extends TSchema, Row, Gr
 > {
   readonly permission: Permission<Granted>;
   readonly record: Record;
-  /** What selects records, besides `limit` and `offset`. */
+  /** Filters, besides `limit` and `offset`. */
   readonly query?: Query;
   readonly list: (
     call: Call & CheckedReads<Query, TObject>,
@@ -62,7 +62,7 @@ interface ListDeclaration<Query extends TObject, Record extends TSchema, Row, Gr
   ) => ListSource<Row, Static<Record>> | Promise<ListSource<Row, Static<Record>>>;
 }
 
-/** One operation of the API, declared once: its routing, its document, its checks and the types of its code. */
+/** Defines an operation: its route, documentation, checks and types in one declaration. */
 export function defineOperation<Body extends TObject, A extends Answers, Granted>(
   declaration: UserDeclaration<Body, A, Granted>,
 ): UserOperation {
@@ -77,7 +77,7 @@ export function defineOperation<Body extends TObject, A extends Answers, Granted
   };
 }
 
-/** One that anyone may call. */
+/** Defines an operation that needs no credential. */
 export function defineOpenOperation<Body extends TObject, A extends Answers>({
   handle,
   needsNoCsrfToken = false,
@@ -91,7 +91,7 @@ export function defineOpenOperation<Body extends TObject, A extends Answers>({
   };
 }
 
-/** One that answers a list: GET, in either of its two shapes. */
+/** Defines a GET operation that answers a list, in either of the two forms. */
 export function defineList<Query extends TObject, Record extends TSchema, Row, Granted>({
   permission,
   record,
@@ -121,7 +121,7 @@ function routed({
   return { method, path, operationId, document };
 }
 
-/** The lowest status is that of success. */
+/** The lowest declared status is that of success. */
 function answerOf({ answers }: { answers: Answers }, value: unknown, headers: AnswerHeaders = {}): AccessResponse {
   return value === undefined ? { ...noContent, headers } : jsonAnswer(Number(Object.keys(answers)[0]), value, headers);
 }

@@ -4,8 +4,8 @@ import type { FieldRules } from './field-schemas.ts';
 type FieldSchema = FieldRules & { type?: unknown; format?: string };
 
 /**
- * What is wrong with a field, in the words that clients know: Ajv's errors of it, translated. Of several a wrong type
- * counts, then the first about its text. Undefined where there are none.
+ * Translates Ajv's errors of a field into the texts that clients know. Of several errors the one about the type counts,
+ * then the first about the text. Undefined if there are none.
  */
 export function fieldFaultText(errors: readonly ErrorObject[], field: FieldSchema): string | undefined {
   const error =
@@ -30,7 +30,7 @@ function textOf({ keyword, params, message, data, instancePath }: ErrorObject, f
   return keyword === 'maxItems' ? `Ensure this field has no more than ${limit} elements.` : shapeText(field, data);
 }
 
-/** Of a value of another type or format. */
+/** The text for a wrong type or format. */
 function shapeText({ type, format }: FieldSchema, value: unknown): string {
   if (format === 'uuid') return 'Must be a valid UUID.';
   if (format === 'date-time') return 'Expected a time as in RFC 3339, like 2030-01-31T09:30:00Z.';

@@ -10,29 +10,29 @@ import {
 import { parseTimestamp, type JsonValue } from '#pkg/apimachinery/index';
 import { isUuid } from './uuid.ts';
 
-/** What a field's schema says besides JSON Schema; `CheckedFields` follows it, and no document shows it. */
+/** Rules of a field beyond JSON Schema; `CheckedFields` applies them, and documents leave them out. */
 export interface FieldRules {
-  /** Makes what is checked of what was sent. */
+  /** Converts the sent value before the check. */
   prepare?: (sent: JsonValue) => JsonValue;
-  /** What is wrong with a text that no keyword refuses. */
+  /** Returns a fault of the text that no keyword detects. */
   fault?: (text: string) => string | undefined;
-  /** Makes what the operation gets of what was checked. */
+  /** Converts the checked value for the operation. */
   convert?: (checked: never) => unknown;
-  /** Instead of the sentence of a keyword that the value breaks, but for those about the length of a text. */
+  /** Message for a value that breaks a keyword, except those about the length of a text. */
   refusal?: string;
 }
 
 export type FieldOptions = TSchemaOptions & Pick<FieldRules, 'fault' | 'refusal'> & { maxLength?: number };
 
-/** JSON Schema's formats, as requests are checked by them. */
+/** Checks of JSON Schema's formats in requests. */
 export const fieldFormats: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: isUuid,
   'date-time': (text) => timeOf(text).getUTCFullYear() >= 1,
-  // An address has a rule of its own.
+  // E-mail fields have their own rule.
   email: () => true,
 };
 
-/** One line, not blank, without the spaces around it. At most 128 UTF-16 units by default. */
+/** One line, not blank, trimmed. At most 128 UTF-16 units by default. */
 export const line = ({ fault, ...options }: FieldOptions = {}): TString =>
   Type.String({
     minLength: 1,
@@ -42,7 +42,7 @@ export const line = ({ fault, ...options }: FieldOptions = {}): TString =>
     fault: (text: string) => (/\p{Cc}/u.test(text) ? controlCharacters : fault?.(text)),
   });
 
-/** It may be empty, and hold more than one line. */
+/** May be empty or have several lines. */
 export const freeText = (options: FieldOptions): TString =>
   Type.String({
     ...options,
@@ -50,15 +50,15 @@ export const freeText = (options: FieldOptions): TString =>
     fault: (text: string) => (/(?![\t\n\r])\p{Cc}/u.test(text) ? controlCharacters : undefined),
   });
 
-/** Not empty; with the spaces around it, and with whatever is in it. */
+/** Not empty; not trimmed, any characters. */
 export const exactText = (options: FieldOptions & Pick<FieldRules, 'prepare'>): TString =>
   Type.String({ minLength: 1, ...options });
 
-/** Of a query: what is looked for. */
+/** A filter in a query. */
 export const filterText = (description: string, options: TSchemaOptions = {}): TOptional<TString> =>
   Type.Optional(exactText({ maxLength: 1000, description, ...options }));
 
-/** True and false, also as texts, in any case, and as the texts 1 and 0. */
+/** True or false, also as texts in any case, and as the texts 1 and 0. */
 export const flag = (options: TSchemaOptions = {}): ReturnType<typeof Type.Boolean> =>
   Type.Boolean({ ...options, prepare: flagOf });
 
@@ -72,7 +72,7 @@ export const timestamp = (options: TSchemaOptions = {}): TString => Type.String(
 export const time = (options: TSchemaOptions = {}): TUnsafe<Date> =>
   Type.Unsafe<Date>({ type: 'string', format: 'date-time', ...options, convert: timeOf });
 
-/** Null, or an empty text as forms send it, is no time. */
+/** A time; null, or an empty text as forms send it, means none. */
 export const optionalTime = (): TUnsafe<Date | null> =>
   Type.Unsafe<Date | null>({
     type: ['string', 'null'],
@@ -81,7 +81,7 @@ export const optionalTime = (): TUnsafe<Date | null> =>
     convert: (text: string | null) => (text === null ? null : timeOf(text)),
   });
 
-/** Texts of at most 128 UTF-16 units; one that is there twice counts once. */
+/** Texts of at most 128 UTF-16 units; duplicates are removed. */
 export const texts = ({ fault, ...options }: FieldOptions & { maxItems: number }): TUnsafe<string[]> =>
   Type.Unsafe<string[]>({
     ...Type.Array(Type.String({ minLength: 1, maxLength: 128, fault }), options),
@@ -89,7 +89,7 @@ export const texts = ({ fault, ...options }: FieldOptions & { maxItems: number }
     convert: (checked: string[]) => [...new Set(checked)],
   });
 
-/** Of an answer. */
+/** A value or null, in an answer. */
 export const nullable = <T extends TSchema>(schema: T): TUnsafe<Static<T> | null> =>
   Type.Unsafe<Static<T> | null>({ ...schema, type: [(schema as { type?: string }).type, 'null'] });
 

@@ -3,10 +3,10 @@ import type { AccessTables } from '../access-tables.ts';
 import type { ListSource, Page } from './list-answer.ts';
 
 const FIRST_BATCH = 1000;
-/** An order without an index is sorted anew for each batch. */
+/** Large, as an order without an index is sorted again for each batch. */
 const LARGEST_BATCH = 8000;
 
-/** By what a list can be ordered. */
+/** A possible order of a list. */
 export interface KeysetSortKey {
   /** Never null. */
   readonly expression: RawBuilder<unknown>;
@@ -15,10 +15,10 @@ export interface KeysetSortKey {
 
 export interface KeysetQuery<DB, TB extends keyof DB, Row, Shown extends object = object> {
   kysely: Kysely<AccessTables>;
-  /** All of them, in no order. */
+  /** All rows, unordered. */
   rows: SelectQueryBuilder<DB, TB, Row>;
   order: KeysetSortKey & { isDescending: boolean };
-  /** Unique: decides between those that the order leaves equal. */
+  /** Unique; orders rows with the same sort key. */
   id: RawBuilder<unknown>;
   /** Default: uuid. */
   idType?: 'uuid' | 'bigint';
@@ -26,9 +26,9 @@ export interface KeysetQuery<DB, TB extends keyof DB, Row, Shown extends object 
 }
 
 /**
- * A list of any length, a batch at a time, each from where the last one ended: nothing is held in the database while a
- * client takes its time. A row whose place in the order changes meanwhile may so be seen twice, or not at all; all
- * others are seen once. Source: keyset pagination.
+ * Reads a list of any length in batches, each from the end of the last one: slow clients hold no database resources. A
+ * row whose sort key changes meanwhile may be returned twice or not at all; all others are returned once. Source:
+ * keyset pagination.
  */
 export function keysetList<DB, TB extends keyof DB, Row, Shown extends object>(
   query: KeysetQuery<DB, TB, Row, Shown>,
@@ -44,7 +44,7 @@ async function* batches<DB, TB extends keyof DB, Row>({
   idType = 'uuid',
 }: KeysetQuery<DB, TB, Row>): AsyncGenerator<Row[]> {
   const { expression, type, isDescending } = order;
-  // As texts: a Date would lose what is finer than a millisecond.
+  // As texts, as a Date has only milliseconds.
   const keyed = ordered(rows, order, id).select([
     sql<string>`(${expression})::text`.as('sort_key'),
     sql<string>`(${id})::text`.as('sort_id'),
@@ -71,7 +71,7 @@ function readPart<DB, TB extends keyof DB, Row>(
     const counted = await on.executeQuery(
       all.select((eb) => eb.fn.countAll().as('count')).$castTo<{ count: string }>(),
     );
-    // Columns that are queries of their own would be asked for all rows before the offset, too.
+    // Selects the ids first: subqueries in columns would also run for the rows before the offset.
     const ids = ordered(all.select(id.as('id')), order, id)
       .limit(limit)
       .offset(offset);

@@ -3,14 +3,15 @@ import { jsonAnswer, type AccessResponse, type OpenCall } from './operation.ts';
 
 const maxLimit = 1000;
 
-/** Which part of a list is asked for; undefined: all of it. */
+/** The requested part of a list. */
 export interface Page {
   readonly limit: number;
   readonly offset: number;
 }
 
 /**
- * `limit` (above 1000 it is 1000) and `offset`. Throws `{limit: [..]}` for what is no number of them, or sent twice.
+ * Reads `limit` (at most 1000, larger values count as 1000) and `offset`; undefined: the whole list. Throws `{limit:
+ * [..]}` for an invalid or repeated value.
  */
 export function readPage(query: URLSearchParams): Page | undefined {
   const limit = readNumber(query, 'limit', 1);
@@ -29,14 +30,14 @@ function readNumber(query: URLSearchParams, name: string, least: number): number
 }
 
 export interface ListSource<Row, Shown extends object = object> {
-  /** Rows in order, all of them, a batch at a time; read at the client's pace. */
+  /** All rows in order, in batches, read at the client's pace. */
   all(): AsyncIterable<readonly Row[]>;
-  /** One part, and how many there are in all, of one moment. */
+  /** One part and the total count, from one snapshot. */
   page(page: Page): Promise<{ count: number; rows: readonly Row[] }>;
   present(row: Row): Shown;
 }
 
-/** Few rows, all there at once. */
+/** A short list that is read at once. */
 export function shortList<Row, Shown extends object>(
   rows: readonly Row[],
   present: (row: Row) => Shown,
@@ -51,8 +52,8 @@ export function shortList<Row, Shown extends object>(
 }
 
 /**
- * The two shapes of every list: a bare array of all, or with `limit` `{count, next, previous, results}`, whose URLs
- * keep the other parameters.
+ * The two forms of every list: an array of all, or with `limit` `{count, next, previous, results}`, whose URLs keep the
+ * other parameters.
  */
 export async function listAnswer<Row>(
   { query, request }: Pick<OpenCall, 'query' | 'request'>,

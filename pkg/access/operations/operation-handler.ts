@@ -6,16 +6,16 @@ import type { OperationTable } from './operation-table.ts';
 import { isFromElsewhere } from '../http/same-site.ts';
 import type { Caller } from '../http/caller.ts';
 
-/** Answers a request of a caller, or of nobody who is known. */
+/** Answers a request; `caller` is undefined if it is anonymous. */
 export type OperationHandler = (request: AccessRequest, caller: Caller | undefined) => Promise<void>;
 
-/** Nobody has said who they are yet. */
+/** In bytes; small, as the client may be anonymous. */
 const openBodyLimit = 64 * 1024;
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * From who asks to the answer: what they ask, and that a browser's page was meant to ask it. `allowedOrigins`: pages
- * elsewhere that may act for their visitor.
+ * Finds the operation, checks CSRF for sessions, and sends the answer. `allowedOrigins`: other origins whose pages may
+ * act for their visitor.
  */
 export function operationHandler(operations: OperationTable, allowedOrigins: ReadonlySet<string>): OperationHandler {
   return async (request, caller) => {
@@ -45,8 +45,8 @@ async function run(
 }
 
 /**
- * A browser sends the session along whoever made it ask; only the service's own pages know the token, and browsers say
- * which page asks.
+ * Browsers send the session cookie with requests of any page. Only the service's own pages know the token, and browsers
+ * name the page's origin.
  */
 async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins: ReadonlySet<string>): Promise<void> {
   if (caller.scheme !== 'session' || safeMethods.has(request.method)) return;
@@ -74,7 +74,7 @@ async function sendAnswer(
   { status, contentType = 'application/json', body = '', stream, file, headers }: AccessResponse,
 ): Promise<void> {
   if (file !== undefined) return answerPageFile(context, file);
-  // What is answered depends on who asks, and holds people's data.
+  // Answers depend on the caller and hold personal data.
   context.response.setHeader('Cache-Control', 'no-store');
   if (stream !== undefined)
     return sendStream(context, status, stream, { contentType, ...(headers === undefined ? {} : { headers }) });

@@ -13,8 +13,7 @@ export interface FoundOperation {
 }
 
 /**
- * Operations by method and path. A path and the same with a slash at its end are one: a redirect from one to the other
- * would break signatures.
+ * Operations by method and path. A path with and without a final slash is the same: a redirect would break signatures.
  */
 export class OperationTable {
   readonly #root = newNode();
@@ -24,7 +23,7 @@ export class OperationTable {
     for (const operation of operations) this.#add(operation);
   }
 
-  /** Of a decoded path; HEAD is GET. Throws 404, and 405 with what is allowed. */
+  /** `path` is decoded; HEAD counts as GET. Throws 404, or 405 with the permitted methods. */
   find(method: string, path: string): FoundOperation {
     const params: Record<string, string> = {};
     let node: PathNode | undefined = this.#root;

@@ -5,10 +5,10 @@ import type { AccessRequest } from '../http/access-request.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** One request on its way to the code that answers it. */
+/** A request, as a handler gets it. */
 export interface OpenCall {
   readonly request: AccessRequest;
-  /** Of the path, decoded. */
+  /** Parameters of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly caller: Caller | undefined;
@@ -23,14 +23,14 @@ export interface AccessResponse {
   /** Default `application/json`. */
   readonly contentType?: string;
   readonly body?: string | Buffer;
-  /** Instead of `body`: sent at the client's pace, never whole in memory. */
+  /** Replaces `body`: sent at the client's pace, never whole in memory. */
   readonly stream?: AsyncIterable<string>;
-  /** Instead of all others: a file that stays as it is, which a browser may keep. */
+  /** Replaces all others: a static file that a browser may cache. */
   readonly file?: PageFile;
   readonly headers?: AnswerHeaders;
 }
 
-/** What the reference says of an operation, beyond what can be seen of it. */
+/** The part of an operation's documentation that cannot be derived from its code. */
 export interface OperationDocument {
   readonly summary: string;
   readonly description?: string;
@@ -38,18 +38,18 @@ export interface OperationDocument {
   readonly tag: string;
   /** Is the call made within an organization, which `X-SVC-ORG` or `oid` selects? */
   readonly inOrganization?: boolean;
-  /** Does it answer a list, of which `limit` and `offset` select a page? */
+  /** Does it answer a list, with `limit` and `offset`? */
   readonly isList?: boolean;
   readonly query?: TObject;
   readonly body?: TObject;
-  /** Schema of the body by status, or null where there is none; what every operation may answer (401, 403, 429) is added. */
+  /** Body schema by status, null for no body; the answers of every operation (401, 403, 429) are added. */
   readonly answers: Readonly<Record<number, TSchema | null>>;
 }
 
-/** Where it is served. */
+/** Method and path. */
 export interface OperationRoute {
   readonly method: Method;
-  /** With its trailing slash, which clients may leave away: `/api/v1/users/users/{id}/`. */
+  /** With its trailing slash, which clients may omit: `/api/v1/users/users/{id}/`. */
   readonly path: string;
   readonly operationId: string;
 }
@@ -57,11 +57,11 @@ export interface OperationRoute {
 export interface OperationDeclaration extends OperationRoute, OperationDocument {}
 
 interface OperationBase extends OperationRoute {
-  /** Absent for pages, which are no part of the API. */
+  /** Absent for pages, which are not part of the API. */
   readonly document?: OperationDocument;
 }
 
-/** Anyone may ask; a wrong credential is 401 all the same. */
+/** Needs no credential; a wrong one is still 401. */
 export interface OpenOperation extends OperationBase {
   readonly access: 'open';
   /**
@@ -72,7 +72,7 @@ export interface OpenOperation extends OperationBase {
   handle(call: OpenCall): Promise<AccessResponse>;
 }
 
-/** Whoever has a credential may ask; what more it takes the operation looks at itself. */
+/** Needs a credential; the operation checks further permissions itself. */
 export interface UserOperation extends OperationBase {
   readonly access: 'user';
   handle(call: Call): Promise<AccessResponse>;

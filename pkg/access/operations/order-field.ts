@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { line } from './field-schemas.ts';
 
-/** Of a query: by which of the keys, and after a minus from the end. */
+/** The query parameter `order`: a key, with a leading minus for descending order. */
 export const orderField = (keys: ReadonlyMap<string, unknown>) =>
   Type.Optional(
     line({
@@ -11,7 +11,7 @@ export const orderField = (keys: ReadonlyMap<string, unknown>) =>
     }),
   );
 
-/** Without an `order` by the first of the keys. */
+/** The first key is the default. */
 export function orderOf<Key extends object>(
   order: string | undefined,
   keys: ReadonlyMap<string, Key>,

@@ -5,15 +5,15 @@ import type { Call } from './operation.ts';
 /** Who may call an operation. */
 export interface Permission<Granted = void> {
   /**
-   * Throws 403, and what else there is to say to whoever may not. What it finds out on the way, the operation gets: the
-   * organization.
+   * Throws 403, or another error, if the caller lacks the permission. The result is passed to the operation, for
+   * example the organization.
    */
   check(call: Call): Granted | Promise<Granted>;
 }
 
 export const anyUser: Permission = { check: () => undefined };
 export const administrators: Permission = ifCaller(isAdministrator);
-/** SystemAuditor, and SystemAdmin. */
+/** SystemAuditor and SystemAdmin. */
 export const auditors: Permission = ifCaller(isAuditor);
 
 export function ifCaller(isPermitted: (caller: Caller) => boolean): Permission {

@@ -1,8 +1,8 @@
 import type { Static, TObject } from 'typebox';
 
 /**
- * What clients see of a row: the fields of the record's schema, in its order, times as texts. `more` has those that the
- * row does not have, or has in another form.
+ * Converts a row to a record for clients: the fields of the record's schema, in its order, times as texts. `more` has
+ * fields that the row lacks or has in another form.
  */
 export function recordOf<S extends TObject>(schema: S, row: object, more: Partial<Static<S>> = {}): Static<S> {
   const values: Readonly<Record<string, unknown>> = { ...row, ...more };

@@ -1,4 +1,4 @@
-/** In any case; of any version. */
+/** Any version, upper or lower case. */
 export function isUuid(text: string): boolean {
   return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 }

@@ -5,7 +5,7 @@ import { SecretKeyError } from '../secrets/secret-error.ts';
 import { AccessError, isAccessError, newDetail, newAccessUnavailable } from '../http/access-error.ts';
 import type { AccessResponse } from './operation.ts';
 
-/** What the server below says of requests it cannot serve, in this service's words. */
+/** This service's codes for errors of the HTTP server. */
 const codes: Readonly<Record<number, string>> = {
   400: 'parse_error',
   404: 'not_found',
@@ -20,16 +20,16 @@ const codes: Readonly<Record<number, string>> = {
   504: 'timeout',
 };
 
-/** What a person is shown of a refusal. */
+/** Builds a page for an error. */
 export type ErrorPage = (
   context: RequestContext,
   failure: AccessError,
 ) => Pick<AccessResponse, 'contentType' | 'body' | 'headers'> | undefined;
 
 /**
- * Turns whatever is thrown below it into the one answer. Anything but an AccessError or a StatusError is logged with
- * its stack, and answered as 500 without a word of it. A 401 lists the schemes. `pageOf` makes a page of a refusal
- * where a page was asked for; undefined: it is told in JSON.
+ * Turns thrown errors into responses. Anything but an AccessError or a StatusError is logged with its stack, and
+ * answered as 500 without details. A 401 lists the schemes. `pageOf` returns a page if the client asked for one, else
+ * undefined for a JSON answer.
  */
 export function withAccessErrors(challenges: readonly string[], pageOf?: ErrorPage): Filter {
   return (next) => async (context) => {
@@ -42,7 +42,7 @@ export function withAccessErrors(challenges: readonly string[], pageOf?: ErrorPa
   };
 }
 
-/** Which is a wrong credential here. */
+/** Here this is answered as a wrong credential. */
 function isDoubleAuthorization({ request }: RequestContext): boolean {
   return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'authorization').length > 1;
 }
@@ -66,7 +66,7 @@ async function answerFailure(
   for (const name of ['Content-Encoding', 'ETag', 'Location', 'Set-Cookie']) response.removeHeader(name);
   response.setHeader('Cache-Control', 'no-store');
   if (failure.status === 401) response.setHeader('WWW-Authenticate', [...challenges]);
-  // A client that was never told to go on may or may not send its body: the connection cannot be used again.
+  // The client got no 100 Continue and may or may not send its body: the connection cannot be reused.
   if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
   const {
     contentType = 'application/json',

@@ -14,7 +14,7 @@ import {
   type OrganizationRecord,
 } from './organization.ts';
 
-/** The first is the usual one. */
+/** The first is the default. */
 export const orgOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['name', { expression: sql.ref('name_key'), type: 'text' }],
   ['id', { expression: sql.ref('id'), type: 'uuid' }],
@@ -30,7 +30,7 @@ export const orgFilters = Type.Object({
   order: orderField(orgOrders),
 });
 
-/** All of them for who may see everything, for others those in which they have a role. */
+/** All organizations for callers who may read everything, for others those in which they have a role. */
 export function listOrgs(
   query: Static<typeof orgFilters>,
   caller: Principal,

@@ -100,9 +100,9 @@ export class OrgNamespaces {
   }
 
   /**
-   * Removes the namespace and then, in the same transaction, the organization itself. `check` is asked before, and
-   * again under the lock, from which on nobody becomes a member. A process that dies in between leaves an organization
-   * whose namespace is made anew. Rejects where the platform cannot be reached.
+   * Removes the namespace and then, in the same transaction, the organization itself. Calls `check` first, and again
+   * under the lock, from which on no member can be added. If the process dies in between, the organization remains, and
+   * its namespace is created again. Rejects if the platform cannot be reached.
    */
   async remove(orgId: string, { check, removeRow }: OrgRemoval): Promise<'removed' | 'in use'> {
     await check(this.#database.pool);

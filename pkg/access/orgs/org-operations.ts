@@ -16,8 +16,8 @@ const tag = 'Organizations';
 const answers = { 200: organizationRecord };
 
 /**
- * `/api/v1/orgs/orgs/`: those the caller has a role in; for who may see everything all of them, ROOT and DEFAULT among
- * them.
+ * `/api/v1/orgs/orgs/`: organizations in which the caller has a role; all of them, with ROOT and DEFAULT, for callers
+ * who may read everything.
  */
 export function orgOperations(parts: OrgParts): Operation[] {
   const changeOperation = (
@@ -109,7 +109,7 @@ export function orgOperations(parts: OrgParts): Operation[] {
   ];
 }
 
-/** Throws 404 also for one that is not the caller's to see. */
+/** Throws 404 also for one that the caller may not read. */
 async function findVisible({ caller, params }: Call, { organizations }: OrgParts): Promise<Organization> {
   const organization = await organizations.find(params['id']!);
   if (organization === undefined || !(isAuditor(caller) || caller.orgRoles.has(organization.id)))
@@ -117,7 +117,7 @@ async function findVisible({ caller, params }: Call, { organizations }: OrgParts
   return organization;
 }
 
-/** To change or delete: none of those that come with the system. */
+/** For changes and deletion; refuses the built-in organizations. */
 async function findOwn(call: Call, parts: OrgParts): Promise<Organization> {
   const organization = await findVisible(call, parts);
   if (organization.builtin) throw newPermissionDenied('A built-in organization cannot be changed or deleted.');

@@ -4,7 +4,7 @@ import type { NameClaims } from '../names/name-claims.ts';
 import type { OrgNamespaces } from './org-namespaces.ts';
 import type { Organizations } from './organizations.ts';
 
-/** What the operations on organizations work with. */
+/** Dependencies of the operations on organizations. */
 export interface OrgParts {
   database: AccessDatabase;
   audit: Audit;

@@ -4,9 +4,9 @@ import { Type, type Static } from 'typebox';
 import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
 import { recordOf } from '../operations/record-of.ts';
 
-/** All users of all organizations; nobody is a member of it. */
+/** ROOT: all users of all organizations; it has no members of its own. */
 export const rootOrgId = '00000000-0000-0000-0000-000000000000';
-/** Where a call is made that names none, by a caller who is not in exactly one. */
+/** DEFAULT: used if a call names no organization and the caller is not in exactly one. */
 export const defaultOrgId = '00000000-0000-0000-0000-000000000002';
 
 export const organizationColumns = [
@@ -21,18 +21,18 @@ export const organizationColumns = [
 ] as const;
 
 /**
- * As pg gives it. `namespace_ready`: the content platform has its namespace, and in it the bindings of its roles.
+ * A row as pg returns it. `namespace_ready`: the content platform has its namespace, with the bindings of its roles.
  */
 export type Organization = Pick<Selectable<AccessTables['access.organizations']>, (typeof organizationColumns)[number]>;
 
 export const isRoot = ({ id }: Pick<Organization, 'id'>): boolean => id === rootOrgId;
 
-/** On the content platform; ROOT has none. */
+/** Its namespace on the content platform; ROOT has none. */
 export function namespaceOf(id: string): string | undefined {
   return id === rootOrgId ? undefined : id === defaultOrgId ? 'default' : `org-${id}`;
 }
 
-/** The record that clients see. */
+/** The record in the API. */
 export const organizationRecord = Type.Object({
   id: uuid(),
   name: Type.String(),

@@ -15,10 +15,10 @@ const findByName = new PreparedStatement('organization-by-name_key', ($: Placeho
   organizations.where('name_key', '=', $.key),
 );
 
-/** Of a name, folded. In UTF-16 units. */
+/** Maximum length of a folded name, in UTF-16 units. */
 const longestName = 512;
 
-/** Organizations as they are stored. */
+/** Reads organizations from the database. */
 export class Organizations {
   readonly #database: AccessDatabase;
 
@@ -26,9 +26,9 @@ export class Organizations {
     this.#database = database;
   }
 
-  /** By id or name, in any case; ROOT and DEFAULT are names. */
+  /** Finds by id or name, case-insensitive; ROOT and DEFAULT are names. */
   async find(text: string): Promise<Organization | undefined> {
-    // No database takes it; no organization is named so.
+    // No organization has such a name, and PostgreSQL would refuse the text.
     if (text.length > longestName || /[\0\p{Cs}]/u.test(text)) return undefined;
     const { pool } = this.#database;
     const { rows } = await (isUuid(text)

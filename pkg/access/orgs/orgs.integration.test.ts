@@ -11,15 +11,15 @@ import { Organizations } from './organizations.ts';
 
 const path = '/api/v1/orgs/orgs/';
 
-/** The content platform as far as organizations see it: shared by all replicas, and away when a test says so. */
+/** A content platform for organizations: shared by all replicas, and unavailable when a test says so. */
 class TestNamespaces implements Namespaces {
   readonly names = new Map<string, string>();
   readonly inUse = new Set<string>();
   isAway = false;
   calls = 0;
-  /** No answer before it resolves. */
+  /** Delays answers until it resolves. */
   pause: Promise<void> | undefined;
-  /** Runs within the next removal, after the namespace is gone. */
+  /** Runs during the next removal, after the namespace was deleted. */
   afterRemoval: (() => Promise<void>) | undefined;
   #heard: (() => void)[] = [];
 
@@ -39,7 +39,7 @@ class TestNamespaces implements Namespaces {
     return 'removed';
   }
 
-  /** Resolves at the next namespace that is made. */
+  /** Resolves when the next namespace is created. */
   next(): Promise<void> {
     return new Promise((resolve) => this.#heard.push(resolve));
   }
@@ -50,7 +50,7 @@ let platform: TestNamespaces;
 const loops: OrgNamespaces[] = [];
 let admin: string;
 
-/** Of replicas that are started. */
+/** For replicas that are started. */
 let creationTimeoutMs = 60_000;
 
 beforeAll(async () => {
@@ -294,7 +294,7 @@ describe('a new one', () => {
     const other = new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 50 });
     loops.push(other);
     other.start();
-    // DEFAULT, in which nobody has looked yet, and the new one, in any order.
+    // DEFAULT, which was never checked, and the new one, in any order.
     while (!platform.names.has(id)) await platform.next();
     await other.stop();
     expect(await isReady(id)).toBe(true);
@@ -335,16 +335,16 @@ describe('a namespace that was there', () => {
     one.start();
     return one;
   };
-  /** Resolves when so many looks are over. */
+  /** Resolves after this number of checks. */
   const looked = async (times: number): Promise<void> => {
     while (platform.calls < times) await platform.next();
-    // The lock is there until a look is written down.
+    // The lock is held until the check is stored.
     await server.access.pool.query('SELECT FROM access.organizations FOR UPDATE');
   };
 
   beforeEach(async () => {
     await create('Alpha');
-    // What is looked at here is its namespace, and that of DEFAULT.
+    // The checks are of its namespace and that of DEFAULT.
     platform.calls = 0;
   });
 
@@ -361,7 +361,7 @@ describe('a namespace that was there', () => {
     await server.access.pool.query(
       "UPDATE access.organizations SET namespace_checked = namespace_checked - interval '10 minutes'",
     );
-    // So long all three find both of them due.
+    // Meanwhile all three find both of them due.
     await setTimeout(100);
     resume();
     platform.pause = undefined;
@@ -450,12 +450,12 @@ describe('a deletion', () => {
     { reason: 'that dies so, after another replica has looked in between', looks: 1 },
   ])('$reason leaves an organization that gets it back', async ({ looks }) => {
     const id = await create('Alpha');
-    // What another replica does that looks right after the organization was marked.
+    // Acts as another replica that checks the organization right after it was marked.
     await server.access.pool.query(`CREATE SEQUENCE access.looks;
       CREATE FUNCTION access.look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.namespace_ready := nextval('access.looks') <= ${looks}; RETURN NEW; END $$;
       CREATE TRIGGER look BEFORE UPDATE ON access.organizations FOR EACH ROW WHEN (NOT NEW.namespace_ready) EXECUTE FUNCTION access.look()`);
     platform.afterRemoval = async () => {
-      // As a process does that is killed: its connection goes, and with it the transaction.
+      // Acts as a killed process: its connection closes, which rolls back the transaction.
       await server.access.pool.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
       );

@@ -7,8 +7,8 @@ import type { Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';
 
 /**
- * With its namespace. Throws 409 while it has members, or its namespace holds objects, and 503 where the platform
- * cannot be reached.
+ * Removes the organization and its namespace. Throws 409 if it has members, or its namespace holds objects, and 503 if
+ * the platform cannot be reached.
  */
 export async function removeOrg(
   call: Call,

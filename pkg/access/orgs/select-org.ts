@@ -6,8 +6,8 @@ import { defaultOrgId, type Organization } from './organization.ts';
 import type { Organizations } from './organizations.ts';
 
 /**
- * Who has one of the roles in the selected organization, and without any named whoever has a role there. SystemAdmin is
- * OrgAdmin of every organization, SystemAuditor OrgAuditor.
+ * Permits callers with one of the roles in the selected organization; without arguments, with any role there.
+ * SystemAdmin is OrgAdmin of every organization, SystemAuditor OrgAuditor.
  */
 export const inOrganization = (
   organizations: Pick<Organizations, 'find'>,
@@ -23,8 +23,8 @@ export const inOrganization = (
 type OrgCall = Pick<Call, 'caller' | 'request' | 'query'>;
 
 /**
- * The organization in which a call is made: what it asks for, else the caller's only one, else DEFAULT. Throws 400 for
- * two values, 404 for what is none, 403 where the caller has no role in it. ROOT needs a role in the system as a whole.
+ * The organization of a call: the requested one, else the caller's only one, else DEFAULT. Throws 400 for two values,
+ * 404 for an unknown one, 403 if the caller has no role in it. ROOT needs a system role.
  */
 export async function selectOrg(call: OrgCall, organizations: Pick<Organizations, 'find'>): Promise<Organization> {
   const organization = await organizations.find(askedOrg(call) ?? usualOrg(call.caller));
@@ -35,14 +35,14 @@ export async function selectOrg(call: OrgCall, organizations: Pick<Organizations
 }
 
 /**
- * What a call asks for, id or name: `oid` of the query, the header X-SVC-ORG, or the cookie of that name; undefined
- * where it does not.
+ * Id or name of the requested organization: query parameter `oid`, header X-SVC-ORG, or the cookie of that name;
+ * undefined if there is none.
  */
 export function askedOrg({ query, request }: Pick<OrgCall, 'query' | 'request'>): string | undefined {
   const [oid = '', ...more] = query.getAll('oid');
   if (more.length > 0) throw newTwoOrganizations('oid');
   if (oid !== '') return oid;
-  // Node joins repeated headers with a comma, and no name holds one.
+  // Node joins repeated headers with a comma, which no name contains.
   const header = utf8(request.header('x-svc-org')).trim();
   if (header.includes(',')) throw newTwoOrganizations('X-SVC-ORG');
   const cookie = utf8(request.cookies.get('X-SVC-ORG') ?? '');
@@ -56,5 +56,5 @@ function usualOrg({ orgRoles }: Principal): string {
 
 const newTwoOrganizations = (where: string): Error => newDetail(400, 'invalid', `${where} takes one organization.`);
 
-/** Headers come as bytes, a character each. */
+/** Node gives header bytes as one character each. */
 const utf8 = (header: string): string => Buffer.from(header, 'latin1').toString('utf8');

@@ -18,7 +18,7 @@ export const orgFields = Type.Object({
 });
 export const orgChangeFields = Type.Partial(orgFields);
 
-/** Its namespace comes at once, or, while the platform cannot be reached, later: `namespace_ready` says which. */
+/** Also creates the namespace, or, if the platform cannot be reached, later: see `namespace_ready`. */
 export async function createOrg(
   call: Call,
   { name, comment = '' }: Static<typeof orgFields>,
@@ -62,14 +62,14 @@ export async function changeOrg(
           name_key: sql`coalesce(${name === undefined ? null : fold(name)}, name_key)`,
           comment: sql`coalesce(${comment ?? null}, comment)`,
           date_updated: currentTime,
-          // A namespace tells the name of its organization.
+          // The namespace stores the organization's name.
           namespace_ready: sql`namespace_ready AND ${newName} = name`,
         })
         .where('id', '=', id)
         .returning('name');
       const { rows } = await runQuery(on, update, 'organization-update');
       if (rows[0] === undefined) throw newOrgNotFound();
-      // One that looks like another from before keeps its name.
+      // An existing lookalike may keep its name.
       if (name !== undefined && name !== before) await names.claim('organization', { id, name }, on);
       const changed = Object.entries({ name, comment }).flatMap(([field, value]) =>
         value === undefined ? [] : [field],
@@ -94,7 +94,7 @@ export async function changeOrg(
   return changed;
 }
 
-/** A header must be able to say it, and it must not be taken for an id. */
+/** A name must fit into a header, and must not look like an id. */
 function nameFault(name: string): string | undefined {
   const folded = fold(name);
   if (/[,\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(name + folded))

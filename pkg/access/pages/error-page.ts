@@ -16,7 +16,7 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Not available at the moment',
 };
 
-/** A refusal as a page, where a browser asks for one; undefined where a program does, and everywhere in the API. */
+/** An error as a page, if a browser asks for one; undefined for other clients, and for all API paths. */
 export function errorPage(context: RequestContext, failure: AccessError): AccessResponse | undefined {
   const { info, request } = context;
   if (info.path === '/api' || info.path.startsWith('/api/') || request.headers.accept?.includes('text/html') !== true)

@@ -1,6 +1,6 @@
 import { html, type Html } from './html.ts';
 
-/** What is wrong with a form: texts by field; under '' what concerns no field. */
+/** Error messages of a form by field; those that concern no field are under ''. */
 export type Problems = Readonly<Record<string, readonly string[]>>;
 
 export interface FieldOptions {
@@ -20,7 +20,7 @@ export interface FieldOptions {
   problems?: Problems | undefined;
 }
 
-/** A labelled field; what is wrong with it stands beside it, and the first such field of a form has the focus. */
+/** A labelled field with its error messages; the first invalid field of a form gets the focus. */
 export function field({
   name,
   id = name,
@@ -55,25 +55,25 @@ ${value}</textarea>`
 </div>`;
 }
 
-/** Of a form that was sent and refused: first on the page, and read out. */
+/** Error summary of a refused form: first on the page, announced by screen readers. */
 export function problemNote(problems: Problems | undefined): Html | undefined {
   if (problems === undefined || Object.keys(problems).length === 0) return undefined;
   const general = problems[''] ?? [];
   return html`<div class="note bad" role="alert"><p>${general.length > 0 ? general.join(' ') : 'Nothing was changed. Please look at the fields that are marked.'}</p></div>`;
 }
 
-/** That something was done. */
+/** Message about a completed action. */
 export function doneNote(text: string | undefined): Html | undefined {
   return text === undefined ? undefined : html`<div class="note good" role="status"><p>${text}</p></div>`;
 }
 
 export interface SelectOptions extends Pick<FieldOptions, 'name' | 'label' | 'problems'> {
   value: string;
-  /** Texts by value, in order. */
+  /** Pairs of value and text, in order. */
   options: readonly (readonly [string, string])[];
 }
 
-/** One of several. */
+/** A list to choose one value from. */
 export function select({ name, label, value, options, problems = {} }: SelectOptions): Html {
   const wrong = problems[name] ?? [];
   return html`<div class="field">
@@ -94,7 +94,7 @@ export interface ChoiceOptions {
   isChecked: boolean;
 }
 
-/** One box or button to check; several of them belong in a fieldset. */
+/** A checkbox or radio button; put several of them in a fieldset. */
 export function choiceField({ type, name, id, label, value, isChecked }: ChoiceOptions): Html {
   return html`<div class="choice"><input type="${type}" id="${id}" name="${name}" value="${value}" ${isChecked && html`checked`}><label for="${id}">${label}</label></div>`;
 }

@@ -3,14 +3,14 @@ import { isAccessError } from '../http/access-error.ts';
 import type { AccessResponse } from '../operations/operation.ts';
 import type { Problems } from './form-fields.ts';
 
-/** Why a form was refused, for the person who sent it. */
+/** Why a form was refused, for the user who sent it. */
 export interface FormRefusal {
   readonly status: number;
   readonly problems: Problems;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What `work` answers, or, where what was sent is refused, the form once more with what is wrong with it. */
+/** The answer of `work`, or, if it refuses the input, the form again with the errors. */
 export async function unlessRefused(
   work: () => Promise<AccessResponse>,
   showAgain: (refusal: FormRefusal) => AccessResponse | Promise<AccessResponse>,
@@ -24,7 +24,7 @@ export async function unlessRefused(
   }
 }
 
-/** Undefined for an error that nobody at a form can do anything about. */
+/** Undefined for an error that the user cannot fix in the form. */
 export function refusalOf(error: unknown): FormRefusal | undefined {
   if (isStatusError(error)) return error.code < 500 ? ofStatus(error) : undefined;
   if (!isAccessError(error) || error.status >= 500 || !isJsonObject(error.body)) return undefined;
@@ -38,7 +38,7 @@ export function refusalOf(error: unknown): FormRefusal | undefined {
   return { status, headers, problems: Object.fromEntries(problems) as Problems };
 }
 
-/** A cause of `spec.displayName` is the field `displayName`'s. */
+/** Maps a cause of `spec.displayName` to the field `displayName`. */
 function ofStatus({ code, message, details }: StatusError): FormRefusal {
   const problems: Record<string, string[]> = {};
   for (const cause of details?.causes ?? []) {

@@ -2,13 +2,13 @@
 export class Html {
   readonly text: string;
 
-  /** Only for markup that is written here; texts from elsewhere go through `html`. */
+  /** For literal markup only; other texts go through `html`. */
   constructor(text: string) {
     this.text = text;
   }
 }
 
-/** What may stand in markup; nothing stands for undefined and false. */
+/** A value in a template; undefined and false produce nothing. */
 export type HtmlPart = string | number | Html | readonly HtmlPart[] | undefined | false;
 
 const escapes: Readonly<Record<string, string>> = {
@@ -20,8 +20,8 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Tag of a template: texts in it stay texts, in elements and in quoted attributes. The trap: an attribute without
- * quotes, a script or a style is no place for a text.
+ * Template tag that escapes texts in elements and quoted attributes. The trap: unquoted attributes, scripts and styles
+ * are not safe places for a text.
  */
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   let text = strings[0]!;

@@ -200,7 +200,7 @@ describe('the login page', () => {
     await client.logIn('mia', 'blue horse 7');
     const before = new FormClient(server);
     for (const [name, value] of client.cookies) before.cookies.set(name, value);
-    // The login page of another tab, from before.
+    // The login page, opened earlier in another tab.
     const tab = await atLogin();
     client.cookies.set('svc_loginform', tab.cookies.get('svc_loginform')!);
     expect(

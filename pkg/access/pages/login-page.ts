@@ -25,7 +25,7 @@ export interface LoginPageParts {
   audit: Pick<Audit, 'operate'>;
 }
 
-/** Who logs in has no session yet whose token the form could hold: it holds the one of this cookie. */
+/** CSRF cookie of the login form, as there is no session yet: the form holds the same token. */
 const formCookie = 'svc_loginform';
 const formToken = /^[\w-]{43}$/;
 
@@ -114,15 +114,15 @@ function beginSession(session: NewSession, { isSecure: secure }: AccessRequest):
 
 async function logOut(parts: LoginPageParts, call: OpenCall): Promise<AccessResponse> {
   const { caller, request } = call;
-  // A page elsewhere that asks, without the cookies, does not take them away.
+  // Without a session the cookies stay: the request may be from another site.
   if (caller?.session === undefined) return seeOther('/login/?done=logout');
   await endSession({ ...call, caller }, caller.session.id, parts);
   return seeOther('/login/?done=logout', { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) });
 }
 
 /**
- * Was it sent by a page of ours, which had the same token in cookie and form? Browsers say besides which page asks; a
- * program that says nothing of it is none.
+ * Was the form sent by our page, with the same token in cookie and form? Browsers also name the page's origin; a
+ * request without it is not from a browser.
  */
 function isOwnForm(request: AccessRequest, token: unknown): boolean {
   const expected = request.cookies.get(formCookie);
@@ -145,7 +145,7 @@ function loginForm(
   request: AccessRequest,
   { next, username = '', status = 200, problems, done, headers }: LoginForm,
 ): AccessResponse {
-  // The form of another tab stays good.
+  // Reuse the token, so that the form in another tab stays valid.
   const held = request.cookies.get(formCookie) ?? '';
   const token = formToken.test(held) ? held : randomBytes(32).toString('base64url');
   return pageAnswer({

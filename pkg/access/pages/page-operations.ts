@@ -25,7 +25,7 @@ export interface PageParts {
   personalTokens: PersonalTokens;
 }
 
-/** The pages for people: login, logout, and the settings. They are no part of the API, and have no document. */
+/** The pages: login, logout and settings. They are not part of the API and not in its document. */
 export function pageOperations(parts: PageParts): Operation[] {
   return [
     {

@@ -2,11 +2,11 @@ import type { AnswerHeaders } from '#pkg/http/index';
 import type { AccessResponse } from '../operations/operation.ts';
 import { html, type Html } from './html.ts';
 
-/** Everything is a file of this origin, nothing is inline, nothing is fetched; nobody shows the page within theirs. */
+/** Only files of this origin; no inline code, no fetch, no framing. */
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** Who has logged in, and the token that their forms send along. */
+/** The logged-in user, and the CSRF token of their forms. */
 export interface PageUser {
   readonly username: string;
   readonly csrfToken: string;
@@ -17,18 +17,18 @@ export interface PageOptions {
   status?: number;
   /** The page's name: its heading, and first in its title. */
   title: string;
-  /** What comes before `main`'s heading, for example where one is. */
+  /** Shown before the heading in `main`, for example the location. */
   navigation?: Html | undefined;
   body: Html;
   user?: PageUser | undefined;
-  /** One short form. */
+  /** For a page with one short form. */
   isNarrow?: boolean;
-  /** Something in it needs mending: said first in the title, which is read out first. */
+  /** The page reports an error: the title begins with it, as screen readers read the title first. */
   isProblem?: boolean;
   headers?: AnswerHeaders;
 }
 
-/** A whole page, which no cache keeps. */
+/** A complete page, never cached. */
 export function pageAnswer({
   status = 200,
   title,
@@ -64,7 +64,7 @@ ${body}
 </body>
 </html>
 `;
-  // A form's Origin header would be `null` with no referrer at all.
+  // With `no-referrer` a form's Origin header would be `null`.
   return {
     status,
     contentType: 'text/html; charset=utf-8',
@@ -73,7 +73,7 @@ ${body}
   };
 }
 
-/** To another page of ours, by GET. */
+/** Redirects to another page of this service, with GET. */
 export function seeOther(path: string, headers: AnswerHeaders = {}): AccessResponse {
   return { status: 303, contentType: 'text/plain; charset=utf-8', headers: { Location: path, ...headers } };
 }
@@ -85,7 +85,7 @@ function userBar({ username, csrfToken }: PageUser): Html {
 </div>`;
 }
 
-/** First in every form that changes something. */
+/** Put it first in every form that changes something. */
 export function csrfField(token: string): Html {
   return html`<input type="hidden" name="csrfmiddlewaretoken" value="${token}">`;
 }

@@ -1,6 +1,6 @@
 /**
- * What a browser does better with a script than without; every form works without it. Plain browser JavaScript, without
- * backticks and backslashes, which the template literal would take for its own.
+ * Improvements of the pages by a script; every form works without it. Plain browser JavaScript, without backticks and
+ * backslashes, which the template literal would interpret.
  */
 export const pagesJs = `'use strict';
 (function () {

@@ -150,7 +150,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
       await page.getByRole('button', { name: 'Create access key' }).waitFor();
       expect(await page.locator('ul.list > li').count()).toBe(1);
       expect(await page.locator('.secret').count()).toBe(0);
-      // Nor does it send what was refused, whose address is no page.
+      // It does not send the refused form again either, whose URL is no page.
       await page.locator('summary', { hasText: 'Change addresses' }).click();
       await page.getByLabel('Addresses it may be used from').first().fill('nowhere');
       await page.getByRole('button', { name: /^Save addresses/ }).click();
@@ -196,12 +196,12 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     { colorScheme: 'light', width: 360 },
   ] as const;
 
-  /** In every look: nothing for axe to find, nothing to scroll sideways to. */
+  /** In every color scheme and width: axe finds no faults, and the page does not scroll sideways. */
   async function check(page: Page, name: string): Promise<void> {
     for (const { colorScheme, width } of looks) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 780 });
-      // Other rules look at what is the same in all of them.
+      // The result of the other rules is the same in all of them.
       const faults = await accessibilityFaults(page, width === 1280 && colorScheme === 'light' ? 'all' : 'look');
       const isTooWide = await page.evaluate(() => {
         const { documentElement } = (
@@ -216,7 +216,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
         faults: [],
         isTooWide: false,
       });
-      // For a person to look at: PAGES_SCREENSHOTS=<folder>.
+      // For manual checks: PAGES_SCREENSHOTS=<folder>.
       const folder = process.env['PAGES_SCREENSHOTS'];
       if (folder !== undefined)
         await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });

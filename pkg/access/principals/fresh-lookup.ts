@@ -1,6 +1,6 @@
 /**
- * Answers many who ask the same at once with few lookups, none of them older than the question: who comes while one is
- * under way shares the next one, never the running one, which may have read what has just been changed.
+ * Answers concurrent calls for one key with few lookups, none older than the call: a call during a running lookup
+ * shares the next one, never the running one, which may have read data that has just changed.
  */
 export class FreshLookup<T> {
   readonly #work: (key: string) => Promise<T>;
@@ -21,7 +21,7 @@ export class FreshLookup<T> {
   #start(key: string): Promise<T> {
     const flight: { running: Promise<T>; next?: Promise<T> } = { running: this.#work(key) };
     this.#flights.set(key, flight);
-    // Runs before `next` begins, as it is attached first.
+    // Attached first, so it runs before `next` begins.
     const end = (): void => {
       if (flight.next === undefined) this.#flights.delete(key);
     };

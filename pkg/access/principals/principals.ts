@@ -5,7 +5,7 @@ import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, type AccessTables } from '../access-tables.ts';
 import type { OrgRole, Principal, SystemRole } from '../http/caller.ts';
 
-/** As pg gives it; `org_roles` are `<org id>:<role>`. */
+/** A row as pg returns it; `org_roles` are `<org id>:<role>`. */
 export type PrincipalRow = Selectable<AccessTables['access.principals']>;
 
 const findValid = new PreparedStatement('principal', ($: Placeholders<{ userId: string }>) =>
@@ -16,7 +16,7 @@ const findValid = new PreparedStatement('principal', ($: Placeholders<{ userId: 
     .where('is_valid', '=', sql.lit(true)),
 );
 
-/** Users who may come in at this moment. */
+/** Finds valid users. */
 export class Principals {
   readonly #database: AccessDatabase;
 
@@ -24,7 +24,7 @@ export class Principals {
     this.#database = database;
   }
 
-  /** Undefined where there is no such user, or it is disabled or expired. */
+  /** Undefined if the user does not exist, or is disabled or expired. */
   async find(userId: string): Promise<Principal | undefined> {
     const { rows } = await findValid.run(this.#database.pool, { userId });
     return rows[0] === undefined ? undefined : principalOf(rows[0]);
@@ -48,10 +48,10 @@ export function principalOf({
   return { id, username, groups, systemRoles: new Set(systemRoles as SystemRole[]), orgRoles: byOrg };
 }
 
-/** Holds for everything on the content platform that may be seen. */
+/** May read everything on the content platform. */
 export const auditorsGroup = 'svc:system-auditors';
 
-/** The same user as the content platform knows them: roles here are groups there. */
+/** The user on the content platform, where roles are groups. */
 export function userInfoOf({ id, username, groups, systemRoles, orgRoles }: Principal): UserInfo {
   const ofOrgs = Array.from(orgRoles, ([org, roles]) => Array.from(roles, (role) => `org:${org}:${role}`)).flat();
   const ofSystem = [

@@ -2,18 +2,18 @@ import type { OrgRole, SystemRole } from '../http/caller.ts';
 
 export type RoleName = SystemRole | OrgRole;
 
-/** What a user may be; there are these six, and no others. */
+/** A role of users; there are only these six. */
 export interface AccessRole {
   readonly id: string;
   readonly name: RoleName;
   readonly display_name: string;
   readonly scope: 'system' | 'org';
   readonly builtin: true;
-  /** For people: what it permits; `*` is everything. */
+  /** What it permits, for display; `*` is everything. */
   readonly permissions: readonly string[];
 }
 
-/** Of a person with nothing but an account: what is their own. */
+/** Permissions of every user on their own data. */
 const own = ['profile', 'access-keys', 'sessions', 'personal-tokens'];
 const reading = ['users.view', 'orgs.view', 'role-bindings.view', 'audits.view'];
 
@@ -26,7 +26,7 @@ const builtin = (n: number, name: RoleName, display_name: string, permissions: r
   permissions,
 });
 
-/** In the order of their ids, which are JumpServer's. */
+/** Ordered by id; the ids are those of JumpServer. */
 export const roles: readonly AccessRole[] = [
   builtin(1, 'SystemAdmin', 'System administrator', ['*']),
   builtin(2, 'SystemAuditor', 'System auditor', [...reading, ...own]),
@@ -41,13 +41,13 @@ export const roles: readonly AccessRole[] = [
   builtin(7, 'OrgUser', 'Organization user', ['orgs.view']),
 ];
 
-/** By id, or by name in any case. */
+/** Finds by id, or by name, case-insensitive. */
 export function findRole(text: string): AccessRole | undefined {
   const key = text.toLowerCase();
   return roles.find(({ id, name }) => id === key || name.toLowerCase() === key);
 }
 
-/** As records of users hold it. */
+/** The form in user records. */
 export function presentRole(role: RoleName): Pick<AccessRole, 'id' | 'name' | 'display_name'> {
   const { id, name, display_name } = findRole(role)!;
   return { id, name, display_name };

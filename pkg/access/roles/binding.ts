@@ -5,7 +5,7 @@ import { timestamp, uuid } from '../operations/field-schemas.ts';
 import { recordOf } from '../operations/record-of.ts';
 import { findRole, type AccessRole, type RoleName } from '../principals/role.ts';
 
-/** A role that a user has: in the system as a whole, or in one organization. */
+/** A user's role: in the whole system, or in one organization. */
 export interface Binding {
   id: string;
   user_id: string;
@@ -14,7 +14,7 @@ export interface Binding {
   role: RoleName;
   created_by: string;
   date_created: Date;
-  /** Null for the system as a whole. */
+  /** Null for the whole system. */
   org_id: string | null;
   org_name: string | null;
 }
@@ -23,7 +23,7 @@ export type RoleScope = AccessRole['scope'];
 
 export const bindingTable = (scope: RoleScope) => `access.${scope}_role_bindings` as const;
 
-/** Rows of a table, with the names of what they refer to; `b`, `u` and `o` in conditions. */
+/** Bindings with the names of their user and organization; aliases `b`, `u` and `o` for conditions. */
 export function selectBindings(scope: RoleScope) {
   const isOrg = scope === 'org';
   return accessQuery
@@ -56,7 +56,7 @@ export const bindingRecord = { system: record({}), org: record(ofOrg) };
 
 export type BindingRecord = Static<typeof bindingRecord.system>;
 
-/** The record that clients see: what it refers to by id, as it is given in a POST, and in words. */
+/** The record in the API: references as ids, as in a POST, and as names. */
 export function presentBinding(binding: Binding): BindingRecord {
   const { id: roleId, display_name, scope } = findRole(binding.role)!;
   return recordOf(bindingRecord[scope], binding, {
@@ -70,6 +70,6 @@ export function presentBinding(binding: Binding): BindingRecord {
   });
 }
 
-/** For the audit. */
+/** Name of a binding in the audit. */
 export const titleOf = ({ username, role, org_name }: Pick<Binding, 'username' | 'role' | 'org_name'>): string =>
   `${username}: ${role}${org_name === null ? '' : ` in ${org_name}`}`;

@@ -14,14 +14,14 @@ import { presentBinding, selectBindings, type Binding, type BindingRecord, type 
 import { findRole } from '../principals/role.ts';
 import type { RoleParts } from './role-parts.ts';
 
-/** The first is the usual one: by the index. */
+/** The first is the default, and has an index. */
 export const bindingOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['id', { expression: sql.ref('b.id'), type: 'uuid' }],
   ['date_created', { expression: sql.ref('b.date_created'), type: 'timestamptz' }],
   ['role', { expression: sql.ref('b.role'), type: 'text' }],
 ]);
 
-/** Organizations whose bindings the caller may read; undefined: all, and those of the system. */
+/** Organizations whose bindings the caller may read; undefined: all, and system bindings. */
 export function readableOrgs(caller: Principal): string[] | undefined {
   if (isAuditor(caller)) return undefined;
   return Array.from(caller.orgRoles).flatMap(([org, held]) =>
@@ -29,14 +29,14 @@ export function readableOrgs(caller: Principal): string[] | undefined {
   );
 }
 
-/** Of a role of this scope: id, or name. */
+/** Field for a role of this scope, by id or name. */
 export const roleField = (scope: RoleScope, description: string) =>
   line({
     description,
     fault: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.'),
   });
 
-/** Without the field `org` where there is none. */
+/** Omits the field `org` for system bindings. */
 export const ofScope = <Fields extends TObject>(scope: RoleScope, fields: Fields): Fields =>
   scope === 'org' ? fields : (Type.Omit(fields, ['org']) as TObject as Fields);
 
@@ -52,7 +52,7 @@ export const bindingFilters = (scope: RoleScope) =>
   );
 type BindingFilters = CheckedFields<Static<ReturnType<typeof bindingFilters>>>;
 
-/** Throws 403 for an organization whose bindings the caller may not read, and 400 by field for what the query asks wrongly. */
+/** Throws 403 for an organization whose bindings the caller may not read, and 400 by field for an invalid query. */
 export async function listBindings(
   scope: RoleScope,
   call: Call,
@@ -62,7 +62,7 @@ export async function listBindings(
   const readable = readableOrgs(call.caller);
   let rows = selectBindings(scope);
   const { user, role } = query.values;
-  // Nobody of that name has nothing.
+  // An unknown user has no bindings.
   if (user !== undefined) rows = rows.where('b.user_id', '=', sql.val((await parts.users.resolve(user)) ?? null));
   if (role !== undefined) rows = rows.where('b.role', '=', findRole(role)!.name);
   const orgCondition = scope === 'org' ? await readOrgCondition(query, readable, call, parts) : undefined;
@@ -77,7 +77,7 @@ export async function listBindings(
   });
 }
 
-/** Of the organization of the filter `org`, else of the one the call is made in, else of all that may be read. */
+/** Condition on the organization: of the filter `org`, else of the call, else all that the caller may read. */
 async function readOrgCondition(
   query: BindingFilters,
   readable: readonly string[] | undefined,

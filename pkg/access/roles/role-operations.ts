@@ -25,7 +25,7 @@ const role = Type.Object({
   permissions: Type.Array(Type.String()),
 });
 
-/** `/api/v1/rbac/`: the roles there are, and who has which. */
+/** `/api/v1/rbac/`: roles, and their bindings to users. */
 export function roleOperations(parts: RoleParts): Operation[] {
   return [
     defineList({
@@ -103,7 +103,7 @@ function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
       description: writers,
       tag,
       inOrganization,
-      // Who may, the organization in the body decides.
+      // The permission depends on the organization in the body.
       permission: anyUser,
       body: newBindingFields(scope),
       answers: { 201: record },
@@ -130,7 +130,7 @@ function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
   ];
 }
 
-/** Throws 404 for what is not the caller's to read. */
+/** Throws 404 for a binding that the caller may not read. */
 async function findReadable(scope: RoleScope, { caller, params }: Call, { database }: RoleParts): Promise<Binding> {
   const readable = readableOrgs(caller);
   const id = params['id']!;

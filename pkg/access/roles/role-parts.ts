@@ -3,7 +3,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Organizations } from '../orgs/organizations.ts';
 import type { Users } from '../users/users.ts';
 
-/** What the operations on roles work with. */
+/** Dependencies of the operations on roles. */
 export interface RoleParts {
   database: AccessDatabase;
   audit: Audit;

@@ -29,7 +29,7 @@ export const newBindingFields = (scope: RoleScope) =>
 const named = (description: string) => line({ description, maxLength: 1000 });
 type NewBindingFields = CheckedFields<Static<ReturnType<typeof newBindingFields>>>;
 
-/** Of an organization in `org`, without it in the one the call is made in. */
+/** In the organization of `org`, else in that of the call. */
 export async function createBinding(
   scope: RoleScope,
   call: Call,
@@ -73,8 +73,7 @@ export async function createBinding(
 }
 
 /**
- * Whom the caller may bind. Others than SystemAdmin bring nobody in: for them whoever is no member yet is as one that
- * is not there.
+ * Finds a user that the caller may bind. Only SystemAdmin may add members; for others a non-member counts as unknown.
  */
 async function resolveFor(
   { caller }: Call,
@@ -87,7 +86,7 @@ async function resolveFor(
   const memberships = accessQuery
     .selectFrom('access.org_role_bindings')
     .select('id')
-    // Asked of nobody too: it takes as long.
+    // Also runs for an unknown user, to take the same time.
     .where('user_id', '=', sql.val(userId ?? null))
     .where('org_id', '=', sql.val(organization?.id ?? null))
     .limit(1);
@@ -95,7 +94,7 @@ async function resolveFor(
   return rows.length === 0 ? undefined : userId;
 }
 
-/** In `org`, which must be known, and one that has members. Undefined where that is wrong. */
+/** The organization of `org`, which must exist and may have members. Undefined if invalid. */
 async function readOrganization(
   body: NewBindingFields,
   call: Call,

@@ -7,7 +7,7 @@ import { sealedTables } from './sealed-tables.ts';
 
 const CHECKED_TEXT = 'svc';
 
-/** Tells the database of a key, before anything is sealed with it. */
+/** Registers a key in the database, before anything is sealed with it. */
 export async function registerKey(client: Queryable, key: SecretKey): Promise<void> {
   const insert = accessQuery
     .insertInto('access.key_checks')
@@ -16,7 +16,7 @@ export async function registerKey(client: Queryable, key: SecretKey): Promise<vo
   await runQuery(client, insert);
 }
 
-/** Was any key ever registered here? */
+/** Is any key registered? */
 export async function hasKeys(client: Queryable): Promise<boolean> {
   return (
     (await runQuery(client, accessQuery.selectFrom('access.key_checks').select('key_id').limit(1))).rows.length > 0
@@ -24,8 +24,8 @@ export async function hasKeys(client: Queryable): Promise<boolean> {
 }
 
 /**
- * Registers the primary key of a ring that opens all there is. Throws SecretKeyError for any other ring, with nothing
- * written.
+ * Registers the primary key of a ring that can open every secret. For any other ring throws SecretKeyError and writes
+ * nothing.
  */
 export async function checkRing(client: Queryable, ring: KeyRing, origin: string): Promise<void> {
   const { rows: checks } = await runQuery(
@@ -47,7 +47,7 @@ export async function checkRing(client: Queryable, ring: KeyRing, origin: string
   await registerKey(client, ring.primary);
 }
 
-/** Ids of the keys that something is sealed with. */
+/** Ids of the keys that seal at least one secret. */
 async function keysInUse(client: Queryable): Promise<string[]> {
   const ids = new Set<string>();
   for (const { name } of Object.values(sealedTables)) {

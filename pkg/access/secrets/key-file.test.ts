@@ -51,7 +51,7 @@ describe('the file that a first start makes', () => {
 
   test('is one file, whichever of many processes makes it', async () => {
     const source = fileURLToPath(new URL('key-file.ts', import.meta.url));
-    // Each waits until the clock shows the same time.
+    // All processes wait for the same time, to start at once.
     const at = Date.now() + 2_000;
     const script = `const { KeyFile } = await import(${JSON.stringify(source)});
       const file = new KeyFile(${JSON.stringify(file.path)});
@@ -88,7 +88,7 @@ test('what keeps a file from being replaced is told, and it stays as it is', () 
   write(keys.map((key) => key.reveal()).join('\n'), 0o640);
   expect(file.obstacle(keys)).toBeUndefined();
   expect([idsIn(file), statSync(file.path).mode & 0o777]).toEqual([keys.map(({ id }) => id), 0o640]);
-  // No room for a draft's name beside it: fails for root too, as a mount that is read-only does.
+  // The name leaves no room for that of a temporary file: fails for root too, as on a read-only mount.
   const fixed = new KeyFile(join(folder, 'data', 'k'.repeat(240)));
   writeFileSync(fixed.path, keys[0]!.reveal(), { mode: 0o600 });
   expect(fixed.obstacle(fixed.read()!)).toBe('ENAMETOOLONG');

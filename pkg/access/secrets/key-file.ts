@@ -26,11 +26,11 @@ const MAX_BYTES = 65_536;
 const draftSuffix = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * A file of keys, one a line, the first the primary one. Calls block: it is a small file, read at the start and when it
- * was replaced.
+ * A file of keys, one per line, the first is the primary one. Calls block: the file is small, and read only at startup
+ * and after a change.
  *
- * It may be readable by its group, as orchestrators mount secrets so; a file that everybody can read, or that others
- * can write, is refused.
+ * Its group may read it, as orchestrators mount secrets this way; a file that others can read, or the group can write,
+ * is refused.
  */
 export class KeyFile {
   readonly path: string;
@@ -40,7 +40,7 @@ export class KeyFile {
   }
 
   /**
-   * Undefined where there is no file. Throws SecretKeyError for one that cannot be used, and never shows what is in it.
+   * Undefined if there is no file. Throws SecretKeyError, without the file's content, for a file that cannot be used.
    */
   read(): SecretKey[] | undefined {
     const text = this.#readText();
@@ -51,20 +51,21 @@ export class KeyFile {
     return keys;
   }
 
-  /** Another text for another file or content; undefined where there is none. */
+  /** Changes with the file or its content; undefined if there is no file. */
   version(): string | undefined {
     const stats = statSync(this.path, { bigint: true, throwIfNoEntry: false });
     return stats === undefined ? undefined : `${stats.dev}/${stats.ino}/${stats.size}/${stats.mtimeNs}`;
   }
 
   /**
-   * Makes the file with one new key, for this user alone, unless there is one: of many who do so at once, one does it.
+   * Creates the file with one new key, for this user only, unless it exists. Safe for concurrent processes: only one
+   * creates it.
    */
   create(): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     const draft = writeDraft(this.path, [SecretKey.generate()]);
     try {
-      // Unlike a rename it replaces nothing.
+      // Unlike a rename, a link never replaces a file.
       linkSync(draft, this.path);
     } catch (error) {
       if (statSync(this.path, { throwIfNoEntry: false }) === undefined) throw error;
@@ -74,12 +75,9 @@ export class KeyFile {
     syncFolder(dirname(this.path));
   }
 
-  /**
-   * Whole or not at all, with the owner and mode it has. The caller sees to it that nobody else does so at the same
-   * time.
-   */
+  /** Atomic; keeps owner and mode. The caller prevents concurrent replacements. */
   replace(keys: readonly SecretKey[]): void {
-    // A link stays one.
+    // Keeps a symbolic link.
     const path = realpathSync(this.path);
     removeDrafts(path);
     const draft = writeDraft(path, keys, statSync(path));
@@ -93,9 +91,8 @@ export class KeyFile {
   }
 
   /**
-   * The code of the error for which `replace` would fail, as EROFS of a file that an orchestrator mounted; undefined
-   * where it works. It is tried, with the keys that the file holds: neither the rights nor the kind of a file tell for
-   * sure.
+   * The error code with which `replace` fails, for example EROFS for a file mounted by an orchestrator; undefined if it
+   * works. Tries it with the current keys, as neither permissions nor file type are a sure sign.
    */
   obstacle(held: readonly SecretKey[]): string | undefined {
     try {
@@ -120,7 +117,7 @@ export class KeyFile {
   #readText(): string | undefined {
     let file: number;
     try {
-      // A pipe without a writer would hold up the process.
+      // Non-blocking, as opening a pipe without a writer would block the process.
       file = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -165,7 +162,7 @@ function writeDraft(path: string, keys: readonly SecretKey[], like?: Stats): str
   return draft;
 }
 
-/** What a killed process left of a file it was making. */
+/** Deletes temporary files of killed processes. */
 function removeDrafts(path: string): void {
   const name = basename(path);
   const drafts = readdirSync(dirname(path)).filter(

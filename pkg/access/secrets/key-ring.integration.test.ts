@@ -48,7 +48,7 @@ const checks = async (): Promise<string[]> =>
     await database.pool.query<{ key_id: string }>('SELECT key_id FROM access.key_checks ORDER BY date_created')
   ).rows.map(({ key_id: id }) => id);
 
-/** A row that one of these keys has sealed. */
+/** Adds a row sealed with the first of these keys. */
 async function sealSomething(...keys: SecretKey[]): Promise<void> {
   const box = new SecretBox(await openKeyRing(access, given(...keys)));
   const userId = await addUser(access, { username: `user-${Math.random()}` });

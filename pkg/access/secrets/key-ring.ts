@@ -4,19 +4,19 @@ import { SecretKeyError } from './secret-error.ts';
 import type { SecretKey } from './secret-key.ts';
 
 /**
- * The keys there are: the first, the primary, seals; all open. With a file it follows the file: a replaced one is read
- * where it matters, without a restart. What cannot be read then changes nothing, and is read again when it matters
- * next; the log says why, once for each reason.
+ * The keys: the first, the primary one, seals; all can open. Keys from a file are read again after a change, when
+ * needed, without a restart. A file that cannot be read leaves the keys unchanged, and is read again at the next need;
+ * each reason is logged once.
  */
 export class KeyRing {
-  /** Absent where the keys were given by an option. */
+  /** Absent if an option holds the keys. */
   readonly file: KeyFile | undefined;
   #held: readonly SecretKey[];
   readonly #log: DatabaseLog | undefined;
   #version: string | undefined;
   #refusal: string | undefined;
 
-  /** Without a key nothing opens, and nothing is sealed, until the file is there. */
+  /** Without keys nothing can be opened or sealed until the file exists. */
   constructor(keys: readonly SecretKey[], file?: KeyFile, log?: DatabaseLog) {
     this.#held = keys;
     this.file = file;
@@ -27,7 +27,7 @@ export class KeyRing {
     return this.#held.length === 0;
   }
 
-  /** Throws SecretKeyError where there is none. */
+  /** Throws SecretKeyError if there is none. */
   get primary(): SecretKey {
     const [primary] = this.#held;
     if (primary === undefined) throw new SecretKeyError(missingKey(this.file));
@@ -42,7 +42,7 @@ export class KeyRing {
     return this.#held.find((key) => key.id === id);
   }
 
-  /** Reads the file if it is another one than before; true where the keys are others now. */
+  /** Reads the file if it was changed; true if the keys are different now. */
   refresh(): boolean {
     const before = this.#ids();
     try {

@@ -10,25 +10,25 @@ import { SecretKey } from './secret-key.ts';
 const LOCK = 'svc access.key_checks';
 
 export interface KeyOptions {
-  /** Of `svc.security.key`: keys separated by commas, the first the primary one. */
+  /** Value of `svc.security.key`: keys separated by commas, the first is the primary one. */
   keys?: string | undefined;
-  /** Of `svc.security.key-file`; one of both at most. */
+  /** Value of `svc.security.key-file`; set at most one of both. */
   keyFile?: string | undefined;
-  /** Where `secret-key` is, and is made at the first start, if neither is given. */
+  /** Folder of the file `secret-key`, which the first start creates if neither is given. */
   dataDir: string;
-  /** Hears of a file that is replaced later and cannot be used. */
+  /** Logs a later change of the file that cannot be used. */
   log?: DatabaseLog;
 }
 
 /**
- * The keys of the options, proven to fit the database: another key would make secrets that nobody else can read. Any
- * number of processes may do so at once. Throws SecretKeyError, with neither file nor database changed, for keys that
- * do not fit or cannot be used. Where none is given, and the database has one, the ring is empty: a replica with a data
- * folder of its own can do all that needs no sealed secret.
+ * Returns the keys of the options after a check that they fit the database: with another key, other processes could not
+ * read new secrets. Any number of processes may call it at the same time. Throws SecretKeyError, with file and database
+ * unchanged, for keys that do not fit or cannot be used. If none is given, and the database has one, the ring is empty:
+ * such a replica, with its own data folder, can do everything that needs no sealed secret.
  */
 export function openKeyRing(database: AccessDatabase, options: KeyOptions): Promise<KeyRing> {
   return database.transaction(async (client) => {
-    // Of two first starts with folders of their own, the second must see the first one's key.
+    // Two concurrent first starts with separate folders: the second must see the first one's key.
     await lockUntilCommit(client, LOCK);
     const ring = readRing(options) ?? makeRing(options, await hasKeys(client));
     if (!ring.isEmpty) await checkRing(client, ring, ring.file?.path ?? 'svc.security.key');
@@ -36,7 +36,7 @@ export function openKeyRing(database: AccessDatabase, options: KeyOptions): Prom
   });
 }
 
-/** Undefined where no key was given and none is in the data folder. */
+/** Undefined if no key was given and none is in the data folder. */
 function readRing({ keys, keyFile, dataDir, log }: KeyOptions): KeyRing | undefined {
   if (keys !== undefined) {
     if (keyFile !== undefined)
@@ -52,7 +52,7 @@ function readRing({ keys, keyFile, dataDir, log }: KeyOptions): KeyRing | undefi
 
 function makeRing({ dataDir, log }: KeyOptions, isUsedDatabase: boolean): KeyRing {
   const file = new KeyFile(defaultFile(dataDir));
-  // Another key would make secrets that those who have the first cannot read.
+  // With a new key, processes that have the first one could not read new secrets.
   if (isUsedDatabase) return new KeyRing([], file, log);
   file.create();
   return new KeyRing(file.read() ?? [], file, log);

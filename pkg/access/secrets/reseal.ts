@@ -6,18 +6,18 @@ import { SecretBox } from './secret-box.ts';
 import { SecretError } from './secret-error.ts';
 import { selectSealedByOthers, type SealedTable } from './sealed-tables.ts';
 
-/** Counts of rows. */
+/** Numbers of rows. */
 export interface Resealed {
   accessKeys: number;
   privateTokens: number;
-  /** Neither key nor purpose fits, or the bytes were changed. */
+  /** Unknown key, wrong purpose or changed bytes. */
   unreadable: number;
 }
 
 interface Batch {
   sealed: number;
   unreadable: number;
-  /** Id of the last row that was looked at; undefined where it was the last of the table. */
+  /** Id of the last processed row; undefined at the end of the table. */
   last: string | undefined;
 }
 
@@ -27,8 +27,8 @@ interface Row {
 }
 
 /**
- * Seals the next rows that another key than the primary one has sealed, in one transaction on this connection; `after`
- * is '' at first.
+ * Reseals the next rows that are not sealed with the primary key, in one transaction on this connection; `after` is ''
+ * for the first batch.
  */
 export async function resealBatch(
   client: PoolClient,
@@ -42,7 +42,7 @@ export async function resealBatch(
     .$if(after !== '', (rest) => rest.where(rowId, '>', after))
     .orderBy(rowId)
     .limit(batchSize)
-    // Whoever replaces one of them meanwhile comes before or after.
+    // Locked: a concurrent replacement of a secret runs before or after.
     .forUpdate();
   const { rows } = await runQuery(client, next);
   const box = new SecretBox(ring);

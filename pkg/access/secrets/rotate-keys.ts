@@ -11,7 +11,7 @@ import { SecretKey } from './secret-key.ts';
 import { sealedTables, selectSealedByOthers } from './sealed-tables.ts';
 
 const LOCK = 'svc rotate-keys';
-/** Of attempts to drop a key that somebody keeps sealing with. */
+/** Maximum attempts to drop a key with which a server keeps sealing. */
 const MOST_ROUNDS = 10;
 const LOCK_WAIT = '5s';
 const FOREIGN_KEY_VIOLATION = '23503';
@@ -21,36 +21,33 @@ export interface RotationOptions {
   database: AccessDatabase;
   ring: KeyRing;
   /**
-   * Make no new key; let the database forget all but the first, once nothing is sealed with them, and remove them from
-   * the file where it can be replaced.
+   * Creates no new key; deletes all but the first from the database, once nothing is sealed with them, and from the
+   * file if it can be replaced.
    */
   dropOld?: boolean;
-  /** Rows in one transaction; 200 by default. */
+  /** Rows per transaction; default 200. */
   batchSize?: number;
 }
 
-/** What has just been made durable. */
+/** The step that was just committed. */
 export type RotationStep = 'key registered' | 'key written' | 'batch sealed' | 'keys forgotten' | 'keys dropped';
 
 export interface RotationResult extends Resealed {
-  /** Was a new key made? Not with keys that an option gives, nor where the file held several. */
+  /** Was a new key created? Never for keys from an option, or if the file has several. */
   isNewKey: boolean;
-  /** Keys that were removed. */
+  /** Number of removed keys. */
   dropped: number;
-  /** Keys that are left behind the first. */
+  /** Number of keys that remain after the first. */
   old: number;
-  /**
-   * Where the old keys stay in a file that cannot be replaced, though nothing needs them: the code of the error, as
-   * EROFS.
-   */
+  /** Error code, for example EROFS, if unneeded keys stay in a file that cannot be replaced. */
   obstacle?: string;
 }
 
 /**
- * Seals every secret with the primary key: a new one, where the keys are in a file and are one. It may end between any
- * two steps, and be run again; servers that use the same file go on meanwhile. What cannot be opened stays as it is, is
- * counted, and its key is not dropped. Throws SecretKeyError while another one runs on this database, and, with nothing
- * changed, for a new key that the file cannot take.
+ * Reseals every secret with the primary key; creates a new one if the keys are in a file that has only one. May be
+ * killed between any two steps and run again; servers that use the same file keep running. Secrets that cannot be
+ * opened are left and counted, and their key is not dropped. Throws SecretKeyError while another rotation runs on this
+ * database, and, with nothing changed, if a new key cannot be written to the file.
  */
 export async function* rotateKeys({
   database,
@@ -62,10 +59,10 @@ export async function* rotateKeys({
   try {
     await lock(client);
     ring.refresh();
-    // Where there are several, a rotation has begun already: by this command, or by an operator who gives the same keys
-    // to many machines.
+    // Several keys mean that a rotation has begun: by this command, or by an operator who distributes the keys to
+    // machines.
     const isNewKey = !dropOld && ring.file !== undefined && ring.keys.length === 1;
-    // Before the database hears of a key that would be nowhere else, or forgets one that would stay.
+    // Checked before the database registers a key that cannot be saved, or deletes one that stays in the file.
     const obstacle = isNewKey || dropOld ? ring.file?.obstacle(ring.keys) : undefined;
     if (isNewKey && obstacle !== undefined) throw new SecretKeyError(fixedFile(ring, obstacle));
     if (isNewKey) yield* addPrimary(client, ring);
@@ -80,12 +77,12 @@ export async function* rotateKeys({
       ...(obstacle === undefined ? {} : { obstacle }),
     };
   } finally {
-    // Closed, which frees the lock.
+    // Closes the connection, which releases the lock.
     client.release(true);
   }
 }
 
-/** Waits a moment: of one that was killed just now the database may not know yet. */
+/** Waits briefly, as PostgreSQL may not have noticed yet that a previous process was killed. */
 async function lock(client: PoolClient): Promise<void> {
   await runQuery(client, sql`SELECT set_config('lock_timeout', ${LOCK_WAIT}, false)`);
   try {
@@ -99,7 +96,7 @@ async function lock(client: PoolClient): Promise<void> {
   await client.query('RESET lock_timeout');
 }
 
-/** Registered first: from the moment it is in the file, servers seal with it. */
+/** Registers the key first, as servers seal with it as soon as it is in the file. */
 async function* addPrimary(client: PoolClient, ring: KeyRing): AsyncGenerator<RotationStep, void> {
   const key = SecretKey.generate();
   await registerKey(client, key);
@@ -132,7 +129,7 @@ async function* resealAll(
   return total;
 }
 
-/** The database forgets the keys first, which it refuses while a row needs one; only then may the file. */
+/** Deletes the keys from the database first, which fails while a row needs one; only then from the file. */
 async function* dropOthers(
   client: PoolClient,
   ring: KeyRing,
@@ -171,7 +168,7 @@ async function forgetOthers(client: PoolClient, ring: KeyRing): Promise<boolean>
   }
 }
 
-/** Rows that are sealed with another key than the primary one. */
+/** Number of rows that are not sealed with the primary key. */
 async function countOthers(client: PoolClient, ring: KeyRing): Promise<number> {
   const counts = Object.values(sealedTables).map((table) =>
     selectSealedByOthers(table, ring.primary.id).select((eb) => eb.fn.countAll().as('count')),

@@ -62,7 +62,7 @@ interface Replica {
   tokens: PrivateTokens;
 }
 
-/** What a server keeps in memory. */
+/** The state that a server keeps in memory. */
 async function startReplica(): Promise<Replica> {
   const ring = await openKeyRing(access, { dataDir });
   const box = new SecretBox(ring);
@@ -76,7 +76,7 @@ async function addAccessKey({ box }: Replica, userId: string): Promise<{ id: str
   return key;
 }
 
-/** Every credential is good for this server. */
+/** Checks that this server accepts every credential. */
 async function checkAll({ box, tokens }: Replica): Promise<void> {
   const owners = await Promise.all(users.map(({ token }) => tokens.findOwner(token)));
   expect(owners).toEqual(users.map(({ id }) => id));
@@ -101,7 +101,7 @@ async function run(
   }
 }
 
-/** As if the process was killed after this many steps: nothing that comes later is done. */
+/** Stops after this number of steps, as if the process was killed. */
 async function runUntilKilled(options: Omit<RotationOptions, 'database'>, steps: number): Promise<boolean> {
   const rotation = rotateKeys({ database: access, batchSize: 3, ...options });
   for (let i = 0; i < steps; i += 1) if ((await rotation.next()).done === true) return false;
@@ -127,7 +127,7 @@ describe('a rotation', () => {
     const check = async (): Promise<void> => {
       await checkAll(early);
       await checkAll(await startReplica());
-      // Goes on making credentials meanwhile.
+      // Keeps creating credentials meanwhile.
       accessKeys.push(await addAccessKey(early, users[0]!.id));
       users[1]!.token = await early.tokens.rotate(users[1]!.username);
     };
@@ -142,7 +142,7 @@ describe('a rotation', () => {
     expect(steps).toEqual(['keys forgotten', 'keys dropped']);
     expect(result).toMatchObject({ isNewKey: false, dropped: 1, old: 0 });
     expect([keysInFile(), await registered()]).toEqual([1, 1]);
-    // Had not looked at the file since before all of it.
+    // Has not read the file since before the rotations.
     expect(idle.ring.primary.id).toBe(first);
     await checkAll(idle);
     accessKeys.push(await addAccessKey(idle, users[0]!.id));
@@ -157,12 +157,12 @@ describe('a rotation', () => {
       const { result } = await run({ ring });
       expect({ step, ...result }).toMatchObject({ step, unreadable: 0 });
       expect(await usedKeys()).toEqual([ring.primary.id]);
-      // The next one begins from one key.
+      // The next rotation starts with one key.
       await run({ ring, dropOld: true });
       expect([keysInFile(), await registered()]).toEqual([1, 1]);
       await checkAll(await startReplica());
     }
-    // Two of the key, and as many as there are batches of three in ten and in five.
+    // Two steps of the key, and one per batch of three in ten and in five.
     expect(step - 1).toBe(2 + 4 + 2);
   });
 
@@ -225,7 +225,7 @@ describe('a rotation', () => {
 
 describe('with a file that cannot be replaced', () => {
   /**
-   * The keys of the data folder, in a file beside whose name that of a draft has no room; a mount that is read-only
+   * The keys of the data folder in a file whose name leaves no room for that of a temporary file; a read-only mount
    * fails in the same place.
    */
   function fixedFile(text: string): string {
@@ -258,7 +258,7 @@ describe('with a file that cannot be replaced', () => {
     expect(steps).toEqual(['keys forgotten']);
     expect(result).toMatchObject({ dropped: 0, old: 1, obstacle: 'ENAMETOOLONG' });
     expect([await registered(), await usedKeys(), ring.file?.read()?.length]).toEqual([1, [next.id], 2]);
-    // The operator does the rest.
+    // The operator then edits the file.
     writeFileSync(keyFile, next.reveal());
     const after = await openKeyRing(access, { keyFile, dataDir });
     expect((await run({ ring: after, dropOld: true })).result).toMatchObject({ dropped: 0, old: 0 });
@@ -297,7 +297,7 @@ test('the old key is not dropped while a server is about to store something unde
     late.seal('late', sealedTables.accessKeys.purposeOf(id)),
   ]);
   const dropping = run({ ring, dropOld: true });
-  // It waits for the transaction, whose row it could not see.
+  // It waits for the transaction, whose row is not visible to it.
   while (
     (
       await database.pool.query(

@@ -1,23 +1,23 @@
 import { accessQuery } from '../access-tables.ts';
 
 /**
- * A table with a column `secret` that is sealed, and where a secret is looked up too, a column `lookup`. PostgreSQL
- * computes its column `sealed_by`, the id of the key: its place in `secret` is that of `SecretKey`.
+ * A table with a sealed column `secret`, and, if it is searched by secret, a column `lookup`. PostgreSQL computes its
+ * column `sealed_by`, the key's id, from the bytes of `secret` at the position that `SecretKey` defines.
  */
 export interface SealedTable {
   readonly name: 'access.access_keys' | 'access.private_tokens';
-  /** The column of its primary key, a uuid. */
+  /** Primary key column, a uuid. */
   readonly id: 'id' | 'user_id';
-  /** What the secret of this row is sealed for. */
+  /** The purpose with which the secret of this row is sealed. */
   purposeOf(id: string): string;
   readonly lookupPurpose?: string;
 }
 
-/** Rows that another key than this one has sealed. */
+/** Rows that are not sealed with this key. */
 export const selectSealedByOthers = (table: SealedTable, keyId: string) =>
   accessQuery.selectFrom(accessQuery.dynamic.table(table.name).as('t')).where('t.sealed_by', '<>', keyId);
 
-/** Every one there is: `svc rotate-keys` seals them all anew. */
+/** All sealed tables; `svc rotate-keys` reseals them. */
 export const sealedTables = {
   accessKeys: { name: 'access.access_keys', id: 'id', purposeOf: (id) => `access-keys/${id}` },
   privateTokens: {

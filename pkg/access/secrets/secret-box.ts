@@ -3,11 +3,11 @@ import { SecretError } from './secret-error.ts';
 import { sealedBy } from './secret-key.ts';
 
 /**
- * Keeps secrets that must be readable again: sealed under the primary key, opened under any. A purpose names the one
- * place where the sealed bytes belong (`access-keys/<id>`): moved elsewhere they do not open. Where a secret is also
- * looked up, by a keyed hash.
+ * Seals secrets that must be readable again: with the primary key; any key can open them. A purpose names the only
+ * place of the sealed bytes (`access-keys/<id>`): they cannot be opened anywhere else. For lookups by secret there is a
+ * keyed hash.
  *
- * The database holds what comes out, and refuses what is sealed under a key that it was not told of (`openKeyRing`).
+ * The database stores the sealed bytes, and refuses those of an unregistered key (`openKeyRing`).
  */
 export class SecretBox {
   readonly #ring: KeyRing;
@@ -17,13 +17,13 @@ export class SecretBox {
   }
 
   seal(text: string, purpose: string): Buffer {
-    // Somebody may be dropping the key that was the primary one.
+    // A rotation may be dropping the previous primary key.
     this.#ring.refresh();
     return this.#ring.primary.seal(text, purpose);
   }
 
   /**
-   * @throws SecretError: `unknown-key` where no key has its id, `unreadable` where it was changed or sealed for another
+   * @throws SecretError: `unknown-key` if no key has its id, `unreadable` if it was changed or sealed for another
    * purpose
    */
   open(sealed: Buffer, purpose: string): string {
@@ -39,19 +39,19 @@ export class SecretBox {
     return key.open(sealed, purpose);
   }
 
-  /** The hash to store, of the key with which the last `seal` was made; to be called after it, in the same turn. */
+  /** The hash to store, with the key of the last `seal`; call it after `seal`, synchronously. */
   lookup(text: string, purpose: string): Buffer {
     return this.#ring.primary.hash(text, purpose);
   }
 
-  /** The hashes to look for, one for each key. */
+  /** The hashes to search for, one per key. */
   lookups(text: string, purpose: string): Buffer[] {
     return this.#ring.keys.map((key) => key.hash(text, purpose));
   }
 
   /**
-   * To look for after those of `lookups` were not found: hashes of keys that have come since, which another process may
-   * have sealed with; mostly none.
+   * Hashes to search for if those of `lookups` were not found: of keys added since, which another process may have
+   * used; usually none.
    */
   newLookups(text: string, purpose: string, tried: readonly Buffer[]): Buffer[] {
     this.#ring.refresh();

@@ -1,6 +1,6 @@
 /**
- * What is sealed cannot be opened: the key is not among ours, or it was not sealed so (another purpose, a changed
- * byte). Says nothing of the secret.
+ * A sealed secret cannot be opened: its key is unknown, or it was sealed for another purpose or changed. The message
+ * never holds the secret.
  */
 export class SecretError extends Error {
   readonly reason: 'unknown-key' | 'unreadable';
@@ -12,7 +12,7 @@ export class SecretError extends Error {
   }
 }
 
-/** The keys are not as they must be; the message is one sentence for the operator, without any key in it. */
+/** The keys cannot be used; the message is one sentence for the operator, without any key in it. */
 export class SecretKeyError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -8,14 +8,14 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + ID_BYTES + NONCE_BYTES;
 
 /**
- * One 256-bit key, and what it does: AES-256-GCM and HMAC-SHA256, each under a subkey of its own (HKDF, RFC 5869).
+ * A 256-bit key for AES-256-GCM and HMAC-SHA256, each with its own subkey (HKDF, RFC 5869).
  *
- * Sealed is: one byte 1, the key's id (6 bytes), a random nonce (12), the ciphertext, the tag (16). The purpose is
- * authenticated with it, so that what was sealed for one row does not open in another. Random nonces are good for 2^32
- * seals under one key (NIST SP 800-38D).
+ * Sealed format: one byte 1, the key's id (6 bytes), a random nonce (12), the ciphertext, the tag (16). The purpose is
+ * authenticated too, so that a secret sealed for one row cannot be opened in another. Random nonces are safe for 2^32
+ * seals with one key (NIST SP 800-38D).
  */
 export class SecretKey {
-  /** 12 hexadecimal digits; tells nothing of the key. */
+  /** 12 hexadecimal digits; reveals nothing about the key. */
   readonly id: string;
   // Private to the engine too: an inspected or logged key shows nothing.
   readonly #bytes: Buffer;
@@ -33,7 +33,7 @@ export class SecretKey {
     return new SecretKey(randomBytes(32));
   }
 
-  /** Undefined unless it is 64 hexadecimal digits: `openssl rand -hex 32`. */
+  /** Undefined unless the text has 64 hexadecimal digits: `openssl rand -hex 32`. */
   static parse(text: string): SecretKey | undefined {
     return /^[0-9a-fA-F]{64}$/.test(text) ? new SecretKey(Buffer.from(text, 'hex')) : undefined;
   }
@@ -65,7 +65,7 @@ export class SecretKey {
         'utf8',
       );
     } catch {
-      // Node's error has nothing to add.
+      // Node's error has no useful details.
       throw unreadable();
     }
   }
@@ -76,7 +76,7 @@ export class SecretKey {
   }
 }
 
-/** Id of the key; undefined for what is no sealed secret. SQL knows the place too: `sealed-tables.ts`. */
+/** Id of the sealing key; undefined if the bytes are no sealed secret. SQL reads it too: `sealed-tables.ts`. */
 export function sealedBy(sealed: Buffer): string | undefined {
   if (sealed.length < HEAD_BYTES + TAG_BYTES || sealed[0] !== VERSION) return undefined;
   return sealed.toString('hex', 1, 1 + ID_BYTES);

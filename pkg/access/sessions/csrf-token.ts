@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * The CSRF token of a session: made from the session's own secret, so that it needs no storage, and tells nothing of
- * it. Only pages that this service sent know it.
+ * The CSRF token of a session, derived from the session's token: it needs no storage and does not reveal that token.
+ * Only pages of this service know it.
  */
 export function csrfTokenOf(sessionToken: string): string {
   return createHmac('sha256', sessionToken).update('svc csrf token').digest('base64url');

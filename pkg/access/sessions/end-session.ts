@@ -9,7 +9,7 @@ export interface EndSessionParts {
   audit: Pick<Audit, 'operate'>;
 }
 
-/** One of the caller's own, and its row of the audit. False where there is none. */
+/** Ends a session of the caller and writes its audit row. False if there is none. */
 export function endSession(call: Call, id: string, { sessions, database, audit }: EndSessionParts): Promise<boolean> {
   return database.transaction(async (on) => {
     const isEnded = await sessions.end(call.caller.id, id, on);

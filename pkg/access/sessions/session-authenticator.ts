@@ -14,10 +14,10 @@ export interface SessionAuthenticatorOptions extends SameSiteOptions {
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets the pages' session in on the content platform: one query a request, and one more where its last use is noted. A
- * browser sends the session along whoever made it ask, so whatever changes something needs the CSRF token in
- * `X-CSRFToken` and must come from a page of this host, else StatusError 403. A session that is over counts as none.
- * Throws StatusError 503 where the database does not answer.
+ * Authenticates a session of the pages on the content platform: one query per request, and one more when its last use
+ * is stored. Browsers send the session with requests of any page, so a request that changes something needs the CSRF
+ * token in `X-CSRFToken` and must come from a page of this host, else StatusError 403. An ended session counts as none.
+ * Throws StatusError 503 if the database does not answer.
  */
 export function sessionAuthenticator({ sessions, ...site }: SessionAuthenticatorOptions): RequestAuthenticator {
   return {

@@ -1,11 +1,11 @@
 import { formatCookie, sessionCookie } from '../http/cookies.ts';
 
-/** Readable by the pages' scripts, which send it back in a header. */
+/** Readable by the pages' scripts, which send it in a header. */
 export const csrfCookie = 'svc_csrftoken';
 
 /**
- * Set-Cookie headers that begin a session in a browser. They last as long as a session can; how long it may be idle the
- * server decides.
+ * Set-Cookie headers that start a session in a browser. The cookies last for the maximum age; the server enforces the
+ * idle timeout.
  */
 export function sessionCookies(
   { token, csrfToken, maxAgeSeconds: maxAge }: { token: string; csrfToken: string; maxAgeSeconds: number },
@@ -17,7 +17,7 @@ export function sessionCookies(
   ];
 }
 
-/** Set-Cookie headers that end it. */
+/** Set-Cookie headers that delete the cookies. */
 export function endSessionCookies({ secure }: { secure: boolean }): string[] {
   return [
     formatCookie(sessionCookie, '', { maxAge: 0, httpOnly: true, secure }),

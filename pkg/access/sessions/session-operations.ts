@@ -33,7 +33,7 @@ export function sessionOperations(parts: SessionOperationParts): UserOperation[]
       summary: 'List your sessions, the last used first.',
       ...shared,
       record,
-      // There are never many of one user.
+      // Short, as the number of sessions per user is limited.
       list: async ({ caller }) =>
         shortList(await parts.sessions.list(caller.id), (row) =>
           recordOf(record, row, { is_current: row.id === caller.session?.id }),

@@ -211,7 +211,7 @@ describe('a session', () => {
           ? { status }
           : { status, json: { code: 'csrf_failed', detail: expect.stringContaining('another address') } },
       );
-    // What reads is not asked, nor is another credential.
+    // No token is needed for reads, or with another credential.
     expect(await server.send('GET', '/api/v1/who/', { headers: cookie })).toMatchObject({ status: 200 });
     expect(await server.send('POST', '/api/v1/who/', { as: mia, headers })).toMatchObject({ status: 200 });
   });

@@ -16,13 +16,13 @@ import { csrfTokenOf, isCsrfTokenOf } from './csrf-token.ts';
 
 export interface SessionsOptions {
   database: AccessDatabase;
-  /** A session that nothing was asked with for so long is over. Default 24 h. */
+  /** A session ends after this time without a request. Default 24 h. */
   idleSeconds?: number;
-  /** However much it is used, it lives no longer. Default 30 days. */
+  /** Maximum lifetime, also if in use. Default 30 days. */
   maxAgeSeconds?: number;
-  /** Living sessions of one user; those unused for longest go. Default 100. */
+  /** Maximum sessions of one user; those unused for longest are deleted. Default 100. */
   perUser?: number;
-  /** Hears of each new one, by the header that brings it. Default: nobody does. */
+  /** Called for each new session, with the header that carries it. Default: none. */
   onIssue?: OnIssue;
 }
 
@@ -30,15 +30,15 @@ export interface NewSessionOptions {
   userId: string;
   address: string;
   userAgent: string;
-  /** Of the login that it is for: no session begins where the password is another one by now. */
+  /** From the login; no session is created if the password was changed since. */
   passwordChanged?: string;
-  /** Token of the session that the browser had before: it ends, whoever it was of. */
+  /** Token of the browser's previous session, which ends, whoever its user is. */
   replaces?: string | undefined;
 }
 
 export interface NewSession {
   id: string;
-  /** 36 letters and digits; only its hash is kept. */
+  /** 36 letters and digits; only its hash is stored. */
   token: string;
   csrfToken: string;
   maxAgeSeconds: number;
@@ -88,8 +88,8 @@ const touchSession = new PreparedStatement(
 const form = /^[0-9A-Za-z]{36}$/;
 
 /**
- * Sessions of the pages: a random token in a cookie, its hash in a row. When one was last seen is written at most once
- * a minute.
+ * Sessions of the pages: a random token in a cookie, its hash in a row. The time of the last use is written at most
+ * once a minute.
  */
 export class Sessions {
   readonly credential: Credential;
@@ -131,7 +131,10 @@ export class Sessions {
     };
   }
 
-  /** Undefined where the user is gone or out, or has another password by now: see `BearerTokens.issue`. */
+  /**
+   * Undefined if the user is deleted or not valid, or their password was changed since the login: see
+   * `BearerTokens.issue`.
+   */
   async create({
     userId,
     address,
@@ -171,14 +174,14 @@ export class Sessions {
   }
 
   /**
-   * Whose session this is, if it lives and its user may come in; what is in no form of a token costs no query. The
-   * answer is never older than the question.
+   * Finds an unexpired session of a valid user; a text that is not in the form of a token costs no query. The result is
+   * never older than the call.
    */
   find(token: string): Promise<FoundSession | undefined> {
     return form.test(token) ? this.#lookup.get(hashOf(token).toString('hex')) : Promise.resolve(undefined);
   }
 
-  /** Those of a user that live, the last used first. */
+  /** Unexpired sessions of a user, last used first. */
   async list(userId: string): Promise<SessionRow[]> {
     const living = accessQuery
       .selectFrom('access.sessions')
@@ -191,7 +194,7 @@ export class Sessions {
     return rows;
   }
 
-  /** False where this user has no such session. */
+  /** False if this user has no such session. */
   async end(userId: string, id: string, on: Queryable = this.#database.pool): Promise<boolean> {
     if (!isUuid(id)) return false;
     const end = accessQuery.deleteFrom('access.sessions').where('id', '=', id).where('user_id', '=', userId);
@@ -199,7 +202,7 @@ export class Sessions {
     return rowCount === 1;
   }
 
-  /** All of a user's, but for the one that asks; in a transaction after the update of the user. */
+  /** Ends all sessions of a user except `except`; in a transaction, call it after the update of the user. */
   async endAll(
     userId: string,
     { except }: { except?: string } = {},

@@ -131,14 +131,14 @@ test('a login that comes in between a change of password has no token afterwards
   await server.access.transaction(async (on) => {
     await on.query('UPDATE access.users SET password_changed = now() WHERE id = $1', [id]);
     await tokens.revokeAll(id, on);
-    // Waits for this transaction, though the change cannot be seen yet.
+    // Waits for this transaction, although the change is not visible yet.
     issued = tokens.issue(id, { passwordChanged: '' });
     await untilWaiting();
   });
   expect(await issued).toBeUndefined();
 });
 
-/** Until a statement waits for a lock. */
+/** Resolves when a statement waits for a lock. */
 async function untilWaiting(): Promise<void> {
   const waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   await waitUntil(

@@ -18,16 +18,16 @@ import { FreshLookup } from '../principals/fresh-lookup.ts';
 export interface BearerTokensOptions {
   database: AccessDatabase;
   audit: Audit;
-  /** How long a token lives. Default 24 h. */
+  /** Lifetime of a token. Default 24 h. */
   ttlSeconds?: number;
-  /** Living tokens of one user; the oldest go. Default 1000. */
+  /** Maximum tokens of one user; the oldest are deleted. Default 1000. */
   perUser?: number;
-  /** Hears of each new one, by the header that brings it. Default: nobody does. */
+  /** Called for each new token, with the header that carries it. Default: none. */
   onIssue?: OnIssue;
 }
 
 export interface IssuedToken {
-  /** 36 letters and digits; only its hash is kept. */
+  /** 36 letters and digits; only its hash is stored. */
   token: string;
   expires: Date;
 }
@@ -44,7 +44,7 @@ const findOwner = new PreparedStatement('bearer-token-owner', ($: Placeholders<{
 
 const form = /^[0-9A-Za-z]{36}$/;
 
-/** Tokens that a login gives out: `Authorization: Bearer <token>`. */
+/** Tokens that a login issues: `Authorization: Bearer <token>`. */
 export class BearerTokens {
   readonly credential: Credential;
   readonly #database: AccessDatabase;
@@ -70,8 +70,8 @@ export class BearerTokens {
   }
 
   /**
-   * A new token. `passwordChanged`: of the login that it is for; undefined where the user is gone or out, or has
-   * another password by now: what changes that must update the user before it deletes tokens, then none slips through.
+   * Issues a token. `passwordChanged`: from the login. Undefined if the user is deleted or not valid, or their password
+   * was changed since. A change of these must update the user before it deletes tokens; then it misses none.
    */
   async issue(
     userId: string,
@@ -102,7 +102,7 @@ export class BearerTokens {
     return { token, expires: rows[0].expires };
   }
 
-  /** All of a user's; in a transaction after the update of the user. */
+  /** Deletes all tokens of a user; in a transaction, call it after the update of the user. */
   async revokeAll(userId: string, on: Queryable = this.#database.pool): Promise<void> {
     await runQuery(
       on,

@@ -4,16 +4,16 @@ import { newAuthenticationFailed, newPermissionDenied } from '../http/access-err
 import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential } from '../http/credential.ts';
 
-/** The content platform's role for whoever watches it. */
+/** The content platform's role for monitoring. */
 const monitoringRole = 'system:monitoring';
 
-/** Personal tokens, and whose they are. */
+/** Finds the owner of a personal token. */
 export type MetricsTokens = Pick<PersonalTokenAuthenticator, 'authenticateToken'>;
 
 /**
- * The same credentials for `/metrics`, where `Authorization: Bearer` takes a personal token too, though nothing else
- * here does: so whoever collects metrics needs one token for both services. One that is narrowed must be so to
- * `system:monitoring`; else 403.
+ * The same credentials for `/metrics`, where `Authorization: Bearer` also accepts a personal token, unlike elsewhere:
+ * so a metrics collector needs one token for both services. A token with restricted roles must include
+ * `system:monitoring`, else 403.
  */
 export function metricsCredentials(credentials: readonly Credential[], tokens: MetricsTokens): Credential[] {
   return credentials.map((credential) =>

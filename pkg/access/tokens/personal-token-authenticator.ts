@@ -7,10 +7,10 @@ import { TokenStore, type FoundToken } from './token-store.ts';
 import type { TokenUses } from './token-uses.ts';
 
 /**
- * Knows personal tokens: their owner, with what the owner holds at this moment, narrowed to the token's roles. Each
- * request is answered by a lookup that began after it, so a revocation acts on the next request of every replica, and a
- * token is dead while its owner is disabled or expired. Text that is not in a token's form costs no query. Throws
- * StatusError 503 where the database does not answer.
+ * Authenticates personal tokens as their owner, with the owner's current roles, restricted to the token's roles. Each
+ * request is answered by a lookup that began after it, so a revocation applies to the next request on every replica. A
+ * token is invalid while its owner is disabled or expired. A text that is not in the form of a token costs no query.
+ * Throws StatusError 503 if the database does not answer.
  */
 export class PersonalTokenAuthenticator implements TokenAuthenticator {
   readonly #tokens: FreshLookup<KnownToken | undefined>;
@@ -26,7 +26,7 @@ export class PersonalTokenAuthenticator implements TokenAuthenticator {
     this.#uses = uses;
   }
 
-  /** `addressOf` tells where the request comes from, for the audit. */
+  /** `addressOf` returns the client's address, for the audit. */
   async authenticateToken(token: string, addressOf: () => string = () => ''): Promise<UserInfo | undefined> {
     if (!isPersonalToken(token)) return undefined;
     const known = await this.#find(TokenStore.hash(token).toString('hex'));
@@ -50,7 +50,7 @@ export class PersonalTokenAuthenticator implements TokenAuthenticator {
 
 interface KnownToken {
   found: FoundToken;
-  /** Undefined where it opens nothing any more. */
+  /** Undefined if the token is no longer valid. */
   user: UserInfo | undefined;
 }
 

@@ -8,25 +8,25 @@ export const tokenKind = { group: tokenGroup, kind: 'PersonalAccessToken' };
 export const tokenResource = { group: tokenGroup, resource: 'personalaccesstokens' };
 const apiVersion = `${tokenGroup}/${tokenVersion}`;
 
-/** A personal token as the API shows it: never the token itself, but for the answer to its creation. */
+/** A personal token in the API; only the answer to its creation holds the token itself. */
 export interface PersonalToken {
   apiVersion: string;
   kind: 'PersonalAccessToken';
   metadata: { name: string; uid: string; creationTimestamp: string };
   spec: {
     displayName?: string;
-    /** Absent: never. */
+    /** Absent: never expires. */
     expiresAt?: string;
-    /** ClusterRoles that it is narrowed to; absent: it can do what its owner can. */
+    /** ClusterRoles that it is restricted to; absent: it has all rights of its owner. */
     roles?: readonly string[];
     revoked: boolean;
   };
   status: {
     expired: boolean;
-    /** To the minute. */
+    /** Accurate to the minute. */
     lastUsed?: string;
     revokedAt?: string;
-    /** Once. */
+    /** Only in the answer to the creation. */
     token?: string;
   };
 }
@@ -43,7 +43,7 @@ export const tokenColumns = [
   sql<boolean>`coalesce(expires <= now(), false)`.as('is_expired'),
 ] as const;
 
-/** As it is stored; `is_expired` is the database's word. */
+/** A row; PostgreSQL computes `is_expired`. */
 export interface TokenRow extends Pick<
   Selectable<AccessTables['access.personal_tokens']>,
   Extract<(typeof tokenColumns)[number], string>

@@ -26,17 +26,17 @@ import { credentialCauses, draftCauses, type TokenDraft } from './token-draft.ts
 import { TokenStore } from './token-store.ts';
 
 const mostTokens = 100;
-/** Without vowels and look-alikes, so that no word comes of it. Source: k8s.io/apimachinery/pkg/util/rand. */
+/** Without vowels and look-alikes, so that it forms no words. Source: k8s.io/apimachinery/pkg/util/rand. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 const longestPrefix = 248;
-/** Names tried for one generateName; of a hundred tokens none can have so many. */
+/** Names to try for one generateName; a hundred tokens cannot take all of them. */
 const attempts = 8;
 
-/** What there is to narrow a token to: the content platform knows. */
+/** Roles that a token can be restricted to, from the content platform. */
 export interface TokenRoles {
-  /** Has the user, whatever restricts them, this ClusterRole? */
+  /** Has the user this ClusterRole, regardless of a restriction of their credential? */
   hasRole(user: UserInfo, clusterRole: string): boolean | Promise<boolean>;
-  /** Names of all that hasRole says yes to. */
+  /** Names of all ClusterRoles for which hasRole is true. */
   rolesOf(user: UserInfo): Iterable<string> | Promise<Iterable<string>>;
 }
 
@@ -44,13 +44,13 @@ export interface PersonalTokensParts {
   database: AccessDatabase;
   audit: Audit;
   roles: TokenRoles;
-  /** Hears of each new one, by the header that brings it. Default: nobody does. */
+  /** Called for each new token, with the header that carries it. Default: none. */
   onIssue?: OnIssue;
 }
 
 /**
- * Who asks, as the content platform knows them: `uid` is the user's id; what restricts them restricts what they make,
- * and when their credential ends, so does that.
+ * The caller on the content platform: `uid` is the user's id. A restriction or expiry of their credential also applies
+ * to tokens that they create.
  */
 export interface TokenOwner {
   user: UserInfo;
@@ -60,8 +60,8 @@ export interface TokenOwner {
 }
 
 /**
- * A user's own personal tokens. What concerns none of theirs is StatusError 404; a draft that cannot be is 422 with a
- * cause a field; a name that they have given to another one is 409. Every change is a row of the audit.
+ * A user's own personal tokens. Throws StatusError 404 for an unknown name, 422 for an invalid draft, with a cause per
+ * field, 409 for a name that the user has already used. Every change has an audit row.
  */
 export class PersonalTokens {
   readonly #parts: PersonalTokensParts;
@@ -70,7 +70,7 @@ export class PersonalTokens {
     this.#parts = parts;
   }
 
-  /** By name. */
+  /** Ordered by name. */
   async list(userId: string): Promise<PersonalToken[]> {
     const tokens = accessQuery
       .selectFrom('access.personal_tokens')
@@ -86,7 +86,7 @@ export class PersonalTokens {
     return presentToken(await this.#find(userId, name, this.#parts.database.pool));
   }
 
-  /** The names that a user may narrow a token to; those the system keeps for itself are left out. */
+  /** Names of the roles that a user may restrict a token to, without those reserved for the system. */
   async assignableRoles({ restriction, ...owner }: UserInfo): Promise<string[]> {
     const names = [...(await this.#parts.roles.rolesOf(owner))];
     return names
@@ -95,8 +95,8 @@ export class PersonalTokens {
   }
 
   /**
-   * With `status.token`, which nobody can be told again. It ends no later than the credential that makes it. At most
-   * 100 a user, dead ones included.
+   * The result has `status.token`, which cannot be read again. The token expires no later than the credential of the
+   * request. At most 100 per user, including revoked and expired ones.
    */
   async create({ user, address, requestId }: TokenOwner, draft: TokenDraft): Promise<PersonalToken> {
     const leaks = credentialCauses(draft);
@@ -112,7 +112,7 @@ export class PersonalTokens {
         .insertInto('access.personal_tokens')
         .values({
           user_id: user.uid,
-          // By the name alone a replica of the last release lets everybody in, and narrows nobody.
+          // A replica of the previous release accepts any token with a username, and ignores its roles.
           username: roles === null ? user.name : '',
           name,
           display_name: draft.displayName ?? '',
@@ -130,7 +130,7 @@ export class PersonalTokens {
     return { ...made, status: { ...made.status, token } };
   }
 
-  /** From the next request on, on every replica. Nothing happens to one that is revoked. */
+  /** Applies to the next request on every replica. Does nothing if it is revoked already. */
   revoke(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
       if (row.revoked !== null) return presentToken(row);
@@ -139,8 +139,8 @@ export class PersonalTokens {
   }
 
   /**
-   * Who is narrowed, or ends, may not bring back what is not, or ends later: 403. Nothing happens to one that is not
-   * revoked.
+   * A restricted or expiring credential may not restore a token with more rights or a later expiry: 403. Does nothing
+   * if it is not revoked.
    */
   restore(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
@@ -156,7 +156,7 @@ export class PersonalTokens {
     });
   }
 
-  /** Answers what was removed. */
+  /** Returns the deleted token. */
   remove(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
       await runQuery(client, accessQuery.deleteFrom('access.personal_tokens').where('id', '=', row.id), 'token-remove');
@@ -204,7 +204,7 @@ export class PersonalTokens {
     return rows[0];
   }
 
-  /** A name that no other token of the user has, until the transaction ends. */
+  /** Returns a name that is unique among the user's tokens until the transaction ends. */
   async #reserveName(
     client: Queryable,
     { uid, name: username }: UserInfo,
@@ -284,7 +284,7 @@ function expiryOf({ expiresAt }: TokenDraft): Date | null {
   return instant === undefined ? null : new Date(instant);
 }
 
-/** When the credential of the request ends; null: not by itself. */
+/** Expiry of the request's credential; null: none. */
 function limitOf({ credentialExpires }: UserInfo): Date | null {
   return credentialExpires === undefined ? null : new Date(credentialExpires);
 }

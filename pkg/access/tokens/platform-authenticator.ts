@@ -5,15 +5,15 @@ import type { PersonalTokenAuthenticator } from './personal-token-authenticator.
 export interface PlatformCredentials {
   tokens: Pick<PersonalTokenAuthenticator, 'authenticateToken'>;
   proxies: TrustedProxies;
-  /** Absent while Basic is off: its header is 401 then, as that of any other scheme. */
+  /** Absent if Basic is disabled: its header is then 401, like that of any unknown scheme. */
   basic?: RequestAuthenticator | undefined;
-  /** Of the pages; asked where there is no Authorization header. */
+  /** Sessions of the pages; used if there is no Authorization header. */
   sessions?: RequestAuthenticator | undefined;
 }
 
 /**
- * Who asks the content platform. A header that is there decides, and is StatusError 401 where it is wrong, whatever
- * cookie came along; without one the session does, and without that nobody asks.
+ * Authenticates requests to the content platform. An Authorization header takes precedence over a cookie, and is
+ * StatusError 401 if wrong; without one the session counts, and without a session the request is anonymous.
  */
 export function platformAuthenticator({ tokens, proxies, basic, sessions }: PlatformCredentials): RequestAuthenticator {
   return {

@@ -4,7 +4,7 @@ import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential } from '../http/credential.ts';
 import type { PrivateTokens } from './private-tokens.ts';
 
-/** `Authorization: Token <40 hexadecimal characters>`. A wrong one is a row of the audit, without the token. */
+/** `Authorization: Token <40 hexadecimal characters>`. A wrong one has an audit row, without the token. */
 export function privateTokenCredential({
   tokens,
   audit,

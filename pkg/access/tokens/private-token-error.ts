@@ -1,6 +1,6 @@
 export type PrivateTokenProblem = 'unknown-user' | 'none' | 'exists';
 
-/** A command that cannot be done; the message is one sentence for the operator. */
+/** A command failed; the message is one sentence for the operator. */
 export class PrivateTokenError extends Error {
   readonly problem: PrivateTokenProblem;
 

@@ -11,7 +11,7 @@ import { fold } from '../names/fold-case.ts';
 import { PrivateTokenError } from './private-token-error.ts';
 
 const { purposeOf, lookupPurpose } = sealedTables.privateTokens;
-/** One writes, at most once a minute, and nobody waits for it. */
+/** At most one request per minute writes the last use, and no other waits for it. */
 const useToken = new PreparedStatement('private-token-owner', ($: Placeholders<{ hashes: readonly Buffer[] }>) =>
   accessQuery
     .with('stale', (db) =>
@@ -46,9 +46,9 @@ export interface PrivateTokenParts {
 }
 
 /**
- * Permanent tokens, one for a user: 40 hexadecimal characters. They are sealed, as the server's operator may read them
- * again, and looked up by a keyed hash. What names a user takes the username, folded; it throws PrivateTokenError with
- * a sentence where it cannot be done, and leaves a row of the audit where it was.
+ * Permanent tokens, one per user: 40 hexadecimal characters. Sealed, as the server's operator may read them again, and
+ * found by a keyed hash. Methods with a username fold it, throw PrivateTokenError with a sentence for the operator if
+ * they fail, and write an audit row if they succeed.
  */
 export class PrivateTokens {
   readonly #database: AccessDatabase;
@@ -62,12 +62,12 @@ export class PrivateTokens {
     this.#audit = audit;
   }
 
-  /** Id of the user whose token this is, be the user valid or not; notes its use, to the minute. */
+  /** Id of the token's user, valid or not; stores its last use, to the minute. */
   async findOwner(token: string): Promise<string | undefined> {
     return form.test(token) ? this.#owners.get(token) : undefined;
   }
 
-  /** Refuses where there is one: who needs that token must not lose it. */
+  /** Fails if the user has one, which may be in use. */
   create(username: string): Promise<string> {
     return this.#change(username, 'create', async (client, user) => {
       const { secret, lookup, token } = this.#make(user.id);
@@ -81,7 +81,7 @@ export class PrivateTokens {
     });
   }
 
-  /** The one there is. */
+  /** Returns the existing token. */
   show(username: string): Promise<string> {
     return this.#change(username, 'show', async (client, user) => {
       const { rows } = await runQuery(
@@ -93,7 +93,7 @@ export class PrivateTokens {
     });
   }
 
-  /** A new one for the one there is, which is dead from the next request on. */
+  /** Replaces the existing token, which is invalid from the next request on. */
   rotate(username: string): Promise<string> {
     return this.#change(username, 'rotate', async (client, user) => {
       const { secret, lookup, token } = this.#make(user.id);
@@ -119,12 +119,12 @@ export class PrivateTokens {
 
   #make(userId: string): { token: string; secret: Buffer; lookup: Buffer } {
     const token = randomBytes(20).toString('hex');
-    // The hash after the seal: both are of the same key then.
+    // The hash after the seal, so that both use the same key.
     const secret = this.#box.seal(token, purposeOf(userId));
     return { token, secret, lookup: this.#box.lookup(token, lookupPurpose) };
   }
 
-  /** Change and audit, both or neither; of two at once for one user the second sees what the first has done. */
+  /** Runs change and audit in one transaction, with a lock on the user. */
   #change<T>(
     username: string,
     action: OperateEntry['action'],
@@ -152,7 +152,7 @@ export class PrivateTokens {
     const hashes = this.#box.lookups(token, lookupPurpose);
     const owner = await this.#ownerOf(hashes);
     if (owner !== undefined) return owner;
-    // Keys may have been rotated since ours were read.
+    // Keys may have been rotated since this process read them.
     const others = this.#box.newLookups(token, lookupPurpose, hashes);
     return others.length === 0 ? undefined : this.#ownerOf(others);
   }

@@ -28,23 +28,23 @@ export interface TestPlatformParts {
 
 export interface TestPlatformOptions {
   authenticator: (parts: TestPlatformParts) => RequestAuthenticator;
-  /** Besides `/whoami`, which answers the user that was authenticated. */
+  /** In addition to `/whoami`, which answers the authenticated user. */
   groups?: (parts: TestPlatformParts) => readonly EndpointGroup[];
 }
 
 export interface TestPlatformAnswer {
   status: number;
   headers: Headers;
-  /** Parsed. */
+  /** The parsed body. */
   json: Record<string, unknown>;
 }
 
 export interface TestPlatform extends TestPlatformParts {
   url: string;
-  /** Lines of the log, at level trace. */
+  /** Log lines, at level trace. */
   logs: string[];
   addUser(user: TestUser): Promise<string>;
-  /** `authorization` is the header's whole value; what is no text is sent as JSON. */
+  /** `authorization` is the header's whole value; a body that is no string is sent as JSON. */
   send(
     method: string,
     path: string,
@@ -53,7 +53,7 @@ export interface TestPlatform extends TestPlatformParts {
   stop(): Promise<void>;
 }
 
-/** A server that authenticates as the content platform does, and permits everything, on a database of its own. */
+/** A server that authenticates like the content platform and permits everything, on its own database. */
 export async function startTestPlatform(options: TestPlatformOptions): Promise<TestPlatform> {
   const home = await createTestDatabase();
   const logs: string[] = [];

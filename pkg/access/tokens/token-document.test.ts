@@ -5,7 +5,7 @@ import { openApiFaults } from '../openapi/openapitest/open-api-faults.ts';
 import { personalTokenDocument } from './token-document.ts';
 import { personalTokenEndpoints } from './token-endpoints.ts';
 
-/** What the platform's reference has for all. */
+/** Shared components of the platform's reference. */
 const components: JsonObject = {
   parameters: { name: { name: 'name', in: 'path', required: true, schema: { type: 'string' } } },
   schemas: { Status: { type: 'object' } },

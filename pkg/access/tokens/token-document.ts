@@ -5,7 +5,7 @@ const apiVersion = `${tokenGroup}/${tokenVersion}`;
 const text: JsonObject = { type: 'string' };
 const time: JsonObject = { type: 'string', format: 'date-time' };
 
-/** Properties of the spec that a client writes. */
+/** Properties of the spec that clients set. */
 const writable: JsonObject = {
   displayName: { ...text, maxLength: 253, description: 'What it is for.' },
   expiresAt: { ...time, description: 'In the future; absent: never.' },
@@ -79,8 +79,8 @@ const collection = `/apis/${apiVersion}/${tokenResource.resource}`;
 const path = `${collection}/{name}`;
 
 /**
- * What the reference of the user center says of personal tokens: OpenAPI 3.1 path items, which refer to the components
- * of the platform's reference.
+ * Personal tokens in the API reference of the user center: OpenAPI 3.1 path items that refer to components of the
+ * platform's reference.
  */
 export const personalTokenDocument: { readonly audience: 'uc'; readonly paths: Readonly<Record<string, JsonObject>> } =
   {
@@ -122,14 +122,14 @@ export const personalTokenDocument: { readonly audience: 'uc'; readonly paths: R
   };
 
 interface OperationText {
-  /** By its path. */
+  /** Has the path a token's name? */
   isNamed?: boolean;
   description?: string;
   body?: JsonObject;
   responses: JsonObject;
 }
 
-/** Ids of models' operations have no dot, those of plugins' no capital before it. */
+/** Unique: operation ids of models have no dot, those of plugins no capital before it. */
 function operation(
   id: string,
   summary: string,

@@ -15,20 +15,20 @@ const longestText = 253;
 const mostRoles = 64;
 const tokenForm = /pat_[0-9A-Za-z]{36}/g;
 
-/** What is asked of a new token. */
+/** The requested properties of a new token. */
 export interface TokenDraft {
-  /** Absent: the server makes one, of `generateName` and five letters. */
+  /** Absent: generated from `generateName` and five random characters. */
   name?: string | undefined;
   /** Default `pat-`. */
   generateName?: string | undefined;
   displayName?: string | undefined;
-  /** RFC 3339; absent: never. */
+  /** RFC 3339; absent: never expires. */
   expiresAt?: string | undefined;
-  /** ClusterRoles; absent: it can do what its owner can, or, of a narrowed credential, what that can. */
+  /** ClusterRoles; absent: all rights of its owner, or those of a restricted credential. */
   roles?: readonly string[] | undefined;
 }
 
-/** What the server sets, and what a client that sends an object back has in it. */
+/** Fields that the server sets, ignored when a client sends an object back. */
 const setByServer: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',
@@ -40,8 +40,8 @@ const setByServer: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The draft in an object, and the paths of what is not known. Null is absent. Throws StatusError 422 for values of
- * other types.
+ * Reads the draft from an object, and returns the paths of unknown fields. Null counts as absent. Throws StatusError
+ * 422 for values of other types.
  */
 export function readTokenDraft(body: JsonObject): { draft: TokenDraft; unknown: string[] } {
   const reader = new DraftReader();
@@ -49,7 +49,7 @@ export function readTokenDraft(body: JsonObject): { draft: TokenDraft; unknown: 
   const { name, generateName, ...otherMetadata } = reader.object('metadata', metadata);
   const { displayName, expiresAt, roles, ...otherSpec } = reader.object('spec', spec);
   const draft = {
-    // Empty is absent, as Kubernetes has it of names.
+    // An empty name counts as absent, as in Kubernetes.
     name: reader.text('metadata.name', name) || undefined,
     generateName: reader.text('metadata.generateName', generateName) || undefined,
     displayName: reader.text('spec.displayName', displayName),
@@ -95,9 +95,7 @@ function isAbsent(value: JsonValue | undefined): value is null | undefined {
   return value === undefined || value === null;
 }
 
-/**
- * Where the draft holds a token: it would be listed, and the causes of another mistake would repeat it. These do not.
- */
+/** Causes for fields that hold a token, which lists would show and other causes would repeat. These causes do not. */
 export function credentialCauses({ name, generateName, displayName, expiresAt, roles }: TokenDraft): StatusCause[] {
   const texts: [string, string | undefined][] = [
     ['metadata.name', name],
@@ -113,7 +111,7 @@ export function credentialCauses({ name, generateName, displayName, expiresAt, r
   );
 }
 
-/** What is wrong with the draft, whoever asks. */
+/** Faults of the draft that do not depend on the caller. */
 export function draftCauses({
   name,
   generateName,
@@ -122,7 +120,7 @@ export function draftCauses({
   roles = [],
 }: TokenDraft): StatusCause[] {
   const causes: StatusCause[] = [];
-  // What is made of a prefix, which is cut for it, ends in a letter.
+  // A generated name is the prefix, shortened if needed, with a letter or digit at the end.
   const rule = validateName(name ?? `${(generateName ?? '').slice(0, 252)}x`, 'model');
   if (rule !== undefined)
     causes.push(

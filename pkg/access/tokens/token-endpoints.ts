@@ -21,7 +21,7 @@ export interface TokenEndpointsParts {
 interface TokenCall extends TokenEndpointsParts {
   context: RequestContext;
   owner: TokenOwner;
-  /** Of the path. */
+  /** From the path. */
   name: string;
 }
 
@@ -32,8 +32,8 @@ const collection = `/${tokenResource.resource}`;
 
 /**
  * A user's personal tokens on the content platform: list, create, get, delete, and the actions `revocation` and
- * `restoration`. Who may ask at all is the authorizer's to say, of the resource `personalaccesstokens` (of actions:
- * `personalaccesstokens/actions`); everybody sees their own, and nobody another's.
+ * `restoration`. The authorizer permits them with the resource `personalaccesstokens` (for actions:
+ * `personalaccesstokens/actions`); users only see their own tokens.
  */
 export function personalTokenEndpoints(parts: TokenEndpointsParts): EndpointGroup {
   const router = Router({ caseSensitive: true, strict: true });

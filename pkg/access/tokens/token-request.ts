@@ -20,8 +20,8 @@ const bodyTypes = ['application/json', 'application/yaml', 'text/yaml'] as const
 const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
 
 /**
- * Whose tokens the request is about. Throws StatusError 403 for whoever is no user of the access service (a plugin, a
- * controller), and for whoever acts as somebody else: a token would go on when they may no longer do so.
+ * The user whose tokens the request concerns. Throws StatusError 403 for a caller that is no user of the access service
+ * (a plugin, a controller), and for impersonation: a token would outlive the permission to impersonate.
  */
 export function tokenOwnerOf({ id, request, user, impersonator }: RequestContext, proxies: TrustedProxies): TokenOwner {
   if (impersonator !== undefined)
@@ -31,12 +31,12 @@ export function tokenOwnerOf({ id, request, user, impersonator }: RequestContext
   return { user, address: proxies.addressOf(request), requestId: id };
 }
 
-/** Nothing here can be tried only. StatusError 400. */
+/** Dry run is not supported: StatusError 400. */
 export function refuseDryRun({ query }: RequestContext): void {
   if (query.has('dryRun')) throw newBadRequest('dryRun is not supported here');
 }
 
-/** There are few, and all are answered. StatusError 400. */
+/** Selectors are not supported, as lists are short: StatusError 400. */
 export function refuseSelectors({ query }: RequestContext): void {
   for (const name of ['labelSelector', 'fieldSelector']) {
     if (query.getAll(name).some((value) => value !== ''))
@@ -45,8 +45,8 @@ export function refuseSelectors({ query }: RequestContext): void {
 }
 
 /**
- * The draft in the body, as JSON or YAML. Unknown and duplicate fields are warnings, or what `fieldValidation` says.
- * Throws StatusError 400, 408, 413, 415, 422.
+ * Reads the draft in the body, JSON or YAML. Unknown and duplicate fields are warnings, unless `fieldValidation` says
+ * otherwise. Throws StatusError 400, 408, 413, 415, 422.
  */
 export async function readDraft(context: RequestContext): Promise<TokenDraft> {
   const fieldValidation = readFieldValidation(context);
@@ -69,8 +69,8 @@ export async function readDraft(context: RequestContext): Promise<TokenDraft> {
 }
 
 /**
- * The options of a DELETE may be in its body: of them, those that would change what happens are refused. Throws
- * StatusError 400, 408, 413, 415.
+ * Checks the options in the body of a DELETE; those that would change its effect are refused. Throws StatusError 400,
+ * 408, 413, 415.
  */
 export async function checkDeleteOptions(context: RequestContext): Promise<void> {
   refuseDryRun(context);

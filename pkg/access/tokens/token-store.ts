@@ -7,21 +7,21 @@ import type { PrincipalRow } from '../principals/principals.ts';
 
 const CONNECTIONS = 4;
 const TIMEOUT_MS = 5_000;
-/** An answer that has not come by then does not come: the other end of the connection is gone without a word. */
+/** After this time without an answer the connection counts as lost: its other end has gone without closing it. */
 const ANSWER_TIMEOUT_MS = 6_000;
 const MOST_AT_ONCE = 100;
 
-/** A token that was found, whatever it is still good for, and its owner as of now. */
+/** A token that was found, valid or not, and its owner's current state. */
 export interface FoundToken extends PrincipalRow {
   token_id: string;
   token_name: string;
-  /** What it is narrowed to; null: to nothing. */
+  /** Roles that it is restricted to; null: not restricted. */
   roles: string[] | null;
-  /** Milliseconds since 1970; null: never. */
+  /** Milliseconds since 1970; null: never expires. */
   token_expires: number | null;
   /** Neither revoked nor expired. */
   is_usable: boolean;
-  /** Its last use was noted more than a minute ago. */
+  /** Its last use was stored more than a minute ago. */
   is_stale: boolean;
 }
 
@@ -32,23 +32,23 @@ interface Question {
 }
 
 /**
- * Where personal tokens are looked up, by their SHA-256: a token has 178 random bits, so a slow hash would protect
- * nothing more. Those that are asked for while all connections are busy share the next statement.
+ * Finds personal tokens by their SHA-256: a token has 178 random bits, so a slow hash would add no protection. Lookups
+ * that arrive while all connections are busy share the next statement.
  */
 export class TokenStore {
   readonly #pool: Pool;
   readonly #waiting: Question[] = [];
   #running = 0;
 
-  /** Schema `access` must be up to date. The connections are the database's to close. */
+  /** Schema `access` must be up to date. The `Database` closes the connections. */
   constructor(database: Database) {
     this.#pool = database.newPool({
-      // Of its own: every request asks, and must not wait behind longer statements.
+      // A separate pool, as lookups of every request must not wait for longer statements.
       name: 'tokens',
       max: CONNECTIONS,
       statementTimeoutMs: TIMEOUT_MS,
       queryTimeoutMs: ANSWER_TIMEOUT_MS,
-      // Planning takes longer than the statement, and there is but one plan.
+      // Planning takes longer than the statement, and there is only one plan.
       settings: { plan_cache_mode: 'force_generic_plan' },
     });
   }
@@ -57,7 +57,7 @@ export class TokenStore {
     return crypto.hash('sha256', token, 'buffer');
   }
 
-  /** The answer is never older than the question. */
+  /** The result is never older than the call. */
   findOwner(hash: Buffer): Promise<FoundToken | undefined> {
     return new Promise((answer, fail) => {
       this.#waiting.push({ hash, answer, fail });
@@ -86,9 +86,9 @@ export class TokenStore {
 }
 
 /**
- * A replica of the last release still adds tokens by their owner's name alone. They are that user's, and not those of
- * whoever has the name later. `ensureAdministrator` gives them their owner's id at the next start. One value of JSON
- * takes pg a third of the time that the columns take.
+ * A replica of the previous release still adds tokens with only the owner's name. They belong to that user, not to a
+ * later user of that name. `ensureAdministrator` sets their owner's id at the next start. One JSON value takes pg a
+ * third of the time of separate columns.
  */
 const findOwners = new PreparedStatement('token-owners', ($: Placeholders<{ hashes: readonly Buffer[] }>) =>
   accessQuery

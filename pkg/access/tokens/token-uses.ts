@@ -7,9 +7,9 @@ import type { Audit } from '../audit/audit.ts';
 import type { FoundToken } from './token-store.ts';
 
 const FLUSH_MS = 5_000;
-/** Of one token, between two rows of the audit about its failed use, a process. */
+/** Minimum time between two audit rows about the failed use of one token, per process. */
 const REPEAT_MS = 60_000;
-/** Tokens that are waited with or remembered; what is beyond is left out. */
+/** Maximum number of tokens in memory; further ones are ignored. */
 const MOST = 10_000;
 
 export interface TokenUsesParts {
@@ -24,14 +24,14 @@ interface FailedUse {
 }
 
 /**
- * Notes when tokens were used, and that dead ones were tried, a few seconds later and many at once: no request waits
- * for it. Starts by itself; `stop` writes what is left.
+ * Records uses of tokens, and failed uses of invalid ones, a few seconds later and in batches: no request waits for it.
+ * Starts by itself; `stop` writes the rest.
  */
 export class TokenUses {
   readonly #parts: TokenUsesParts;
   #used = new Set<string>();
   #failed: FailedUse[] = [];
-  /** When a failed use was last noted, by token. */
+  /** Time of the last recorded failed use, by token. */
   readonly #noted = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -46,26 +46,26 @@ export class TokenUses {
     this.#schedule();
   }
 
-  /** Of a token that was revoked or has expired, or whose owner may not come in. */
+  /** Records the use of a token that is revoked or expired, or whose owner is not valid. */
   failed(token: FoundToken, address: string): void {
     const now = Date.now();
     const noted = this.#noted.get(token.token_id);
     if (noted !== undefined && now - noted < REPEAT_MS) return;
-    // Which also makes room.
+    // Also makes room, as a flush deletes old entries.
     this.#schedule();
     if (this.#noted.size >= MOST) return;
     this.#noted.set(token.token_id, now);
     this.#failed.push({ token, address });
   }
 
-  /** Nothing is used any more, and the database still answers. Never rejects. */
+  /** Call it after the last use of a token, while the database is still open. Never rejects. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await this.flush();
   }
 
-  /** Writes what there is; never rejects. */
+  /** Writes the pending uses; never rejects. */
   flush(): Promise<void> {
     const [used, failed] = [[...this.#used], this.#failed];
     this.#used = new Set();
@@ -106,7 +106,7 @@ function reasonOf({ is_usable: isUsable }: FoundToken): string {
   return isUsable ? 'the user is disabled or has expired' : 'the token was revoked or has expired';
 }
 
-/** Another replica that notes the same is not waited for. */
+/** Does not wait for another replica that updates the same rows. */
 const noteUses = new PreparedStatement('tokens-used', ($: Placeholders<{ used: readonly string[] }>) =>
   accessQuery
     .updateTable('access.personal_tokens')

@@ -4,17 +4,16 @@ import { accessQuery, currentTime } from '../access-tables.ts';
 import { newPermissionDenied } from '../http/access-error.ts';
 
 /**
- * Throws 403 where this user administers the system, and no other does so who can come in for good: there must always
- * be somebody, and whoever has a date of expiry will be gone. Keeps all who are from change until the transaction ends:
- * of two who remove each other at once, the second finds itself alone. To be called before the transaction locks any
- * user.
+ * Throws 403 if this user is a valid SystemAdmin and there is no other one without an expiry date, as one must always
+ * remain. Locks all valid administrators until the transaction ends: if two remove each other at the same time, the
+ * second is refused. Call it before the transaction locks any user.
  */
 export async function refuseLastAdministrator(userId: string, on: Queryable): Promise<void> {
   const administrators = accessQuery
     .selectFrom('access.users as u')
     .innerJoin('access.system_role_bindings as s', 's.user_id', 'u.id')
     .select(['u.id', sql<boolean>`u.date_expired IS NULL`.as('stays')])
-    // Not a parameter: there is an index of them.
+    // A literal, to use the partial index.
     .where('s.role', '=', sql.lit('SystemAdmin'))
     .where('u.is_active', '=', sql.lit(true))
     .where((eb) => eb.or([eb('u.date_expired', 'is', null), eb('u.date_expired', '>', currentTime)]))

@@ -25,7 +25,7 @@ import {
 } from './user-rules.ts';
 import { checkPasswordRules } from '../login/check-password-rules.ts';
 
-/** What may become of a user; what is undefined stays. */
+/** Changes of a user; undefined fields stay unchanged. */
 export interface UserChange {
   name?: string | undefined;
   email?: string | undefined;
@@ -50,9 +50,9 @@ export const userChangeFields = Type.Partial(userFields);
 type UserChangeFields = CheckedFields<Static<typeof userChangeFields>>;
 
 /**
- * What an administrator changes of a user. A new password
- * ends the user's sessions and Bearer tokens, and so does shutting them out: none comes back with them. Of somebody
- * else it ends every other credential too, unless `revoke_credentials` is false.
+ * Changes a user for an administrator. A new password, and disabling or expiring the user, end the user's sessions and
+ * Bearer tokens for good. A new password of another user also revokes every other credential, unless
+ * `revoke_credentials` is false.
  */
 export async function changeUser(call: Call, id: string, body: UserChangeFields, parts: UserParts): Promise<void> {
   const { caller } = call;
@@ -89,21 +89,21 @@ function readChange(
   return { change, password, isRevoking };
 }
 
-/** Whoever sends a record back as it is changes nothing. */
+/** Undefined if a client sends the current value back. */
 function unlessSame(wanted: Date | null | undefined, present: Date | null): Date | null | undefined {
   return wanted?.getTime() === present?.getTime() ? undefined : wanted;
 }
 
 /**
- * One transaction: the change, and `more` that belongs to it. Throws 404 where there is no such user, 400 for an
- * address that another has, 403 where nobody would be left to administer.
+ * Runs the change and `more` in one transaction. Throws 404 if there is no such user, 400 for the e-mail address of
+ * another user, 403 if no administrator would remain.
  */
 export async function storeChange(
   { id, change, parts }: { id: string; change: UserChange; parts: Pick<UserParts, 'database' | 'users'> },
   more: (on: Queryable) => Promise<void>,
 ): Promise<void> {
   const { database, users } = parts;
-  // A username is never changed: the address alone can be another's.
+  // A username is never changed: only the address can be a duplicate.
   const keys = { id, username_key: '', email_key: change.email === undefined ? null : fold(change.email) };
   await withUniqueFields(database.pool, keys, () =>
     database.transaction(async (on) => {
@@ -143,7 +143,7 @@ async function updateUser(
   await runQuery(on, update, 'user-update');
 }
 
-/** Who came in by the old one is out; `keep`: all but this session. */
+/** Also ends the user's logins; `keep`: except this session. */
 export async function setPassword(
   { id, passwordHash, keep }: { id: string; passwordHash: string; keep?: string | undefined },
   { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>,
@@ -157,7 +157,7 @@ export async function setPassword(
   await endLogins({ id, keep }, { sessions, bearerTokens }, on);
 }
 
-/** After the update of the user. */
+/** Call it after the update of the user. */
 async function endLogins(
   { id, keep }: { id: string; keep?: string | undefined },
   { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>,

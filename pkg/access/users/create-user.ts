@@ -37,9 +37,8 @@ export const newUserFields = Type.Object({
 type NewUser = Static<typeof newUserFields>;
 
 /**
- * A new user, with role SystemUser, and within an organization (not ROOT) a member of it, with OrgUser. An
- * OrgAdmin is refused names that may hold rights already: of users
- * that were deleted, and of subjects of bindings.
+ * Creates a user with role SystemUser, who becomes a member of the organization (unless it is ROOT) with OrgUser. An
+ * OrgAdmin may not use names that may already hold rights: those of deleted users and of subjects of bindings.
  */
 export async function createUser(
   call: Call,
@@ -51,7 +50,7 @@ export async function createUser(
   const { username = '', email, password } = body.values;
   body.refuse('password', ...checkPasswordRules(password, { username, email }));
   const user = body.done();
-  // A group may hold any right on the content platform, beyond the organization.
+  // A group may have any right on the content platform, also outside the organization.
   if (user.groups !== undefined && user.groups.length > 0 && !isAdministrator(caller))
     throw newPermissionDenied('Only a system administrator may give groups.');
   const mayReuse = isAdministrator(caller);
@@ -63,7 +62,7 @@ export async function createUser(
     parts.database.transaction(async (on) => {
       const id = await insertUser({ user, passwordHash, createdBy: caller.username }, on);
       await parts.names.claim('user', { id, name: user.username }, on);
-      // Afterwards: who deletes a user of this name at this moment has been waited for.
+      // After the insert, which waits for a concurrent deletion of a user of this name.
       if (!mayReuse) await refuseRetired(keys.username_key, on);
       if (!isRoot(organization)) await addMember(id, organization, caller.username, on);
       await parts.audit.operate(
@@ -75,7 +74,7 @@ export async function createUser(
   );
 }
 
-/** The content platform binds by name. Throws 503 where it cannot be asked. */
+/** The content platform binds by name. Throws 503 if it cannot be asked. */
 async function refuseSubject({ request }: Call, username: string, { isSubject }: UserParts): Promise<void> {
   let isBound: boolean;
   try {
@@ -134,7 +133,7 @@ async function insertUser(
   return rows[0]!.id;
 }
 
-/** Where a search looks: whatever the database's locale, in any case. */
+/** Text for searches, which ignore case, independent of the database's locale. */
 export function searchText({
   username,
   name,

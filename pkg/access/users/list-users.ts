@@ -10,13 +10,13 @@ import { fold } from '../names/fold-case.ts';
 import { isMemberOf, presentUser, userColumns, type UserRecord, type UserWithRoles } from './user.ts';
 
 const text = (expression: RawBuilder<unknown>): KeysetSortKey => ({ expression, type: 'text' });
-/** A time that never came is before all others. */
+/** A missing time sorts before all others. */
 const time = (column: string): KeysetSortKey => ({
   expression: sql`coalesce(u.${sql.ref(column)}, '-infinity')`,
   type: 'timestamptz',
 });
 
-/** The first is the usual one. */
+/** The first is the default. */
 export const userOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['name', text(sql.ref('u.name'))],
   ['username', text(sql.ref('u.username_key'))],
@@ -42,7 +42,7 @@ export const userFilters = Type.Object({
   order: orderField(userOrders),
 });
 
-/** The users of an organization (ROOT: all there are) that the query asks for. */
+/** The users of an organization (ROOT: all users) that match the query. */
 export function listUsers(
   query: Static<typeof userFilters>,
   organization: Organization,

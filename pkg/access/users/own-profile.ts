@@ -28,7 +28,7 @@ export const passwordChangeFields = Type.Object({
 });
 type PasswordChange = Static<typeof passwordChangeFields>;
 
-/** What people do with their own account. */
+/** Operations of users on their own account. */
 export class OwnProfile {
   readonly #parts: OwnProfileParts;
 
@@ -36,7 +36,7 @@ export class OwnProfile {
     this.#parts = parts;
   }
 
-  /** With the roles in every organization. */
+  /** Includes the roles in every organization. */
   async record({ id }: Pick<Caller, 'id'>): Promise<UserRecord> {
     const user = await this.#parts.users.findRecord(id);
     if (user === undefined) throw newAccessNotFound();
@@ -60,9 +60,9 @@ export class OwnProfile {
   }
 
   /**
-   * Every other session ends, and all Bearer tokens, the caller's
-   * own among them; with `revoke_credentials` every other credential, too. A wrong old password counts as a failed
-   * login does: who has found an open session is not to guess any longer than others.
+   * Ends every other session and all Bearer tokens, including the caller's own; with `revoke_credentials` also every
+   * other credential. A wrong old password counts as a failed login, so that a hijacked session cannot be used to guess
+   * it.
    */
   async changePassword(call: Call, body: CheckedFields<PasswordChange>): Promise<{ isRevoking: boolean }> {
     const { caller, request } = call;
@@ -79,7 +79,7 @@ export class OwnProfile {
     const passwordHash = await hasher.hash(new_password);
     await database.transaction(async (on) => {
       const locked = await users.lock(user.id, on);
-      // What was confirmed is not the password any longer: somebody else has changed it meanwhile.
+      // The password was changed after it was confirmed.
       if (locked?.password_changed?.getTime() !== user.password_changed?.getTime())
         throw newFieldErrors({ old_password: ['The password has just been changed.'] });
       await setPassword({ id: user.id, passwordHash, keep: caller.session?.id }, this.#parts, on);

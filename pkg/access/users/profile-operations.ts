@@ -13,7 +13,7 @@ import { userRecord } from './user.ts';
 const path = '/api/v1/users/profile/';
 const shared = { tag: 'Users', permission: anyUser, answers: { 200: userRecord } };
 
-/** What people see and change of themselves, whatever their role. */
+/** Users read and change their own profile, with any role. */
 export function profileOperations(parts: OwnProfileParts): Operation[] {
   const profile = new OwnProfile(parts);
   const changeOperation = (

@@ -7,8 +7,8 @@ import { refuseLastAdministrator } from './administrators.ts';
 import type { UserParts } from './user-parts.ts';
 
 /**
- * With everything that is the user's: roles, sessions, tokens, keys; the name is retired. Throws 403 for oneself and
- * for the last administrator.
+ * Deletes the user with all their roles, sessions, tokens and keys, and retires the name. Throws 403 for the caller's
+ * own user and the last administrator.
  */
 export async function removeUser(call: Call, id: string, { database, users, audit, names }: UserParts): Promise<void> {
   if (id === call.caller.id) throw newPermissionDenied('You cannot delete yourself.');

@@ -48,7 +48,7 @@ const actions = async (): Promise<string[]> => {
   return rows.map(({ line }) => line.trim());
 };
 
-/** One of each, past every rule. */
+/** Inserts one credential of each kind, without any checks. */
 async function give(userId: string): Promise<void> {
   const { pool } = world.server.access;
   const sealed = "decode('01' || repeat('ab', 6) || repeat('00', 40), 'hex')";
@@ -71,7 +71,7 @@ async function give(userId: string): Promise<void> {
     );
   }
 }
-/** Those that work: keys, private tokens, personal tokens. */
+/** Numbers of valid credentials: keys, private tokens, personal tokens. */
 async function left(userId: string): Promise<number[]> {
   const { rows } = await world.server.access.pool.query<{ counts: number[] }>(
     `SELECT ARRAY[(SELECT count(*) FROM access.access_keys WHERE user_id = $1), (SELECT count(*) FROM access.private_tokens WHERE user_id = $1),

@@ -6,7 +6,7 @@ import type { Call } from '../operations/operation.ts';
 import { flag } from '../operations/field-schemas.ts';
 import type { UserRow } from './user.ts';
 
-/** In the body of a call that sets a password. */
+/** Fields for the body of a call that sets a password. */
 export const revocationFields = (isDefault: string) => ({
   [revokeField]: Type.Optional(
     flag({
@@ -16,7 +16,7 @@ export const revocationFields = (isDefault: string) => ({
 });
 export const revokeField = 'revoke_credentials';
 
-/** What each query ends, in the words of the audit. */
+/** Queries that revoke credentials, with their audit action and type. */
 const endings = [
   {
     action: 'revoke',
@@ -52,8 +52,8 @@ const endings = [
 ] as const;
 
 /**
- * Ends what a new password alone does not: personal tokens, access keys and the private token, each with its row of the
- * audit. The user must be locked.
+ * Revokes the credentials that a new password alone does not end: personal tokens, access keys and the private token,
+ * each with an audit row. The user must be locked.
  */
 export async function revokeCredentials(
   { id, username }: Pick<UserRow, 'id' | 'username'>,

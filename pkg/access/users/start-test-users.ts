@@ -13,13 +13,13 @@ import { Users } from './users.ts';
 
 export interface TestUsers {
   server: AccessTest;
-  /** Of the first replica. */
+  /** Parts of the first replica. */
   parts: UserParts & { sessions: Sessions; bearerTokens: BearerTokens; login: LoginService; hasher: PasswordHasher };
 }
 
 /**
- * The operations on users, with real logins and sessions; hashes cost next to nothing. `isSubject`: default nobody is;
- * `more`: operations besides.
+ * The operations on users, with real logins and sessions, and cheap hashes. `isSubject`: default never; `more`: further
+ * operations.
  */
 export async function startTestUsers({
   isSubject = () => false,

@@ -6,13 +6,12 @@ import { newFieldErrors } from '../http/access-error.ts';
 
 const taken = 'This field must be unique.';
 
-/** Of a name that cannot be had: another has it, or it is not to be given. */
+/** The name is taken or reserved. */
 export const newUsernameTaken = (): Error => newFieldErrors({ username: [taken] });
 
 /**
- * Carries out a write of a user, and turns the database's refusal of a username or an address that another one has into
- * 400 by field. Which of them it is, perhaps both, is asked after the refusal: `on` must be no transaction, as that one
- * has failed.
+ * Runs a write of a user, and converts a unique violation of username or e-mail into 400 by field. Queries afterwards
+ * which of them it is, perhaps both: `on` must not be the failed transaction.
  */
 export async function withUniqueFields<T>(
   on: Queryable,
@@ -32,7 +31,7 @@ export async function withUniqueFields<T>(
       .where((eb) => eb.or([eb('username_key', '=', username_key), eb('email_key', '=', email_key)]))
       .where('id', 'is distinct from', id);
     const { rows } = await runQuery(on, others, 'user-duplicates');
-    // Neither: whoever had it is gone by now.
+    // Empty if the other user was deleted meanwhile.
     const fields = (['username', 'email'] as const).filter((field) => rows.some((row) => row[field]));
     throw newFieldErrors(
       fields.length === 0

@@ -20,7 +20,7 @@ const one = `${all}{id}/`;
 const ofAll = { path: all, tag: 'Users', inOrganization: true };
 const ofOne = { path: one, tag: 'Users', inOrganization: true, answers: { 200: userRecord } };
 
-/** `/api/v1/users/`: users of the selected organization, and one's own profile. */
+/** `/api/v1/users/`: users of the selected organization, and the caller's own profile. */
 export function userOperations(parts: UserParts): Operation[] {
   const readers = inOrganization(parts.organizations, 'OrgAdmin', 'OrgAuditor');
   const changeOperation = (
@@ -140,7 +140,7 @@ interface Target {
   organization: Organization;
 }
 
-/** The user that the path names, if they are in the organization. */
+/** The user in the path, if a member of the organization. */
 async function findUser(organization: Organization, call: Call, parts: UserParts): Promise<Target> {
   const found = await findUserIn(organization, call, parts);
   if (found === undefined)
@@ -161,8 +161,8 @@ async function findUserIn(
 }
 
 /**
- * A member of one organization may be one of others, and what is done concerns the whole user: a call that asks for no
- * organization finds one who is in another than the usual one, too.
+ * Changes apply to the whole user, who may be a member of several organizations: if the call requests no organization,
+ * the user is searched in the default one, then in all.
  */
 async function findTargetToChange(call: Call, parts: UserParts): Promise<Target> {
   const selected = await selectOrg(call, parts.organizations);

@@ -8,7 +8,7 @@ import type { PasswordHasher } from '../login/password-hasher.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Users } from './users.ts';
 
-/** What the operations on users work with. */
+/** Dependencies of the operations on users. */
 export interface UserParts {
   database: AccessDatabase;
   audit: Audit;
@@ -22,5 +22,5 @@ export interface UserParts {
   login: Pick<LoginService, 'confirmPassword'>;
 }
 
-/** On the content platform: does any binding name a user so, in any case? Answers within seconds, or rejects. */
+/** Does a binding on the content platform name this user, ignoring case? Answers within seconds, or rejects. */
 export type SubjectCheck = (username: string) => boolean | Promise<boolean>;

@@ -4,15 +4,15 @@ import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 
 const longestUsername = 128;
-/** Source: RFC 5321, with the angle brackets away. */
+/** Source: RFC 5321, without the angle brackets. */
 const longestEmail = 254;
-/** Folding may make a text longer, and an index takes only so much. */
+/** Folding may lengthen a text, and the size of an index entry is limited. */
 const longestKey = 512;
 const mostGroups = 100;
 
 /**
- * What makes a text no username; undefined where it is one. Folded it must be one as well: there are `@` of every
- * width.
+ * Why a text is no valid username; undefined if valid. Its folded form must be valid as well, as there are wide and
+ * narrow forms of `@`.
  */
 export function usernameFault(text: string): string | undefined {
   const folded = fold(text);
@@ -31,7 +31,7 @@ export function emailFault(text: string): string | undefined {
   return isAddress && folded.length <= longestKey ? undefined : 'Enter a valid email address.';
 }
 
-/** What stands before the first colon is whose the group is. */
+/** The prefix before the first colon names the group's owner. */
 export function groupFault(group: string): string | undefined {
   if (/[\p{Cc}\p{Cf}]/u.test(group)) return 'Control characters are not allowed.';
   return /^(?:system|svc|org):/.test(fold(group))
@@ -53,5 +53,5 @@ export const groupsField = texts({
   description: 'By a system administrator only.',
 });
 export const passwordHint = '8 to 256 characters, and none that everybody tries.';
-/** May be longer than the rules allow, which say it better. */
+/** Permits longer texts than the password rules, whose message is better. */
 export const passwordField = (options: FieldOptions = {}): TString => exactText({ maxLength: 4096, ...options });

@@ -6,10 +6,10 @@ import { recordOf } from '../operations/record-of.ts';
 import { presentRole, type RoleName } from '../principals/role.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 
-/** As pg gives it, without what only a search reads. */
+/** A row as pg returns it, without the search column. */
 export type UserRow = Omit<Selectable<AccessTables['access.users']>, 'search_text'>;
 
-/** What a record is made of, no secret among it. */
+/** The data of a record, without secrets. */
 export interface UserWithRoles extends Omit<
   UserRow,
   'username_key' | 'email_key' | 'password_hash' | 'password_changed'
@@ -20,7 +20,7 @@ export interface UserWithRoles extends Omit<
   org_roles: string[];
 }
 
-/** The columns of `UserWithRoles`, of `access.users u`. */
+/** The columns of `UserWithRoles`, from `access.users u`. */
 export const userColumns = [
   'u.id',
   'u.username',
@@ -45,7 +45,7 @@ export const userColumns = [
   ),
 ] as const;
 
-/** Of `access.users u`. */
+/** Condition on `access.users u`. */
 export const isMemberOf = (orgId: string | Expression<string>): RawBuilder<boolean> =>
   sql`EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = ${orgId}::uuid AND m.user_id = u.id)`;
 
@@ -75,10 +75,7 @@ export const userRecord = Type.Object({
 });
 export type UserRecord = Static<typeof userRecord>;
 
-/**
- * The record that clients see. Roles in organizations are those of the given one; of ROOT all of them, each with its
- * `org`.
- */
+/** The record in the API. Roles are those in the given organization; for ROOT all of them, each with its `org`. */
 export function presentUser(user: UserWithRoles, orgId: string): UserRecord {
   return recordOf(userRecord, user, {
     is_valid: user.is_active && !user.is_expired,

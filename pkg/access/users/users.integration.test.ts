@@ -346,7 +346,7 @@ describe('one user', () => {
       const session = await world.parts.sessions.create({ userId: id, address: '', userAgent: '' });
       await world.parts.bearerTokens.issue(id);
       expect((await send('PATCH', id, body)).status).toBe(200);
-      // A login that was under way.
+      // A login that was in progress.
       expect(await world.parts.sessions.create({ userId: id, address: '', userAgent: '' })).toBeUndefined();
       expect(await world.parts.bearerTokens.issue(id)).toBeUndefined();
       expect((await send('PATCH', id, { is_active: true, date_expired: null })).status).toBe(200);
@@ -442,7 +442,7 @@ describe('somebody always administers', () => {
       systemRoles: ['SystemAdmin'],
       orgRoles: { [defaultOrgId]: ['OrgUser'] },
     });
-    // Asked by one who is disabled in between: only the last one is left.
+    // The other two are disabled and expired: only the caller is a valid administrator.
     await world.server.access.pool.query('UPDATE access.users SET is_active = false WHERE id = $1', [gone]);
     await world.server.access.pool.query("UPDATE access.users SET date_expired = '2020-01-01' WHERE id = $1", [late]);
     expect((await send('PATCH', admin, { date_expired: '2099-01-01T00:00:00Z' })).status).toBe(403);
@@ -482,7 +482,7 @@ describe('somebody always administers', () => {
         other.send(method, `${path}${a}/`, { as: b, body }),
       ]);
       const statuses = answers.map(({ status }) => status);
-      // The one who came too late may not even be let in any more.
+      // The later caller may fail authentication already.
       expect(statuses.filter((status) => status < 300)).toHaveLength(1);
       expect([401, 403]).toContain(statuses.find((status) => status >= 300));
       const { rows } = await world.server.access.pool.query('SELECT 1 FROM access.principals WHERE is_valid');

@@ -20,7 +20,7 @@ const findRecord = new PreparedStatement('user-record', ($: Placeholders<{ id: s
     .where(sql<boolean>`(${$.orgId}::uuid = ${sql.lit(rootOrgId)} OR ${isMemberOf($.orgId)})`),
 );
 
-/** Users as they are stored. */
+/** Reads users from the database. */
 export class Users {
   readonly #database: AccessDatabase;
 
@@ -32,10 +32,9 @@ export class Users {
     return (await runQuery(on, userRows.where('id', '=', id), 'user')).rows[0];
   }
 
-  /** The same, kept from change by others until the transaction ends. */
+  /** Finds the user and locks the row until the transaction ends. */
   async lock(id: string, on: Queryable): Promise<UserRow | undefined> {
-    // At once as strongly as a change of the e-mail address needs it: two that both asked for more later would wait for
-    // each other.
+    // The strongest lock that a change of the e-mail address needs, to avoid deadlocks by later lock upgrades.
     return (await runQuery(on, userRows.where('id', '=', id).forUpdate(), 'user-lock')).rows[0];
   }
 
@@ -49,7 +48,7 @@ export class Users {
     return rows[0]?.id;
   }
 
-  /** With what a record needs; of a member of the organization only, where it is not ROOT. */
+  /** The data of a record, only if the user is a member of the organization, unless it is ROOT. */
   async findRecord(
     id: string,
     orgId: string = rootOrgId,
@@ -60,7 +59,7 @@ export class Users {
   }
 }
 
-/** What no database takes; nobody is called so. */
+/** No user has such a name, and PostgreSQL would refuse the text. */
 function isImpossible(text: string): boolean {
   return text.length > 512 || /[\0\p{Cs}]/u.test(text);
 }

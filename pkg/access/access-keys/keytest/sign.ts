@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Written from the published drafts and nothing of the verifier, so that a common mistake cannot hide. */
+/** Written from the published drafts without code of the verifier, so that a common mistake cannot hide. */
 export interface UnsignedRequest {
   method: string;
   /** Path and query. */
@@ -11,13 +11,13 @@ export interface UnsignedRequest {
 export interface DraftOptions {
   keyId: string;
   secret: string;
-  /** What is signed, in this order. */
+  /** Signed headers, in this order. */
   names?: readonly string[];
-  /** As the header says it; left out, it says nothing, which means hmac-sha256. */
+  /** Parameter of the header; if left out, the header has none, which means hmac-sha256. */
   algorithm?: string;
 }
 
-/** The value of `Authorization` of draft-cavage. */
+/** The `Authorization` value of draft-cavage. */
 export function signDraft(
   { method, target, headers }: UnsignedRequest,
   { keyId, secret, names = ['(request-target)', 'accept', 'date'], algorithm }: DraftOptions,
@@ -41,7 +41,7 @@ export interface MessageOptions {
   /** Seconds since 1970. */
   created: number;
   components?: readonly string[];
-  /** Beyond created and keyid: `;nonce="x"`. */
+  /** Parameters after created and keyid: `;nonce="x"`. */
   more?: string;
 }
 

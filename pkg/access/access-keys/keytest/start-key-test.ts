@@ -12,7 +12,7 @@ import { SignatureVerifier } from '../signature-verifier.ts';
 
 export interface KeyTest extends AccessTest {
   readonly userId: string;
-  /** One more key of the user's; what is left out is its default. */
+  /** Adds a key of the user; omitted settings have their defaults. */
   readonly addKey: (settings?: Partial<AccessKeySettings>) => Promise<TestKey>;
 }
 
@@ -28,7 +28,7 @@ export interface KeyTestOptions {
   operations?: readonly Operation[];
 }
 
-/** The real AccessServer with access keys, on which `Authorization: Bearer <user id>` is believed too; and a user. */
+/** The real AccessServer with access keys, which also accepts `Authorization: Bearer <user id>`; and a user. */
 export async function startKeyTest({
   maxSkewMs,
   requiresDigest,

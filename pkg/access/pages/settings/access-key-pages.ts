@@ -21,12 +21,12 @@ const done = {
 
 interface Shown {
   outcome?: PageOutcome;
-  /** Before the list: a key that has just been made. */
+  /** A new key, shown before the list. */
   created?: Html;
   ipGroup?: string;
 }
 
-/** Access keys: made, with their secret shown once, changed and deleted. */
+/** Pages to create access keys (their secret is shown once), change and delete them. */
 export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'update' | 'delete'>): Operation[] {
   const show = async (call: Call, { outcome = {}, created, ipGroup }: Shown = {}): Promise<AccessResponse> => {
     const list = await keys.list(call.caller.id);

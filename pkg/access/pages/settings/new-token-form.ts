@@ -2,16 +2,16 @@ import { choiceField, field, select, type Problems } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField } from '../page.ts';
 
-/** What was filled in. */
+/** The submitted values. */
 export interface TokenForm {
   displayName: string;
-  /** For how long; '' for ever. */
+  /** Lifetime; '' for no expiry. */
   days: string;
   isNarrowed: boolean;
   roles: readonly string[];
 }
 
-/** A role's box is a field of its own: of several fields of one name a form's reader keeps the last. */
+/** Each role's checkbox has its own field name, as only the last of several fields of one name is kept. */
 export const rolePrefix = 'role:';
 
 const blank: TokenForm = { displayName: '', days: '30', isNarrowed: false, roles: [] };
@@ -26,7 +26,7 @@ const lifetimes = [
 export interface NewTokenFormOptions {
   path: string;
   csrfToken: string;
-  /** Those there are to choose from. */
+  /** Roles to choose from. */
   roles: readonly string[];
   sent?: TokenForm;
   problems: Problems | undefined;

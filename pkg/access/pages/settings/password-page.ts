@@ -11,7 +11,7 @@ import { settingsPage, type PageOutcome } from './settings-page.ts';
 
 const path = '/settings/password/';
 
-/** A new password; nothing that was typed is ever shown again. */
+/** Page to change the password; it never shows submitted values again. */
 export function passwordPages(profile: Pick<OwnProfile, 'changePassword'>): Operation[] {
   const change = (call: Call): Promise<AccessResponse> =>
     unlessRefused(

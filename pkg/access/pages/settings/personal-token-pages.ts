@@ -20,12 +20,12 @@ type Action = keyof typeof done;
 
 interface Shown {
   outcome?: PageOutcome;
-  /** Before the list: a token that has just been made. */
+  /** A new token, shown before the list. */
   created?: Html;
   sent?: TokenForm;
 }
 
-/** Personal tokens, for the content platform: made, shown once, revoked, restored and deleted. */
+/** Pages to create personal tokens for the content platform (shown once), revoke, restore and delete them. */
 export function personalTokenPages(
   tokens: Pick<PersonalTokens, 'list' | 'assignableRoles' | 'create' | Action>,
 ): Operation[] {

@@ -38,7 +38,7 @@ export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Op
     };
     return unlessRefused(
       async () => {
-        // Who has no e-mail address leaves the field empty, and is asked for none.
+        // The field may stay empty for a user without an e-mail address.
         const { email } = await profile.record(call.caller);
         const { email: sentEmail, ...others } = sent;
         const change = email === null && sentEmail.trim() === '' ? others : sent;

@@ -1,6 +1,6 @@
 import { html, type Html } from '../html.ts';
 
-/** Secrets that are shown in this one answer, by what they are; the script adds buttons to copy them. */
+/** Shows secrets, by label, in this answer only; the script adds buttons to copy them. */
 export function secretNote({ title, secrets }: { title: string; secrets: Readonly<Record<string, string>> }): Html {
   return html`<section class="note good" aria-labelledby="created" role="status"><h2 id="created">${title}</h2>
 <p>Copy it now: it is shown this once, and cannot be read again.</p>

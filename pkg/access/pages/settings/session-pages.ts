@@ -16,7 +16,7 @@ export interface SessionPageParts extends EndSessionParts {
   sessions: Pick<Sessions, 'list' | 'end' | 'endAll'>;
 }
 
-/** Where a user is logged in, and how to end it. */
+/** Page with a user's sessions, and buttons to end them. */
 export function sessionPages(parts: SessionPageParts): Operation[] {
   const show = async (call: Call, outcome: PageOutcome = {}): Promise<AccessResponse> => {
     const rows = await parts.sessions.list(call.caller.id);

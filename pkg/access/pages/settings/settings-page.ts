@@ -5,7 +5,7 @@ import { html, type Html } from '../html.ts';
 import { pageAnswer } from '../page.ts';
 import { pageUserOf } from './settings-operation.ts';
 
-/** The pages of the settings, by path. */
+/** The settings pages by path. */
 const sections = {
   '/settings/': 'Profile',
   '/settings/password/': 'Password',
@@ -16,7 +16,7 @@ const sections = {
 
 export type SettingsPath = keyof typeof sections;
 
-/** Why a page is shown once more. */
+/** Why a page is shown again. */
 export interface PageOutcome {
   status?: number;
   problems?: Problems;
@@ -26,11 +26,11 @@ export interface PageOutcome {
 export interface SettingsPageOptions extends PageOutcome {
   path: SettingsPath;
   body: Html;
-  /** What was done, by the word that the address has for it. */
+  /** Messages about completed actions, by the value of the query parameter. */
   done?: Readonly<Record<string, string>>;
 }
 
-/** A page of the settings, with the way to the others. */
+/** A settings page, with links to the others. */
 export function settingsPage(
   call: Call,
   { path, body, done = {}, status = 200, problems, headers }: SettingsPageOptions,
