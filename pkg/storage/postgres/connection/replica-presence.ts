@@ -72,7 +72,7 @@ export class ReplicaPresence {
     return word === '';
   }
 
-  /** After a reconnect: replicas that started meanwhile are unknown. */
+  /** Runs after a reconnect: replicas that started meanwhile are unknown. */
   #greet(): void {
     this.#unknownUntil = Infinity;
     this.#announce('hello');
