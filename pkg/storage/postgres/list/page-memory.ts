@@ -43,7 +43,7 @@ export class PageRoom {
     this.#most = { bytes: maxBytes, oneMore: true };
   }
 
-  /** Reads a page that was cut again, with reserved memory. */
+  /** Reads the page. If the result was cut, reads it again with reserved memory. */
   async read<T>(
     table: Table,
     { limit, namespace = '', room, holdsConnection }: PageQuestion,
