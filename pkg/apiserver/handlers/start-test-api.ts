@@ -12,7 +12,7 @@ export interface TestApiResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of any shape
   body: any;
 }
@@ -29,7 +29,7 @@ export interface TestReplica {
   stop(): Promise<void>;
 }
 
-/** The same with a database of its own; everybody is allowed everything, unless the options say otherwise. */
+/** An API server with its own database. All requests are allowed unless the options say otherwise. */
 export interface TestApi extends TestReplica {
   store: Store;
 }
@@ -73,7 +73,7 @@ export async function startTestApi(options: Partial<ApiServerOptions & ApiParts>
   };
 }
 
-/** Another server on a store; it remembers nothing of what was written before its start. */
+/** Starts another server on a store; it has no state from before its start. */
 export async function startReplica(
   store: Store,
   options: Partial<ApiServerOptions & ApiParts> = {},

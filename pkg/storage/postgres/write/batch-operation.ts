@@ -52,7 +52,7 @@ export function toOperation(
   const { metadata } = object;
   const namespace = metadata.namespace ?? '';
   const from = write.type === 'create' ? undefined : write.from;
-  // A deletion must always succeed, whatever an index or a function does with the object.
+  // Indexes and functions never prevent a write of an object that is being deleted.
   const keys = keysOf(table, object, write.type !== 'delete' && metadata.deletionTimestamp === undefined, computed);
   const body = computed?.body ?? encodeStoredBody(object);
   const operation: BatchOperation = {
