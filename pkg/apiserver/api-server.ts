@@ -51,7 +51,7 @@ import type { HandlerOptions } from './handlers/options/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
 import type { ModelRegistry } from './rest/served-resource.ts';
 
-/** What the server needs to listen. */
+/** The options of the listening server. */
 export interface ApiServerOptions {
   svcVersion: string;
   /** The commit that was built, for `/version`. Default: absent. */
@@ -61,7 +61,7 @@ export interface ApiServerOptions {
   http: ApiHttpOptions;
 }
 
-/** What the server needs to serve. */
+/** The components that answer requests. */
 export interface ApiParts {
   registry: ModelRegistry;
   /** Pinged for `/readyz`. The caller closes it. */

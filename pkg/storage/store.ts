@@ -6,7 +6,7 @@ import type { ReadRoom } from './read-room.ts';
 export interface StoredObject extends ObjectKey {
   /** The revision of the change that wrote the object; its resourceVersion. */
   revision: number;
-  /** JSON without resourceVersion, beginning with apiVersion, kind and metadata: see `encodeBody`. */
+  /** JSON without resourceVersion, beginning with apiVersion, kind and metadata: see `encodeStoredBody`. */
   body: string;
   /** Identifies the version and schema that `body` was written under; chosen by the caller. */
   fingerprint: string;

@@ -289,7 +289,7 @@ describe('a watch', () => {
     await withBudget(budget, async (served) => {
       const { metadata } = (await served.call('GET', `${posts}?limit=1`)).body;
       const socket = await openUnread(served, `${posts}?watch=true&resourceVersion=${metadata.resourceVersion}`);
-      // More than the system takes over from the server.
+      // More than the system buffers for the server.
       for (let i = 1; budget.moved.used < 2_500_000 && i < 10; i += 1)
         expect((await api.call('PUT', `${posts}/now`, { body: body('now', `${i}`) })).status).toBe(200);
       expect(budget.moved.used).toBeGreaterThan(2_500_000);
@@ -302,7 +302,7 @@ describe('a watch', () => {
 
 test('an answer that is not read counts until its connection ends', async () => {
   const names = ['unread-0', 'unread-1', 'unread-2', 'unread-3', 'unread-4'];
-  // More than the system takes over from the server.
+  // More than the system buffers for the server.
   for (const name of names)
     expect((await api.call('POST', posts, { body: newTestPost(name, { text: 'x'.repeat(2_500_000) }) })).status).toBe(
       201,

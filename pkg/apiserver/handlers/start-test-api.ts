@@ -35,8 +35,8 @@ export interface TestApi extends TestReplica {
 }
 
 /**
- * Paths of the test models' collections: cluster-scoped with status and scale; namespaced without; a deprecated version
- * of the first.
+ * Paths of the test models' collections: a cluster-scoped model with status and scale, a namespaced one without, and a
+ * deprecated version of the first.
  */
 export const posts = '/apis/blog.example.com/v1/posts';
 export const oldPosts = '/apis/blog.example.com/v1alpha1/posts';

@@ -44,7 +44,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** What a failing test prints. */
+/** A short form of the objects for the output of a failing test. */
 function brief(objects: readonly StoredObject[]): string[] {
   return objects.map(
     ({ name, revision, body }) => `${name} ${revision} ${createHash('sha256').update(body).digest('hex')}`,

@@ -24,8 +24,8 @@ export interface WatchConnectionInput {
  * The connection of one watcher: writes events as they arrive, sends heartbeats, and ends the watch in time.
  *
  * For any cause of the end, `ended` resolves once. The server does not wait for a slow client: it sends that client
- * nothing more, lets it read what was written, so that it resumes from a later revision than it began, and closes the
- * connection after `closeGraceMs`. The same applies to a client whose large unread events exceed the byte budget.
+ * nothing more, lets it read what was written, so that it can resume from a later revision, and closes the connection
+ * after `closeGraceMs`. The same applies to a client whose large unread events exceed the byte budget.
  */
 export class WatchConnection implements WatchSink {
   readonly ended: Promise<void>;

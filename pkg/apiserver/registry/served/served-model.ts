@@ -109,7 +109,7 @@ export class ServedModel {
     this.#watches.end(reason);
   }
 
-  /** The validator of a version whose schema is the same here. */
+  /** The validator of this version if its schema is unchanged; else undefined. */
   validatorOf({ name, schema }: ModelVersion): SchemaValidator | undefined {
     const known = this.#versions.get(name);
     return known !== undefined && equalJson(asJson(known.version.schema), asJson(schema)) ? known.validator : undefined;

@@ -20,7 +20,7 @@ export interface ReplicaPresenceOptions {
 }
 
 /**
- * Knows whether other replicas listen for changes. A notification wakes every listener of the database, also the
+ * Knows whether other replicas listen for changes. A notification wakes every listener of the database, including the
  * writer's own, so a process that is alone sends none with its commits.
  *
  * A process that begins to listen sends `hello`, and the others answer `here`; all of them repeat `here` periodically.

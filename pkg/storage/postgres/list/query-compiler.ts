@@ -118,7 +118,7 @@ const comparisons = { GreaterThan: '>', GreaterOrEqual: '>=', LessThan: '<', Les
 
 function compileField(table: Table, requirement: FieldRequirement, parameters: QueryParameters): string {
   const { index } = requirement;
-  // A cluster-scoped object's namespace is stored as '' and means none.
+  // A cluster-scoped object's namespace is stored as '' and means no namespace.
   const column = index.name === 'metadata.namespace' && !table.namespaced ? 'NULL::text' : columnSql(table, index);
   const type = sqlType(index);
   const absent = `${column} IS NULL`;

@@ -36,8 +36,8 @@ async function withTimeLimit<T>(client: PoolClient, work: () => Promise<T>): Pro
 }
 
 /**
- * Whether the error comes from an answer of the database. Otherwise the connection may be broken, and must not go back
- * into the pool.
+ * Whether the error is an answer of the database. Otherwise the connection may be broken, and must not go back into the
+ * pool.
  */
 function isAnswer(error: unknown): boolean {
   return error instanceof StorageError || classifyFailure(error) !== 'unknown';
