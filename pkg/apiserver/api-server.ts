@@ -51,60 +51,60 @@ import type { HandlerOptions } from './handlers/options/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
 import type { ModelRegistry } from './rest/served-resource.ts';
 
-/** What the server needs to listen. */
+/** The options of the listening server. */
 export interface ApiServerOptions {
   svcVersion: string;
-  /** Of what was built, for `/version`; not told by default. */
+  /** The commit that was built, for `/version`. Default: absent. */
   gitCommit?: string;
   log: Logger;
   metrics: MetricsRegistry;
   http: ApiHttpOptions;
 }
 
-/** What it needs to serve. */
+/** The components that answer requests. */
 export interface ApiParts {
   registry: ModelRegistry;
-  /** Asked whether it answers, for `/readyz`; it stays its owner's to close. */
+  /** Pinged for `/readyz`. The caller closes it. */
   store: Pick<Store, 'ping'>;
-  /** Of all kinds of credentials, as one: the last of a union refuses what none knows. */
+  /** One authenticator for all kinds of credentials: the last member of a union rejects unknown credentials. */
   authenticator: RequestAuthenticator;
-  /** What tells the credentials from each other that it takes. Default: the Authorization header does. */
+  /** Reads the key that identifies a request's credential. Default: from the Authorization header. */
   credentialOf?: CredentialReader;
-  /** Credentials that were good. Default: of this server's requests alone. */
+  /** Cache of verified credentials. Default: only those of this server's own requests. */
   verified?: VerifiedCredentials;
   authorizer: Authorizer;
-  /** Answers SubjectAccessReviews, TokenReviews and their like. Default: there are none. */
+  /** Serves SubjectAccessReviews, TokenReviews and similar kinds. Default: none. */
   reviews?: Omit<ReviewParts, 'authorizer'>;
   /**
-   * Discovery, documents, personal tokens, plugins' own paths. Read anew for each request, so a live Set may grow and
-   * shrink.
+   * Discovery, documents, personal tokens, plugins' own paths. Read again for each request, so the caller may add to
+   * and remove from a live Set.
    */
   endpointGroups?: Iterable<EndpointGroup>;
-  /** What must hold, besides the database, before requests are sent here. */
+  /** Checks that must pass, besides the database, before this server receives requests. */
   readyz?: readonly HealthCheck[];
-  /** Of the generated API; defaults for what is left out. */
+  /** Options of the generated API. Default: `defaultHandlerOptions`. */
   handlers?: Partial<HandlerOptions>;
 }
 
 export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits' | 'proxies'> {
-  /** What requests may take of the process's memory. Default: nothing is counted. */
+  /** The memory that requests may take. Default: not limited. */
   byteBudget?: ByteBudget;
   host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   port: number;
-  /** Requests and watches under way; a limit left out is no limit. */
+  /** Concurrent requests and watches. A limit that is left out does not apply. */
   maxInFlight?: Omit<MaxInFlight, 'exemption' | 'observer' | 'credentialOf' | 'verified'>;
-  /** For an answer to begin. Default 30 s. */
+  /** Time until a response must begin. Default 30 s. */
   requestTimeoutMs?: number;
-  /** From here on a request is logged as slow. Default 1 s. */
+  /** A request that takes at least this long is logged as slow. Default 1 s. */
   slowRequestMs?: number;
   /** Origins whose pages may call the API. Default none. */
   allowedOrigins?: readonly string[];
-  /** How long browsers that came by https are to come by nothing else; 0 takes it back. Default: not told. */
+  /** Days for which browsers use only https after a visit by https; 0 revokes that. Default: header not sent. */
   strictTransportDays?: number;
 }
 
-/** Metrics say why everything else is refused, to who may see them. */
+/** `/metrics` is exempt because it shows authorized clients why other requests are rejected. */
 function exemptionOf(groups: Iterable<EndpointGroup>): (info: RequestInfo) => Exemption | undefined {
   return (info) => {
     const { path } = info;
@@ -115,8 +115,8 @@ function exemptionOf(groups: Iterable<EndpointGroup>): (info: RequestInfo) => Ex
 }
 
 /**
- * The content platform over HTTP: filters in front, then the endpoint group that owns the path, else the generated API
- * of the models. It may listen before it can serve: until `serve` is called it is alive, not ready, and answers 503.
+ * The content platform over HTTP: the filters, then the endpoint group that owns the path, else the generated API of
+ * the models. It may listen before it can serve: until `serve` is called, it is alive but not ready and answers 503.
  */
 export class ApiServer {
   readonly #options: ApiServerOptions;
@@ -154,7 +154,7 @@ export class ApiServer {
     return this.#server.listen({ host, port });
   }
 
-  /** The same, for https besides. */
+  /** Opens another listener, for https. */
   listenTls(at: Required<ListenOptions>): Promise<AddressInfo> {
     return this.#server.listen(at);
   }
@@ -183,9 +183,9 @@ export class ApiServer {
   }
 
   /**
-   * Is not ready for `delayMs` (default 0) and serves all the same, so that load balancers notice; then accepts no
-   * more, ends watches cleanly and waits for requests under way, at most `drainTimeoutMs` (default 10 s). Idempotent,
-   * never rejects. To be stopped before registry and store, which the last requests still use.
+   * First reports not ready for `delayMs` (default 0) but still serves, so that load balancers notice. Then refuses new
+   * connections, ends watches cleanly and waits at most `drainTimeoutMs` (default 10 s) for running requests.
+   * Idempotent, never rejects. Stop the server before registry and store, which the last requests still use.
    */
   stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
     this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())

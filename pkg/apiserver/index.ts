@@ -1,6 +1,6 @@
 /**
- * The content platform's API: which models there are, what each verb means, how news reaches watchers, and the server
- * that answers for them.
+ * The content platform's API: the served models, the semantics of each verb, the delivery of changes to watchers, and
+ * the server.
  */
 export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } from './api-server.ts';
 export { MastersAuthorizer } from './authorization/rbac-authorizer.ts';

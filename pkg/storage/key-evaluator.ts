@@ -2,23 +2,23 @@ import type { ComputedResult } from '#pkg/apimachinery/index';
 
 /** Source text that defines a global `indexKeys`, the functions that compute keys. */
 export interface KeyScript {
-  /** Names it: another text has another one. */
+  /** Identifies the text: another text has another hash. */
   hash: string;
   text: string;
 }
 
 export interface KeyCall {
   function: string;
-  /** Does it return several values? */
+  /** Does the function return several values? */
   multi: boolean;
 }
 
-/** Runs the functions of computed indexes, where they can do no harm. */
+/** Runs the functions of computed indexes in a sandbox. */
 export interface KeyEvaluator {
   /**
-   * What each function gives for each object: a row for each object, in it a result for each call. `objects` are texts
-   * of JSON. A function's failure is a result like any other.
-   * @throws StorageError Overloaded where too much waits, Unavailable where nothing can be run
+   * Returns a row for each object with one result per call. `objects` are JSON texts. A function's failure is a result
+   * like any other.
+   * @throws StorageError Overloaded if too many evaluations wait, Unavailable if the functions cannot be run
    */
   evaluate(script: KeyScript, calls: readonly KeyCall[], objects: readonly string[]): Promise<ComputedResult[][]>;
 }

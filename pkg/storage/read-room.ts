@@ -1,12 +1,9 @@
-/**
- * The part of the process's memory that a read may take, for whoever asks. Bytes of bodies as they are stored; the most
- * at a time, not a sum.
- */
+/** The memory that a read may take, per owner. Bytes of stored bodies; the maximum at a time, not a sum. */
 export interface ReadRoom {
-  /** Who asks: one alone never has all the places for long lists, and all take turns at large reads. */
+  /** The requester: one owner never gets all slots for long lists, and owners take turns at large reads. */
   readonly owner: string;
-  /** Resolves when there is room; what it rejects with is thrown by the read. */
+  /** Resolves when the memory is reserved. The read throws the error of a rejection. */
   admit(bytes: number): Promise<void>;
-  /** Says what is there now. */
+  /** Reports the bytes that the read holds now. */
   settle(bytes: number): void;
 }

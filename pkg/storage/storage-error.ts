@@ -4,9 +4,9 @@ export type StorageErrorCode =
   /** An object of this name exists. */
   | 'AlreadyExists'
   | 'NotFound'
-  /** The object is newer than what the write was computed from. */
+  /** The stored object is newer than the one that the write was computed from. */
   | 'Conflict'
-  /** The lease that fences the write is another's by now, or nobody's. */
+  /** The lease that fences the write has another holder or none. */
   | 'FenceLost'
   /** Another object holds this value of a unique index: `index`. */
   | 'UniqueClash'
@@ -14,25 +14,25 @@ export type StorageErrorCode =
   | 'InvalidKey'
   | 'IndexNotReady'
   | 'NamespaceNotFound'
-  /** A namespace that still holds objects cannot go. */
+  /** A namespace that still contains objects cannot be deleted. */
   | 'NamespaceNotEmpty'
   /** The idempotency key has been used: read the outcome with `findRememberedWrite`. */
   | 'IdempotencyKeyUsed'
   | 'ModelNotFound'
-  /** The revision asked for is no longer kept. */
+  /** The requested revision is no longer kept. */
   | 'Compacted'
-  /** Too much waits to be written. */
+  /** Too many writes are waiting. */
   | 'Overloaded'
   /** The query took too long. */
   | 'Timeout'
   /** The database does not answer. */
   | 'Unavailable'
-  /** Somebody else uses a table that is to be changed; the message says so. */
+  /** Another transaction uses a table that must be changed; the message says so. */
   | 'TableInUse'
-  /** What computes the keys of a model does not; the message says why. */
+  /** The keys of a model cannot be computed; the message says why. */
   | 'KeysUnavailable';
 
-/** What can go wrong in a store, in its own words; the registry turns it into a StatusError. */
+/** An error of a store, independent of HTTP; the registry converts it to a StatusError. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode;
   readonly index: string | undefined;

@@ -1,38 +1,38 @@
-/** What a store tells of its work, as it happens: must be quick, and must not throw. */
+/** Receives events of a store as they happen: must be fast, and must not throw. */
 export interface StoreObserver {
   batch(batch: BatchReport): void;
 }
 
-/** One statement that wrote, with its answer. */
+/** One write statement and its result. */
 export interface BatchReport {
-  /** Its mark in the log of changes. */
+  /** The batch's mark in the change log. */
   id: string;
   size: number;
-  /** Of the objects before and after, as the log keeps them. */
+  /** Bytes of the objects before and after the change, as stored in the log. */
   bytes: number;
-  /** From when it was sent to its answer, or to its failure. */
+  /** Time from sending the statement to its result or failure. Milliseconds. */
   ms: number;
-  /** The database gave no answer, or refused all of it; its writes are tried again or get their failures. */
+  /** The database did not answer, or rejected the whole statement; its writes are retried or fail. */
   failed: boolean;
   /**
-   * Which requests' writes were in it, and what revision each was given; none for one that did not take place. Made
-   * when asked for.
+   * The requests whose writes were in the batch, each with its revision, absent if the write did not take place.
+   * Computed on call.
    */
   readonly writes: () => { requestId?: string; revision?: number }[];
 }
 
-/** What waits in a store and how far it is, at this moment. */
+/** The queues and the cursor of a store at this moment. */
 export interface StoreState {
   /** Writes that wait for the next batch. */
   queueLength: number;
   queueBytes: number;
-  /** Changes up to here have been told to this process. */
+  /** Changes up to this revision have been delivered in this process. */
   cursor: number;
   /** Snapshots that long lists hold. */
   snapshots: number;
 }
 
-/** What only the database knows. Numbers of rows and objects are PostgreSQL's estimates. */
+/** Sizes that are read from the database. Numbers of rows and objects are PostgreSQL's estimates. */
 export interface StoreMeasures {
   newest: number;
   compacted: number;

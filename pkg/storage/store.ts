@@ -2,63 +2,66 @@ import type { ApiObject, Fence, GroupResource, Model, ObjectKey, Selector, Sort 
 import type { ChangeFeed } from './change.ts';
 import type { ReadRoom } from './read-room.ts';
 
-/** An object as it is kept. */
+/** A stored object. */
 export interface StoredObject extends ObjectKey {
-  /** The change that wrote it; its resourceVersion. */
+  /** The revision of the change that wrote the object; its resourceVersion. */
   revision: number;
-  /** JSON without resourceVersion, beginning with apiVersion, kind and metadata: see `encodeBody`. */
+  /** JSON without resourceVersion, beginning with apiVersion, kind and metadata: see `encodeStoredBody`. */
   body: string;
-  /** What `body` was written under: the caller's word for a version and its schema. */
+  /** Identifies the version and schema that `body` was written under; chosen by the caller. */
   fingerprint: string;
-  /** Of a model with computed indexes, as `get` and `write` give it: ComputedKeys as JSON. */
+  /** ComputedKeys as JSON, for a model with computed indexes; set by `get` and `write`. */
   keys?: string;
 }
 
-/** Every write names the object it was computed from: an update of anything newer is a Conflict. */
+/**
+ * A write other than a create names the object that it was computed from: if the stored one is newer, the write is a
+ * Conflict.
+ */
 export type Write =
   | { type: 'create'; resource: GroupResource; object: ApiObject; fingerprint: string }
   | { type: 'update'; resource: GroupResource; object: ApiObject; fingerprint: string; from: StoredObject }
   | {
       type: 'delete';
       resource: GroupResource;
-      /** The final state, as the last event tells it. */
+      /** The final state, which the last event contains. */
       object: ApiObject;
       fingerprint: string;
       from: StoredObject;
     };
 
 export interface StoreWriteOptions {
-  /** Checks name, revision and unique values, and writes nothing; the answer's revision is that of `from`, or 0. */
+  /** Checks name, revision and unique values, but writes nothing; the result's revision is that of `from`, or 0. */
   dryRun?: boolean;
-  /** Remembered with the write, in the same statement; see `Store.findRememberedWrite`. */
+  /** Stored with the write, in the same statement; see `Store.findRememberedWrite`. */
   idempotency?: IdempotencyKey;
   /**
-   * Written only while somebody holds the lease after so many transitions, else FenceLost: from the commit that changes
-   * the lease on no write with the old number is made, on any replica. The lease is an object of coordination.k8s.io
-   * `leases`.
+   * The write takes place only while the lease is held with this number of transitions, else FenceLost. After the
+   * commit that changes the lease, no replica makes a write with the old number. The lease is an object of
+   * coordination.k8s.io `leases`.
    */
   fence?: Fence;
-  /** Names the request in what the store's observer is told. */
+  /** Identifies the request in reports to the store's observer. */
   requestId?: string;
-  /** Checked before the write is queued; from then on it has an outcome, whoever still waits for it. */
+  /** Checked before the write is queued. A queued write always gets an outcome, even if its caller no longer waits. */
   signal?: AbortSignal;
 }
 
-/** Names one request of one user, so that its repetition has the first one's outcome. */
+/** Identifies one request of one user, so that its repetition gets the first outcome. */
 export interface IdempotencyKey {
   user: string;
   method: string;
   path: string;
   key: string;
-  /** Hash of the request's body: another body under the same key is a mistake. */
+  /** Hash of the request's body: another body under the same key is an error. */
   bodyHash: string;
 }
 
-/** What an idempotency key led to. */
+/** The outcome of an idempotency key. */
 export interface RememberedWrite {
   bodyHash: string;
   type: 'create' | 'update' | 'delete';
-  /** The object as the write left it; for a delete its final state. */
+  /** The object after the write; for a delete its final state. */
   object: StoredObject;
 }
 
@@ -67,7 +70,7 @@ export interface ListQuery {
   namespace?: string;
   selector: Selector;
   sort: Sort;
-  /** Asked before much is read. Default: there is always room. */
+  /** Must admit large reads. Default: always admitted. */
   room?: ReadRoom;
   signal?: AbortSignal;
 }
@@ -76,17 +79,17 @@ export interface PageQuery extends ListQuery {
   /** From 1. */
   page: number;
   size: number;
-  /** Count all matches, however many. */
+  /** Count all matches. */
   exactTotal: boolean;
-  /** Matches counted exactly without `exactTotal`. */
+  /** Maximum number of matches counted exactly without `exactTotal`. */
   exactTotalLimit: number;
 }
 
 export interface ObjectPage {
-  /** The snapshot: everything up to this revision, nothing after. */
+  /** The snapshot: all changes up to this revision, none after. */
   revision: number;
   items: StoredObject[];
-  /** Of a page too large for memory all objects, `items` being empty then; to be iterated or closed. */
+  /** All objects of a page that is too large for memory; `items` is empty then. Must be iterated or closed. */
   rest?: ObjectStream;
   total: number;
   totalIsLowerBound: boolean;
@@ -94,13 +97,13 @@ export interface ObjectPage {
 }
 
 export interface ChunkQuery extends ListQuery {
-  /** At most; fewer come where they are large. */
+  /** Maximum number of objects; a chunk of large objects has fewer. */
   limit: number;
   /** Absent for the first chunk. */
   after?: ChunkPosition;
 }
 
-/** Where a chunked list goes on. */
+/** The position where a chunked list continues. */
 export interface ChunkPosition extends ObjectKey {
   /** Chunks with one revision are one snapshot. */
   revision: number;
@@ -108,7 +111,7 @@ export interface ChunkPosition extends ObjectKey {
   keys: (string | number | boolean | null)[];
   /** Objects served so far. */
   served: number;
-  /** Objects in all; known for a list without selectors. */
+  /** Total number of objects; known for a list without selectors. */
   total?: number;
 }
 
@@ -132,10 +135,10 @@ export interface ObjectStream {
   close(): Promise<void>;
 }
 
-/** What a store needs to know of a model. */
+/** The parts of a model that a store needs. */
 export type StoredModel = Pick<Model, 'group' | 'names' | 'scope' | 'indexes' | 'keyScript'>;
 
-/** How far the indexes of a model are. */
+/** The state of one index of a model. */
 export interface IndexState {
   name: string;
   state: 'ready' | 'building' | 'failed';
@@ -144,8 +147,8 @@ export interface IndexState {
 }
 
 /**
- * Keeps the objects of all models, numbers every change with one global, strictly increasing revision in commit
- * order, and tells of every change. Nothing above it knows a table or a database error: it throws StorageError.
+ * Keeps the objects of all models, numbers every change with one global, strictly increasing revision in commit order,
+ * and reports every change. It hides tables and database errors from its callers: it throws StorageError.
  */
 export interface Store {
   /** The change feed: the writes of this process and of all others. */
@@ -163,17 +166,16 @@ export interface Store {
    */
   ensureModel(model: StoredModel, lockTimeoutMs?: number): Promise<void>;
   /**
-   * Removes a model with all its objects, at once and without events; idempotent. What it took in the database may go
-   * later.
+   * Removes a model with all its objects, at once and without events; idempotent. Its disk space may be freed later.
    */
   dropModel(resource: GroupResource): Promise<void>;
-  /** Of every declared index; empty for a model without. */
+  /** The state of every declared index; empty for a model without indexes. */
   indexStates(resource: GroupResource): Promise<IndexState[]>;
 
   get(resource: GroupResource, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined>;
   write(write: Write, options?: StoreWriteOptions): Promise<StoredObject>;
   /**
-   * Remembers an idempotency key whose request changed nothing, with the object it found. StorageError
+   * Stores an idempotency key whose request changed nothing, with the object that it found. StorageError
    * IdempotencyKeyUsed.
    */
   rememberUnchanged(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void>;
@@ -186,12 +188,13 @@ export interface Store {
 
   /**
    * Removes old history and expired idempotency keys; returns when one round is done, at once if another replica is
-   * at it, soon after `signal` aborts.
+   * compacting, and soon after `signal` aborts.
    */
   compact(limits: CompactionLimits, signal?: AbortSignal): Promise<void>;
   /**
-   * Runs `work` while no other replica runs one under the same name; `signal` ends the waiting. `held` aborts when
-   * `signal` does, and when the lock is lost with its connection: `work` must stop then, for another replica may begin.
+   * Runs `work` while no other replica runs work under the same name; `signal` ends the wait. `held` aborts when
+   * `signal` does, and when the lock is lost with its connection: `work` must stop then, because another replica may
+   * start.
    */
   exclusively<T>(name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves if the database answers. */

@@ -129,7 +129,7 @@ describe('a request, whatever is in it', () => {
           headers: sent,
           ...(method === 'GET' || method === 'HEAD' ? {} : { body }),
         });
-        // A resourceVersion from the future is the one 504 a client can ask for.
+        // A resourceVersion in the future is the only way for a client to cause a 504.
         expect([200, 201, 304, 400, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 504]).toContain(answer.status);
         if (answer.status === 504 && method !== 'HEAD') expect(answer.text).toContain('Too large resource version');
       }),

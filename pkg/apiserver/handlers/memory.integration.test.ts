@@ -36,7 +36,7 @@ interface Served {
   call: (...request: Parameters<TestReplica['call']>) => Promise<TestApiResponse>;
 }
 
-/** On the same store, with a budget: with it everything is let go in the end. */
+/** Runs `work` on a replica with a budget, on the same store; all memory must be released at the end. */
 async function withBudget(budget: ByteBudget, work: (served: Served) => Promise<void>): Promise<void> {
   const metrics = new Registry();
   const replica = await startReplica(api.store, { metrics, http: { host: '127.0.0.1', port: 0, byteBudget: budget } });
@@ -58,7 +58,7 @@ function isRunning(promise: Promise<unknown>): () => boolean {
   return () => running;
 }
 
-/** The most that was used at any time until `work` was done. */
+/** The peak of the used memory until `work` was done. */
 async function mostUsed(
   { moved, parsed }: ByteBudget,
   work: Promise<unknown>,
@@ -85,7 +85,7 @@ describe('requests that are larger together than the budget', () => {
       const run = async (kind: string, work: Promise<TestApiResponse[]>, expected: number): Promise<void> => {
         const most = await mostUsed(budget, work);
         expect({ kind, statuses: statusesOf(await work) }).toEqual({ kind, statuses: [expected] });
-        // One request at a time, that holds something already, may have more than there is.
+        // One request at a time, if it already holds memory, may exceed the budget.
         expect({
           kind,
           isCounted: most.moved > 0,
@@ -234,7 +234,7 @@ describe('requests that are larger together than the budget', () => {
 describe('a watch', () => {
   const body = (name: string, letter: string): object => newTestPost(name, { text: letter.repeat(2_500_000) });
 
-  /** A client of the tester's that reads nothing. */
+  /** Opens a connection that sends the request and reads nothing. */
   async function openUnread({ url }: Served, path: string): Promise<Socket> {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     await once(socket, 'connect');
@@ -258,7 +258,7 @@ describe('a watch', () => {
     const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async (served) => {
       const unread: Socket[] = [];
-      // Each holds one object, twice.
+      // Each connection holds one object twice.
       while (unread.length < 6) {
         unread.push(await openUnread(served, watch));
         await waitUntil(() => budget.moved.used >= unread.length * 5_000_000);
@@ -289,7 +289,7 @@ describe('a watch', () => {
     await withBudget(budget, async (served) => {
       const { metadata } = (await served.call('GET', `${posts}?limit=1`)).body;
       const socket = await openUnread(served, `${posts}?watch=true&resourceVersion=${metadata.resourceVersion}`);
-      // More than the system takes over from the server.
+      // More than the system buffers for the server.
       for (let i = 1; budget.moved.used < 2_500_000 && i < 10; i += 1)
         expect((await api.call('PUT', `${posts}/now`, { body: body('now', `${i}`) })).status).toBe(200);
       expect(budget.moved.used).toBeGreaterThan(2_500_000);
@@ -302,7 +302,7 @@ describe('a watch', () => {
 
 test('an answer that is not read counts until its connection ends', async () => {
   const names = ['unread-0', 'unread-1', 'unread-2', 'unread-3', 'unread-4'];
-  // More than the system takes over from the server.
+  // More than the system buffers for the server.
   for (const name of names)
     expect((await api.call('POST', posts, { body: newTestPost(name, { text: 'x'.repeat(2_500_000) }) })).status).toBe(
       201,

@@ -21,9 +21,9 @@ import { watch } from './watch/watch.ts';
 
 export interface ResourceHandlerOptions {
   registry: ModelRegistry;
-  /** Defaults for what is left out. */
+  /** Default: `defaultHandlerOptions`. */
   options?: Partial<HandlerOptions>;
-  /** Asked of watches from time to time: rejects where the request would be refused by now. Default: none ever is. */
+  /** Called periodically for each watch. Rejects when the request would no longer be allowed. Default: no check. */
   recheck?: Handler;
 }
 
@@ -61,7 +61,7 @@ const onCollection: Verbs = {
   update: refuseNameless,
   patch: refuseNameless,
 };
-/** Of a namespaced model, over all namespaces: reads alone. */
+/** Verbs of a namespaced model over all namespaces: only reads. */
 const acrossNamespaces: Verbs = { list, watch };
 const onObject: Verbs = {
   get: (request) => get(request),
@@ -101,7 +101,7 @@ async function namespaceOf(
   info: RequestInfo,
   isCollection: boolean,
 ): Promise<string | undefined> {
-  // `/api/v1/namespaces/x` is read as being in the namespace x too.
+  // RequestInfo also reports namespace x for `/api/v1/namespaces/x`.
   const inPath = info.group === '' && info.resource === 'namespaces' ? '' : info.namespace;
   if (model.scope === 'Cluster') {
     if (inPath !== '') throw newUnknownPath();
@@ -136,7 +136,7 @@ function refuseNameless(): Promise<void> {
   return Promise.reject(newBadRequest('name must be provided'));
 }
 
-/** The wording is Kubernetes' own, which points at the first version that is served and not deprecated. */
+/** The wording is that of Kubernetes. It names the first version that is served and not deprecated. */
 function warnOfDeprecation({ warnings }: RequestContext, { model, version }: ServedResource): void {
   if (!version.deprecated) return;
   warnings.push(version.deprecationWarning ?? standardWarning(model, version.name));

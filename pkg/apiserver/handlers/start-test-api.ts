@@ -12,7 +12,7 @@ export interface TestApiResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of any shape
   body: any;
 }
@@ -29,14 +29,14 @@ export interface TestReplica {
   stop(): Promise<void>;
 }
 
-/** The same with a database of its own; everybody is allowed everything, unless the options say otherwise. */
+/** An API server with its own database. All requests are allowed unless the options say otherwise. */
 export interface TestApi extends TestReplica {
   store: Store;
 }
 
 /**
- * Paths of the test models' collections: cluster-scoped with status and scale; namespaced without; a deprecated version
- * of the first.
+ * Paths of the test models' collections: a cluster-scoped model with status and scale, a namespaced one without, and a
+ * deprecated version of the first.
  */
 export const posts = '/apis/blog.example.com/v1/posts';
 export const oldPosts = '/apis/blog.example.com/v1alpha1/posts';
@@ -73,7 +73,7 @@ export async function startTestApi(options: Partial<ApiServerOptions & ApiParts>
   };
 }
 
-/** Another server on a store; it remembers nothing of what was written before its start. */
+/** Starts another server on a store; it has no state from before its start. */
 export async function startReplica(
   store: Store,
   options: Partial<ApiServerOptions & ApiParts> = {},

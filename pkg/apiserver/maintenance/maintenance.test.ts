@@ -5,7 +5,7 @@ import { Maintenance } from './maintenance.ts';
 
 const limits = { minAge: 600_000, maxSize: 1, idempotencyKeyAge: 1 };
 
-/** A store whose rounds end when the test says so. */
+/** A store whose rounds end when the test ends them. */
 class Rounds {
   readonly begun: { end: (error?: Error) => void }[] = [];
 

@@ -32,7 +32,7 @@ export class Maintenance {
     this.#schedule();
   }
 
-  /** Ends the running round at its next step, and resolves then. No other round follows. */
+  /** Stops the running round at its next step and resolves then. No other round follows. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#stopping.abort();

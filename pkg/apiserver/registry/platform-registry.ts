@@ -37,25 +37,25 @@ import type { ModelRegistry, RegisteredModel, ServedResource } from '../rest/ser
 import type { Strategy } from '../rest/strategy.ts';
 import { systemWrite } from '../rest/write-context.ts';
 
-/** For tables that a start has to change while somebody uses them. Milliseconds. */
+/** Lock timeout for tables that the start must change while they are in use. Milliseconds. */
 const startLockTimeoutMs = 120_000;
 
 export interface PlatformRegistryOptions {
   store: Store;
   log: Logger;
-  /** Matches counted exactly in a filtered page. Default 10 000. */
+  /** Maximum number of matches that a filtered page counts exactly. Default 10 000. */
   exactTotalLimit?: number;
   /** Models that need no definition. Default: `builtinModels`. */
   builtins?: readonly Model[];
   watchObserver?: WatchObserver;
   /**
-   * Looks at the functions of computed indexes before a definition is stored; without one, definitions that have such
-   * are refused.
+   * Checks the functions of computed indexes before a definition is stored. Without a checker, definitions with such
+   * indexes are rejected.
    */
   keyChecker?: KeyChecker;
 }
 
-/** Starts a registry; resolves when it serves every model there is. */
+/** Starts a registry; resolves when it serves every model. */
 export async function createPlatformRegistry(options: PlatformRegistryOptions): Promise<PlatformRegistry> {
   const registry = new PlatformRegistry(options);
   try {
@@ -69,10 +69,10 @@ export async function createPlatformRegistry(options: PlatformRegistryOptions): 
 
 /**
  * The models of the platform: the built-in ones and those that definitions declare. It follows the change feed
- * synchronously: whoever has waited for a revision finds the definitions and namespaces of that revision here.
+ * synchronously: after waiting for a revision, a caller finds the definitions and namespaces of that revision here.
  */
 export class PlatformRegistry implements ModelRegistry {
-  /** Who may do what, by the roles and bindings there are. */
+  /** The permissions of users, from the stored roles and bindings. */
   readonly roles: RoleIndex;
   readonly #store: Store;
   readonly #log: Logger;
@@ -84,7 +84,7 @@ export class PlatformRegistry implements ModelRegistry {
   readonly #terminator: DefinitionTerminator;
   readonly #arbiter: NameArbiter;
   readonly #indexWatch: IndexWatch;
-  /** What definitions are stored under that this version of the server has judged. */
+  /** The fingerprint of definitions that this version of the server has judged. */
   readonly #judgedFingerprint: string;
   readonly #undo: (() => void)[] = [];
   readonly #abort = new AbortController();
@@ -137,7 +137,7 @@ export class PlatformRegistry implements ModelRegistry {
     this.#indexWatch = new IndexWatch({ store, codec, log, catalog: this.#catalog });
   }
 
-  /** Everything stored is served; false again once it stops. */
+  /** True when every stored model is served; false again once the registry stops. */
   get ready(): boolean {
     return this.#isReady;
   }
@@ -181,7 +181,7 @@ export class PlatformRegistry implements ModelRegistry {
       load: (stored) => this.#putDefinition(stored),
       change: (change) => this.#applyDefinition(change),
     });
-    // Not before all are known: names are judged next to those of all others.
+    // Only after all definitions are known: names are judged against those of all other definitions.
     this.#isLoaded = true;
     await this.#attendToAll();
     for (const name of protectedNamespaces) await this.#ensureNamespace(name);
@@ -194,7 +194,7 @@ export class PlatformRegistry implements ModelRegistry {
     this.#isReady = true;
   }
 
-  /** Ends all watches and background work; resolves when nothing runs any more. The store stays open. */
+  /** Ends all watches and background work, and resolves afterwards. The store stays open. */
   async stop(): Promise<void> {
     this.#isReady = false;
     this.#abort.abort();
@@ -203,7 +203,7 @@ export class PlatformRegistry implements ModelRegistry {
     await Promise.all([this.#terminator.stop(), this.#arbiter.stop(), this.#indexWatch.stop()]);
   }
 
-  /** Loads a model's objects and then hears of every change of them, in order, none missed and none twice. */
+  /** Loads a model's objects and then receives every change of them, in order, each exactly once. */
   async #follow(
     resource: GroupResource,
     { load, change }: { load: (stored: StoredObject) => void; change: (change: Change) => void },
@@ -211,7 +211,7 @@ export class PlatformRegistry implements ModelRegistry {
     const modelId = (await this.#store.changes.incarnationOf(resource))?.modelId;
     if (modelId === undefined) throw new Error(`the store has no place for ${resource.resource}`);
     const early: Change[] = [];
-    // The list may be older or newer than the feed is: what it holds already is passed over.
+    // The list may be older or newer than the feed: changes that it already contains are skipped.
     let loaded: number | undefined;
     const take = (each: Change): void => {
       if (loaded === undefined) early.push(each);
@@ -235,7 +235,7 @@ export class PlatformRegistry implements ModelRegistry {
     if (this.#bus.cursor < loaded) await this.#store.changes.catchUp();
   }
 
-  /** What is not known for sure is a 503, never a 404. */
+  /** Without the newest changes the answer is 503, never 404. */
   async #catchUp(): Promise<void> {
     try {
       await this.#store.changes.catchUp();
@@ -273,14 +273,14 @@ export class PlatformRegistry implements ModelRegistry {
     if (this.#isLoaded) this.#attendTo(definition);
   }
 
-  /** Whatever there is to be done about a definition in the background. */
+  /** Adds a definition to all background work. */
   #attendTo(definition: CustomResourceDefinition): void {
     this.#terminator.add(definition);
     this.#indexWatch.add(definition);
     this.#arbiter.add(definition.spec.group);
   }
 
-  /** The same for all there are, group by group: each group's names are judged together. */
+  /** Adds all definitions to the background work, group by group, because each group's names are judged together. */
   async #attendToAll(): Promise<void> {
     const turns = new EventLoopTurns();
     const groups = new Set<string>();
@@ -303,7 +303,7 @@ export class PlatformRegistry implements ModelRegistry {
         systemWrite(this.#abort.signal),
       );
     } catch (error) {
-      // Another replica starts at the same time.
+      // Another replica that starts at the same time may have created it.
       if (!isStatusError(error, 'AlreadyExists')) throw error;
     }
   }

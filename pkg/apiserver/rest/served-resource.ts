@@ -12,7 +12,7 @@ import type {
 import type { ChunkPosition, IdempotencyKey, ReadRoom, StoredObject } from '#pkg/storage/index';
 import type { WriteContext } from './write-context.ts';
 
-/** An object as a client of one version reads it: `text` is its JSON, resourceVersion included. */
+/** An object in the form of one version: `text` is its JSON, resourceVersion included. */
 export interface Representation extends ObjectKey {
   revision: number;
   text: string;
@@ -20,7 +20,7 @@ export interface Representation extends ObjectKey {
   isReplayed?: true;
 }
 
-/** What must hold of the stored object, else 409; `ifMatch` else 412. */
+/** Conditions on the stored object. A failed one is a StatusError 409, or 412 for `ifMatch`. */
 export interface Preconditions {
   resourceVersion?: string;
   uid?: string;
@@ -32,8 +32,8 @@ export interface UpdateRequest {
   subresource: '' | 'status';
   preconditions: Preconditions;
   /**
-   * The wanted object, computed from the present one (a copy, in the served version's form, with resourceVersion).
-   * Called again when another write came between; a resourceVersion inside the answer is a precondition.
+   * Computes the desired object from the current one (a copy, in the served version's form, with resourceVersion).
+   * Called again after a conflict. A resourceVersion in the result is a precondition.
    */
   transform(current: ApiObject & JsonObject): JsonObject;
 }
@@ -42,15 +42,15 @@ export interface DeleteRequest {
   key: ObjectKey;
   preconditions: Preconditions;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
-  /** Is the object, as it is now, still meant? Otherwise it counts as not found. Default: it is. */
+  /** Does the request still select the current object? If not, it counts as not found. Default: yes. */
   isMeant?: (object: ApiObject, stored: StoredObject) => boolean;
 }
 
-/** A deletion is done, or waits for finalizers. */
+/** The object is deleted, or waits for its finalizers. */
 export type DeleteOutcome =
   { deleted: true; uid: string; object: Representation } | { deleted: false; object: Representation };
 
-/** What the first request under an idempotency key led to. */
+/** The outcome of the first request under an idempotency key. */
 export interface RememberedOutcome {
   type: 'create' | 'update' | 'delete';
   uid: string;
@@ -62,7 +62,7 @@ export interface ListRequest {
   namespace?: string;
   selector: Selector;
   sort: Sort;
-  /** Asked before much is read. */
+  /** Must admit large reads. */
   room?: ReadRoom;
   signal: AbortSignal;
 }
@@ -70,18 +70,21 @@ export interface ListRequest {
 /** REST semantics of one version of one model. Every failure is a StatusError. */
 export interface ResourceStorage {
   get(key: ObjectKey, room?: ReadRoom): Promise<Representation>;
-  /** `object` is the decoded body: its apiVersion, kind and namespace agree with the URL already. */
+  /** `object` is the decoded body; its apiVersion, kind and namespace already agree with the URL. */
   create(namespace: string, object: JsonObject, context: WriteContext): Promise<Representation>;
   update(request: UpdateRequest, context: WriteContext): Promise<Representation>;
   delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome>;
-  /** Deletes what the selectors match, object by object, as the answer's objects are taken: those deleted or marked. */
+  /**
+   * Deletes the objects that the selectors match, one by one while the caller iterates the result, which holds those
+   * deleted or marked.
+   */
   deleteCollection(
     list: ListRequest & Pick<DeleteRequest, 'propagationPolicy'>,
     context: WriteContext,
   ): Promise<RepresentationStream>;
   /**
-   * The outcome of the request that used this idempotency key before; undefined if none did. 422 if its body was
-   * another, 409 while it is in flight.
+   * The outcome of the first request with this idempotency key; undefined if there is none. StatusError 422 if its body
+   * was different, 409 while it is in flight.
    */
   findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedOutcome | undefined>;
 
@@ -92,8 +95,8 @@ export interface ResourceStorage {
 }
 
 /**
- * `objects` come a few at a time, with turns of the event loop between; they may be iterated once, and must be iterated
- * or closed.
+ * `objects` arrive a few at a time, with yields to the event loop in between. They may be iterated once, and must be
+ * iterated or closed.
  */
 export interface RepresentationStream {
   revision: number;
@@ -115,56 +118,55 @@ export interface RepresentationChunk extends RepresentationStream {
 export interface WatchRequest {
   namespace?: string;
   selector: Selector;
-  /** Every later change; 410 if it is no longer kept, 504 if it is in the future for more than 3 s. */
+  /** Every later change; 410 if the revision is no longer kept, 504 if it is still in the future after 3 s. */
   after: number;
   /** Receives the changes in order; runs synchronously and must not throw. */
   sink: WatchSink;
   /**
-   * Asked before much of the history is read; what is told of it counts, too, until the watch is live. The caller
-   * settles then.
+   * Must admit large reads of history. Replayed history counts, too, until the watch is live; the caller settles then.
    */
   room?: ReadRoom;
-  /** Gives the start up: history is read before `watch` resolves, and only then is there a stream to stop. */
+  /** Aborts the start: `watch` reads the history before it resolves, and only afterwards is there a stream to stop. */
   signal?: AbortSignal;
 }
 
-/** How one watcher is told; the encodings of an event are shared by all watchers that match it alike. */
+/** Receives the events of one watcher. Watchers with the same selection and format share the encoded events. */
 export interface WatchSink {
-  /** `object` is made at most once per version and change: `text()` is its JSON with resourceVersion. */
+  /** `object` is created at most once per version and change; `text()` is its JSON with resourceVersion. */
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void;
   /**
-   * Resolves when what was given has been taken, or never will be; asked between pieces of history, which would
-   * otherwise come all at once.
+   * Resolves when the client has read the given events, or never will. Awaited between pieces of history, which would
+   * otherwise arrive all at once.
    */
   drained?(): Promise<void>;
   /** The model was removed or its definition changed: the watch is over. */
   end(reason: string): void;
 }
 
-/** One event's object, shared by its watchers; `encoded` lets a wire format be made once for all of them. */
+/** One event's object, shared by its watchers. `encoded` encodes it once per wire format for all of them. */
 export interface SharedRepresentation {
   revision: number;
   text(): string;
-  /** Makes `make(text)` once per format and event, and keeps it with the event. */
+  /** Calls `make(text)` once per format and event, and caches the result with the event. */
   encoded(format: string, make: (text: string) => Buffer): Buffer;
 }
 
 export interface WatchStream {
-  /** Everything up to here has been given to the sink. */
+  /** Every change up to this revision has been given to the sink. */
   readonly cursor: number;
-  /** Idempotent; the sink hears nothing afterwards. */
+  /** Idempotent; the sink receives nothing afterwards. */
   stop(): void;
 }
 
-/** What a URL's group, version and resource lead to. */
+/** The resource that a URL's group, version and resource name. */
 export interface ServedResource {
   model: Model;
   version: ModelVersion;
   resource: GroupResource;
   storage: ResourceStorage;
-  /** Built-in indexes and declared ones: what selectors and sort may name. */
+  /** Built-in and declared indexes: selectors and sort may name them. */
   indexes: readonly IndexDefinition[];
-  /** Is its definition being deleted? Creates are refused then. */
+  /** Is its definition being deleted? If so, creates are rejected. */
   terminating: boolean;
 }
 
@@ -172,21 +174,21 @@ export interface ServedResource {
 export interface RegisteredModel {
   model: Model;
   terminating: boolean;
-  /** Declared by a definition, not built in. */
+  /** Is the model declared by a definition, not built in? */
   fromDefinition: boolean;
-  /** All that can be done with it, where that is not everything. */
+  /** The supported verbs. Default: all. */
   verbs?: readonly string[];
 }
 
-/** The models this server serves now. */
+/** The models that this server currently serves. */
 export interface ModelRegistry {
   /** Undefined when no model, or no served version, has this name. Served from memory. */
   find(group: string, version: string, resource: string): ServedResource | undefined;
-  /** The same, after reading what other replicas registered. */
+  /** Like `find`, after reading the models that other replicas registered. */
   findNewest(group: string, version: string, resource: string): Promise<ServedResource | undefined>;
   models(): readonly RegisteredModel[];
-  /** Grows with every change of `models()`; what is derived from them may be kept under it. */
+  /** Increases with every change of `models()`. Data derived from them may be cached under this number. */
   readonly generation: number;
-  /** Does the namespace exist? Reads what other replicas did before it says no. */
+  /** Does the namespace exist? Reads other replicas' changes before it returns false. */
   hasNamespace(name: string): Promise<boolean>;
 }

@@ -8,30 +8,32 @@ export type JsonApiObject = ApiObject & JsonObject;
 export interface WriteIntent {
   type: 'create' | 'update' | 'delete';
   object: JsonApiObject;
-  /** What it was computed from; undefined on create. */
+  /** The stored object that `object` was computed from; undefined on create. */
   from: StoredObject | undefined;
   context: WriteContext;
 }
 
 /**
- * What one kind does differently on the common way of a write; every step is optional.
+ * The deviations of one kind from the common steps of a write; every step is optional.
  * Source: k8s.io/apiserver, registry/rest strategies.
  */
 export interface Strategy {
-  /** After system fields are set, before validation; changes `object` in place. */
+  /** Runs after system fields are set, before validation; changes `object` in place. */
   prepareForCreate?(object: JsonApiObject): void;
   prepareForUpdate?(object: JsonApiObject, old: JsonApiObject, subresource: '' | 'status'): void;
-  /** Holds an object that the store does not delete, as something is in it; who empties it takes the finalizer away. */
+  /**
+   * Finalizer of an object that the store refuses to delete because it has content. The controller that empties the
+   * object removes it.
+   */
   readonly contentFinalizer?: string;
   /**
-   * Before finalizers are looked at, once: not for an object that is being deleted already. May refuse with a
-   * StatusError.
+   * Runs once, before finalizers are checked; not for an object that is already being deleted. May throw a StatusError.
    */
   prepareForDelete?(object: JsonApiObject): void | Promise<void>;
-  /** What is wrong beyond metadata and schema. The object is the caller's own and does not change meanwhile. */
+  /** Returns problems beyond metadata and schema. The object belongs to the caller and does not change meanwhile. */
   validate?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): Promise<StatusCause[]>;
-  /** May the user write what the object says? Asked once it is valid. StatusError 403. */
+  /** Checks that the user may write this content, once it is valid. StatusError 403. */
   authorize?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): Promise<void>;
-  /** Does the write, around it what must be done with it. May run several times, with what a new attempt computed. */
+  /** Runs the write and the work around it. May run several times, each with the result of a new attempt. */
   commit?(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject>;
 }

@@ -5,11 +5,11 @@ import type { IdempotencyKey, ReadRoom, StoreWriteOptions } from '#pkg/storage/i
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteMemory {
-  /** For the object as it is stored. */
+  /** For reads of the stored object. */
   room: ReadRoom;
   /**
-   * Resolves when an object of so many bytes may be parsed and made anew, with what ends that. `isPatient`: the request
-   * has begun to change things, and is not to be refused any more.
+   * Resolves when there is memory to parse and re-encode an object of this size; the result releases it. `isPatient`:
+   * the request has begun to change objects, and must not be rejected any more.
    */
   parse(bytes: number, options?: { isPatient?: boolean }): Promise<() => void>;
 }
@@ -25,13 +25,13 @@ export interface WriteContextOptions {
   fence?: Fence | undefined;
   requestId?: string | undefined;
   memory?: WriteMemory | undefined;
-  /** Receives each warning once. Default: nobody does. */
+  /** Receives each warning once. Default: warnings are dropped. */
   warn?: ((text: string) => void) | undefined;
 }
 
 /**
- * What a write knows of its request, whatever the verb. A request has one, which its attempts, the steps of the write,
- * strategies and the store share.
+ * The request's data for a write of any verb. One per request, shared by its attempts, the steps of the write,
+ * strategies and the store.
  */
 export class WriteContext implements StoreWriteOptions {
   readonly user: UserInfo;
@@ -39,17 +39,17 @@ export class WriteContext implements StoreWriteOptions {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
   /**
-   * What decoding the body found: `duplicate field "spec.tags"`. Reported with the unknown fields, as `fieldValidation`
-   * says.
+   * Findings of the decoder: `duplicate field "spec.tags"`. Reported with the unknown fields, according to
+   * `fieldValidation`.
    */
   readonly findings: string[] = [];
-  /** Of a request with an Idempotency-Key that changes one object; never of a dry run, which remembers nothing. */
+  /** The idempotency key of a request that changes one object; never of a dry run, which stores no outcome. */
   readonly idempotency?: IdempotencyKey;
-  /** The write is made only while this lease has not passed on: 409 afterwards. */
+  /** The write takes place only while the lease has this number of transitions; StatusError 409 otherwise. */
   readonly fence?: Fence;
-  /** For the log. Absent where the platform writes by itself. */
+  /** For the log. Absent for the platform's own writes. */
   readonly requestId?: string;
-  /** What the write takes of the process's memory. Absent where no request is answered. */
+  /** Reserves the write's share of the process's memory. Absent outside of requests. */
   readonly memory: WriteMemory | undefined;
   readonly #sendWarning: ((text: string) => void) | undefined;
   #warned: Set<string> | undefined;
@@ -66,7 +66,7 @@ export class WriteContext implements StoreWriteOptions {
     if (options.requestId !== undefined) this.requestId = options.requestId;
   }
 
-  /** For the Warning headers of the answer. A text that a new attempt repeats is reported once. */
+  /** Adds a Warning header to the response. A text that a new attempt repeats is reported once. */
   warn(text: string): void {
     if (this.#warned?.has(text) === true) return;
     (this.#warned ??= new Set()).add(text);
@@ -74,7 +74,7 @@ export class WriteContext implements StoreWriteOptions {
   }
 }
 
-/** The platform itself, when it writes on its own behalf. */
+/** The user of the platform's own writes. */
 const systemUser: UserInfo = { name: 'system:apiserver', uid: '', groups: [systemMasters] };
 
 export function systemWrite(signal: AbortSignal): WriteContext {

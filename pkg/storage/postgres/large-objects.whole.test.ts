@@ -31,7 +31,7 @@ beforeAll(async () => {
   database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
   store = await PostgresStore.open({ database, log: silentLog });
   await store.ensureModel(model);
-  // Small ones between: how many come at a time is not to be told from those before.
+  // Small objects in between, so that earlier objects do not predict the next batch size.
   const objects = Array.from({ length: count }, (_, i) =>
     sampleObject(`o-${100 + i}`, { spec: { rank: i, text: 'x'.repeat(i % 5 === 0 ? 10 : size) } }),
   );
@@ -44,7 +44,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** What a failing test prints. */
+/** A short form of the objects for the output of a failing test. */
 function brief(objects: readonly StoredObject[]): string[] {
   return objects.map(
     ({ name, revision, body }) => `${name} ${revision} ${createHash('sha256').update(body).digest('hex')}`,

@@ -5,8 +5,8 @@ import { ownerFunctions } from './table/owner-elements.ts';
 import { tableName } from './table/table.ts';
 
 /**
- * Schema `platform`. A migration is never changed once it has landed: the next one amends it.
- * Tables of models are made by `TableDefiner`, not here.
+ * Schema `platform`. A released migration is never changed: a later one amends it.
+ * `TableDefiner` creates the tables of models.
  */
 export const platformMigrations = [
   { name: '0001_storage', up: createStorage },
@@ -18,13 +18,13 @@ export const platformMigrations = [
   { name: '0007_computed_keys', up: addComputedKeys },
 ];
 
-/** Null until the first look: what a database was before is not known. */
+/** Null until the first check: the incarnation of an existing database is not known. */
 async function addIncarnation(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE platform.meta ADD COLUMN incarnation text`.execute(db);
 }
 
 /**
- * `shapes_match` for the statement of a single write, at less than half the cost; VOLATILE and in plpgsql for the same
+ * `shapes_match` for the statement of a single write, at less than half the cost. VOLATILE and in plpgsql for the same
  * reason.
  */
 async function createShapeIs(db: Kysely<unknown>): Promise<void> {
@@ -34,8 +34,8 @@ async function createShapeIs(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * One model's history in order. Writers wait while it is made: a large log gets it from `IndexBuilder`, which stops
- * nobody.
+ * Index for one model's history in order. Creating it blocks writers: on a large log, `IndexBuilder` builds it without
+ * blocking.
  */
 async function indexSmallLog(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{
@@ -45,7 +45,7 @@ async function indexSmallLog(db: Kysely<unknown>): Promise<void> {
     await sql`CREATE INDEX IF NOT EXISTS change_log_model ON platform.change_log (model, rev)`.execute(db);
 }
 
-/** Replaced when the model of leases is made; until then nobody holds one. */
+/** Replaced when the model of leases is created; until then no lease is held. */
 async function createLeaseHeld(db: Kysely<unknown>): Promise<void> {
   const nobody = sql`CREATE FUNCTION platform.lease_held(wanted_namespace text, wanted text, transitions int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
     BEGIN RETURN false; END $$`;
@@ -59,15 +59,18 @@ async function createLeaseHeld(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Tables that are there, and those that a replica of an earlier release makes, get the index on owners from
- * `OwnerIndexer`, one by one and stopping nobody.
+ * `OwnerIndexer` adds the index on owners to existing tables, and to those that a replica of an earlier release
+ * creates, one by one and without blocking writers.
  */
 async function createOwners(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE platform.models ADD COLUMN owners_indexed boolean NOT NULL DEFAULT false`.execute(db);
   for (const text of ownerFunctions) await sql.raw(text).execute(db);
 }
 
-/** The functions of a model, and in the log what they gave: JSON by `ComputedKey.id`, only of models that have any. */
+/**
+ * The functions of a model, and their results in the log: JSON by `ComputedKey.id`, only for models with such
+ * functions.
+ */
 async function addComputedKeys(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE platform.models ADD COLUMN key_script text`.execute(db);
   await sql`ALTER TABLE platform.change_log ADD COLUMN old_keys text, ADD COLUMN new_keys text`.execute(db);
@@ -87,7 +90,7 @@ async function createStorage(db: Kysely<unknown>): Promise<void> {
       columns_made int NOT NULL DEFAULT 0,
       columns jsonb NOT NULL DEFAULT '[]',
       UNIQUE (api_group, resource))`,
-    // Who watched a model that was dropped must not go on with one made anew under its name as if nothing had happened.
+    // A watch of a dropped model must not continue silently with a model that was recreated under its name.
     sql`CREATE TABLE platform.dropped_models (
       api_group text COLLATE "C", resource text COLLATE "C", rev bigint NOT NULL, PRIMARY KEY (api_group, resource))`,
     sql`CREATE TABLE platform.change_log (
@@ -120,14 +123,14 @@ async function createStorage(db: Kysely<unknown>): Promise<void> {
       CONSTRAINT idempotency_keys_pkey PRIMARY KEY (username, method, path, key))`,
     sql`CREATE INDEX idempotency_keys_rev ON platform.idempotency_keys (rev)`,
     sql`CREATE INDEX idempotency_keys_at ON platform.idempotency_keys (at)`,
-    // VOLATILE on purpose, and in plpgsql so that they are never inlined: each call then sees what was committed
-    // before the lock was won, not the statement's older snapshot.
+    // VOLATILE on purpose, and in plpgsql so that they are never inlined: each call then sees changes committed before
+    // it acquired the lock, not the statement's older snapshot.
     sql`CREATE FUNCTION platform.shapes_match(ids int[], shapes int[]) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
       BEGIN
         RETURN NOT EXISTS (SELECT FROM unnest(ids, shapes) AS wanted(id, shape)
           LEFT JOIN platform.models m ON m.id = wanted.id WHERE m.shape IS DISTINCT FROM wanted.shape);
       END $$`,
-    // Replaced when the model of namespaces is made. The revision is taken so that the planner calls it after the lock.
+    // Replaced when the model of namespaces is created. The parameter `rev` makes the planner call it after the lock.
     sql`CREATE FUNCTION platform.namespace_exists(wanted text, rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
       BEGIN RETURN true; END $$`,
     sql`CREATE FUNCTION platform.namespace_in_use(wanted text, rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$

@@ -57,41 +57,40 @@ import { WriterConnection } from './write/writer-connection.ts';
 export interface PostgresStoreOptions {
   database: Database;
   log: DatabaseLog;
-  /** Connections for reads, and as many again for long lists under way. Default 8. */
+  /** Number of connections for reads, and of further ones for long lists. Default 8. */
   readConnections?: number;
-  /** How long a read may take. Milliseconds, default 30 000. */
+  /** Timeout of a read. Milliseconds, default 30 000. */
   readTimeout?: number;
-  /** How long a write waits for a database that is away. Milliseconds, default 30 000. */
+  /** How long a write waits for an unavailable database. Milliseconds, default 30 000. */
   outageLimit?: number;
   /**
-   * PostgreSQL is on files that only this program uses, and its user a superuser: a copy of them that was put back is
-   * noticed. Default false.
+   * PostgreSQL's data files are used only by this program, and its user is a superuser: a restored copy of the files is
+   * then detected. Default false.
    */
   ownsFiles?: boolean;
   observer?: StoreObserver;
   /**
-   * Of computed indexes; it stays its owner's to stop. Without one, models that have such are read, and cannot be
-   * written.
+   * Evaluates computed indexes; the caller stops it. Without one, models with such indexes can be read but not written.
    */
   keyEvaluator?: KeyEvaluator;
 }
 
 const controlConnections = 6;
-/** How long a statement that everything waits for may take. Milliseconds. */
+/** Timeout of the control statements, which everything waits for. Milliseconds. */
 const controlTimeout = 10_000;
-/** What the server has to say that a statement took too long. Milliseconds. */
+/** Time for the server to report a statement's timeout. Milliseconds. */
 const graceTime = 5_000;
-/** Forms of a table that one write is prepared for, each changed meanwhile. */
+/** Number of times that one write is prepared while its table keeps changing. */
 const maxTables = 10;
 
-/** Store on PostgreSQL 15 or newer, schema `platform`; any number of processes may have one on the same database. */
+/** Store on PostgreSQL 15 or newer, schema `platform`. Any number of processes may share one database. */
 export class PostgresStore implements Store {
   readonly changes: ChangeLog;
   readonly #database: Database;
   readonly #reads: Pool;
   readonly #snapshots: Pool;
   readonly #admin: Pool;
-  /** For the short statements that everything waits for. */
+  /** Pool for the short statements that everything waits for. */
   readonly #control: Pool;
   readonly #notifications: Notifications;
   readonly #catalog: TableCatalog;
@@ -110,7 +109,7 @@ export class PostgresStore implements Store {
   readonly #compactor: Compactor;
   #closing: Promise<void> | undefined;
 
-  /** Migrates the database and begins to follow its changes. */
+  /** Migrates the database and starts to follow its changes. */
   static async open(options: PostgresStoreOptions): Promise<PostgresStore> {
     await migrate(options.database, 'platform', platformMigrations);
     const store = new PostgresStore(options);
@@ -231,7 +230,7 @@ export class PostgresStore implements Store {
       ({ index, state, message }) =>
         ({ name: index.name, state, ...(message === undefined ? {} : { message }) }) as IndexState,
     );
-    // Whoever began to build them may be gone.
+    // The replica that began to build them may be gone.
     if (states.some(({ state }) => state === 'building')) this.#builder.start(resource);
     return states;
   }
@@ -263,7 +262,7 @@ export class PostgresStore implements Store {
     return storedBy(operation, revision);
   }
 
-  /** Where the table is not as remembered, once more on the table as it is now. */
+  /** Tries once more with the current table if the cached one is outdated. */
   async #dryRun(resource: GroupResource, prepare: () => Promise<BatchOperation>): Promise<StoredObject> {
     for (let isLast = false; ; isLast = true) {
       const operation = await prepare();
@@ -278,7 +277,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** The functions' keys come before the batch, so that no batch waits for them. */
+  /** Computes the functions' keys before the batch, so that no batch waits for them. */
   async #computed(table: Table, write: Write, options: StoreWriteOptions): Promise<BatchOperation> {
     let present = table;
     for (let tries = 0; tries < maxTables; tries += 1) {
@@ -323,7 +322,7 @@ export class PostgresStore implements Store {
     await translated(this.#control.query('SELECT'));
   }
 
-  /** What waits, and how far this process is. */
+  /** The queues and the cursor of this process. */
   state(): StoreState {
     const { totalCount, idleCount } = this.#snapshots;
     return {
@@ -334,12 +333,12 @@ export class PostgresStore implements Store {
     };
   }
 
-  /** Asks the database how much there is. */
+  /** Reads the sizes from the database. */
   measure(): Promise<StoreMeasures> {
     return translated(measureStore(this.#control));
   }
 
-  /** Writes that wait get their outcome first. Idempotent; the database stays open. */
+  /** Waits for the outcome of queued writes. Idempotent; the database stays open. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -356,7 +355,7 @@ export class PostgresStore implements Store {
     await Promise.all([this.#reads.end(), this.#snapshots.end(), this.#control.end()]);
   }
 
-  /** Runs a read; where the table is not as remembered, once more on the table as it is now. */
+  /** Runs a read; tries once more with the current table if the cached one is outdated. */
   async #onTable<T>(resource: GroupResource, read: (table: Table) => Promise<T>): Promise<T> {
     try {
       return await read(await this.#catalog.get(resource));
@@ -367,14 +366,14 @@ export class PostgresStore implements Store {
     try {
       return await read(await this.#catalog.get(resource));
     } catch (error) {
-      // A replica of an earlier release has made the table.
+      // A replica of an earlier release has created the table.
       if (isNotReady(error) && error.index === ownerUidIndex.name) this.#builder.startOwners();
       throw translateError(error);
     }
   }
 }
 
-/** An index may have become ready since the table was remembered. */
+/** An index may have become ready since the table was cached. */
 function isNotReady(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === 'IndexNotReady';
 }

@@ -11,8 +11,8 @@ interface MeasureRow {
 }
 
 /**
- * Rows as PostgreSQL estimates them: those it counts as they come and go, or, after a crash has made it forget, those
- * of the last ANALYZE.
+ * PostgreSQL's estimate of a table's rows: its live statistics or, after a crash has reset them, the number from the
+ * last ANALYZE.
  */
 const rowsOf = (oid: string): string =>
   `greatest(pg_stat_get_live_tuples(${oid}), CASE WHEN pg_stat_get_live_tuples(${oid}) = 0 THEN (SELECT reltuples FROM pg_class WHERE oid = ${oid})::bigint ELSE 0 END, 0)`;
@@ -26,7 +26,7 @@ const text =
   `FROM platform.models JOIN pg_class c ON c.relnamespace = 'platform'::regnamespace AND c.relname = 'm_' || id) AS models ` +
   `FROM platform.meta`;
 
-/** One query, which reads catalogs and no objects: milliseconds with a thousand models. */
+/** Runs one query, which reads only catalogs: milliseconds with a thousand models. */
 export async function measureStore(pool: Pool): Promise<StoreMeasures> {
   const { rows } = await pool.query<MeasureRow>({ name: 'measure', text });
   const { newest, compacted, log_rows, log_bytes, models } = rows[0]!;

@@ -9,7 +9,7 @@ import { createOf, resourceOf, sampleModel, sampleObject } from './sample-model.
 const model = sampleModel('changing', { indexes: [] });
 const resource = resourceOf(model);
 
-/** A listener's whole experience, checked for order as it comes. */
+/** Records all changes that a listener receives, and checks their order. */
 function record(store: Store): { changes: Change[]; stop: () => void } {
   const changes: Change[] = [];
   let last = store.changes.cursor;
@@ -25,7 +25,7 @@ function record(store: Store): { changes: Change[]; stop: () => void } {
   return { changes, stop };
 }
 
-/** Creates, updates over and over, and deletes one object; answers the revisions it got. */
+/** Creates, updates repeatedly, and deletes one object; returns its revisions. */
 async function live(store: Store, name: string, updates: number): Promise<number[]> {
   let stored = await store.write(createOf(model, sampleObject(name)));
   const revisions = [stored.revision];

@@ -66,7 +66,7 @@ function titled(name: string, title: string | undefined, more: JsonObject = {}) 
   return sampleObject(name, { spec: { ...(title === undefined ? {} : { title }), ...more } });
 }
 
-/** The present object with another spec. */
+/** Writes the current object with another spec. */
 async function change(
   store: Store,
   model: StoreModel,
@@ -222,7 +222,7 @@ export function computedCases(pair: () => StorePair): void {
       code: 'UniqueClash',
       index: 'lower',
     });
-    // Again it knows those that are gone.
+    // The other replica caches indexes that are gone.
     await store.ensureModel(model);
     await settled(store, model);
     await other.indexStates(resourceOf(model));
@@ -247,7 +247,7 @@ export function computedCases(pair: () => StorePair): void {
       everyType.filter(({ name }) => name !== 'lower'),
     );
     await other.ensureModel(model);
-    // By the replica that has heard nothing of it.
+    // Written by the replica that does not know the change.
     await store.write(createOf(before, titled('late', 'a b c d', { year: 1001 })));
     await settled(other, model);
     for (const replica of [store, other]) {

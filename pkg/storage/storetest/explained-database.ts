@@ -1,9 +1,7 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { Database } from '#pkg/database/index';
 
-/**
- * One step of a plan that was run, as EXPLAIN (FORMAT JSON) tells it. Source: the PostgreSQL manual, "Using EXPLAIN".
- */
+/** One step of an executed plan, from EXPLAIN (FORMAT JSON). Source: the PostgreSQL manual, "Using EXPLAIN". */
 export interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
@@ -23,12 +21,12 @@ export interface ExplainedStatement {
 
 type Query = (text: string | { text: string }, values?: unknown[]) => Promise<QueryResult>;
 
-/** What lists send begins so, or is the statement of a cursor. */
+/** Matches the statements of lists, including those of a cursor. */
 const listing = /^(?:DECLARE \w+ NO SCROLL CURSOR FOR )?((?:WITH|SELECT)\b.*)$/s;
 
 /**
- * A database whose pools run each list twice, the first time to see how: `statements` collects that until it is
- * emptied.
+ * A database whose pools run each list twice, first with EXPLAIN. `statements` collects the plans until a test empties
+ * it.
  */
 export class ExplainedDatabase {
   readonly statements: ExplainedStatement[] = [];
@@ -66,7 +64,7 @@ function flatten(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(flatten)];
 }
 
-/** Rows of tables that a statement looked at, whether it kept them or not. */
+/** Number of table rows that a statement visited, kept or not. */
 export function visited({ nodes }: ExplainedStatement): number {
   const scans = nodes.filter((node) => node['Relation Name'] !== undefined);
   return scans.reduce(
@@ -78,7 +76,7 @@ export function visited({ nodes }: ExplainedStatement): number {
   );
 }
 
-/** Tables that were read from end to end, of those that grow. */
+/** Growing tables that were read by a sequential scan. */
 export function sequentialScans({ nodes }: ExplainedStatement): string[] {
   return nodes.flatMap((node) =>
     node['Node Type'] === 'Seq Scan' && node['Relation Name'] !== 'meta' ? [node['Relation Name'] ?? ''] : [],

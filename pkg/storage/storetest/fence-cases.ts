@@ -15,7 +15,7 @@ export function leaseOf(lease: string, spec: JsonObject, namespace = 'default'):
   return createOf(sampleLeaseModel, sampleObject(lease, { namespace, spec }));
 }
 
-/** Writes or deletes what was written before. */
+/** Creates a write that updates or deletes the given object. */
 export function next(of: StoreModel, from: StoredObject, spec?: JsonObject): Write {
   const object = decodeBody(from.body, from.revision);
   return {
@@ -29,7 +29,7 @@ export function next(of: StoreModel, from: StoredObject, spec?: JsonObject): Wri
 
 const lost = { code: 'FenceLost' };
 
-/** How a write comes to the statement: alone, or in company, which takes the general one. */
+/** The ways to send a write: alone, or together with others, which uses the general statement. */
 const ways: Record<string, (store: Store, write: Write, options: StoreWriteOptions) => Promise<StoredObject>> = {
   alone: (store, write, options) => store.write(write, options),
   'in company': async (store, write, options) => {
@@ -61,7 +61,7 @@ export function fenceCases(pair: () => StorePair): void {
   const newLease = async (spec: JsonObject = { holderIdentity: 'me', leaseTransitions: 3 }): Promise<StoredObject> =>
     pair().store.write(leaseOf(`lease-${(made += 1)}`, spec));
 
-  /** One write of each kind, ready to be made. */
+  /** One prepared write of each kind. */
   async function writes(): Promise<Write[]> {
     const { store } = pair();
     const [changed, removed] = await Promise.all(

@@ -18,7 +18,7 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 const codesOf = (outcomes: readonly PromiseSettledResult<unknown>[]): string[] =>
   outcomes.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as { code: string }).code : 'done'));
 
-/** How many outcomes there are of each code. */
+/** The number of outcomes per code. */
 function countOf(outcomes: readonly PromiseSettledResult<unknown>[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const code of codesOf(outcomes)) counts[code] = (counts[code] ?? 0) + 1;
@@ -198,7 +198,7 @@ export function idempotencyCases(pair: () => StorePair): void {
     for (const idempotencyKey of failing) expect(await store.findRememberedWrite(idempotencyKey)).toBeUndefined();
     for (const [i, idempotencyKey] of good.entries())
       expect(await other.findRememberedWrite(idempotencyKey)).toMatchObject({ object: { name: `good-${i}` } });
-    // An idempotency key whose write failed is free for the next try.
+    // An idempotency key whose write failed can be used again.
     expect(await other.write(createOf(model, sampleObject('second-try')), { idempotency: failing[0]! })).toMatchObject({
       name: 'second-try',
     });

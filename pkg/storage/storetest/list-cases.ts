@@ -22,7 +22,7 @@ const resource = resourceOf(model);
 const indexes = [...builtinIndexes, ...model.indexes];
 const texts = ['', 'a', 'ab', 'abc', 'B', 'ä', '\u{1f600}', '\uffff', 'a,b', '%', '_'];
 
-/** A different object for each number, with every field absent now and then. */
+/** A different object for each number; every field is absent in some objects. */
 function objectOf(i: number): ApiObject {
   return sampleObject(`o-${(i * 7919) % 1000}-${i}`, {
     namespace: ['red', 'blue', 'green'][i % 3]!,
@@ -44,7 +44,7 @@ function objectOf(i: number): ApiObject {
 const count = 300;
 const objects = Array.from({ length: count }, (_, i) => objectOf(i));
 
-/** The same in a model without namespaces. */
+/** A model without namespaces, with the same objects. */
 const wide = sampleModel('listedwide');
 const wideObjects = objects.slice(0, 60).map(withoutNamespace);
 
@@ -127,7 +127,7 @@ const cases: Case[] = [
       { sort: [`${name},desc`], namespace: 'green' },
     ]),
   { sort: ['metadata.name', 'spec.owner,desc'] },
-  // Nothing follows a null at the very end of the order.
+  // The last object of the order has a null: nothing follows it.
   { sort: ['metadata.namespace', 'metadata.name', 'spec.owner,desc'] },
   { sort: ['spec.owner', 'metadata.namespace,desc', 'spec.rank,desc'] },
   { labels: ['app'], fields: ['metadata.ownerReferences.uid=u3'], namespace: 'blue' },
@@ -146,7 +146,7 @@ function parse({ labels = [], fields = [], sort = [] }: Case): { selector: Selec
   };
 }
 
-/** The answer by another way: filter and sort in memory. */
+/** The expected result, by filtering and sorting in memory. */
 function expected(testCase: Case, from: readonly ApiObject[] = objects): string[] {
   const { selector, sort } = parse(testCase);
   const matches = compileSelector(selector);
@@ -166,7 +166,7 @@ function expected(testCase: Case, from: readonly ApiObject[] = objects): string[
 
 const ids = (items: readonly StoredObject[]): string[] => items.map(({ namespace, name }) => `${namespace}/${name}`);
 
-/** Every way to read a list gives what it should. */
+/** Checks the result of every way to read a list. */
 async function expectLists(store: Store, of: GroupResource, testCase: Case, from: readonly ApiObject[]): Promise<void> {
   const wanted = expected(testCase, from);
   const query = { ...parse(testCase), ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }) };

@@ -1,6 +1,6 @@
 import type { IndexDefinition } from '#pkg/apimachinery/index';
 
-/** A selector, and what part of all objects its narrowest clause finds; 1 where it only leaves out. */
+/** A selector, and the share of objects that its narrowest clause finds; 1 if it only excludes. */
 export interface ListForm {
   labels?: string;
   fields?: string;
@@ -8,9 +8,9 @@ export interface ListForm {
 }
 
 /**
- * Objects in bulk, `i` from 1, as an `INSERT ... SELECT`: 100 namespaces; a label with 2 % and one with 30 % of them,
- * which is the last 30 % in the order of rank; two labels that never meet; a field that is the label's echo, so that
- * their estimates multiply wrongly; a few rare ones, at the end of every order.
+ * Creates many objects, `i` from 1, as an `INSERT ... SELECT`: 100 namespaces; a label on 2 % and one on 30 % of them,
+ * the last 30 % in the order of rank; two labels that never occur together; a field that equals the label, so that the
+ * planner multiplies dependent estimates; a few rare objects at the end of every order.
  */
 export function fillText(table: string, column: (index: string) => string): string {
   const columns = ['spec.slug', 'spec.owner', 'spec.rank', 'spec.weight', 'spec.open', 'spec.due', 'spec.tags'];
@@ -28,7 +28,7 @@ export function fillText(table: string, column: (index: string) => string): stri
       FROM generate_series(1, $1::int) i) made`;
 }
 
-/** As objects hold it, without what is null. */
+/** SQL for a time in the format of objects; null stays null. */
 function timeText(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 }
@@ -72,12 +72,12 @@ const mixedForms: ListForm[] = [
   { fields: 'name=o-00000077', share: 0 },
 ];
 
-/** Every form of selector that the API takes, over every index given. */
+/** Every form of selector that the API accepts, over every given index. */
 export function listForms(indexes: readonly IndexDefinition[]): ListForm[] {
   return [...labelForms, ...indexes.flatMap(fieldForms), ...mixedForms];
 }
 
-/** Values that a fiftieth of the objects has at most, but for the boolean. */
+/** Values of at most a fiftieth of the objects, except for the boolean. */
 function fieldForms({ name, type, multi }: IndexDefinition): ListForm[] {
   const ordinary = { string: 'u7', integer: '77', number: '7', boolean: 'true', date: '2026-02-01T00:07:00Z' }[type];
   const value =

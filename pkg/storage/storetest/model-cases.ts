@@ -138,7 +138,7 @@ export function modelCases(pair: () => StorePair): void {
       ),
     );
     await other.ensureModel(after);
-    // Written by the replica that has not heard of the index: the shape check makes it learn.
+    // Written by the replica that does not know the index: the shape check makes it reload.
     await store.write(createOf(after, sampleObject('late', { spec: { owner: 'u0', tags: ['t1'] } })));
     await ready(store, after);
     expect(await store.indexStates(resourceOf(after))).toEqual(

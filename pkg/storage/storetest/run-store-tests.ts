@@ -9,8 +9,8 @@ import type { StorePair } from './store-pair.ts';
 import { storeWriteCases } from './write-cases.ts';
 
 /**
- * The contract of Store: every implementation passes all of it. `pair` is asked for inside the cases, when it is open;
- * its stores compute keys by `sampleKeyEvaluator`.
+ * The contract of Store: every implementation must pass all cases. The cases call `pair` when it is open; its stores
+ * compute keys with `sampleKeyEvaluator`.
  */
 export function runStoreTests(implementation: string, pair: () => StorePair): void {
   describe(`Store: ${implementation}`, () => {

@@ -4,7 +4,7 @@ import type { KeyEvaluator } from '../key-evaluator.ts';
 
 type Functions = Record<string, (object: unknown) => unknown>;
 
-/** Runs functions where it is, as what a store is tested with does no harm. */
+/** Runs functions without a sandbox: test functions are trusted. */
 export const sampleKeyEvaluator: KeyEvaluator = {
   evaluate: async (script, calls, objects) => {
     const functions = runInThisContext(`(() => { ${script.text}; return indexKeys; })()`) as Functions;

@@ -19,7 +19,7 @@ const index = (name: string, rest: Partial<IndexDefinition> = {}): IndexDefiniti
   ...rest,
 });
 
-/** What the store needs to know of a model. */
+/** The parts of a model that the store needs. */
 export type StoreModel = StoredModel;
 
 export const widgetIndexes = {
@@ -32,7 +32,7 @@ export const widgetIndexes = {
   tags: index('spec.tags', { path: 'spec.tags[*]', multi: true }),
 };
 
-/** A model of the plural given, with an index of every type. */
+/** A model with the given plural and an index of every type. */
 export function sampleModel(
   plural: string,
   options: { namespaced?: boolean; indexes?: IndexDefinition[] } = {},
@@ -45,7 +45,7 @@ export function sampleModel(
   };
 }
 
-/** The same with indexes that functions compute: `functions` are their sources, as members of an object. */
+/** A model with computed indexes: `functions` are their sources, as members of an object. */
 export function computedModel(
   plural: string,
   functions: Record<string, string>,
@@ -71,7 +71,7 @@ export interface SampleObject {
   spec?: JsonObject;
   created?: string;
   deleted?: string;
-  /** Their uids. */
+  /** The owners' uids. */
   owners?: string[];
 }
 

@@ -1,13 +1,10 @@
 import { encodeYaml, newNotAcceptable, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import { negotiate, type RequestContext } from '#pkg/http/index';
 
-/** How objects are shown: whole, or their metadata alone. Source: metav1.PartialObjectMetadata. */
+/** The form of objects in a response: whole, or metadata only. Source: metav1.PartialObjectMetadata. */
 export type Projection = 'whole' | 'metadata';
 
-/**
- * What a client asked to be answered with; bodies are kept as JSON text and parsed only where that is not what is
- * wanted.
- */
+/** The response format that the client asked for. Bodies stay JSON text and are parsed only for another format. */
 export interface AnswerFormat {
   type: 'application/json' | 'application/yaml';
   projection: Projection;
@@ -20,7 +17,7 @@ const whole = [
 const listOffers = [...whole, metadataOffer('PartialObjectMetadataList'), metadataOffer('PartialObjectMetadata')];
 const objectOffers = [...whole, metadataOffer('PartialObjectMetadata')];
 
-/** To be called before anything is written. @throws StatusError 406 */
+/** Call it before anything is written. @throws StatusError 406 */
 export function objectFormat(context: RequestContext): AnswerFormat {
   return negotiated(context, objectOffers);
 }
@@ -30,7 +27,7 @@ export function listFormat(context: RequestContext): AnswerFormat {
   return negotiated(context, listOffers);
 }
 
-/** The answer's text for one object's text. */
+/** Converts one object's JSON text to the response format. */
 export function encodeObject({ type, projection }: AnswerFormat, text: string): string {
   const shown = projection === 'metadata' ? metadataText(text) : text;
   return type === 'application/json' ? shown : encodeYaml(JSON.parse(shown) as JsonValue);

@@ -1,22 +1,22 @@
-/** How watches are paced. Milliseconds, and bytes for `bufferLimit`. */
+/** Timing of watches. Milliseconds; `bufferLimit` in bytes. */
 export interface WatchTiming {
-  /** A sign of life on a silent stream, so that neither side takes it for dead. Default 15 s. */
+  /** Interval of heartbeats on an idle stream, so that neither side considers it dead. Default 15 s. */
   heartbeatMs: number;
-  /** Default 60 s. */
+  /** Interval of bookmarks. Default 60 s. */
   bookmarkMs: number;
   /**
-   * A watch without `timeoutSeconds` lasts a random time between these, so that clients do not come back all at once.
-   * Default 30 and 60 min.
+   * A watch without `timeoutSeconds` lasts a random time between these two, so that clients do not all reconnect at
+   * once. Default 30 and 60 min.
    */
   minDurationMs: number;
   maxDurationMs: number;
-  /** What a client may leave unread before it is disconnected. Default 4 MiB. */
+  /** Unread bytes at which a client is disconnected. Default 4 MiB. */
   bufferLimit: number;
-  /** A client that reads nothing for so long is disconnected. Default 60 s. */
+  /** A client that reads nothing for this long is disconnected. Default 60 s. */
   stallMs: number;
-  /** For a client to read what was written before the end. Default 5 s. */
+  /** Time for a client to read what was written before the watch ended. Default 5 s. */
   closeGraceMs: number;
-  /** Between two looks whether the client still has the right to watch, at most. Default 3 s. */
+  /** Maximum time between two checks that the client still has the right to watch. Default 3 s. */
   recheckMs: number;
 }
 

@@ -16,7 +16,7 @@ const base64url = /^[A-Za-z0-9_-]+$/;
 
 type PositionKey = ChunkPosition['keys'][number];
 
-/** What a continue token belongs to: the same list must go on with it. */
+/** Identifies the list of a continue token. The token is valid only for the same list. */
 export interface ListIdentity {
   resource: GroupResource;
   /** Absent for all namespaces. */
@@ -26,15 +26,15 @@ export interface ListIdentity {
   sort: readonly string[];
 }
 
-/** A short hash of a list's identity, the texts taken as they were sent. */
+/** A short hash of a list's identity. Selectors and sort are hashed as the client sent them. */
 export function listFingerprint({ resource, namespace, labelSelector, fieldSelector, sort }: ListIdentity): string {
   const parts = [resource.group, resource.resource, namespace ?? null, labelSelector, fieldSelector, sort];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16);
 }
 
 /**
- * Where a chunked list goes on, as a text for the client to send back. Revision 0 means "at whatever revision is the
- * newest then". Not signed: it grants nothing, for the request it comes with is authorized and selects as any other.
+ * The position where a chunked list continues, as text that the client sends back. Revision 0 means the newest revision
+ * at that time. Not signed: a token grants nothing, because its request is authorized and selects like any other.
  */
 export function encodeContinueToken(
   { revision, namespace, name, keys, served, total }: ChunkPosition,
@@ -78,12 +78,12 @@ export function decodeContinueToken(text: string, fingerprint: string, sort: Sor
   };
 }
 
-/** Where the history that a token needs is gone; the token in the answer goes on without it. */
+/** 410 for a token whose history is no longer kept. The token in the response continues without that history. */
 export function newExpiredToken(after: ChunkPosition, fingerprint: string): Error {
   return newExpired(
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, ' +
       'or use the continue token in this response to retrieve the remainder of the results, which may be inconsistent with the chunks before.',
-    // Revision 0 is the newest there is when the token comes back.
+    // Revision 0 means the newest revision when the client sends the token back.
     encodeContinueToken({ ...after, revision: 0 }, fingerprint),
   );
 }
@@ -108,7 +108,7 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= maxNameLength && isStorable(value);
 }
 
-/** Every key becomes a parameter of the database, so it must be one that the index could hold. */
+/** Every key becomes a query parameter, so it must be a value that the index can hold. */
 function isKeyOf({ type }: IndexDefinition, value: unknown): value is PositionKey {
   if (value === null) return true;
   if (type === 'string') return typeof value === 'string' && isStorable(value);
@@ -117,7 +117,7 @@ function isKeyOf({ type }: IndexDefinition, value: unknown): value is PositionKe
   return type === 'number' ? Number.isFinite(value) : Number.isSafeInteger(value);
 }
 
-/** PostgreSQL's text holds neither U+0000 nor half a surrogate pair. */
+/** The type text of PostgreSQL holds neither U+0000 nor half a surrogate pair. */
 function isStorable(text: string): boolean {
   return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
 }

@@ -7,8 +7,8 @@ import { readRoom } from '../request/read-room.ts';
 import { checkRevision, currentRevision, parseResourceVersion } from '../request/resource-version.ts';
 
 /**
- * GET of one object. `resourceVersion=N` asks for a state not older than N, which the newest is, unless N is in the
- * future. `show` makes of the object's text what is answered.
+ * GET of one object. `resourceVersion=N` asks for a state not older than N; the newest state satisfies it unless N is
+ * in the future. `show` converts the object's text to the response.
  */
 export async function get(request: ResourceRequest, show = (text: string): string => text): Promise<void> {
   const { context, served } = request;

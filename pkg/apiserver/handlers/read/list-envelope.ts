@@ -10,7 +10,7 @@ export interface ListMetadata {
   remainingItemCount?: number;
 }
 
-/** The part of the envelope that answers `page` and `size`; absent where `limit` was used. */
+/** The fields for `page` and `size`; absent where `limit` was used. */
 export interface PageFields {
   page: number;
   size: number;
@@ -24,8 +24,8 @@ export interface PageFields {
 }
 
 /**
- * A list's text in pieces, so that it may be made whole at once or streamed: the head, each item after its separator,
- * the tail.
+ * A list's text in pieces, so that a response can be built at once or streamed: the head, each item after its
+ * separator, the tail.
  */
 export interface ListEnvelope {
   head(metadata: ListMetadata): string;
@@ -33,7 +33,7 @@ export interface ListEnvelope {
   tail(fields: PageFields | undefined, isEmpty: boolean): string;
 }
 
-/** Items go from text to text: nothing is parsed for JSON, and YAML is made item by item. */
+/** Items stay text: JSON is not parsed, and YAML is encoded one item at a time. */
 export function listEnvelope(served: ServedResource, { type, projection }: AnswerFormat): ListEnvelope {
   const typeMeta =
     projection === 'metadata'
@@ -51,7 +51,7 @@ function jsonEnvelope(typeMeta: JsonObject, shown: (text: string) => string): Li
   };
 }
 
-/** A sequence of one item per encoding: YAML allows its dashes at the indentation of the key. */
+/** Encodes each item as a sequence of one: YAML allows its dashes at the indentation of the key. */
 function yamlEnvelope(typeMeta: JsonObject, shown: (text: string) => string): ListEnvelope {
   return {
     head: (metadata) => `${encodeYaml({ ...typeMeta, metadata: { ...metadata } })}items:`,
@@ -61,8 +61,8 @@ function yamlEnvelope(typeMeta: JsonObject, shown: (text: string) => string): Li
 }
 
 /**
- * A list's text, piece by piece as its objects come: together they may be larger than a string can be. `fields` is told
- * their number.
+ * Yields a list's text as its objects arrive: the whole text may exceed the maximum string length. `fields` receives
+ * the number of objects.
  */
 export async function* listPieces(
   envelope: ListEnvelope,

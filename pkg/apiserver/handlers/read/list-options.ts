@@ -8,7 +8,7 @@ import { parseRevisionDemand, type RevisionDemand } from '../request/resource-ve
 
 const defaultPageSize = 20;
 
-/** How much of a list is asked for. */
+/** The part of a list that the client asks for. */
 export type ListExtent =
   | { type: 'all' }
   | { type: 'page'; page: number; size: number; exactTotal: boolean }
@@ -31,8 +31,9 @@ export interface ListOptionsInput {
 }
 
 /**
- * Reads what a list asks for. 0 and empty mean absent; only `page` has size 20, only `size` page 1.
- * @throws StatusError 400 for what is malformed, contradictory or not indexed, 422 as Kubernetes does for
+ * Parses the options of a list. 0 and empty mean absent. `page` without `size` means size 20, `size` without `page`
+ * means page 1.
+ * @throws StatusError 400 for an option that is malformed, contradictory or not indexed; 422, as in Kubernetes, for
  * resourceVersionMatch.
  */
 export function parseListOptions({ query, served, namespace, options, warn }: ListOptionsInput): ListParameters {
@@ -78,7 +79,7 @@ export function parseListOptions({ query, served, namespace, options, warn }: Li
   };
 }
 
-/** The selectors of a list, a watch or a delete of many. @throws StatusError 400 */
+/** The selectors of a list, a watch or a delete of a collection. @throws StatusError 400 */
 export function parseSelector(query: URLSearchParams, { indexes }: Pick<ServedResource, 'indexes'>): Selector {
   return {
     labels: parseLabelSelector(query.getAll('labelSelector')),

@@ -16,11 +16,11 @@ import { readRoom } from '../request/read-room.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
 import { checkRevision } from '../request/resource-version.ts';
 
-/** A list whose objects have yet to be read. */
+/** A list whose objects are not read yet. */
 interface ListAnswer {
   found: RepresentationStream;
   metadata: ListMetadata;
-  /** Told the number of objects; absent where `limit` was used. */
+  /** Receives the number of objects; absent where `limit` was used. */
   fields?: (count: number) => PageFields;
 }
 

@@ -8,7 +8,7 @@ import {
   type ObjectKey,
 } from '#pkg/apimachinery/index';
 
-/** Are the object's apiVersion and kind those of the URL? @throws StatusError 400 */
+/** Checks that the object's apiVersion and kind are those of the URL. @throws StatusError 400 */
 export function checkTypeMeta(object: JsonObject, expected: GroupVersionKind): void {
   const { apiVersion, kind } = object;
   if (typeof kind !== 'string' || kind === '')
@@ -23,9 +23,9 @@ export function checkTypeMeta(object: JsonObject, expected: GroupVersionKind): v
 }
 
 /**
- * Makes the object's namespace that of the request, '' for a cluster-scoped one, whose namespace is dropped as
- * Kubernetes does.
- * @throws StatusError 400 where the object names another one, or its metadata is no object.
+ * Sets the object's namespace to that of the request. '' means cluster-scoped: the object's namespace is dropped, as in
+ * Kubernetes.
+ * @throws StatusError 400 where the object names another namespace, or its metadata is no object.
  */
 export function settleNamespace(object: JsonObject, namespace: string): void {
   const metadata = metadataOf(object);
@@ -39,7 +39,7 @@ export function settleNamespace(object: JsonObject, namespace: string): void {
   }
 }
 
-/** Does the object of a PUT or PATCH bear the name on the URL? @throws StatusError 400 */
+/** Checks that the object of a PUT or PATCH has the name in the URL. @throws StatusError 400 */
 export function checkKey(object: JsonObject, { namespace, name }: ObjectKey): void {
   const own = metadataOf(object)['name'];
   if (own === undefined || own === null || own === '')
@@ -56,9 +56,9 @@ function metadataOf(object: JsonObject): JsonObject {
 }
 
 /**
- * Takes from a patched object the resourceVersion it got from the present one: only a revision that the patch itself
- * names is a precondition. One that it names and that is the present one needs no check now, and is another's after a
- * write that came between.
+ * Removes the resourceVersion that a patched object inherited from the current one: only a revision that the patch
+ * itself names is a precondition. A patch that names the current revision needs no check now; after a write in between,
+ * its revision differs and is checked.
  */
 export function releaseRevision(patched: JsonObject, current: JsonObject): void {
   const { metadata } = patched;
@@ -66,7 +66,7 @@ export function releaseRevision(patched: JsonObject, current: JsonObject): void 
   if (isJsonObject(metadata) && metadata['resourceVersion'] === present) delete metadata['resourceVersion'];
 }
 
-/** Client text is echoed shortened: it may be megabytes. */
+/** Shortens client text for an error message: the text may be megabytes. */
 function shortened(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return text.length <= 253 ? text : `${text.slice(0, 250).replaceAll(/\p{Surrogate}/gu, '')}...`;

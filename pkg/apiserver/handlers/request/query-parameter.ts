@@ -2,22 +2,24 @@ import { newBadRequest } from '#pkg/apimachinery/index';
 
 const digits = /^\d+$/;
 
-/** The value of a parameter that makes sense once; undefined where it is absent. Given twice, it is a 400. */
+/**
+ * The value of a parameter that may occur once; undefined where it is absent. StatusError 400 where it occurs twice.
+ */
 export function singleParameter(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
   if (values.length > 1) throw newInvalidParameter(name, 'must be given at most once');
   return values[0];
 }
 
-/** The same, empty counting as absent. */
+/** The same, but an empty value counts as absent. */
 export function textParameter(query: URLSearchParams, name: string): string | undefined {
   const text = singleParameter(query, name);
   return text === '' ? undefined : text;
 }
 
 /**
- * A count from 1; undefined where the parameter is absent, empty or 0. Anything else than a decimal number up to 2^53
- * is a 400.
+ * A count from 1; undefined where the parameter is absent, empty or 0. StatusError 400 for anything but a decimal
+ * number up to 2^53.
  */
 export function countParameter(query: URLSearchParams, name: string): number | undefined {
   const text = textParameter(query, name);
@@ -28,7 +30,7 @@ export function countParameter(query: URLSearchParams, name: string): number | u
   return value === 0 ? undefined : value;
 }
 
-/** `true`, `1`, `false` or `0`; undefined where the parameter is absent or empty. Anything else is a 400. */
+/** `true`, `1`, `false` or `0`; undefined where the parameter is absent or empty. StatusError 400 for anything else. */
 export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const text = textParameter(query, name)?.toLowerCase();
   if (text === undefined) return undefined;
@@ -37,7 +39,7 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
   throw newInvalidParameter(name, 'must be true or false');
 }
 
-/** A 400 that names the query parameter, in its message and as a cause. */
+/** StatusError 400 that names the query parameter in its message and as a cause. */
 export function newInvalidParameter(name: string, detail: string): Error {
   return newBadRequest(`query parameter "${name}": ${detail}`, [
     { reason: 'FieldValueInvalid', message: detail, field: name },

@@ -2,16 +2,16 @@ import { uncountedBytes, type RequestContext } from '#pkg/http/index';
 import type { ReadRoom } from '#pkg/storage/index';
 
 /**
- * From a body in the database to the bytes that are sent: PostgreSQL's message, the text, the text with its revision,
- * the answer.
+ * Copies of a body between the database and the response: PostgreSQL's message, the text, the text with its revision,
+ * the response.
  */
 const copiesOfAnswer = 4;
-/** Of an object that is changed: what is parsed of it counts by itself. */
+/** Copies of an object that is changed. Its parsed form is counted separately. */
 export const copiesOfWrite = 2;
-/** Of a change that was before a watch: both states are there, and what is sent of them. */
+/** Copies of a change that is replayed to a watch: both states and the event that is sent. */
 export const copiesOfReplay = 2;
 
-/** Reads of a request take their room in memory from its budget; `copies` of each body are there at a time. */
+/** Reserves memory for a request's reads from its budget. `copies` of each body exist at a time. */
 export function readRoom(context: Pick<RequestContext, 'bytes'>, copies = copiesOfAnswer): ReadRoom {
   let isCounted = false;
   return {

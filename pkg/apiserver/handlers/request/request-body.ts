@@ -20,12 +20,12 @@ export interface RawBody {
   memory: Pick<RequestBytes, 'parse'>;
 }
 
-/** Reads the body that an object, or the options of a DELETE, come in. @throws StatusError 400, 408, 413, 415 */
+/** Reads the body of an object or of DeleteOptions. @throws StatusError 400, 408, 413, 415 */
 export function readObjectBody(request: ResourceRequest): Promise<RawBody> {
   return readTypedBody(request, objectTypes);
 }
 
-/** A body without Content-Type is of the first type. @throws StatusError 400, 408, 413, 415 */
+/** A body without Content-Type is read as the first accepted type. @throws StatusError 400, 408, 413, 415 */
 export async function readTypedBody(
   { context, options }: ResourceRequest,
   accepted: readonly [string, ...string[]],
@@ -36,8 +36,8 @@ export async function readTypedBody(
 }
 
 /**
- * @throws StatusError 400 for an empty body and for one that is not JSON or YAML; the signal's, or 504, once nobody
- * waits for it
+ * @throws StatusError 400 for an empty body and for one that is not JSON or YAML; the signal's StatusError, or 504,
+ * once the request is aborted
  */
 export async function decode({ bytes, isYaml, memory }: RawBody, signal?: AbortSignal): Promise<DecodeResult> {
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
@@ -53,7 +53,7 @@ export async function decodeObject(body: RawBody, write: WriteContext): Promise<
   return decoded.value;
 }
 
-/** Records duplicate and dropped keys; they are reported together with the fields that the schema does not know. */
+/** Records duplicate and dropped keys. They are reported together with the fields unknown to the schema. */
 export function noteFindings({ duplicates, dropped }: DecodeResult, { findings }: WriteContext): void {
   // A body is decoded again for each attempt.
   findings.length = 0;

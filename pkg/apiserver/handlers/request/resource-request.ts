@@ -3,16 +3,16 @@ import type { Handler, RequestContext } from '#pkg/http/index';
 import type { ServedResource } from '../../rest/served-resource.ts';
 import type { HandlerOptions } from '../options/handler-options.ts';
 
-/** One request to the generated API, after its path was found to lead somewhere. */
+/** One request to the generated API whose path names a served resource. */
 export interface ResourceRequest {
   context: RequestContext;
   served: ServedResource;
   /** '' for a cluster-scoped resource, undefined for all namespaces. */
   namespace: string | undefined;
-  /** Of the path; '' on a collection. */
+  /** The name in the path; '' on a collection. */
   name: string;
   options: HandlerOptions;
-  /** Rejects where a request that is still being answered would be refused by now. Absent where that is never so. */
+  /** Rejects when a running request would no longer be allowed. Absent where that cannot happen. */
   recheck?: Handler | undefined;
 }
 
@@ -27,7 +27,7 @@ export function requestedKey({ namespace, name }: ResourceRequest): ObjectKey {
   return { namespace: namespace ?? '', name };
 }
 
-/** The path of one object, as the Location header names it. */
+/** The path of one object, for the Location header. */
 export function objectLocation({ model, version, resource }: ServedResource, { namespace, name }: ObjectKey): string {
   const root = model.group === '' ? '/api' : '/apis';
   const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;

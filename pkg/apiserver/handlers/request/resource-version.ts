@@ -10,16 +10,16 @@ import { newInvalidParameter, textParameter } from './query-parameter.ts';
 
 const decimal = /^\d{1,20}$/;
 
-/** How fresh or how old an answer must be. `at` is 0 for "whatever there is"; an answer is always the newest state. */
+/** The revision that a response must have. `at` is 0 for any revision. A response always shows the newest state. */
 export interface RevisionDemand {
   at: number;
   exact: boolean;
 }
 
 /**
- * Reads a resourceVersion; undefined where the text is absent or empty. A revision beyond 2^53 is cut to it: it lies in
- * the future either way.
- * @throws StatusError 400 for what is no decimal number, as no resourceVersion of ours looks.
+ * Reads a resourceVersion; undefined where the text is absent or empty. A revision above 2^53 becomes 2^53: both lie in
+ * the future.
+ * @throws StatusError 400 for a text that is not a decimal number: this server gives no other resourceVersion.
  */
 export function parseResourceVersion(text: string | undefined, name = 'resourceVersion'): number | undefined {
   if (text === undefined || text === '') return undefined;
@@ -30,7 +30,7 @@ export function parseResourceVersion(text: string | undefined, name = 'resourceV
 /**
  * The parameters `resourceVersion` and `resourceVersionMatch` of a list. Source: k8s.io/apimachinery
  * ValidateListOptions.
- * @throws StatusError 400 or 422 for combinations that mean nothing.
+ * @throws StatusError 400 or 422 for combinations without a meaning.
  */
 export function parseRevisionDemand(query: URLSearchParams, continued: boolean): RevisionDemand {
   const at = parseResourceVersion(textParameter(query, 'resourceVersion'));
@@ -67,8 +67,8 @@ export function parseRevisionDemand(query: URLSearchParams, continued: boolean):
 }
 
 /**
- * Does an answer at `revision` meet the demand?
- * Only the newest state is served, so an exact revision that is not the newest is gone.
+ * Checks that a response at `revision` meets the demand.
+ * Only the newest state is served: any other exact revision is gone.
  * @throws StatusError 504 for a revision in the future, 410 for an exact one in the past.
  */
 export function checkRevision({ at, exact }: RevisionDemand, revision: number): void {
@@ -79,7 +79,7 @@ export function checkRevision({ at, exact }: RevisionDemand, revision: number): 
     );
 }
 
-/** The newest revision there is, whoever wrote it. */
+/** The newest revision in the database, of any model and any replica. */
 export async function currentRevision(storage: ResourceStorage, signal: AbortSignal): Promise<number> {
   return (await storage.chunk({ selector: { labels: [], fields: [] }, sort: [], limit: 1, signal })).revision;
 }

@@ -24,7 +24,7 @@ test.each([
         setTimeout(() => resolve(heard), 20).ref();
       },
     });
-    // The looks themselves keep no process alive.
+    // The checks themselves do not keep the process alive.
     const alive = setInterval(() => heard.length > 0 && clearInterval(alive), 5);
   });
   expect([lost, looks]).toEqual([[last], 4]);

@@ -2,20 +2,20 @@ import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
 
 export interface WatchRight {
   /**
-   * Rejects with a StatusError 401 or 403 where the right to watch is gone; with anything else where that cannot be
-   * told.
+   * Rejects with StatusError 401 or 403 when the right to watch is gone; with any other error when the check itself
+   * fails.
    */
   recheck: () => Promise<void>;
-  /** At most, between two looks. Milliseconds. */
+  /** Maximum time between two checks. Milliseconds. */
   everyMs: number;
   /** Called once. */
   onLost: (error: StatusError) => void;
 }
 
 /**
- * Looks from time to time whether a watch may go on; the answer stops that. While it cannot be told the watch stays:
- * news come by the same stream of changes as roles do, and in order, so nothing is told that is newer than what is
- * known of them.
+ * Checks periodically whether a watch may continue; returns a function that stops the checks. While a check fails for
+ * other reasons, the watch continues: events and changes of roles arrive in order on one stream, so the watch sends
+ * nothing newer than the roles this replica knows.
  */
 export function keepChecking({ recheck, everyMs, onLost }: WatchRight): () => void {
   let isOver = false;
@@ -37,7 +37,7 @@ export function keepChecking({ recheck, everyMs, onLost }: WatchRight): () => vo
       isChecking = false;
     }
   };
-  // At different times, so that watches that began together do not all look at once.
+  // Random intervals, so that watches that began together do not all check at once.
   const timer = setInterval(() => void look(), everyMs * (0.75 + Math.random() / 4));
   timer.unref();
   return stop;

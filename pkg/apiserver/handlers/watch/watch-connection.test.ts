@@ -10,7 +10,7 @@ import { WatchConnection, type WatchConnectionInput } from './watch-connection.t
 import { watchFormat } from './watch-format.ts';
 import { defaultWatchTiming } from '../options/watch-timing.ts';
 
-/** A connection in memory, whose client reads when the test says so. */
+/** A connection in memory; the test decides when its client reads. */
 class Socket extends Duplex {
   #text = '';
   readonly #unread: (() => void)[] = [];
@@ -26,9 +26,9 @@ class Socket extends Duplex {
     this.#unread.push(done);
   }
 
-  /** Resolves when all that was written has been read, with the events and what is between them. */
+  /** Resolves when everything written has been read; returns the events and the newlines between them. */
   async readAll(): Promise<string[]> {
-    // What is written in one turn goes to the connection in the next.
+    // Data written in one turn reaches the connection in the next.
     for (await turn(); this.#unread.length > 0; await turn()) for (const done of this.#unread.splice(0)) done();
     return this.#text
       .split('\r\n')
@@ -50,7 +50,7 @@ function object(name: string): SharedRepresentation {
 let draining: AbortController;
 let gone: AbortController;
 let told: string[];
-/** What the request holds of the budget, and the most that it may. */
+/** The bytes that the request holds of the budget. `room` is their maximum. */
 let held: number;
 let room: number;
 const bytes: Pick<RequestBytes, 'admitNow' | 'note' | 'lower'> = {
@@ -69,7 +69,7 @@ beforeEach(() => {
 });
 afterEach(() => void jest.useRealTimers());
 
-/** Node's own request and response, on the connection in memory. */
+/** Creates Node's own request and response on the connection in memory. */
 async function open(
   input: Omit<Partial<WatchConnectionInput>, 'options'> & { options?: Partial<WatchConnectionInput['options']> } = {},
 ): Promise<{ socket: Socket; response: ServerResponse; connection: WatchConnection }> {

@@ -21,11 +21,11 @@ export interface WatchConnectionInput {
 }
 
 /**
- * One watcher's end of a watch: writes events as they come, keeps the stream alive, and ends it in time.
+ * The connection of one watcher: writes events as they arrive, sends heartbeats, and ends the watch in time.
  *
- * Whatever ends it, `ended` resolves once. A client that does not keep up is not waited for: it is told no more, may
- * still read what was written, so that it resumes further on than it began, and loses its connection after
- * `closeGraceMs`. So it is with one whose unread events, where they are large, find no room in the budget of bytes.
+ * For any cause of the end, `ended` resolves once. The server does not wait for a slow client: it sends that client
+ * nothing more, lets it read what was written, so that it can resume from a later revision, and closes the connection
+ * after `closeGraceMs`. The same applies to a client whose large unread events exceed the byte budget.
  */
 export class WatchConnection implements WatchSink {
   readonly ended: Promise<void>;
@@ -36,7 +36,7 @@ export class WatchConnection implements WatchSink {
   #isSilent = true;
   #isSlow = false;
   #isDisposed = false;
-  /** Does the budget know of what is unread? */
+  /** Are unread bytes counted in the budget? */
   #isCounted = false;
   #stalledSince: number | undefined;
   #stream: WatchStream | undefined;
@@ -62,11 +62,11 @@ export class WatchConnection implements WatchSink {
     return this.#isOver;
   }
 
-  /** Sends the head of the answer, so that the client knows that it is watching. Idempotent. */
+  /** Sends the response headers, so that the client knows that the watch has begun. Idempotent. */
   begin(): void {
     const { context, format } = this.#input;
     if (context.response.headersSent) return;
-    // The second header is for nginx, which would hold events back otherwise.
+    // X-Accel-Buffering is for nginx, which would buffer the events otherwise.
     beginAnswer(context, 200, { 'Content-Type': format.contentType, 'X-Accel-Buffering': 'no', Vary: 'Accept' });
     context.response.flushHeaders();
   }
@@ -84,8 +84,8 @@ export class WatchConnection implements WatchSink {
   }
 
   /**
-   * From here on bookmarks tell how far `stream` is, and what the client has not read counts instead of the history
-   * that was told.
+   * From now on bookmarks report the cursor of `stream`, and the budget counts the client's unread bytes instead of the
+   * replayed history.
    */
   follow(stream: WatchStream): void {
     this.#stream = stream;
@@ -113,12 +113,12 @@ export class WatchConnection implements WatchSink {
     this.#write(format.event('BOOKMARK', revision, JSON.stringify(object)));
   }
 
-  /** The model is gone or has changed: the client comes back and sees. */
+  /** The model was removed or has changed: the client must reconnect. */
   end(): void {
     this.close();
   }
 
-  /** Tells why there will be no more, and ends. */
+  /** Sends the error that ends the watch, and ends it. */
   fail(error: StatusError): void {
     if (this.#isOver) return;
     this.#write(this.#input.format.error(error.toStatus()));
@@ -132,7 +132,7 @@ export class WatchConnection implements WatchSink {
     this.#finish();
   };
 
-  /** Idempotent; to be called in the end, whatever happened. */
+  /** Idempotent. Always call it at the end. */
   dispose(): void {
     this.#settle();
     if (!this.#isDisposed) this.#input.observer.ended(this.#isSlow ? 'slow' : 'over');
@@ -143,7 +143,7 @@ export class WatchConnection implements WatchSink {
     context.response.off('drain', this.#onDrain);
   }
 
-  /** Resolves when the client has read what was written, or will not. */
+  /** Resolves when the client has read everything written, or the watch is over. */
   async drained(): Promise<void> {
     while (!this.#isOver && this.#input.context.response.writableNeedDrain) {
       await new Promise<void>((resolve) => {
@@ -157,13 +157,13 @@ export class WatchConnection implements WatchSink {
     const { response } = this.#input.context;
     this.#isSilent = false;
     const before = response.writableLength;
-    // Asked before the write, so that one event larger than the limit still gets through.
+    // Checked before the write, so that one event larger than the limit is still sent.
     if (before > this.#input.options.bufferLimit) this.#cutOff();
     else if (before + bytes.length <= uncountedBytes || this.#stream === undefined) response.write(bytes);
     else this.#writeCounted(bytes, before + bytes.length);
   }
 
-  /** What the system takes over at once is not unread. */
+  /** Bytes that the operating system accepts at once do not count as unread. */
   #writeCounted(bytes: Buffer, unread: number): void {
     const { context } = this.#input;
     context.bytes.lower(unread);

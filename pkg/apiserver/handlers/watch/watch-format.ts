@@ -3,13 +3,14 @@ import { negotiate } from '#pkg/http/index';
 import { metadataText } from '../answer/answer-format.ts';
 
 /**
- * How events are written. `name` is the same for the same bytes: an event is encoded once for all watchers of a name.
+ * The encoding of events. Formats with the same `name` produce the same bytes: an event is encoded once for all their
+ * watchers.
  */
 export interface WatchFormat {
   name: string;
   contentType: string;
   isEventStream: boolean;
-  /** Does it show metadata alone? */
+  /** Does the format contain only metadata? */
   isMetadata: boolean;
   event(type: WatchEventType, revision: number, text: string): Buffer;
   error(status: Status): Buffer;
@@ -33,7 +34,7 @@ const offers = [
   },
 ];
 
-/** @throws StatusError 406, for YAML too: its documents have no end that a reader could see. */
+/** @throws StatusError 406, also for YAML: a reader cannot detect the end of a YAML document. */
 export function watchFormat(accept: string | undefined): WatchFormat {
   const found = negotiate(accept, offers);
   if (found === undefined)
@@ -43,7 +44,7 @@ export function watchFormat(accept: string | undefined): WatchFormat {
   return found.format;
 }
 
-/** One JSON document a line. */
+/** One JSON document per line. */
 function jsonLines(contentType: string, isMetadata: boolean): WatchFormat {
   const shown = isMetadata ? metadataText : (text: string): string => text;
   return {
@@ -59,8 +60,8 @@ function jsonLines(contentType: string, isMetadata: boolean): WatchFormat {
 }
 
 /**
- * The same as server-sent events, all of the default type. The id of an error is empty, which makes a browser forget
- * the last one: it reconnects as if for the first time instead of asking for what is gone. Source: HTML, "Server-sent
+ * Server-sent events, all of the default type. An error has an empty id, so that a browser forgets the last id and
+ * reconnects as if for the first time, instead of asking for a revision that is gone. Source: HTML, "Server-sent
  * events".
  */
 function eventStream(): WatchFormat {

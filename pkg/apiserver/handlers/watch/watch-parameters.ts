@@ -7,7 +7,7 @@ import type { WatchTiming } from '../options/watch-timing.ts';
 const maxDurationMs = 24 * 60 * 60_000;
 
 /**
- * Where a watch begins: with all present objects, of a state not older than `notOlderThan`; with the next change; or
+ * The start of a watch: with all current objects, of a state not older than `notOlderThan`; with the next change; or
  * after a revision.
  */
 export type WatchStart =
@@ -15,14 +15,15 @@ export type WatchStart =
 
 export interface WatchParameters {
   start: WatchStart;
-  /** Is the end of the initial objects told by a bookmark? Source: KEP-3157. */
+  /** Does a bookmark mark the end of the initial objects? Source: KEP-3157. */
   marksInitialEnd: boolean;
   bookmarks: boolean;
   durationMs: number;
 }
 
 /**
- * Reads how a watch is to run. `lastEventId` is that header of an event stream, and wins over the URL.
+ * Parses the parameters of a watch. `lastEventId` is the header Last-Event-ID of an event stream and takes precedence
+ * over the URL.
  * A combination for which Kubernetes answers 422 gets 422: its clients then fall back to a list and a watch.
  * @throws StatusError 400 or 422
  */

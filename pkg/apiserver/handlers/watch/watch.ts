@@ -49,7 +49,8 @@ export async function watch(request: ResourceRequest): Promise<void> {
     if (method === 'HEAD') connection.close();
     else await run(request, { query, parameters, connection, byRevision: format.isEventStream });
   } catch (error) {
-    // A revision no longer kept is told within the stream, as clients expect; so is any failure once it has begun.
+    // A revision that is no longer kept is reported within the stream, as clients expect; so is any failure after the
+    // headers.
     if (!isStatusError(error) || !(error.reason === 'Expired' || context.response.headersSent)) throw error;
     connection.fail(error);
   } finally {
@@ -86,7 +87,7 @@ async function run(request: ResourceRequest, watchRun: WatchRun): Promise<void> 
   }
 }
 
-/** Writes what comes before the changes, and answers the revision after which they begin. */
+/** Writes the initial objects and returns the revision after which the changes begin. */
 async function begin(
   { served: { storage }, context }: ResourceRequest,
   { query, parameters, connection, byRevision }: WatchRun,
@@ -106,8 +107,8 @@ async function begin(
     await present.close();
     context.bytes.lower(0);
   }
-  // In an event stream the bookmark moves the id to the snapshot: that of the last object may be too old to resume
-  // from.
+  // In an event stream the bookmark sets the id to the snapshot's revision: the id of the last object may be too old to
+  // resume from.
   if (marksInitialEnd || byRevision) connection.bookmark(present.revision, { endsInitialEvents: marksInitialEnd });
   return present.revision;
 }

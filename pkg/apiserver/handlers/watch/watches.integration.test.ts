@@ -173,8 +173,7 @@ describe('watch', () => {
   test('a client that does not read loses its connection, and nobody else does', async () => {
     const from = await revision();
     const healthy = await Reader.open(`&resourceVersion=${from}&labelSelector=big`);
-    // A socket that nobody ever read from has small buffers; fetch would read ahead, and the system would make them
-    // larger.
+    // A socket that was never read has small buffers; fetch would read ahead, and the system would enlarge them.
     const slow = connect(Number(new URL(api.url).port), '127.0.0.1').pause();
     slow.write(`GET ${posts}?watch=true&resourceVersion=${from}&labelSelector=big HTTP/1.1\r\nHost: slow\r\n\r\n`);
     const tags = Array.from({ length: 2000 }, () => 'y'.repeat(100));
@@ -188,7 +187,7 @@ describe('watch', () => {
     }
     expect((await heard).told).toHaveLength(count);
     healthy.close();
-    // Read only now: what the server gave up on is cut off, by an end or by a broken connection.
+    // Read only now: the stream was cut off, by its end or by a broken connection.
     const closed = once(slow, 'close');
     const read = await readText(slow).catch(() => '');
     await closed;

@@ -13,9 +13,10 @@ import { newWriteContext, refuseIdempotencyKey } from './write-headers.ts';
 const narrowing = ['page', 'size', 'limit', 'continue'] as const;
 
 /**
- * DELETE of all objects that the selectors match; the answer lists those deleted or marked, as they go, at the revision
- * whose objects were meant. An answer that breaks off says the truth: what it does not list may be there still. What
- * would narrow a list, and cannot narrow this, is refused: ignored, it would delete more than was asked for.
+ * DELETE of all objects that the selectors match. The response lists deleted and marked objects as they are processed,
+ * at the revision of the selection. A response that breaks off is correct but incomplete: objects that it does not list
+ * may still exist. Parameters that narrow a list but cannot narrow a deletion are rejected: if they were ignored, too
+ * much would be deleted.
  */
 export async function deleteCollection(request: ResourceRequest): Promise<void> {
   const { context, served, namespace } = request;

@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop());
 
-/** Objects of about 2 kB: many of them are more than an answer holds back. */
+/** Creates objects of about 2 kB: together they exceed the buffer of a response. */
 async function fill(prefix: string, count: number): Promise<void> {
   const body = (i: number) =>
     newTestPost(
@@ -31,7 +31,7 @@ test('lists what it deleted, at the revision it meant, and leaves what came or c
   await fill('many', 520);
   const meant = (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
   const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dmany`, { method: 'DELETE' });
-  // The answer has begun: the first of them are gone, and may be made anew.
+  // The response has begun: the first objects are deleted, and can be recreated.
   const again = await api.call('POST', posts, { body: newTestPost('many-0', {}, { labels: { of: 'many' } }) });
   const late = await api.call('POST', posts, { body: newTestPost('many-zzz', {}, { labels: { of: 'many' } }) });
   expect([response.status, again.status, late.status]).toEqual([200, 201, 201]);

@@ -15,10 +15,11 @@ export interface DeleteParameters {
 const policies: readonly string[] = ['Background', 'Foreground', 'Orphan'];
 
 /**
- * Reads the options of a DELETE from its query and its body, which may be empty; unknown fields of the body are
- * ignored, as of the query. A dry run asked for in either is one: to delete in spite of it would be the worse mistake.
- * In the rest the body wins. `gracePeriodSeconds` is checked and means nothing here. Source: metav1.DeleteOptions.
- * @throws StatusError 400 for what is malformed, 422 for values that are not known.
+ * Parses the options of a DELETE from its query and its body, which may be empty. Unknown fields of the body are
+ * ignored, as in the query. `dryRun` in either makes the request a dry run, because an unwanted deletion would be the
+ * worse mistake. For all other options the body takes precedence. `gracePeriodSeconds` is validated and has no effect.
+ * Source: metav1.DeleteOptions.
+ * @throws StatusError 400 for a malformed value, 422 for an unknown value.
  */
 export async function parseDeleteOptions(query: URLSearchParams, body: RawBody): Promise<DeleteParameters> {
   const write = parseWriteOptions(query, 'DeleteOptions');
@@ -51,7 +52,7 @@ async function decodeOptions(body: RawBody): Promise<JsonObject> {
   const { value } = await decode(body);
   if (!isJsonObject(value)) throw newBadRequest('the body of the request must be DeleteOptions');
   const kind = readText(value, 'kind');
-  // Clients name the group and version of the resource, of `meta.k8s.io` or of the core group here.
+  // Clients send the group and version of the resource, of `meta.k8s.io` or of the core group.
   readText(value, 'apiVersion');
   if (kind !== undefined && kind !== 'DeleteOptions')
     throw newBadRequest('the body of the request must be of kind DeleteOptions');

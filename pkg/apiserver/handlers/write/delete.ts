@@ -8,7 +8,7 @@ import { readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { findEarlierOutcome, newWriteContext, readIfMatch } from './write-headers.ts';
 
-/** DELETE of one object: done, or marked and waiting for its finalizers. */
+/** DELETE of one object: deletes it, or marks it and waits for its finalizers. */
 export async function remove(request: ResourceRequest): Promise<void> {
   const { context, served } = request;
   const format = objectFormat(context);

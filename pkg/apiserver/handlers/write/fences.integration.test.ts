@@ -18,7 +18,7 @@ const held = { 'X-SVC-Fence': 'default/publishing@3' };
 const lost = { 'X-SVC-Fence': 'default/publishing@2' };
 const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' }, spec: { replicas: 5 } };
 
-/** Each way to write; all change something, whenever they are sent. */
+/** Every kind of write; each request changes something, even if it is repeated. */
 const writes: [string, string, string, (mark: string) => { body?: unknown; headers?: Record<string, string> }][] = [
   ['POST', 'POST', posts, (mark) => ({ body: newTestPost(undefined, { title: mark }, { generateName: 'made-' }) })],
   ['PUT', 'PUT', `${posts}/a`, (mark) => ({ body: newTestPost('a', { title: mark }) })],
@@ -31,7 +31,7 @@ const writes: [string, string, string, (mark: string) => { body?: unknown; heade
   ['DELETE of a collection', 'DELETE', `${posts}?labelSelector=of%3Dall`, () => ({})],
 ];
 
-/** Everything of the model, and nothing of the rest. */
+/** All objects of the model. */
 const all = async (): Promise<unknown> => (await api.call('GET', posts)).body.items;
 
 async function fill(): Promise<void> {

@@ -45,8 +45,8 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
 export type PatchBody = RawBody & { type: string };
 
 /**
- * `force` is an option of an apply patch alone, whatever its value. Source: k8s.io/apimachinery ValidatePatchOptions.
- * @throws StatusError 415 for any other kind of patch, and for a body that does not say which it is; 422 for `force`.
+ * `force` is valid only for an apply patch, with any value. Source: k8s.io/apimachinery ValidatePatchOptions.
+ * @throws StatusError 415 for any other kind of patch, and for a body without a Content-Type; 422 for `force`.
  */
 export async function readPatch(request: ResourceRequest): Promise<PatchBody> {
   const accepted = [jsonPatch, mergePatch] as const;
@@ -60,7 +60,10 @@ export async function readPatch(request: ResourceRequest): Promise<PatchBody> {
   return body;
 }
 
-/** The patch as a function that leaves its argument as it is. @throws StatusError 400 for a body that is no patch. */
+/**
+ * Returns the patch as a function that does not modify its argument. @throws StatusError 400 for a body that is no
+ * patch.
+ */
 export async function patchOf(body: PatchBody, write: WriteContext): Promise<(current: JsonObject) => JsonObject> {
   const decoded = await decode(body, write.signal);
   noteFindings(decoded, write);

@@ -14,7 +14,7 @@ export const scaleKind: GroupVersionKind = { group: 'autoscaling', version: 'v1'
 
 const maxReplicas = 2 ** 31 - 1;
 
-/** What a Scale shows of an object; `spec.replicas` is absent where the object has none. */
+/** The Scale of an object; `spec.replicas` is absent where the object has none. */
 export function scaleOf(object: JsonObject, paths: ScaleSubresource): JsonObject {
   const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
   const shown: JsonObject = {};
@@ -33,7 +33,7 @@ export function scaleOf(object: JsonObject, paths: ScaleSubresource): JsonObject
   };
 }
 
-/** The same of an object's text, for an answer. @throws StatusError 400 where the object has no replicas to show. */
+/** The Scale of an object's text, for a response. @throws StatusError 400 where the object has no replicas. */
 export function scaleText(text: string, paths: ScaleSubresource): string {
   const scale = scaleOf(JSON.parse(text) as JsonObject, paths);
   if (!Object.hasOwn(scale['spec'] as JsonObject, 'replicas'))
@@ -42,8 +42,8 @@ export function scaleText(text: string, paths: ScaleSubresource): string {
 }
 
 /**
- * The object with the replicas of a Scale, which is absent for 0, as Go writes it. A resourceVersion or uid in the
- * Scale becomes the object's, as a precondition; without them there is none. Changes `object`.
+ * Sets the replicas of a Scale on the object; absent replicas count as 0, because Go omits 0. A resourceVersion or uid
+ * in the Scale becomes the object's, as a precondition; without them there is none. Changes `object`.
  * @throws StatusError 422 for replicas that are no number from 0 to 2^31 - 1
  */
 export function scaled(object: JsonObject, scale: JsonObject, paths: ScaleSubresource): JsonObject {
@@ -67,7 +67,7 @@ function isReplicas(value: JsonValue | undefined): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= maxReplicas;
 }
 
-/** `path` is `.spec.replicas`: names only. */
+/** `path` has the form `.spec.replicas`: only names. */
 function valueAt(object: JsonObject, path: string): JsonValue | undefined {
   let value: JsonValue | undefined = object;
   for (const name of path.split('.').slice(1)) {

@@ -14,7 +14,7 @@ export function getScale(request: ResourceRequest, paths: ScaleSubresource): Pro
   return get(request, (text) => scaleText(text, paths));
 }
 
-/** PUT of an object's scale: changes its wanted replicas and nothing else. */
+/** PUT of an object's scale: changes only its desired replicas. */
 export async function updateScale(request: ResourceRequest, paths: ScaleSubresource): Promise<void> {
   const format = objectFormat(request.context);
   const options = parseWriteOptions(request.context.query, 'UpdateOptions');

@@ -32,15 +32,15 @@ export interface UpdateRun {
   subresource: UpdateRequest['subresource'];
   format: AnswerFormat;
   options: WriteParameters;
-  /** Of the request's body, for its Idempotency-Key. */
+  /** The request's body, for its Idempotency-Key. */
   bytes: Buffer;
-  /** Checks the body as far as it can be without the stored object, and gives the transform. */
+  /** Validates the body as far as possible without the stored object, and returns the transform. */
   prepare: (write: WriteContext) => Promise<(current: ApiObject & JsonObject) => JsonObject>;
-  /** What the answer shows of the object; by default all of it. */
+  /** Converts the object's text for the response. Default: unchanged. */
   show?: (text: string) => string;
 }
 
-/** What PUT and PATCH have in common: the remembered outcome, the preconditions, the write, the answer. */
+/** The common steps of PUT and PATCH: the remembered outcome, the preconditions, the write, the response. */
 export async function runUpdate(
   request: ResourceRequest,
   { subresource, format, options, bytes, prepare, show = (text) => text }: UpdateRun,

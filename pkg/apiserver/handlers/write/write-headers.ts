@@ -15,7 +15,7 @@ import { copiesOfWrite, readRoom } from '../request/read-room.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
 import type { WriteParameters } from './write-options.ts';
 
-/** What a write needs to know of its request. @throws StatusError 400 for a fence that is none. */
+/** Creates the write context of a request. @throws StatusError 400 for an invalid fence. */
 export function newWriteContext(
   context: RequestContext,
   { dryRun, fieldValidation }: WriteParameters,
@@ -49,10 +49,10 @@ function readFence({ request }: RequestContext): Fence | undefined {
 const keyForm = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The idempotency key of a request and what it led to before; nothing without the header Idempotency-Key.
- * A dry run remembers nothing, so a key on it is refused rather than ignored: the caller would rely on it.
- * @throws StatusError 400 for a key that is not 1 to 255 printable ASCII characters, or on a dry run; 409 and 422 of a
- * key that another request has.
+ * The idempotency key of a request and its earlier outcome; empty without the header Idempotency-Key.
+ * A dry run stores no outcome, so a key on it is rejected rather than ignored: the client would rely on it.
+ * @throws StatusError 400 for a key that is not 1 to 255 printable ASCII characters, or on a dry run; 409 and 422 for a
+ * key that another request uses.
  */
 export async function findEarlierOutcome(
   { context, served }: ResourceRequest,
@@ -73,16 +73,17 @@ export async function findEarlierOutcome(
   return { idempotency, earlier: await served.storage.findRememberedWrite(idempotency, readRoom(context)) };
 }
 
-/** @throws StatusError 400 for a request that carries a key, where none can be honoured. */
+/** @throws StatusError 400 for a request with an idempotency key where none is supported. */
 export function refuseIdempotencyKey({ request }: RequestContext, reason: string): void {
   if (request.headers['idempotency-key'] !== undefined)
     throw newBadRequest(`the header Idempotency-Key is not supported here: ${reason}`);
 }
 
 /**
- * What If-Match demands of the stored object. Compared strongly: a weak tag matches nothing. `*` demands only that
- * there is an object, which every write but create does anyway. Of several tags the one that holds now is demanded.
- * @throws StatusError 412 where none holds, 404 where that has to be looked up and there is no object.
+ * Parses If-Match into preconditions. The comparison is strong: a weak tag matches nothing. `*` requires only that the
+ * object exists, which every write except create requires anyway. Of several tags, the one that matches the stored
+ * object becomes the precondition.
+ * @throws StatusError 412 where no tag matches; 404 where the check reads the object and it does not exist.
  */
 export async function readIfMatch(
   header: string | undefined,

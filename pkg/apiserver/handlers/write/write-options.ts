@@ -5,19 +5,20 @@ import { singleParameter } from '../request/query-parameter.ts';
 const maxFieldManagerBytes = 128;
 const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
-/** The options every write takes in its query. */
+/** The query options of every write. */
 export interface WriteParameters {
   dryRun: boolean;
   fieldValidation: WriteContext['fieldValidation'];
 }
 
-/** Which options a failure speaks of. */
+/** The kind that an error message names. */
 export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions';
 
 /**
- * Reads `dryRun`, `fieldValidation` and `fieldManager`; any other parameter is ignored, as Kubernetes clients send
- * some. An empty `dryRun` is refused too: taken for absent, it would store what was meant to be tried.
- * @throws StatusError 400 for one given twice, 422 for a value that is not known.
+ * Parses `dryRun`, `fieldValidation` and `fieldManager`; ignores any other parameter, because Kubernetes clients send
+ * some. An empty `dryRun` is rejected: if it counted as absent, the server would store a write that the client meant as
+ * a test.
+ * @throws StatusError 400 for a parameter given twice, 422 for an unknown value.
  */
 export function parseWriteOptions(query: URLSearchParams, kind: WriteOptionsKind): WriteParameters {
   const dryRun = singleParameter(query, 'dryRun');

@@ -4,12 +4,12 @@ export interface BackgroundQueueOptions {
   /** For the log. */
   name: string;
   /**
-   * Works on one key; 'more' asks for another turn at once, 'again' for one after a pause. A throw is logged and does
-   * the same.
+   * Processes one key. 'more' requests another turn at once, 'again' requests one after a pause. A thrown error is
+   * logged and counts as 'again'.
    */
   work: (key: string, signal: AbortSignal) => Promise<'done' | 'again' | 'more'>;
   log: Logger;
-  /** Before the second turn; doubles with each further one. Milliseconds, default 250. */
+  /** Pause before the second turn; doubles with each further one. Milliseconds, default 250. */
   firstPause?: number;
   /** Milliseconds, default 5000. */
   longestPause?: number;
@@ -21,8 +21,8 @@ interface Turn {
 }
 
 /**
- * Works on keys in the background, one at a time, each until its work is done. A key that is added again is due at
- * once; one that has to wait does not keep others waiting.
+ * Processes keys in the background, one at a time, each until its work is done. A key that is added again is due at
+ * once. A key that waits for its pause does not delay others.
  */
 export class BackgroundQueue {
   readonly #options: Required<BackgroundQueueOptions>;
@@ -53,7 +53,7 @@ export class BackgroundQueue {
     this.#turns.delete(key);
   }
 
-  /** Resolves when the work under way is over. */
+  /** Resolves when the running work has ended. */
   async stop(): Promise<void> {
     this.#abort.abort();
     clearTimeout(this.#timer);
@@ -79,7 +79,7 @@ export class BackgroundQueue {
   async #runDue(): Promise<void> {
     for (const [key, turn] of [...this.#turns].filter(([, { due }]) => due <= performance.now())) {
       if (this.#abort.signal.aborted) return;
-      // Removed or added anew while others had their turn.
+      // Skip a key that was removed or added again while other keys were processed.
       if (this.#turns.get(key) === turn) await this.#runOne(key, turn);
     }
   }

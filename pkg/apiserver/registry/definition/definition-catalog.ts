@@ -6,7 +6,7 @@ export interface KnownDefinition {
   definition: CustomResourceDefinition;
 }
 
-/** Every stored definition, served or not, as the change feed tells. */
+/** Every stored definition, served or not, maintained from the change feed. */
 export class DefinitionCatalog {
   readonly #builtins: readonly Model[];
   readonly #byName = new Map<string, KnownDefinition>();
@@ -28,7 +28,7 @@ export class DefinitionCatalog {
     return [...(this.#byGroup.get(group) ?? [])].flatMap((name) => this.#byName.get(name)?.definition ?? []);
   }
 
-  /** The names others hold in a group. */
+  /** The names that other definitions and built-in models claim in a group. */
   claimsOfOthers(group: string, name: string): NameClaim[] {
     return [
       ...this.#builtins.filter((model) => model.group === group).map(claimOfModel),

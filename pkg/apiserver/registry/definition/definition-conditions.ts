@@ -2,7 +2,7 @@ import { formatTimestamp, type Condition } from '#pkg/apimachinery/index';
 import { setCondition, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { IndexState } from '#pkg/storage/index';
 
-/** Holds a definition until its objects are gone. Source: apiextensions.k8s.io/v1. */
+/** Keeps a definition until its objects are deleted. Source: apiextensions.k8s.io/v1. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 export type DefinitionConditionFacts = Omit<Condition, 'lastTransitionTime'>;
@@ -22,7 +22,7 @@ export const terminatingCondition: DefinitionConditionFacts = {
   message: 'the objects of this resource are being deleted',
 };
 
-/** How far the indexes of a definition are, in words for its status. */
+/** The condition IndexesReady for the states of a definition's indexes. */
 export function indexesReady(states: readonly IndexState[]): DefinitionConditionFacts {
   const failed = states.filter(({ state }) => state === 'failed');
   if (failed.length > 0) {
@@ -44,7 +44,7 @@ export function definitionConditionOf({ status }: CustomResourceDefinition, type
   return status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** The definition with one condition set; the one given stays as it is. */
+/** A copy of the definition with one condition set. */
 export function withDefinitionCondition(
   definition: CustomResourceDefinition,
   facts: DefinitionConditionFacts,

@@ -2,8 +2,8 @@ import type { Store } from '#pkg/storage/index';
 import { KeyedQueue } from '../model/keyed-queue.ts';
 
 /**
- * Lets one writer at a time, over all replicas, change names, tables and status of definitions. The writers of this
- * process queue here first, because each waiter for the store's lock takes a database connection.
+ * Serializes changes to names, tables and status of definitions over all replicas. Writers of this process wait here
+ * first, because each waiter for the store's lock takes a database connection.
  */
 export class DefinitionLock {
   readonly #store: Store;
@@ -14,8 +14,8 @@ export class DefinitionLock {
   }
 
   /**
-   * Runs `work` under the lock, with everything read that was committed before. StatusError 429 when too many wait.
-   * `held` aborts with `signal`, and when the lock is lost: nothing may be settled from then on.
+   * Runs `work` under the lock, after reading every change committed before. StatusError 429 when too many callers
+   * wait. `held` aborts with `signal`, and when the lock is lost: `work` must settle nothing afterwards.
    */
   run<T>(signal: AbortSignal, work: (held: AbortSignal) => Promise<T>): Promise<T> {
     return this.#queue.run('definitions', signal, () =>

@@ -57,7 +57,7 @@ test('a plugin’s definition is deleted when the plugin is gone, not before', a
     );
   }
   expect((await call('GET', path)).body.metadata).not.toHaveProperty('deletionTimestamp');
-  // A plugin that is being stopped is there yet.
+  // A plugin that is being stopped still exists.
   expect((await call('DELETE', `${plugins}/blog`)).status).toBe(200);
   expect((await call('DELETE', path)).status).toBe(403);
   expect((await call('PATCH', `${plugins}/blog`, { metadata: { finalizers: null } })).status).toBe(200);

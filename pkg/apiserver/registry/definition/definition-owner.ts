@@ -4,7 +4,7 @@ import { isStorageError, type Store } from '#pkg/storage/index';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 
 /**
- * With its definition the objects of a plugin would go, so as long as the plugin is there it is not deleted.
+ * Rejects the deletion of a plugin's definition while the plugin exists, because its objects would be deleted too.
  * @throws StatusError 403 that names the plugin
  */
 export async function checkUnowned(store: Pick<Store, 'get'>, { metadata }: JsonApiObject): Promise<void> {
@@ -18,7 +18,7 @@ async function isThere(store: Pick<Store, 'get'>, plugin: string): Promise<boole
   try {
     return (await store.get(groupResource(pluginModel), { namespace: '', name: plugin })) !== undefined;
   } catch (error) {
-    // A server without plugins.
+    // This server runs without plugins.
     if (isStorageError(error, 'ModelNotFound')) return false;
     throw error;
   }

@@ -12,7 +12,7 @@ import {
 } from './definition-conditions.ts';
 
 /**
- * Decides what becomes of a definition that is about to be stored, and makes the place for its objects. Runs under the
+ * Computes the status of a definition that is about to be stored, and creates the table for its objects. Runs under the
  * DefinitionLock.
  */
 export class DefinitionSettler {
@@ -24,7 +24,7 @@ export class DefinitionSettler {
     this.#catalog = catalog;
   }
 
-  /** The definition with the status it is due: without effect on the store. */
+  /** Returns the definition with its computed status. Does not change the store. */
   judge(definition: CustomResourceDefinition): CustomResourceDefinition {
     const others = this.#catalog.claimsOfOthers(definition.spec.group, definition.metadata.name);
     const judged = { ...definition, status: definitionStatus(definition, others, formatTimestamp(Date.now())) };
@@ -35,7 +35,7 @@ export class DefinitionSettler {
     };
   }
 
-  /** The same, and the table and indexes are there before anyone can read that they should be. */
+  /** Like `judge`, and creates the table and indexes before a client can read that they exist. */
   async settle(definition: CustomResourceDefinition): Promise<CustomResourceDefinition> {
     if (isTerminating(definition)) return definition;
     const judged = this.judge(definition);

@@ -32,13 +32,13 @@ export interface DefinitionStrategyOptions {
   catalog: DefinitionCatalog;
   settler: DefinitionSettler;
   lock: DefinitionLock;
-  /** Undefined where no keys can be computed. */
+  /** Undefined where the server cannot compute keys. */
   keyChecker: KeyChecker | undefined;
 }
 
 /**
- * Definitions: defaulted and validated, their names and tables settled under a lock that all replicas share, and served
- * by this replica when the write returns. What the server finds out about them is not for clients to write.
+ * The strategy of definitions: sets defaults, validates, settles names and tables under a lock shared by all replicas,
+ * and waits until this replica serves the definition. Clients cannot write what the server itself determines.
  */
 export class DefinitionStrategy implements Strategy {
   readonly #store: Store;
@@ -63,7 +63,8 @@ export class DefinitionStrategy implements Strategy {
     if (subresource === 'status' && hasConditions(object))
       object.status = { ...withOwnFacts(statusOf(object), statusOf(old)) } as JsonApiObject['status'] & object;
     else if (subresource === '') Object.assign(object, defaultDefinition(object));
-    // Only the server may let go: without this, a replaced definition would leave its objects behind.
+    // Only the server may remove this finalizer: otherwise a PUT without it would leave the definition's objects
+    // behind.
     if (old.metadata.finalizers?.includes(cleanupFinalizer) === true) addCleanupFinalizer(object);
   }
 
@@ -108,7 +109,7 @@ export class DefinitionStrategy implements Strategy {
     });
   }
 
-  /** A write that is bound to fail must not touch the tables first. */
+  /** Fails a stale write before it changes tables. */
   #checkFresh({ object, from }: WriteIntent): void {
     const known = this.#catalog.get(object.metadata.name)?.revision;
     if (known === from?.revision) return;
@@ -118,8 +119,7 @@ export class DefinitionStrategy implements Strategy {
 }
 
 /**
- * What is wrong with the schema of each version, by the field it stands in. First of all and in turns, for it takes
- * longest.
+ * The problems in each version's schema, by field. Runs first and yields to the event loop, because it takes longest.
  */
 async function schemaCauses(object: JsonApiObject): Promise<Map<string, StatusCause[]>> {
   const found = new Map<string, StatusCause[]>();
@@ -137,7 +137,7 @@ function addCleanupFinalizer({ metadata }: JsonApiObject): void {
     metadata.finalizers = [...(metadata.finalizers ?? []), cleanupFinalizer];
 }
 
-/** A client may add conditions of its own, and drop stored versions once nothing is stored in them. */
+/** Clients may add their own conditions, and remove stored versions that no stored object uses. */
 function withOwnFacts(status: DefinitionStatus, old: DefinitionStatus): DefinitionStatus {
   const conditions = [
     ...(old.conditions ?? []).filter(isOwn),
@@ -150,7 +150,7 @@ function isOwn({ type }: { type: string }): boolean {
   return ownConditions.has(type);
 }
 
-/** Conditions of another shape are left as they are, for the schema to refuse. */
+/** Conditions of another shape are left unchanged: the schema rejects them. */
 function hasConditions({ status }: JsonApiObject): boolean {
   if (status === undefined) return true;
   if (!isJsonObject(status)) return false;
@@ -163,7 +163,7 @@ function hasConditions({ status }: JsonApiObject): boolean {
   );
 }
 
-/** Types are checked before this matters: a status of another shape is refused by the schema. */
+/** A status of another shape becomes empty here: the schema rejects it before the result is used. */
 function statusOf({ status }: JsonApiObject): DefinitionStatus {
   if (!isJsonObject(status)) return {};
   const { conditions } = status;

@@ -22,24 +22,24 @@ import type { VersionCodec } from '../model/version-codec.ts';
 export interface DefinitionTerminatorOptions {
   store: Store;
   codec: VersionCodec;
-  /** To delete a definition's objects with; undefined where it is not served. */
+  /** Deletes a definition's objects; undefined where the definition is not served. */
   contextOf: (resource: GroupResource) => ModelContext | undefined;
   log: Logger;
 }
 
-/** Deleted under one holding of the lock: other replicas wait for it, also those that want to stop. */
+/** Objects deleted per acquisition of the lock: other replicas wait for it, even to stop. */
 const objectsATurn = 2_000;
 const objectsATime = 500;
-/** What does not wait for its finalizers already. */
+/** Objects that are not marked for deletion yet. */
 const unmarked = {
   selector: { labels: [], fields: parseFieldSelector(['!metadata.deletionTimestamp'], builtinIndexes) },
   sort: [],
 };
 
 /**
- * Brings the deletion of definitions to its end: deletes the objects, waits until their finalizers let go, removes the
- * table, and then lets the definition go. Runs on every replica, one at a time for each definition; whoever comes later
- * finds the work done.
+ * Completes the deletion of definitions: deletes the objects, waits for their finalizers, drops the table, then removes
+ * the definition's finalizer. Runs on every replica, one at a time per definition; the other replicas then find nothing
+ * left to do.
  */
 export class DefinitionTerminator {
   readonly #options: DefinitionTerminatorOptions;
@@ -58,7 +58,7 @@ export class DefinitionTerminator {
   add(definition: CustomResourceDefinition): void {
     const { name } = definition.metadata;
     if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return;
-    // What a turn says of itself is no reason for another one at once.
+    // A condition that a turn itself wrote does not start another turn at once.
     const isUnderWay = definitionConditionOf(definition, 'Terminating')?.reason !== terminatingCondition.reason;
     if (!isUnderWay || !this.#queue.has(name)) this.#queue.add(name);
   }
@@ -72,7 +72,7 @@ export class DefinitionTerminator {
     return store.exclusively(
       `definition ${name}`,
       async (held) => {
-        // Read under the lock: a definition made anew under this name is not to be touched.
+        // Read under the lock: a definition that was recreated under this name must not be changed.
         const stored = await store.get(groupResource(definitionModel), { namespace: '', name });
         if (stored === undefined) return 'done';
         const definition = codec.decode(stored);
@@ -107,7 +107,7 @@ export class DefinitionTerminator {
     );
   }
 
-  /** Deletes those that are not marked yet; false if there are more of them than one turn's. */
+  /** Deletes the objects that are not marked yet. Returns false if more remain than one turn deletes. */
   async #deleteObjects(resource: GroupResource, signal: AbortSignal): Promise<boolean> {
     const { store, contextOf } = this.#options;
     const context = contextOf(resource);
@@ -124,7 +124,7 @@ export class DefinitionTerminator {
         await deleteObjects(context, items, systemWrite(signal));
         if (next === undefined) return true;
         tried += items.length;
-        // Of whatever is there by then, not of the first chunk's moment.
+        // Revision 0: continue with the newest objects, not with the snapshot of the first chunk.
         after = { ...next, revision: 0 };
       }
       return false;
@@ -138,7 +138,7 @@ export class DefinitionTerminator {
   }
 }
 
-/** Dropped before a crash: only the finalizer is left. */
+/** The table may have been dropped before a crash, so that only the finalizer remains. */
 async function unlessDropped<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

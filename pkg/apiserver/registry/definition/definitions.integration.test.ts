@@ -323,7 +323,7 @@ describe('deletion', () => {
       'things.del.example.com "new" is forbidden: create not allowed while custom resource definition is terminating',
     ]);
     expect(pair.one.registry.find('del.example.com', 'v1', 'things')?.terminating).toBe(true);
-    // A client cannot let go of what the server holds.
+    // A client cannot remove the server's finalizer.
     expect(
       (await definitions.patch('things.del.example.com', (object) => (object.metadata.finalizers = []))).metadata
         .finalizers,
@@ -522,7 +522,7 @@ describe('namespaces', () => {
       { phase: 'Terminating' },
     ]);
     await pair.two.registry.findNewest('ns.example.com', 'v1', 'things');
-    // The other replica may not have heard of it yet: it finds out.
+    // The other replica may not know the deletion yet: it reads the newest changes.
     const late = await failure(
       things('ns.example.com', pair.two).create(thing('ns.example.com', 'late'), writing(), 'team'),
     );

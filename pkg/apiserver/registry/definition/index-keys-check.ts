@@ -3,14 +3,14 @@ import { isDefinition, type CustomResourceDefinition, type DefinitionVersion } f
 import type { KeyProblem } from '../../keys/key-messages.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 
-/** Tries a script of key functions where it can do no harm. */
+/** Tests a script of key functions in a sandbox. */
 export interface KeyChecker {
   check(text: string, functions: readonly string[]): Promise<KeyProblem[]>;
 }
 
 /**
- * What is wrong with the functions that a valid definition's indexes name. One that is stored like that already is not
- * looked at again.
+ * The problems in the functions that a valid definition's indexes name. A script that is already stored is not checked
+ * again.
  */
 export async function indexKeysCauses(
   definition: CustomResourceDefinition,

@@ -18,11 +18,14 @@ export interface IndexWatchOptions {
   codec: VersionCodec;
   catalog: DefinitionCatalog;
   log: Logger;
-  /** Between two looks at indexes that are being built, after a while; sooner at first. Milliseconds, default 1000. */
+  /**
+   * Longest pause between two checks of indexes that are being built; the first pauses are shorter. Milliseconds,
+   * default 1000.
+   */
   pause?: number;
 }
 
-/** Keeps the condition IndexesReady true to what the store says, while there are indexes to wait for. */
+/** Updates the condition IndexesReady from the store's index states while indexes are pending. */
 export class IndexWatch {
   readonly #options: IndexWatchOptions;
   readonly #queue: BackgroundQueue;
@@ -40,7 +43,7 @@ export class IndexWatch {
     });
   }
 
-  /** The definition came or changed. */
+  /** Call it when the definition was created or changed. */
   add(definition: CustomResourceDefinition): void {
     const { name } = definition.metadata;
     if (isPending(definition) && !this.#queue.has(name)) this.#queue.add(name);

@@ -51,7 +51,7 @@ export class NameArbiter {
         const written = await rewriteDefinition({ store, codec, signal: held }, metadata.name, (definition) =>
           settler.settle(definition),
         );
-        // The next one is judged by what this one got.
+        // The next definition is judged against the names that this one got.
         if (written !== undefined) await store.changes.waitFor(written.revision, 10_000);
       }
     });

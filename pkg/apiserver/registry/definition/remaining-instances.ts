@@ -2,7 +2,7 @@ import { EventLoopTurns, isStatusError, type ApiObject, type GroupResource } fro
 import type { Store } from '#pkg/storage/index';
 import type { DefinitionConditionFacts } from './definition-conditions.ts';
 
-/** Objects whose finalizers are read: a condition is written again and again while they go. */
+/** Objects whose finalizers are read: the condition is rewritten often while objects are deleted. */
 const maxRead = 500;
 /** Finalizers that a message names. */
 const maxNamed = 10;
@@ -10,7 +10,7 @@ const maxNamed = 10;
 type Read = Pick<Store, 'chunk'>;
 
 /**
- * What is left of a definition's objects, for its condition Terminating; undefined if nothing is.
+ * The condition Terminating for the remaining objects of a definition; undefined if none remain.
  * Source of the reasons: k8s.io/apiextensions-apiserver, pkg/controller/finalizer.
  */
 export async function remainingInstances(
@@ -38,7 +38,7 @@ export async function remainingInstances(
   );
 }
 
-/** The objects could not be deleted: it is tried again. */
+/** The condition after a failed deletion of objects, which is retried. */
 export function deletionFailed(error: unknown): DefinitionConditionFacts {
   const why = isStatusError(error) ? error.message : "see the server's log";
   return {

@@ -9,10 +9,10 @@ const resource = groupResource(definitionModel);
 const maxAttempts = 10;
 
 /**
- * Changes a stored definition on the server's own behalf: status and finalizers, which no client may write. The last
- * finalizer's removal from a deleting one deletes it. `change` is called again when another write came between; what it
- * leaves as it is, is not written. The fingerprint stays: it says under which rules the spec was judged. Undefined when
- * there is no such definition. Nothing is written once `signal` is aborted: its reason is thrown.
+ * Changes status and finalizers of a stored definition on the server's behalf; clients cannot write them. Removing the
+ * last finalizer of a definition that is being deleted deletes it. `change` is called again after a conflict; a result
+ * without a change is not written. The fingerprint is kept: it names the rules under which the spec was judged. Returns
+ * undefined when the definition does not exist. Once `signal` is aborted, nothing is written and its reason is thrown.
  */
 export async function rewriteDefinition(
   { store, codec, signal }: { store: Store; codec: VersionCodec; signal?: AbortSignal },

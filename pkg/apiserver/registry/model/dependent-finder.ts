@@ -1,7 +1,7 @@
 import { ownerUidIndex, type GroupResource, type Model } from '#pkg/apimachinery/index';
 import { isStorageError, type Store } from '#pkg/storage/index';
 
-/** Models asked at a time. */
+/** Models queried at a time. */
 const parallel = 8;
 
 export interface DependentFinderOptions {
@@ -11,14 +11,11 @@ export interface DependentFinderOptions {
 
 export interface Owner {
   uid: string;
-  /** '' for a cluster-scoped one. */
+  /** '' for a cluster-scoped owner. */
   namespace: string;
 }
 
-/**
- * Looks for objects that name an owner, in every model there is; what lies in another namespace than its owner is no
- * dependent.
- */
+/** Finds objects that name an owner, over all models. An object in another namespace than its owner is no dependent. */
 export class DependentFinder {
   readonly #options: DependentFinderOptions;
 
@@ -26,7 +23,7 @@ export class DependentFinder {
     this.#options = options;
   }
 
-  /** StorageError IndexNotReady while the owners of a model's objects are not known yet. */
+  /** StorageError IndexNotReady while the index on owners of a model's objects is still being built. */
   async hasAny({ uid, namespace }: Owner, signal: AbortSignal): Promise<boolean> {
     const models = this.#options.models().filter(({ model }) => namespace === '' || model.scope === 'Namespaced');
     const selector = { labels: [], fields: [{ index: ownerUidIndex, operator: 'In' as const, values: [uid] }] };
@@ -50,7 +47,7 @@ export class DependentFinder {
       const { items } = await this.#options.store.chunk(resource, { ...query, sort: [], limit: 1 });
       return items.length > 0;
     } catch (error) {
-      // Dropped meanwhile, with all that was in it.
+      // The model was dropped meanwhile, with all its objects.
       if (isStorageError(error, 'ModelNotFound')) return false;
       throw error;
     }

@@ -3,13 +3,13 @@ import type { IdempotencyKey } from '#pkg/storage/index';
 
 type RequestKind = Pick<GroupVersionKind, 'group' | 'kind'>;
 
-/** The idempotent requests that this process is working on. */
+/** The idempotent requests in progress in this process. */
 export class InFlightIdempotencyKeys {
   readonly #bodies = new Map<string, string>();
 
   /**
-   * Notes that work on an idempotency key begins. StatusError 409 or 422 if another request has it. @returns notes its
-   * end.
+   * Records that a request with this idempotency key is in progress. StatusError 409 or 422 if another request uses the
+   * key. @returns a function that records the end.
    */
   begin(idempotencyKey: IdempotencyKey, kind: RequestKind): () => void {
     this.check(idempotencyKey, kind);
@@ -18,7 +18,7 @@ export class InFlightIdempotencyKeys {
     return () => this.#bodies.delete(id);
   }
 
-  /** StatusError 409 with Retry-After while the idempotency key is in flight, 422 if that is with another body. */
+  /** StatusError 409 with Retry-After while the idempotency key is in flight, 422 if its request has another body. */
   check(idempotencyKey: IdempotencyKey, kind: RequestKind): void {
     const body = this.#bodies.get(idOf(idempotencyKey));
     if (body === undefined) return;

@@ -1,9 +1,9 @@
 import { abortError, newTooManyRequests } from '#pkg/apimachinery/index';
 
-/** Waiting for one key at a time; who comes later is sent away. */
+/** Waiters per key; further calls are rejected. */
 const maxWaiting = 512;
 
-/** Lets one piece of work at a time run for each key, in the order of arrival. */
+/** Runs one piece of work at a time for each key, in the order of arrival. */
 export class KeyedQueue {
   readonly #lines = new Map<string, { last: Promise<void>; length: number }>();
 
@@ -11,7 +11,9 @@ export class KeyedQueue {
     return this.#lines.has(key);
   }
 
-  /** StatusError 429 when too many wait, the signal's StatusError (or 504) when it aborts while this one waits. */
+  /**
+   * StatusError 429 when too many calls wait; the signal's StatusError (or 504) when it aborts while this call waits.
+   */
   async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const line = this.#lines.get(key) ?? { last: Promise.resolve(), length: 0 };
     if (line.length >= maxWaiting) throw newTooManyRequests('too many writes of this object are waiting');
@@ -21,7 +23,7 @@ export class KeyedQueue {
     const left = new Promise<void>((resolve) => {
       leave = resolve;
     });
-    // Who gives up in the line must not let the next one pass those before it.
+    // When a waiting call gives up, the next one must still wait for those before it.
     line.last = before === undefined ? left : before.then(() => left);
     line.length += 1;
     try {

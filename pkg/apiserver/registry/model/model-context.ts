@@ -9,7 +9,7 @@ import type { InFlightIdempotencyKeys } from './in-flight-idempotency-keys.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { VersionCodec } from './version-codec.ts';
 
-/** What the verbs of one version of one model work with. */
+/** The dependencies of the verbs of one version of one model. */
 export interface ModelContext {
   readonly store: Store;
   readonly bus: InformerBus;
@@ -18,29 +18,29 @@ export interface ModelContext {
   readonly resource: GroupResource;
   readonly codec: VersionCodec;
   readonly strategy: Strategy;
-  /** Writes of one object that stand in line, over all versions of the model. */
+  /** Serializes conflicting writes of one object, over all versions of the model. */
   readonly queue: KeyedQueue;
   readonly idempotencyKeys: InFlightIdempotencyKeys;
   readonly watches: WatchGroup;
-  /** Matches counted exactly in a filtered page. */
+  /** Maximum number of matches that a filtered page counts exactly. */
   readonly exactTotalLimit: number;
-  /** Why nothing may be created (now, in this namespace); undefined if it may. */
+  /** The reason why no object may be created now in this namespace; undefined if creates are allowed. */
   readonly createRefusal: (namespace: string) => CreateRefusal | undefined;
   readonly dependents: Pick<DependentFinder, 'hasAny'>;
 }
 
-/** A 403, in words. */
+/** The message of a StatusError 403. */
 export interface CreateRefusal {
   detail: string;
   causes?: StatusCause[];
 }
 
-/** Who is invalid, in a 422. */
+/** The kind that a StatusError 422 names. */
 export function groupKind({ model }: ModelContext): { group: string; kind: string } {
   return { group: model.group, kind: model.names.kind };
 }
 
-/** A request's list in the store's words. */
+/** Converts a list request to a query of the store. */
 export function storeListQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
   return {
     selector,

@@ -17,11 +17,11 @@ import {
 import { isStorageError, type StorageError } from '#pkg/storage/index';
 import type { ModelContext } from './model-context.ts';
 
-/** What a failing write or read was about. */
+/** The subject of a failed write or read. */
 export interface StorageSubject {
   resource: GroupResource;
   kind: string;
-  /** '' where it was about no single object. */
+  /** '' where the operation concerns no single object. */
   name: string;
   namespace: string;
 }
@@ -29,12 +29,12 @@ export interface StorageSubject {
 export const objectModified =
   'the object has been modified; please apply your changes to the latest version and try again';
 
-/** Of a list, and of what is about no single object. */
+/** The key for a list, and for other operations that concern no single object. */
 export const noObject: ObjectKey = { namespace: '', name: '' };
 
 /**
- * The boundary between the store and the API: what the store throws in `work` leaves it as a StatusError. Inside of it
- * nobody does more than compare a StorageError's code. `about.key` is read when `work` has failed.
+ * The boundary between the store and the API: an error of the store in `work` leaves it as a StatusError. Code inside
+ * it may only compare a StorageError's code. `about.key` is read after `work` has failed.
  */
 export async function translateErrors<T>(
   about: { model: ModelContext; key: ObjectKey },
@@ -53,8 +53,8 @@ export function subjectOf({ resource, model }: ModelContext, { namespace, name }
 }
 
 /**
- * The answer to whatever the store threw: a StorageError or a wait given up becomes a StatusError; anything else is a
- * fault of ours, and stays what it is.
+ * Converts an error of the store: a StorageError or an aborted wait becomes a StatusError; any other error is a bug and
+ * stays unchanged.
  */
 export function statusFromError(error: unknown, subject: StorageSubject): unknown {
   if (isStorageError(error)) return statusFromStorage(error, subject);
@@ -62,7 +62,7 @@ export function statusFromError(error: unknown, subject: StorageSubject): unknow
   return isAbort ? newTimeout('the request was given up before it was done') : error;
 }
 
-/** The answer to a failure of the store: the only place where one becomes the other. */
+/** Converts a StorageError to a StatusError: the only place that does so. */
 export function statusFromStorage(error: StorageError, subject: StorageSubject): StatusError {
   const { resource, kind, name, namespace } = subject;
   switch (error.code) {
@@ -87,7 +87,8 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
     case 'NamespaceNotEmpty':
       return newConflict(resource, name, 'the namespace is not empty: delete the objects in it first');
     case 'IdempotencyKeyUsed':
-      // Whoever wrote under an idempotency key recalls it; who comes here lost it between.
+      // The caller of an idempotent write looks up the first outcome; this error remains where that outcome is already
+      // gone.
       return newConflict(resource, name, 'a request with this Idempotency-Key has been carried out');
     case 'ModelNotFound':
       return newUnknownPath();
@@ -106,7 +107,7 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
   }
 }
 
-/** For the log: the answer says no more than the store's own sentence. */
+/** The cause is for the log: the response contains only the store's message. */
 function causedBy(error: StorageError, status: StatusError): StatusError {
   status.cause = error;
   return status;

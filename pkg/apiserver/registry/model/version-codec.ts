@@ -15,10 +15,13 @@ import { compileSchemaValidator, type SchemaValidator } from '../../schema/schem
 import type { Representation } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 
-/** In bytes of JSON, defaults included: the usual limit of bodies, and room for what the server and the schema add. */
+/**
+ * In bytes of JSON, defaults included: the default body limit, plus space for fields that the server and the schema
+ * add.
+ */
 export const maxStoredSize = 4 << 20;
 
-/** In bytes of JSON: what defaults may add to an object that is read, beyond doubling it. */
+/** In bytes of JSON: how much defaults may add to an object that is read, besides doubling it. */
 const defaultsOnRead = 64 << 10;
 
 type Body = Pick<StoredObject, 'body' | 'fingerprint' | 'revision'>;
@@ -63,7 +66,7 @@ export class VersionCodec {
     return this.#word;
   }
 
-  /** The JSON for a client. Revision 0, of a dry-run create, is left out. */
+  /** The JSON for a client. Revision 0 (a dry-run create) is left out. */
   text(stored: Body): string {
     if (!this.#isServedAsStored(stored)) return encodeJson(this.decode(stored));
     return stored.revision === 0 ? stored.body : withRevision(stored.body, stored.revision);
@@ -96,7 +99,7 @@ export class VersionCodec {
     return withDefaults(stored, this.#storedValidator, new DefaultBudget());
   }
 
-  /** What is stored, to compare with: `decoded` itself where it was served as stored. */
+  /** The stored form, for comparison: `decoded` itself where the object was served as stored. */
   storedForm(stored: Body, decoded: JsonApiObject): JsonObject {
     return this.#isServedAsStored(stored) ? decoded : (JSON.parse(stored.body) as JsonObject);
   }
@@ -106,9 +109,9 @@ export class VersionCodec {
   }
 }
 
-/** @throws StatusError 413 for an object that is too large to be stored, unless it was as large before. */
+/** @throws StatusError 413 for an object that is too large to be stored, unless the stored object was as large. */
 export function checkStoredSize(stored: JsonApiObject, from?: Body): void {
-  // The store makes the text; it is made here only of an object that may be too large.
+  // The store encodes the object; encode it here only where it may be too large.
   if (maxJsonBytes(stored, maxStoredSize) <= maxStoredSize) return;
   const size = Buffer.byteLength(JSON.stringify(stored));
   if (

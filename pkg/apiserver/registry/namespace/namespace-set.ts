@@ -1,9 +1,9 @@
 import type { ApiObject } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
 
-/** The namespaces there are, as the change feed tells. */
+/** The existing namespaces, maintained from the change feed. */
 export class NamespaceSet {
-  /** By name: is it being deleted? */
+  /** By name: is the namespace being deleted? */
   readonly #terminating = new Map<string, boolean>();
 
   has(name: string): boolean {

@@ -2,12 +2,12 @@ import { isJsonObject, namespaceFinalizer, newForbidden, type JsonObject } from 
 import { defaultNamespace, systemNamespace } from '#pkg/apis/index';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 
-/** Made at the first start, and never deleted. */
+/** Created at the first start, and never deleted. */
 export const protectedNamespaces: readonly string[] = [defaultNamespace, systemNamespace];
 
 /**
- * Namespaces: their phase is the server's. That one with objects in it cannot go at once is the store's to see; a
- * controller empties it.
+ * The strategy of namespaces: only the server sets their phase. The store refuses to delete a namespace that contains
+ * objects; a controller empties it first.
  */
 export const namespaceStrategy: Strategy = {
   contentFinalizer: namespaceFinalizer,

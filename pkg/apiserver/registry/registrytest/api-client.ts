@@ -17,7 +17,7 @@ export interface WriteRecord extends WriteContext {
   warnings: string[];
 }
 
-/** A write as the handlers would order it; warnings are kept. */
+/** A write context like the handlers create; warnings are recorded. */
 export function writing(options: Partial<Omit<WriteContextOptions, 'warn'>> = {}): WriteRecord {
   const warnings: string[] = [];
   const context = new WriteContext({
@@ -30,7 +30,7 @@ export function writing(options: Partial<Omit<WriteContextOptions, 'warn'>> = {}
   return Object.assign(context, { warnings });
 }
 
-/** What a client of one resource does, in a few words. */
+/** Short calls for the client of one resource. */
 export class ApiClient {
   readonly storage: ResourceStorage;
 
@@ -38,7 +38,7 @@ export class ApiClient {
     this.storage = storage;
   }
 
-  /** Waits for nothing: the resource must be served. */
+  /** Does not wait: the resource must already be served. */
   static of(registry: ModelRegistry, group: string, version: string, resource: string): ApiClient {
     const served = registry.find(group, version, resource);
     if (served === undefined) throw new Error(`${resource}.${group}/${version} is not served`);
@@ -53,7 +53,7 @@ export class ApiClient {
     return parse((await this.storage.get({ namespace, name })).text);
   }
 
-  /** As PUT: the whole object. */
+  /** Like PUT: replaces the whole object. */
   async put(
     object: JsonObject,
     context: WriteContext = writing(),
@@ -63,7 +63,7 @@ export class ApiClient {
     return this.#update({ key: { namespace, name }, transform: () => object, ...more }, context);
   }
 
-  /** As PATCH: a change of what is there. */
+  /** Like PATCH: changes the current object. */
   async patch(
     name: string,
     change: (object: JsonApiObject) => void,
@@ -118,7 +118,7 @@ export class ApiClient {
   }
 }
 
-/** Keeps what a watch is told. */
+/** Records the events of a watch. */
 export class Recorder implements WatchSink {
   readonly events: { type: string; object: JsonApiObject; shared: SharedRepresentation }[] = [];
   ended: string | undefined;

@@ -12,14 +12,14 @@ export interface Replica {
 export interface ReplicaPair {
   one: Replica;
   two: Replica;
-  /** Where both are. */
+  /** The database of both. */
   connection: TestDatabase['connection'];
-  /** Another replica on the same database, closed with the others. */
+  /** Starts another replica on the same database; `close` stops it, too. */
   start(): Promise<Replica>;
   close(): Promise<void>;
 }
 
-/** Two servers' registries on one database of their own. */
+/** Starts the registries of two servers on one new database. */
 export async function startReplicas(): Promise<ReplicaPair> {
   const testDatabase = await createTestDatabase();
   const log = pino({ level: 'silent' });

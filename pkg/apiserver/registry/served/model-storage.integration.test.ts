@@ -28,7 +28,7 @@ async function failure(work: Promise<unknown>): Promise<StatusError> {
   return error;
 }
 
-/** Depends on what is there: a lost write shows. */
+/** Depends on the current value, so that a lost write is visible. */
 function increment(client: ApiClient): Promise<unknown> {
   return client.patch(
     'race',
@@ -359,7 +359,7 @@ describe('delete', () => {
     );
     const deleted: string[] = [];
     for await (const batch of deletion.objects) {
-      // The first turn, of 500, has been: the last objects have yet to come.
+      // The first turn of 500 objects is done; the last objects follow.
       if (deleted.length === 0) await posts.put(samplePost('turn-509', {}, { labels: { turn: 'no' } }));
       deleted.push(...batch.map(({ name }) => name));
     }

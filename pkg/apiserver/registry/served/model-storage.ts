@@ -22,7 +22,7 @@ import { deleteObjectCollection, type CollectionRequest } from '../write/delete-
 import { ObjectWrite, type WriteRequest } from '../write/object-write.ts';
 import { findIdempotentWrite, runIdempotentWrite } from '../write/write-steps.ts';
 
-/** Objects, and characters of their bodies, that are represented in one turn of the event loop. */
+/** Objects, and characters of their bodies, that are converted in one turn of the event loop. */
 const pieceSize = { count: 50, length: 256 << 10 };
 
 /**
@@ -101,7 +101,7 @@ export class ModelStorage implements ResourceStorage {
     return this.#translated(() => bus.watch({ ...request, resource, reader: codec, group: watches }));
   }
 
-  /** A few at a time: what is stored in another form is made anew object by object, which takes its time. */
+  /** Yields a few objects at a time: converting objects that are stored in another form takes long. */
   async *#represented(
     batches: AsyncIterable<StoredObject[]> | Iterable<StoredObject[]>,
   ): AsyncGenerator<Representation[]> {

@@ -13,7 +13,7 @@ import { isTerminating } from '../definition/definition-conditions.ts';
 import { ServedModel, type SharedServing } from './served-model.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 
-/** The models that are served now, by group and plural. */
+/** The currently served models, by group and plural. */
 export class ModelTable {
   readonly #shared: SharedServing;
   readonly #log: Logger;
@@ -25,7 +25,7 @@ export class ModelTable {
     this.#log = log;
   }
 
-  /** Grows with every change. */
+  /** Increases with every change. */
   get generation(): number {
     return this.#changes;
   }
@@ -43,13 +43,13 @@ export class ModelTable {
   }
 
   /**
-   * Serves a definition as it is now. One that cannot be served is logged, and serves nothing. Schemas are looked at,
-   * which takes long, unless the definition was `judged` before it was stored.
+   * Serves the current form of a definition. A definition that cannot be served is logged, and serves nothing. Checks
+   * the schemas, which takes long, unless the definition was `judged` before it was stored.
    */
   apply(definition: CustomResourceDefinition, { judged = false }: { judged?: boolean } = {}): void {
     const { name } = definition.metadata;
     const present = this.#served.get(name);
-    // A definition that clashes with a built-in model is never established; whatever it says, the built-in one stays.
+    // A definition that clashes with a built-in model is never established: the built-in model always stays.
     if (present?.fromDefinition === false) return;
     const model = this.#modelOf(definition, judged);
     if (model === undefined) {
@@ -73,7 +73,7 @@ export class ModelTable {
     present?.retire('the definition of this resource was changed');
   }
 
-  /** Takes a definition's model away, by the definition's name. */
+  /** Removes a definition's model, by the definition's name. */
   remove(name: string): void {
     const present = this.#served.get(name);
     if (present?.fromDefinition !== true) return;
@@ -107,7 +107,7 @@ export class ModelTable {
     }
   }
 
-  /** Schemas that are served already need not be looked at again. */
+  /** Skips schemas that are already served. */
   #checkSchemas(model: Model): void {
     const present = this.get(groupResource(model))?.model.versions ?? [];
     for (const { name, schema } of model.versions) {

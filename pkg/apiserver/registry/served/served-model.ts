@@ -36,7 +36,7 @@ export interface ServedModelOptions {
   strategy?: Strategy;
   fromDefinition: boolean;
   terminating: boolean;
-  /** What was served under this name so far: what did not change is taken over. */
+  /** The model served under this name so far; unchanged parts are reused. */
   predecessor?: ServedModel;
 }
 
@@ -47,7 +47,7 @@ interface ServedVersion {
   resource: ServedResource;
 }
 
-/** One form of one model, as it is served: it never changes, but for coming to its end. */
+/** One served form of one model. Immutable except for its termination and retirement. */
 export class ServedModel {
   readonly model: Model;
   readonly resource: GroupResource;
@@ -87,29 +87,29 @@ export class ServedModel {
     return this.#isTerminating;
   }
 
-  /** Undefined for a version that is not there or not served. */
+  /** Undefined for a version that does not exist or is not served. */
   find(name: string): ServedResource | undefined {
     const found = this.#versions.get(name);
     return found?.version.served === true ? found.resource : undefined;
   }
 
-  /** Of the storage version, served or not: for the server's own work. */
+  /** The context of the storage version, served or not: for the server's own work. */
   storageContext(): ModelContext {
     return this.#versions.get(this.model.storageVersion)!.context;
   }
 
-  /** From now on nothing is created; what is there goes. */
+  /** From now on creates are rejected; existing objects are being deleted. */
   terminate(): void {
     this.#isTerminating = true;
     for (const each of this.#versions.values()) each.resource = this.#resourceOf(each.context);
   }
 
-  /** Ends its watches, and those that are about to start. */
+  /** Ends the model's watches, including those that are about to start. */
   retire(reason: string): void {
     this.#watches.end(reason);
   }
 
-  /** Of a version that is the same here. */
+  /** The validator of this version if its schema is unchanged; else undefined. */
   validatorOf({ name, schema }: ModelVersion): SchemaValidator | undefined {
     const known = this.#versions.get(name);
     return known !== undefined && equalJson(asJson(known.version.schema), asJson(schema)) ? known.validator : undefined;
@@ -142,8 +142,8 @@ export class ServedModel {
 }
 
 /**
- * Not in the constructor: whatever a closure there uses is kept as long as the model, and so would be all models that
- * came before it.
+ * Not in the constructor: a closure there would keep `predecessor`, and through it all earlier models, as long as this
+ * model.
  */
 function validatorsOf({ versions }: Model, predecessor: ServedModel | undefined): Map<string, SchemaValidator> {
   return new Map(
@@ -154,7 +154,7 @@ function validatorsOf({ versions }: Model, predecessor: ServedModel | undefined)
   );
 }
 
-/** Interfaces have no index signature; a schema is JSON all the same. */
+/** Interfaces have no index signature, but a schema is JSON. */
 function asJson(schema: ModelVersion['schema']): Parameters<typeof equalJson>[0] {
   return schema as unknown as Parameters<typeof equalJson>[0];
 }

@@ -3,14 +3,14 @@ import type { ObjectWrite } from './object-write.ts';
 import { checkPreconditions } from './stored-object.ts';
 
 /**
- * May this write be made now? StatusError 403 for a create in a namespace that is being deleted; 409 for an update of
- * another revision or uid than its body names.
+ * Checks that the write is allowed now. StatusError 403 for a create in a namespace that is being deleted; 409 for an
+ * update whose body names another revision or uid.
  */
 export function admitObject(write: ObjectWrite): void | Promise<void> {
   const { request, model, object, old } = write;
   if (request.verb === 'create') {
     const { namespace } = request;
-    // A client may have left it out.
+    // The client may have omitted the name.
     const { name }: { name?: string } = object.metadata;
     write.key = { namespace, name: name ?? '' };
     if (model.createRefusal(namespace) !== undefined) return checkCreateAllowedNow(write);
@@ -20,13 +20,15 @@ export function admitObject(write: ObjectWrite): void | Promise<void> {
   }
 }
 
-/** A namespace that was being deleted may be gone by now, or there again. What cannot be asked stays refused. */
+/**
+ * A namespace that was being deleted may be gone or recreated. If the newest changes cannot be read, the refusal stays.
+ */
 async function checkCreateAllowedNow(write: ObjectWrite): Promise<void> {
   await write.model.store.changes.catchUp().catch(() => undefined);
   checkCreateAllowed(write);
 }
 
-/** By what this replica knows. StatusError 403. */
+/** Uses this replica's current knowledge. StatusError 403. */
 export function checkCreateAllowed({
   model: { createRefusal, resource },
   key: { namespace, name },

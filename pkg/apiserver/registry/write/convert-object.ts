@@ -5,7 +5,7 @@ import type { ModelContext } from '../model/model-context.ts';
 import { checkStoredSize } from '../model/version-codec.ts';
 import type { ObjectWrite } from './object-write.ts';
 
-/** Counts the generation and converts the object to the form it is stored in. */
+/** Increments the generation if the content changed, and converts the object to its stored form. */
 export function convertObject(write: ObjectWrite): void {
   const { request, model, object, old, context } = write;
   if (request.verb === 'delete') return;
@@ -16,7 +16,10 @@ export function convertObject(write: ObjectWrite): void {
   );
 }
 
-/** An update that changes nothing is not stored; one that takes the last finalizer of a deletion deletes the object. */
+/**
+ * Detects an update without changes, which is not stored, and one that removes the last finalizer of a deletion, which
+ * deletes the object.
+ */
 export function compareWithStored(write: ObjectWrite): void {
   const { request, model, object, from, old } = write;
   if (request.verb !== 'update' || from === undefined || old === undefined) return;
@@ -42,7 +45,7 @@ function content(object: JsonApiObject, statusApart: boolean): JsonObject {
 }
 
 /**
- * Would writing `wanted` change nothing? The revision does not count, nor do the times in managedFields, which every
+ * Does `wanted` equal the stored object? The revision is ignored, and so are the times in managedFields, which every
  * write renews.
  */
 export function isSameObject(wanted: JsonObject, stored: JsonObject): boolean {

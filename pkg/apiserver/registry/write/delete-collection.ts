@@ -24,16 +24,16 @@ const turn = 500;
 export type CollectionRequest = ListRequest & Pick<DeleteRequest, 'propagationPolicy'>;
 
 export interface CollectionDeletion {
-  /** What the selectors match at this revision is deleted. */
+  /** The revision at which the selectors choose the objects. */
   revision: number;
-  /** What is gone or marked now, as it goes; nothing goes that is not asked for. May be iterated once. */
+  /** The deleted or marked objects, as they are processed. Iterating drives the deletion. May be iterated once. */
   deleted: AsyncIterable<StoredObject[]>;
 }
 
 /**
- * Deletes what the selectors match at one moment, each object on its own; one that they no longer match when its turn
- * comes stays, and so does one made anew under an old name. An idempotency key is not kept: repeated, the request
- * deletes what matches then. However many they are, a few are in memory.
+ * Deletes the objects that the selectors match at one revision, each on its own. An object that they no longer match at
+ * its turn stays, and so does one that was recreated under an old name. No idempotency key is stored: a repeated
+ * request deletes the objects that match then. Only a few objects are in memory at a time.
  */
 export async function deleteObjectCollection(
   context: ModelContext,
@@ -67,7 +67,7 @@ async function* deleteTurns(
     const { next } = chunk;
     if (next === undefined) return;
     chunk = await readTurn(context, list, next);
-    // History has been cut: of what is there now, only what was there at the beginning is meant.
+    // History was compacted: of the current objects, keep only those that existed when the request began.
     const isLater = chunk.revision !== first.revision;
     wanted = isLater
       ? chunk.items.filter(({ body }) => (metadataOf(body).creationTimestamp ?? '') <= began)
@@ -75,7 +75,7 @@ async function* deleteTurns(
   }
 }
 
-/** Together they are no larger than a chunk may be, so they are parsed as one. */
+/** The objects are together no larger than a chunk, so memory to parse them is reserved once. */
 async function deleteTurn(
   context: ModelContext,
   objects: readonly StoredObject[],
@@ -123,7 +123,7 @@ async function readTurn(
 
 type DeletionOptions = Pick<DeleteRequest, 'propagationPolicy' | 'isMeant'>;
 
-/** Deletes these objects, as far as they are still the same; answers what is gone or marked now. */
+/** Deletes each of these objects that still exists with the same uid; returns those that are deleted or marked now. */
 export async function deleteObjects(
   context: ModelContext,
   objects: readonly StoredObject[],
@@ -139,7 +139,7 @@ export async function deleteObjects(
       if (object !== undefined) deleted.push(object);
     }
   };
-  // After a failure the others finish what they are at, and nothing goes on behind the answer.
+  // After a failure the other workers finish their current object, so that nothing runs after the response.
   const workers = await Promise.allSettled(Array.from({ length: parallel }, () => worker().catch(stopAll(targets))));
   const failed = workers.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
@@ -166,7 +166,7 @@ async function deleteUnlessGone(
     key: { namespace, name },
     preconditions: uid === undefined ? {} : { uid },
   });
-  // Reserved for all objects of this turn at once.
+  // The memory is already reserved for all objects of this turn.
   deletion.memory = undefined;
   try {
     await runWrite(deletion);

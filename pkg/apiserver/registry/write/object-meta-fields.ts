@@ -2,8 +2,7 @@ import { randomUUID, randomInt } from 'node:crypto';
 import { formatTimestamp, type ObjectMeta } from '#pkg/apimachinery/index';
 
 /**
- * Metadata of a new object: what a client may set, and the server's own fields; whatever else the client sent is
- * dropped.
+ * Metadata of a new object: the fields that a client may set, and the server's own fields. Other fields are dropped.
  */
 export function newObjectMeta(
   sent: ObjectMeta,
@@ -21,7 +20,7 @@ export function newObjectMeta(
 }
 
 /**
- * Metadata of a changed object: system fields stay those of the old one. managedFields are the client's if it sends
+ * Metadata of a changed object: system fields are kept from the old one. managedFields are the client's if it sends
  * any.
  */
 export function changedObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta {
@@ -57,13 +56,13 @@ export function changedObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta
   });
 }
 
-/** Metadata of an object whose status is changed: the old one but for managedFields. */
+/** Metadata of an object whose status changes: the old metadata except for managedFields. */
 export function statusObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta {
   const { resourceVersion: _, ...kept } = old;
   return orderedMeta({ ...kept, ...optional({ managedFields: sent.managedFields ?? old.managedFields }) });
 }
 
-/** Metadata of an object that finalizers keep from being deleted. */
+/** Metadata of an object that is marked for deletion because of its finalizers. */
 export function terminatingObjectMeta(old: ObjectMeta, now: number): ObjectMeta {
   return orderedMeta({
     ...old,
@@ -89,7 +88,7 @@ const order = [
   'managedFields',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
-/** One order of fields, and nothing empty: so `labels: {}` is no change. */
+/** Orders the fields and drops empty ones, so that `labels: {}` is no change. */
 function orderedMeta(meta: ObjectMeta): ObjectMeta {
   const entries = order.map((field) => [field, meta[field]] as const).filter(([, value]) => !isEmpty(value));
   return Object.fromEntries(entries) as unknown as ObjectMeta;
@@ -105,16 +104,16 @@ function isEmpty(value: unknown): boolean {
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** The fields that are there: an optional field may be absent, but never undefined. */
+/** Drops undefined fields: an optional field may be absent, but never undefined. */
 function optional<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
-/** Without vowels and look-alikes, so that no word comes of it. Source: k8s.io/apimachinery/pkg/util/rand. */
+/** Without vowels and similar characters, so that names contain no words. Source: k8s.io/apimachinery/pkg/util/rand. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 const randomLength = 5;
 
-/** The prefix, cut so that the whole has at most `maxLength` characters, and 5 random ones. */
+/** The prefix, truncated so that the name has at most `maxLength` characters, and 5 random characters. */
 export function generatedName(prefix: string, maxLength = 63): string {
   const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('');
   return `${prefix.slice(0, maxLength - randomLength)}${random}`;

@@ -5,42 +5,45 @@ import type { JsonApiObject, WriteIntent } from '../../rest/strategy.ts';
 import type { WriteContext, WriteMemory } from '../../rest/write-context.ts';
 import type { ModelContext } from '../model/model-context.ts';
 
-/** What the client asks for. PUT, PATCH, `/status` and `/scale` are updates. */
+/** The client's request. PUT, PATCH, `/status` and `/scale` are updates. */
 export type WriteRequest =
   | { verb: 'create'; namespace: string; body: JsonObject }
   | ({ verb: 'update' } & UpdateRequest)
   | ({ verb: 'delete' } & DeleteRequest);
 
 /**
- * The write of one object on its way through the steps. A step reads what earlier steps filled in, and fills in its own
- * part; a new attempt fills in all of it again.
+ * The state of one write while it passes through the steps. A step reads fields that earlier steps set, and sets its
+ * own; a new attempt sets all of them again.
  */
 export class ObjectWrite implements WriteIntent {
   readonly context: WriteContext;
   readonly request: WriteRequest;
-  /** Replaced by the present one when the definition was changed. */
+  /** Replaced by the current one when the definition was changed. */
   model: ModelContext;
   /** The name is '' until it is known. */
   key: ObjectKey;
-  /** Names that were generated for it, for the client sent none. */
+  /** Number of names generated so far, because the client sent only generateName. */
   generatedNames = 0;
-  /** Undefined where the request has reserved the memory for this object already. */
+  /** Undefined where the request has already reserved the memory for this object. */
   memory: WriteMemory | undefined;
-  /** Ends what this attempt reserved of it. */
+  /** Releases the memory that this attempt reserved. */
   endParsing: (() => void) | undefined;
 
-  /** Of update and delete: what is stored, and the same in the form of the request's version. */
+  /** For update and delete: the stored object. `old` is the same object in the form of the request's version. */
   from: StoredObject | undefined;
   old: JsonApiObject | undefined;
-  /** Of create and update: what the client wants, as it was sent or patched. Not to be changed. */
+  /** For create and update: the desired object, as sent or patched. Must not be modified. */
   body: JsonObject = {};
-  /** Values and keys that defaults may add. */
+  /** Number of values and keys that defaults may add. */
   valuesLeft = 0;
-  /** As far as the steps have made it: at first in the form of the request's version, at last in the stored form. */
+  /** The object as processed so far: first in the form of the request's version, finally in the stored form. */
   object!: JsonApiObject;
-  /** What the store does: an update deletes an object that loses its last finalizer, a deletion may only mark one. */
+  /**
+   * The operation in the store: an update deletes an object that loses its last finalizer, and a deletion may only mark
+   * one.
+   */
   type: WriteIntent['type'];
-  /** There is nothing to store. */
+  /** The write changes nothing. */
   isUnchanged = false;
   /** The outcome. */
   stored!: StoredObject;

@@ -6,9 +6,10 @@ import { terminatingObjectMeta } from './object-meta-fields.ts';
 import type { ObjectWrite } from './object-write.ts';
 
 /**
- * Decides whether the object is deleted or, where finalizers hold it, marked. Foreground and Orphan hold it by one of
- * their own, for the garbage collector to take away, if it has dependents. A second deletion of a marked one changes
- * nothing, but for the finalizer of another policy. Source: k8s.io/apiserver, registry/generic/registry.Store.
+ * Decides whether the object is deleted or, because of finalizers, only marked. If the object has dependents, the
+ * policies Foreground and Orphan add their own finalizer, which the garbage collector removes. A second deletion of a
+ * marked object only changes the finalizer, if the policy differs. Source: k8s.io/apiserver,
+ * registry/generic/registry.Store.
  */
 export async function prepareDeletion(write: ObjectWrite, { propagationPolicy }: DeleteRequest): Promise<void> {
   const { model, object, context } = write;
@@ -22,7 +23,7 @@ export async function prepareDeletion(write: ObjectWrite, { propagationPolicy }:
   if (write.type === 'update' && !write.isUnchanged) markForDeletion(write);
 }
 
-/** Instead of deleting it. */
+/** Marks the object instead of deleting it. */
 export function markForDeletion(write: ObjectWrite): void {
   const { object, model } = write;
   const { finalizers = [], deletionTimestamp } = object.metadata;
@@ -39,7 +40,7 @@ interface Holding {
   signal: AbortSignal;
 }
 
-/** A policy decides whichever of its finalizers are there; without one they are left as the client set them. */
+/** A policy sets or removes the finalizers of all policies; without a policy they stay as the client set them. */
 async function holdForDependents(
   { dependents }: ModelContext,
   { object, propagationPolicy, signal }: Holding,

@@ -6,8 +6,8 @@ import type { ObjectWrite } from './object-write.ts';
 import { prepareDeletion } from './prepare-deletion.ts';
 
 /**
- * Sets what is the server's to say, in metadata and status, and lets the kind's `Strategy` do its part. What the client
- * says of uid, revision, generation, timestamps and managedFields of a new object is ignored.
+ * Sets the server's fields in metadata and status, and calls the kind's `Strategy`. For a new object, the client's
+ * values of uid, revision, generation, timestamps and managedFields are ignored.
  */
 export function prepareObject(write: ObjectWrite): void | Promise<void> {
   const { request } = write;
@@ -37,15 +37,13 @@ function prepareUpdate(write: ObjectWrite, subresource: '' | 'status'): void {
   model.strategy.prepareForUpdate?.(write.object, old, subresource);
 }
 
-/**
- * The wanted object on the main resource: system fields are the old ones, and so is status where it has its own path.
- */
+/** The desired object on the main resource: system fields are the old ones, and so is status if it is a subresource. */
 function withNewContent({ version }: ModelContext, sent: JsonApiObject, old: JsonApiObject): JsonApiObject {
   const object = { ...sent, metadata: changedObjectMeta(sent.metadata, old.metadata) } as JsonApiObject;
   return version.subresources.status ? withStatusOf(object, old) : object;
 }
 
-/** The wanted object on `/status`: all but status is the old one. */
+/** The desired object on `/status`: everything except status is the old object's. */
 function withNewStatus(sent: JsonApiObject, old: JsonApiObject): JsonApiObject {
   return withStatusOf(
     { ...(cloneJson(old) as JsonApiObject), metadata: statusObjectMeta(sent.metadata, old.metadata) } as JsonApiObject,

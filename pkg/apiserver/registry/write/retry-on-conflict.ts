@@ -3,15 +3,15 @@ import { newTooManyRequests, type ObjectKey } from '#pkg/apimachinery/index';
 import { isStorageError } from '#pkg/storage/index';
 import type { KeyedQueue } from '../model/keyed-queue.ts';
 
-/** Attempts of one write against other replicas' writes of the same object. */
+/** Attempts of one write that conflicts with other replicas' writes of the same object. */
 const maxAttempts = 10;
-/** Between two of them, on average. Milliseconds. */
+/** Longest average pause between two attempts. Milliseconds. */
 const longestPause = 100;
 
 /**
- * Runs `attempt` until no other write came between its read and its write. The first attempt is free; once there is a
- * conflict on a key, this process's writes of that key stand in line, so that they do not make one another start over.
- * StatusError 429 when other replicas keep winning.
+ * Runs `attempt` until no other write came between its read and its write. The first attempt does not wait. After a
+ * conflict on a key, this process's writes of that key run one after the other, so that they do not conflict with each
+ * other. StatusError 429 when other replicas keep winning.
  */
 export async function retryOnConflict<T>(
   queue: KeyedQueue,
@@ -28,7 +28,7 @@ export async function retryOnConflict<T>(
     for (let attempts = 0; attempts < maxAttempts; attempts += 1) {
       const outcome = await unlessConflict(attempt);
       if (outcome !== undefined) return outcome.value;
-      // Another replica's line may be as long as ours: give it time, at different lengths so that both get through.
+      // Another replica's queue may be as long as this one: pause for a random time, so that both progress.
       await pause(Math.min(longestPause, 2 ** attempts) * (0.5 + Math.random()), undefined, { signal });
     }
     throw newTooManyRequests('the object is being written to by too many others: try again later');

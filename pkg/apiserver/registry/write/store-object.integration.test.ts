@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => pair?.close());
 
-/** A resource as it is served now, with a strategy of its own. */
+/** Serves the current form of a resource with its own strategy. */
 function serve(group: string, strategy: Strategy): ServedModel {
   const { store, registry } = pair.one;
   const bus = new InformerBus({ changes: store.changes, log: pino({ level: 'silent' }), observer: undefined });
@@ -37,7 +37,7 @@ function serve(group: string, strategy: Strategy): ServedModel {
   return new ServedModel({ shared, model, strategy, fromDefinition: true, terminating: false });
 }
 
-/** The same, whose first validation is held until `release`. */
+/** Like `serve`, but the first validation waits until `release`. */
 function held(group: string): { things: ApiClient; served: ServedModel; reached: Promise<void>; release: () => void } {
   let release = (): void => {};
   let reach = (): void => {};

@@ -18,13 +18,13 @@ import { markForDeletion } from './prepare-deletion.ts';
 /** Names tried for one generateName. */
 const maxNames = 8;
 
-/** Stores the object; a change that is none is only remembered for the request's idempotency key. */
+/** Stores the object. An update without changes only records the outcome for the request's idempotency key. */
 export async function storeObject(write: ObjectWrite): Promise<void> {
   if (write.isUnchanged) await rememberUnchanged(write);
   else write.stored = await storeChange(write);
 }
 
-/** Repeated later, the request must not begin to change something. */
+/** Records the outcome, so that a later repetition of the request changes nothing. */
 async function rememberUnchanged(write: ObjectWrite): Promise<void> {
   const { idempotency } = write.context;
   write.stored = write.from!;
@@ -67,10 +67,10 @@ function writeToStore({ model, type, object, from, context }: ObjectWrite): Prom
   );
 }
 
-/** Starts again with another name where the generated one is taken. */
+/** Starts again with another name if the generated one is taken. */
 async function recoverCreate(write: ObjectWrite, error: unknown): Promise<void> {
   if (isStorageError(error, 'NamespaceNotFound')) {
-    // Another replica may have begun its deletion, which this one has yet to hear of.
+    // Another replica may have begun to delete the namespace, and this replica may not know yet.
     await write.model.store.changes.catchUp();
     checkCreateAllowed(write);
   }
@@ -85,9 +85,9 @@ async function recoverCreate(write: ObjectWrite, error: unknown): Promise<void> 
 }
 
 /**
- * Right before the store writes: what was valid only under an earlier definition must not be stored after its change
- * was acknowledged, so the write starts again under the present one. Free as long as the model is the served one; else
- * the stored definition decides.
+ * Runs right before the store writes. An object that was valid only under an earlier definition must not be stored
+ * after the definition's change was acknowledged, so the write starts again with the current definition. Costs nothing
+ * while the model is the served one; otherwise the stored definition decides.
  * @throws StatusError 404 where the resource is no longer served
  */
 async function checkDefinition(write: ObjectWrite): Promise<void> {

@@ -10,7 +10,7 @@ import type { ModelContext } from '../model/model-context.ts';
 import { objectModified } from '../model/status-from-storage.ts';
 import type { ObjectWrite } from './object-write.ts';
 
-/** Reads the object that is to be changed or deleted, as it is now. StatusError 404. */
+/** Reads the current state of the object to change or delete. StatusError 404. */
 export function readStoredObject(write: ObjectWrite): void | Promise<void> {
   if (write.request.verb !== 'create') return read(write, write.request.key);
 }
@@ -23,7 +23,9 @@ async function read(write: ObjectWrite, key: ObjectKey): Promise<void> {
   write.endParsing = await write.memory?.parse(from.body.length);
 }
 
-/** Decodes it. StatusError 404, 409 or 412 where the request does not mean this object, or not in this state. */
+/**
+ * Decodes the stored object. StatusError 404, 409 or 412 where the request means another object or another state of it.
+ */
 export function decodeStoredObject(write: ObjectWrite): void {
   const { request, model, from } = write;
   if (request.verb === 'create' || from === undefined) return;
@@ -38,8 +40,8 @@ export function decodeStoredObject(write: ObjectWrite): void {
 }
 
 /**
- * StatusError 409, or 412 for `ifMatch`, if the stored object is not what the client means. `current` carries its
- * resourceVersion.
+ * StatusError 409, or 412 for `ifMatch`, if the stored object does not meet the client's preconditions. `current`
+ * carries its resourceVersion.
  */
 export function checkPreconditions(
   { resource }: ModelContext,

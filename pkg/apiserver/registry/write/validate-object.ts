@@ -11,9 +11,9 @@ import { groupKind } from '../model/model-context.ts';
 import type { ObjectWrite } from './object-write.ts';
 
 /*
- * A failed validation is a StatusError 422 with one cause a field, of metadata, schema and Strategy together. What was
- * wrong before and is unchanged passes. A write of `/status` validates the status alone: an invalid spec does not
- * prevent it.
+ * A failed validation is a StatusError 422 with one cause per field, from metadata, schema and Strategy together. An
+ * invalid value that the update does not change is accepted. A write of `/status` validates only the status: an invalid
+ * spec does not prevent it.
  */
 
 export function validateSchema(write: ObjectWrite): void | Promise<void> {
@@ -31,14 +31,14 @@ async function validateStatus(write: ObjectWrite): Promise<void> {
   refuse(write, await runInTurns(model.codec.validator.validatingStatus(object, old), { signal: context.signal }));
 }
 
-/** After the schema: a Strategy reads fields whose types must have been checked. */
+/** Runs after the schema validation: a Strategy reads fields whose types must have been checked. */
 export function validateByStrategy(write: ObjectWrite): void | Promise<void> {
   const { model, object, old, context } = write;
   if (!isOfContent(write)) return;
   return model.strategy.validate?.(object, old, context).then((causes) => refuseContent(write, causes));
 }
 
-/** May the user write what the object says? StatusError 403. */
+/** Checks that the user may write this content. StatusError 403. */
 export function authorizeContent(write: ObjectWrite): void | Promise<void> {
   const { model, object, old, context } = write;
   if (isOfContent(write)) return model.strategy.authorize?.(object, old, context);

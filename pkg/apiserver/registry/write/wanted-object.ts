@@ -15,7 +15,7 @@ import { groupKind, type ModelContext } from '../model/model-context.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import type { ObjectWrite } from './object-write.ts';
 
-/** Takes what the client wants: the body, or what the update makes of the stored object. StatusError 400. */
+/** Sets the desired object: the body, or the update's transform of the stored object. StatusError 400. */
 export function takeWantedObject(write: ObjectWrite): void {
   const { request, model, old } = write;
   if (request.verb === 'create') {
@@ -28,7 +28,7 @@ export function takeWantedObject(write: ObjectWrite): void {
 }
 
 /**
- * Copies it: the transform may give the same object again.
+ * Copies the desired object: the transform may return the same object again.
  * @throws StatusError 413 for more than 100 000 values and keys, unless the stored object had as many; 422 for too many
  * labels, annotations, finalizers or owner references.
  */
@@ -41,7 +41,7 @@ export function copyWantedObject(write: ObjectWrite): void {
     throw newRequestEntityTooLarge(`the object would hold more than ${maxJsonValues} values and keys`);
   write.valuesLeft = Math.max(room, 0);
   const { apiVersion, kind } = model.codec;
-  // Top-level order is that of the stored text.
+  // The order of top-level fields is that of the stored text.
   const copy: JsonObject = { apiVersion, kind, metadata: cloneJson(body['metadata'] ?? {}) };
   for (const key of Object.keys(body))
     if (!Object.hasOwn(copy, key) && key !== '__proto__') copy[key] = cloneJson(body[key]!);
@@ -49,8 +49,8 @@ export function copyWantedObject(write: ObjectWrite): void {
 }
 
 /**
- * Removes fields that this version does not know. These, and duplicate fields, are a 400 under `fieldValidation=Strict`
- * and warnings under `Warn`; wrong types in metadata are a 400 always.
+ * Removes fields that this version does not know. Unknown and duplicate fields are a 400 under `fieldValidation=Strict`
+ * and warnings under `Warn`; wrong types in metadata are always a 400.
  */
 export function pruneObject({ request, model: { codec, version }, context, object }: ObjectWrite): void {
   if (request.verb === 'delete') return;
@@ -66,20 +66,18 @@ export function pruneObject({ request, model: { codec, version }, context, objec
   if (context.fieldValidation === 'Warn') for (const text of findings) context.warn(text);
 }
 
-/** @throws StatusError 413 for defaults past their budget */
+/** @throws StatusError 413 for defaults that exceed their budget */
 export function applyDefaults({ request, model, object, valuesLeft }: ObjectWrite): void {
   if (request.verb === 'delete') return;
   model.codec.validator.applyDefaults(object, new DefaultBudget({ values: valuesLeft }));
 }
 
-/**
- * What the body says of itself must be what the URL says. Where it says nothing, that is right too. StatusError 400.
- */
+/** Checks that the body's identity, where present, matches the URL. StatusError 400. */
 function checkIdentity({ codec }: ModelContext, body: JsonObject, key: { namespace: string; name?: string }): void {
   const { apiVersion, kind, metadata } = body;
   mustBe(codec.apiVersion, apiVersion, 'the API version in the data', 'the expected API version');
   mustBe(codec.kind, kind, 'the kind in the data', 'the expected kind');
-  // Metadata that is no object is refused with the other shapes.
+  // Metadata that is no object is rejected later, with other invalid shapes.
   if (!isJsonObject(metadata)) return;
   if (key.name !== undefined) mustBe(key.name, metadata['name'], 'the name of the object', 'the name on the URL');
   mustBe(key.namespace, metadata['namespace'], 'the namespace of the object', 'the namespace on the URL');
@@ -91,13 +89,13 @@ function mustBe(expected: string, found: JsonValue | undefined, subject: string,
   throw newBadRequest(`${subject} (${shown}) does not match ${standard} (${expected})`);
 }
 
-/** What was stored before there was a limit may be changed, to let go of finalizers for one; it may not grow. */
+/** An object stored before the limit existed may be changed, for example to remove finalizers, but it may not grow. */
 function isNoLarger(body: JsonObject, old: JsonObject | undefined): boolean {
   const most = old === undefined ? 0 : countValues(old);
   return countValues(body, most) <= most;
 }
 
-/** Before anything is copied: too many labels would be looked at one by one only to be refused. */
+/** Checked before the copy, so that too many labels are not processed one by one only to be rejected. */
 function refuseCounts(context: ModelContext, { metadata }: JsonObject): void {
   const causes = metadataCountCauses(metadata);
   if (causes.length === 0) return;

@@ -13,12 +13,12 @@ import { decodeStoredObject, readStoredObject } from './stored-object.ts';
 import { authorizeContent, validateByStrategy, validateMetadata, validateSchema } from './validate-object.ts';
 import { applyDefaults, copyWantedObject, pruneObject, takeWantedObject } from './wanted-object.ts';
 
-/** One step of a write; one that does not concern the request's verb returns at once. */
+/** One step of a write. A step that does not apply to the request's verb returns at once. */
 export type WriteStep = (write: ObjectWrite) => void | Promise<void>;
 
 /**
- * What happens to an object between the request and the answer, in this order: POST, PUT, PATCH, DELETE, `/status`,
- * `/scale`, and the platform's own writes. A dry run goes through all of it; the store then writes nothing.
+ * The steps of every write, in this order: POST, PUT, PATCH, DELETE, `/status`, `/scale`, and the platform's own
+ * writes. A dry run passes through all of them, but the store writes nothing.
  */
 export const writeSteps: readonly WriteStep[] = [
   readStoredObject,
@@ -39,12 +39,12 @@ export const writeSteps: readonly WriteStep[] = [
   storeObject,
 ];
 
-/** Times that one write starts again. */
+/** Maximum number of times that one write starts again. */
 const maxRestarts = 10;
 
 /**
- * Runs the steps until the object is stored. Update and delete start again from the newest state when another write
- * came between; every write does when the definition was changed, or a generated name is taken.
+ * Runs the steps until the object is stored. An update or delete starts again from the newest state after a conflict;
+ * every write does when the definition was changed, or a generated name is taken.
  * @throws StatusError
  */
 export function runWrite(write: ObjectWrite): Promise<void> {
@@ -66,7 +66,7 @@ async function runAttempt(write: ObjectWrite): Promise<void> {
   throw newServiceUnavailable('the definition of this resource keeps changing: try again later');
 }
 
-/** Others get the event loop between two steps. */
+/** Yields to the event loop between two steps. */
 async function runSteps(write: ObjectWrite): Promise<void> {
   const turns = new EventLoopTurns({ signal: write.context.signal });
   try {
@@ -76,14 +76,14 @@ async function runSteps(write: ObjectWrite): Promise<void> {
       if (pending !== undefined) await pending;
     }
   } finally {
-    // Before another attempt has to wait for others, who may wait for what this one has.
+    // Release memory before the next attempt waits: other writes may wait for this memory.
     write.endAttempt();
   }
 }
 
 /**
- * Runs a write under its request's idempotency key, if it has one: in flight while it runs, and where another replica
- * carried the same request out in between, the outcome is that one's.
+ * Runs a write under its request's idempotency key, if it has one. The key is in flight while the write runs. If
+ * another replica has carried out the same request meanwhile, its outcome is returned.
  */
 export async function runIdempotentWrite(write: ObjectWrite): Promise<void> {
   const { model, context } = write;
@@ -93,7 +93,8 @@ export async function runIdempotentWrite(write: ObjectWrite): Promise<void> {
   try {
     await runWrite(write);
   } catch (error) {
-    // The first request's own doing looks like a failure to its repetition: the object exists, is gone, has changed.
+    // The effect of the first request looks like a failure to its repetition: the object exists, is gone, or has
+    // changed.
     const first = isSignOfRepetition(error)
       ? await findIdempotentWrite(model, idempotencyKey, memory?.room)
       : undefined;
@@ -106,7 +107,10 @@ export async function runIdempotentWrite(write: ObjectWrite): Promise<void> {
   }
 }
 
-/** What the idempotency key led to; undefined if nobody used it. StatusError 422 where that was with another body. */
+/**
+ * The outcome of the idempotency key; undefined if the key is unused. StatusError 422 where the first request had
+ * another body.
+ */
 export async function findIdempotentWrite(
   model: ModelContext,
   idempotencyKey: IdempotencyKey,

@@ -36,7 +36,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** The real pool, except that something happens before each statement after the first. */
+/** The real pool, but runs `between` before each statement after the first. */
 function interrupted(pool: Pool, between: () => Promise<void>): Pool {
   let statements = 0;
   return delayed(pool, async () => {
@@ -45,7 +45,7 @@ function interrupted(pool: Pool, between: () => Promise<void>): Pool {
   });
 }
 
-/** The real pool, except that something happens before each statement. */
+/** The real pool, but runs `before` before each statement. */
 function delayed(pool: Pool, before: () => Promise<void>): Pool {
   const query = async (...args: unknown[]): Promise<QueryResult> => {
     await before();
@@ -54,7 +54,7 @@ function delayed(pool: Pool, before: () => Promise<void>): Pool {
   return Object.assign(Object.create(pool) as Pool, { query });
 }
 
-/** Another replica's reader of the log. */
+/** Opens another replica's reader of the log. */
 async function openLog(pool: Pool = database.pool): Promise<{ log: ChangeLog; stop: () => Promise<void> }> {
   const notifications = new Notifications({ database, log: silentLog });
   await notifications.start();
@@ -78,7 +78,7 @@ async function openLog(pool: Pool = database.pool): Promise<{ log: ChangeLog; st
   };
 }
 
-/** Draws a revision that no row will have. */
+/** Draws a revision that no row uses. */
 async function failToWrite(name: string): Promise<void> {
   await expect(store.write(createOf(model, sampleObject(name)))).rejects.toMatchObject({ code: 'AlreadyExists' });
 }
@@ -196,7 +196,7 @@ test('a reader whose changes are gone knows, though an idempotency key keeps the
   await stop();
 });
 
-/** A change of another process, after a revision drawn in vain, and what happens to `meta` with it. */
+/** Inserts a change of another process after an unused revision, and changes `meta` in the same statement. */
 async function insertLate(name: string, meta: string): Promise<number> {
   const { rows } = await database.pool.query<{ rev: string }>(
     `WITH kept AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, new)
@@ -208,7 +208,7 @@ async function insertLate(name: string, meta: string): Promise<number> {
 }
 
 test('a reader that has lost changes to compaction says so, and tells no more', async () => {
-  // One of its own: the tests before have declared history void under the others.
+  // A new reader: earlier tests have declared history void under the others.
   const { log, stop } = await openLog();
   const told: Change[] = [];
   await log.catchUp();
@@ -221,7 +221,7 @@ test('a reader that has lost changes to compaction says so, and tells no more', 
   );
   await log.rewound;
   expect(told).toEqual([]);
-  // Nobody waits for what will not come.
+  // No caller waits for changes that will never arrive.
   await expect(log.catchUp()).rejects.toMatchObject({ code: 'Unavailable' });
   expect(await log.waitFor(Number.MAX_SAFE_INTEGER, 60_000)).toBe(false);
   await stop();

@@ -38,9 +38,11 @@ export interface ChangeLogOptions {
 }
 
 /**
- * The process's one reader of the log. It is woken by other processes' notifications, by outcomes that are not known,
- * and every 500 ms; this process's own batches are told from memory where they follow the cursor without a gap.
- * A batch's revisions are drawn under a lock that is held to its commit: whoever sees a revision sees all below it.
+ * The only reader of the log in this process. It reads after notifications of other processes, after writes with an
+ * unknown outcome, and every 500 ms. This process's own batches are delivered from memory if they follow the cursor
+ * without a gap.
+ * A batch draws its revisions under a lock that it holds until its commit: a reader that sees a revision sees all
+ * revisions below it.
  */
 export class ChangeLog implements ChangeFeed, BatchSink {
   readonly #options: ChangeLogOptions;
@@ -48,18 +50,18 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   readonly #waiters = new Set<() => void>();
   #cursor = 0;
   /**
-   * The newest revision that was drawn, as far as is known here: beyond the cursor where no write used it, so that no
-   * other process will ever hear of it.
+   * The newest revision that this process knows to be drawn: beyond the cursor where no write used it, so that no other
+   * process ever reads it.
    */
   #drawn = 0;
   #currentAt = -Infinity;
   #compacted = 0;
   #epoch = 0;
-  /** The newest row that was told: where it is gone, or another, history took another course. */
+  /** The newest delivered row. If it is gone or different in the log, the database has another history. */
   #last: { revision: number; mark: string | null } = { revision: 0, mark: null };
   #reading: Promise<void> | undefined;
   #again = false;
-  /** One look after the other. */
+  /** Serializes the checks of the epoch. */
   #checking = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void)[] = [];
@@ -85,7 +87,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return this.#compacted;
   }
 
-  /** Begins at the newest change: what came before is history. */
+  /** Starts at the newest change; earlier changes are history. */
   async start(): Promise<void> {
     const { pool, notifications, replicas } = this.#options;
     const asked = performance.now();
@@ -182,7 +184,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     ).rows;
   }
 
-  /** Nothing would tell a watch that it follows an incarnation which another replica dropped. */
+  /** Bypasses the cache: otherwise a watch would not learn that another replica dropped its incarnation. */
   async incarnationOf(resource: GroupResource): Promise<Incarnation | undefined> {
     this.#options.catalog.forget(resource);
     const table = await translated(this.#options.catalog.find(resource));
@@ -192,7 +194,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   }
 
   committed(first: number, last: number, changes: readonly Change[], batch: string): void {
-    // Where the batch does not follow what is known, another process wrote in between: the log has both.
+    // If the batch does not follow the known revisions, another process wrote in between: read both from the log.
     if (first - 1 !== this.#drawn) {
       if (last > this.#drawn) this.#wake();
       return;
@@ -213,7 +215,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     for (const { table } of operations) this.#options.catalog.forget(table.resource);
   }
 
-  /** Behind a new connection may be another server: a standby that took over, or a restored copy. */
+  /** A new connection may reach another server: a standby that took over, or a restored copy. */
   #reconnected(): void {
     this.#checking = this.#checking
       .then(() => checkEpoch(this.#options))
@@ -232,7 +234,10 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     );
   }
 
-  /** One reader at a time; a caller that comes during a read waits for the next one, which sees what it wants. */
+  /**
+   * Only one read runs at a time. A caller that arrives during a read waits for the next one, which includes the
+   * changes it needs.
+   */
   async #read(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#again = true;
@@ -247,7 +252,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     try {
       await this.#readWhileAsked();
     } finally {
-      // In the same turn as the last look at `#again`: a wake between the two would be lost.
+      // In the same turn as the last check of `#again`: a wake between the two would be lost.
       this.#reading = undefined;
     }
   }
@@ -266,11 +271,11 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       const compacted = Number(rows[0]!.compacted);
       const isThere = rows[0]!.known_mark === known.mark;
       const isLost = known.revision > compacted && !isThere;
-      // What is declared void goes a little later: as long as it is there, it is told.
+      // Compaction deletes rows some time after it raises `compacted`: rows that still exist are delivered.
       const isGone = compacted > this.#cursor && (!isThere || rows[0]!.known_spared);
       if (isLost) await leaveEpoch(this.#options, { epoch: this.#epoch, revision: known.revision });
       if (isLost || rows[0]!.epoch !== this.#epoch || isGone) {
-        // Changes that were never told are gone: what was derived from the feed cannot be mended, only made anew.
+        // Undelivered changes are gone: state derived from the feed cannot be repaired, only rebuilt.
         this.#stopped = true;
         for (const wake of this.#waiters) wake();
         this.#rewind();
@@ -283,7 +288,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
         continue;
       }
       if (Number(newest) > this.#last.revision) this.#last = { revision: Number(newest), mark: rows.at(-1)!.mark };
-      // An own batch may have moved the cursor while the rows were on their way.
+      // A batch of this process may have moved the cursor while the query ran.
       const news = rows.filter((row) => Number(row.rev) > this.#cursor && row.type !== 'M');
       this.#tell(news.flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)), news.map(writtenAtMs));
       const found = Number(rows[0]!.page_rows);

@@ -2,22 +2,25 @@ import type { Change } from '../../change.ts';
 import { changeTypes } from '../write/batch-operation.ts';
 import { withKeys } from '../write/write-keys.ts';
 
-/** Rows looked at a time. */
+/** Rows scanned at a time. */
 export const readRows = 1000;
-/** Bodies read at a time, in bytes, where every process follows all changes; a single larger row comes alone. */
+/** Bytes of bodies read at a time by the reader of all changes; a single larger row is read alone. */
 const readBytes = 4 * 1024 * 1024;
-/** The same for the history of one model, which many watches may ask for at a time. */
+/** The same limit for the history of one model, which many watches may read at a time. */
 export const modelReadBytes = 1024 * 1024;
-/** Bodies read without asking whether there is room, in bytes. */
+/** Bytes of bodies read without reserving memory. */
 export const briefBytes = 64 * 1024;
 
 const facts = 'rev, model, type, namespace, name, prev, old_fingerprint, new_fingerprint';
 const bodies = ['old', 'new', 'old_keys', 'new_keys'];
 const columns = `${facts}, size, ${bodies.join(', ')}, extract(epoch FROM at)::float8 AS written`;
-/** What tells a row from another one of the same revision, in a history that took another course. */
+/** Distinguishes a row from one with the same revision in another history of the database. */
 export const markOf = 'coalesce(batch::text, extract(epoch FROM at)::text)';
 
-/** The header row comes even where no change does; sizes are summed so that large bodies come a few at a time. */
+/**
+ * The header row is returned even without a change. Sizes are summed so that only a few large bodies are read at a
+ * time.
+ */
 function readText({ condition, bytes, header = '' }: { condition: string; bytes: number; header?: string }): string {
   return (
     `SELECT meta.compacted, meta.epoch${header}, c.* FROM platform.meta LEFT JOIN LATERAL (` +
@@ -31,8 +34,9 @@ function pageText(condition: string): string {
 }
 
 /**
- * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that
- * those which an idempotency key names are spared: where one that none names is still there, all after it are too.
+ * Parameters: the revision to read after, and the revision of a row whose mark is read. Compaction removes the oldest
+ * rows first, except rows that an idempotency key names: if a row without an idempotency key still exists, so do all
+ * later rows.
  */
 export const readLogText = readText({
   condition: '',
@@ -42,10 +46,11 @@ export const readLogText = readText({
     `CASE WHEN meta.compacted > $1 THEN EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = $2) ELSE false END AS known_spared`,
 });
 const ofModel = ' AND rev <= $2 AND model = $3';
-/** Takes the revisions to read after and up to, and the model's number. */
+/** Parameters: the revisions to read after and up to, and the model's number. */
 export const readModelText = readText({ condition: ofModel, bytes: modelReadBytes });
 /**
- * The same where all of it is small; else the first row without bodies, which says how large it is, and all of them.
+ * The same if all bodies together are small; otherwise the first row without bodies, with its own size and the size of
+ * all.
  */
 export const readModelBrieflyText =
   `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
@@ -56,18 +61,18 @@ export const readModelBrieflyText =
 export interface LogRow {
   compacted: string;
   epoch: number;
-  /** Of the row that was asked for; null if it is not there. */
+  /** Mark of the known row; null if the row does not exist. */
   known_mark: string | null;
   /**
-   * It may be there for the sake of an idempotency key only. Asked where history was declared void beyond the revision
-   * that is read after.
+   * The known row may exist only because an idempotency key names it. Checked only where history was declared void
+   * beyond the revision to read after.
    */
   known_spared: boolean;
-  /** Rows found before large bodies cut them short. */
+  /** Number of rows found, before the limit on bytes. */
   page_rows: string | null;
-  /** Of all of these, where that was asked for. */
+  /** Bytes of all these rows; only in brief reads. */
   page_bytes?: string | null;
-  /** Of the row's bodies, in bytes. */
+  /** Bytes of the row's bodies. */
   size: number | null;
   rev: string | null;
   mark: string | null;
@@ -91,7 +96,7 @@ export function writtenAtMs(row: LogRow): number {
   return (row.written ?? 0) * 1000;
 }
 
-/** Empty for the header row, and for a marker, which is no object's change. */
+/** Empty for the header row, and for a marker, which is not a change of an object. */
 export function changeFromRow(row: LogRow): Change[] {
   if (row.rev === null || row.type === 'M') return [];
   const { namespace, name, old_keys, new_keys } = row;

@@ -1,18 +1,17 @@
 import { databaseFailure } from '#pkg/database/index';
 
-/** What a failed statement means for the one who sent it. */
+/** How the caller must handle a failed statement. */
 export type Failure =
-  /** The statement is undone and could be sent again as it is: deadlock, lock or statement time-out. */
+  /** The statement was rolled back and can be sent again: deadlock, lock or statement timeout. */
   | 'retry'
-  /** One operation made it fail: apart from the others, each gets its own outcome. */
+  /** One operation caused the failure: send the operations separately, so that each gets its own outcome. */
   | 'split'
   /** The table or a column is not as expected: the model changed. */
   | 'stale'
-  /** The connection is gone; whether the statement took effect is not known. */
+  /** The connection is lost; the outcome of the statement is unknown. */
   | 'unknown'
   /**
-   * The statement is undone and sending it again would not help now: disk full, too many connections, a right that was
-   * taken away.
+   * The statement was rolled back and a retry would not help now: disk full, too many connections, a revoked privilege.
    */
   | 'refused';
 
@@ -22,7 +21,7 @@ interface PostgresError extends Error {
   constraint?: string;
 }
 
-/** Reads an error of `pg`. Source: PostgreSQL's appendix A, error codes. */
+/** Classifies an error of `pg`. Source: PostgreSQL's appendix A, error codes. */
 export function classifyFailure(error: unknown): Failure {
   const { code, severity } = error as PostgresError;
   if (code === undefined || severity === undefined || !/^[0-9A-Z]{5}$/.test(code)) return 'unknown';
@@ -34,20 +33,18 @@ export function classifyFailure(error: unknown): Failure {
   return 'refused';
 }
 
-/** The unique constraint that a row ran into, if that is what happened. */
+/** The unique constraint that a row violated; undefined for any other error. */
 export function violatedConstraint(error: unknown): string | undefined {
   const { code, constraint } = error as PostgresError;
   return code === '23505' ? constraint : undefined;
 }
 
-/** Had somebody used the idempotency key of a write? */
+/** Was the idempotency key of a write already used? */
 export function isIdempotencyKeyUsed(error: unknown): boolean {
   return violatedConstraint(error) === 'idempotency_keys_pkey';
 }
 
-/**
- * Was a statement sent within a transaction that had failed, or outside of one that it needs? That is a fault of ours.
- */
+/** Was a statement sent in a failed transaction, or outside of a required one? That is a bug of this program. */
 export function isWrongTransaction(error: unknown): boolean {
   const { code } = error as PostgresError;
   return code === '25P01' || code === '25P02';
@@ -58,12 +55,12 @@ export function isStaleTable(error: unknown): boolean {
   return classifyFailure(error) === 'stale';
 }
 
-/** Has PostgreSQL found no room on its disk? What needs less may still have it. */
+/** Is PostgreSQL's disk full? A smaller write may still succeed. */
 export function isDiskFull(error: unknown): boolean {
   return databaseFailure(error) === 'disk_full';
 }
 
-/** Has a table had more columns than PostgreSQL allows, dropped ones included? */
+/** Has a table reached PostgreSQL's limit of columns, dropped ones included? */
 export function isTooManyColumns(error: unknown): boolean {
   return (error as PostgresError).code === '54011';
 }

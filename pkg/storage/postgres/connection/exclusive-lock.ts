@@ -7,8 +7,8 @@ import { translateError } from './translate-error.ts';
 const exclusiveLocks = 819;
 
 /**
- * Runs `work` under a lock that all replicas know by its name. Waits in line, and looks every second whether it still
- * should. `held` aborts when the lock is lost, or when `signal` does: another replica may be at the same work a moment
+ * Runs `work` under a named lock shared by all replicas. Waits for the lock, and checks every second whether `signal`
+ * has aborted. `held` aborts when the lock is lost or `signal` aborts: another replica may start the same work a moment
  * later.
  */
 export async function runExclusively<T>(

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { LargeReads } from './large-reads.ts';
 
-/** Reads that end when they are told to, and in which order they began. */
+/** Reads that the test ends, and the order in which they began. */
 class Reads {
   readonly begun: string[] = [];
   readonly large: LargeReads;
@@ -50,7 +50,7 @@ test('no more go on at a time than may, and one that fails leaves its place', as
   await untilBegun(reads, 4);
   expect(reads.begun).toEqual(['a1', 'a2', 'a3', 'a4']);
   await Promise.all([reads.end('a3'), reads.end('a4')]);
-  // All places are free again.
+  // All slots are free again.
   reads.ask(undefined, 'b1', 'b2');
   await untilBegun(reads, 6);
 });

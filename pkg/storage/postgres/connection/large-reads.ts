@@ -2,17 +2,17 @@ import { largeTurn } from '#pkg/apimachinery/index';
 
 export interface LargeRead {
   owner: string | undefined;
-  /** Of bodies, about so many. */
+  /** Approximate bytes of the bodies. */
   bytes: number;
 }
 
 /**
- * Reads of large bodies under way at a time, fewer than there are connections: small ones never wait for a connection
- * that takes megabytes, and what arrives of several at once would hold the event loop.
+ * Limits concurrent reads of large bodies to fewer than there are connections: small reads never wait for a connection
+ * that transfers megabytes, and several large results at once would block the event loop.
  */
 export class LargeReads {
   readonly #limit: number;
-  /** By owner, in the order in which they have their turns. */
+  /** Waiting reads by owner, in the order of the owners' turns. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #running = 0;
 
@@ -20,7 +20,7 @@ export class LargeReads {
     this.#limit = limit;
   }
 
-  /** One owner's in the order in which they came; owners take turns. */
+  /** Runs an owner's reads in their order of arrival; owners take turns. */
   async run<T>({ owner = '', bytes }: LargeRead, read: () => Promise<T>): Promise<T> {
     if (this.#running < this.#limit) this.#running += 1;
     else await this.#turnOf(owner);
@@ -28,7 +28,7 @@ export class LargeReads {
       await largeTurn(bytes);
       return await read();
     } finally {
-      // Whoever is next takes over this one's place.
+      // The next waiting read takes over this slot.
       const next = this.#next();
       if (next === undefined) this.#running -= 1;
       else next();
@@ -46,7 +46,7 @@ export class LargeReads {
   #next(): (() => void) | undefined {
     for (const [owner, waiting] of this.#waiting) {
       const next = waiting.shift();
-      // Behind the other owners.
+      // Move the owner behind the others.
       this.#waiting.delete(owner);
       if (waiting.length > 0) this.#waiting.set(owner, waiting);
       return next;

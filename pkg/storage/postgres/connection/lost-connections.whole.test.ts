@@ -50,7 +50,8 @@ const idempotencyKeyOf = (name: string, step: number): IdempotencyKey => ({
 });
 
 /**
- * Writes one object over and over, from what the last acknowledgement said; what it says is what must have happened.
+ * Writes one object repeatedly, each time from the last acknowledged state; every acknowledged write must have
+ * happened.
  */
 async function write(
   store: PostgresStore,
@@ -68,14 +69,14 @@ async function write(
       );
       acknowledged.push({ name, step, revision: last.revision });
     } catch (error) {
-      // Only a database that stays away too long, or is busy restarting, may be given as a reason.
+      // The only permitted causes are a database that is unavailable for too long, or busy restarting.
       if (!isStorageError(error, 'Unavailable') && !isStorageError(error, 'Timeout')) throw error;
     }
   }
   return acknowledged;
 }
 
-/** Of the writers on each replica two of three. */
+/** Two of three writers on each replica. */
 const isClaiming = (writer: number): boolean => writer % 3 > 0;
 
 function record(store: PostgresStore): Change[] {

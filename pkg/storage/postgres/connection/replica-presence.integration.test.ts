@@ -19,7 +19,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Listens as one process does. `changes` are the notifications it takes for others' changes. */
+/** Listens like one process. `changes` are the notifications that it takes for changes of other processes. */
 async function begin(origin: string): Promise<{ replicas: ReplicaPresence; changes: string[] }> {
   const notifications = new Notifications({ database, log: silentLog });
   const replicas = new ReplicaPresence({ pool: database.pool, notifications, origin, log: silentLog });

@@ -20,7 +20,7 @@ export interface ReplicaPresenceOptions {
 }
 
 /**
- * Knows whether other replicas listen for changes. A notification wakes every listener of the database, also the
+ * Knows whether other replicas listen for changes. A notification wakes every listener of the database, including the
  * writer's own, so a process that is alone sends none with its commits.
  *
  * A process that begins to listen sends `hello`, and the others answer `here`; all of them repeat `here` periodically.
@@ -72,7 +72,7 @@ export class ReplicaPresence {
     return word === '';
   }
 
-  /** After a reconnect: replicas that started meanwhile are unknown. */
+  /** Runs after a reconnect: replicas that started meanwhile are unknown. */
   #greet(): void {
     this.#unknownUntil = Infinity;
     this.#announce('hello');

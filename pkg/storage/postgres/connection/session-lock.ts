@@ -5,18 +5,18 @@ import { endClient, settledWithin, type Database } from '#pkg/database/index';
 import { StorageError } from '../../storage-error.ts';
 import { translated, translateError } from './translate-error.ts';
 
-/** Between two looks whether the connection still lives, and how long its answer may take. Milliseconds. */
+/** Interval of connection probes, and timeout of their answer. Milliseconds. */
 const probe = { interval: 5_000, answer: 5_000 };
 /**
- * After so long without a word from us the server ends the session: later than we give the lock up ourselves.
+ * The server ends the session after this idle time, which is longer than this process needs to detect the loss.
  * Milliseconds.
  */
 const forsaken = 30_000;
 const settings = `SET idle_session_timeout = ${forsaken}; SET lock_timeout = 1000; SET statement_timeout = 0`;
 
 /**
- * A session of its own, for locks that are held over many statements: they are gone with the process, and with a
- * connection that is lost, of which `lost` tells at once, or within ten seconds where it went silent.
+ * A dedicated session for locks that are held over many statements. The locks end with the process or the connection.
+ * `lost` reports a lost connection at once, or within ten seconds if the network fails silently.
  */
 export class SessionLock {
   readonly #client: Client;
@@ -44,19 +44,19 @@ export class SessionLock {
     return lock;
   }
 
-  /** Aborted, with a StorageError Unavailable, when the locks may be another's. */
+  /** Aborts with StorageError Unavailable when another session may hold the locks. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** A short statement of this session. Errors are the database's own. */
+  /** Runs a short statement in this session. Throws the database's own errors. */
   async query<Row extends object>(text: string, values: unknown[] = []): Promise<QueryResult<Row>> {
     return this.#counted(() =>
       this.#client.query<Row>({ text, values, query_timeout: 2 * probe.answer } as { text: string; values: unknown[] }),
     );
   }
 
-  /** A statement that may take hours, whatever limit the user's role has. */
+  /** Runs a statement that may take hours; the role's statement timeout does not apply. */
   async run(text: string): Promise<void> {
     await this.#counted(() => this.#client.query(text));
   }
@@ -83,7 +83,7 @@ export class SessionLock {
     this.#over.abort();
   }
 
-  /** Not while a statement is under way: its answer would come first. */
+  /** Does not probe while a statement runs, because the statement's answer would arrive first. */
   async #probe(): Promise<void> {
     const { signal } = this.#over;
     for (;;) {
@@ -98,7 +98,7 @@ export class SessionLock {
       () => true,
       () => false,
     );
-    // A process that was frozen hears of the time first, and of the answer in the next turn.
+    // After the process was frozen, the timeout fires before the answer, which arrives in the next turn.
     if (!(await settledWithin(answer, probe.answer))) await setImmediate();
     return Promise.race([answer, Promise.resolve(false)]);
   }

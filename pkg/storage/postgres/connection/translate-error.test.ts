@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { StorageError, type StorageErrorCode } from '../../storage-error.ts';
 import { translateError } from './translate-error.ts';
 
-/** As `pg` throws them. */
+/** An error like those of `pg`. */
 function databaseError(code: string, severity = 'ERROR'): Error {
   return Object.assign(new Error(`about ${code}`), { code, severity });
 }

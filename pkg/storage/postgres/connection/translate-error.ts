@@ -4,13 +4,13 @@ import { databaseFailure, failureSentence } from '#pkg/database/index';
 import { StorageError } from '../../storage-error.ts';
 import { classifyFailure, isStatementTimeout, isTooManyColumns, isWrongTransaction } from './database-failure.ts';
 
-/** Faults of ours, and what was given up. */
+/** Bugs of this program, and aborted work. */
 const notOfDatabase = new Set(['TypeError', 'RangeError', 'AbortError']);
 
 const tooManyColumns =
   'the table of this model takes no more columns: of the 1600 that PostgreSQL allows, those of indexes that are gone count too';
 
-/** The one place where an error of the database becomes one of the store; what is no such error stays what it is. */
+/** The only place that converts a database error to a StorageError; other errors stay unchanged. */
 export function translateError(error: unknown): unknown {
   if (
     error instanceof StorageError ||

@@ -6,9 +6,9 @@ import { SessionLock } from '../connection/session-lock.ts';
 import { HistorySize } from './history-size.ts';
 
 const compactionLock = 816;
-/** Removed under one holding of the revision lock: writers wait for it. */
+/** Rows removed per acquisition of the revision lock: writers wait for it. */
 const stepRows = 500;
-/** In one round. */
+/** Maximum number of steps in one round. */
 const maxSteps = 2000;
 
 interface Bounds {
@@ -17,12 +17,14 @@ interface Bounds {
   compacted: string;
 }
 
-/** Removes history that is too old or too much, step by step, and idempotency keys that have expired. */
+/** Removes history beyond the limits of age and size, step by step, and expired idempotency keys. */
 export class Compactor {
   readonly #database: Database;
   readonly #pool: Pool;
   readonly #size: HistorySize;
-  /** Up to here only rows are left that an idempotency key names; whoever else removes some makes this no less true. */
+  /**
+   * Up to this revision, only rows that an idempotency key names are left. Removals by other replicas keep this true.
+   */
   #swept = 0;
 
   constructor(database: Database, pool: Pool) {
@@ -31,7 +33,7 @@ export class Compactor {
     this.#size = new HistorySize(pool);
   }
 
-  /** One round; at once if another replica is at it, and soon after `signal` aborts. */
+  /** Runs one round; returns at once if another replica is compacting, and soon after `signal` aborts. */
   async run(limits: CompactionLimits, signal?: AbortSignal): Promise<void> {
     const lock = await SessionLock.open(this.#database);
     const isOver = (): boolean => lock.lost.aborted || signal?.aborted === true;
@@ -49,12 +51,12 @@ export class Compactor {
     }
   }
 
-  /** Until a step answers that nothing is left. */
+  /** Repeats `step` until it returns that nothing is left. */
   async #repeat(isOver: () => boolean, step: () => Promise<boolean>): Promise<void> {
     for (let i = 0; i < maxSteps && !isOver(); i += 1) if (!(await step())) return;
   }
 
-  /** With an idempotency key goes the row that was spared for it. */
+  /** Removes expired idempotency keys and the log rows that were kept for them. */
   async #expireStep(age: number): Promise<boolean> {
     const { rows } = await this.#pool.query<{ expired: string }>(
       `WITH old AS MATERIALIZED (SELECT now() - $1 * interval '1 millisecond' AS at),
@@ -68,10 +70,13 @@ export class Compactor {
     return Number(rows[0]!.expired) === stepRows;
   }
 
-  /** First the word, then the deed: nobody reads a history with holes. Answers the newest revision that may go. */
+  /**
+   * Raises `compacted` before rows are deleted, so that no reader sees a history with gaps. Returns the newest revision
+   * that may be deleted.
+   */
   async #declare({ minAge, maxSize }: CompactionLimits): Promise<number> {
     const { rows } = await this.#pool.query<Bounds>(
-      // From the old end: what is looked at is what will go.
+      // Scans from the oldest row: only rows that will be deleted are read.
       `SELECT (SELECT rev FROM platform.change_log WHERE rev > meta.compacted AND at >= now() - $1 * interval '1 millisecond' ORDER BY rev LIMIT 1) AS first_kept,
          (SELECT max(rev) FROM platform.change_log) AS newest, compacted FROM platform.meta`,
       [minAge],
@@ -91,8 +96,8 @@ export class Compactor {
   }
 
   /**
-   * A revision that no write used is told to nobody: whoever is at the row before it has lost nothing, and is not to
-   * think so. 0 where there is none.
+   * The newest row not above `upTo`. A revision that no write used has no row: a reader at the row before it has lost
+   * nothing, and must not be told that it has. 0 if there is none.
    */
   async #lastRow(upTo: number): Promise<number> {
     const { rows } = await this.#pool.query<{ rev: string | null }>(
@@ -102,7 +107,7 @@ export class Compactor {
     return Number(rows[0]!.rev ?? 0);
   }
 
-  /** Spares what an idempotency key still names, and does not look at it again. */
+  /** Keeps rows that an idempotency key still names, and does not check them again. */
   async #removeStep(upTo: number): Promise<boolean> {
     const { rows } = await this.#pool.query<{ last: string | null; looked: string }>(
       `WITH step AS MATERIALIZED (SELECT rev FROM platform.change_log WHERE rev > $1 AND rev <= $2 AND rev < (SELECT max(rev) FROM platform.change_log) ORDER BY rev LIMIT ${stepRows}),

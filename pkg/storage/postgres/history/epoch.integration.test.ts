@@ -36,7 +36,7 @@ test('after a restore revisions jump once, and older history is void', async () 
   const before = await first.write(createOf(model, sampleObject('before')));
   await first.close();
 
-  // What a restored copy looks like: the data of one cluster in another.
+  // Like a restored copy: the data of one cluster in another.
   await database.pool.query("UPDATE platform.meta SET system_identifier = 'another'");
   const stores = await Promise.all([1, 2, 3].map(() => PostgresStore.open({ database, log: silentLog })));
   const after = await stores[0]!.write(createOf(model, sampleObject('after')));
@@ -68,12 +68,12 @@ test('stores under which the newest history vanishes leave it behind, and so doe
   const { epoch } = await meta(database);
   const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
   await stores[0]!.ensureModel(model);
-  // As a standby that took over has it, without what it lacked.
+  // Like a standby that took over: the stored timeline is another one.
   await database.pool.query("UPDATE platform.meta SET timeline = 'the one before'");
   const kept = await stores[0]!.write(createOf(model, sampleObject('kept')));
   const lost = await stores[0]!.write(createOf(model, sampleObject('lost')));
   await Promise.all(stores.map((store) => store.changes.catchUp()));
-  // The state after the first write, as a restore leaves it, and somebody has written since.
+  // Like a restore of the state after the first write, with later writes of another process.
   await database.pool.query(
     `BEGIN; DELETE FROM platform.change_log WHERE rev > ${kept.revision}; SELECT setval('platform.revision', ${kept.revision});
      INSERT INTO platform.change_log (rev, size, model, type, namespace, name) SELECT nextval('platform.revision'), 0, 0, 'M', '', '' FROM generate_series(1, 5); COMMIT`,
@@ -114,7 +114,7 @@ test('a copied data folder that was put back is known for one, where the files a
   const { epoch } = await meta(database);
   await open();
   expect((await meta(database)).epoch).toBe(epoch);
-  // No copy keeps the time at which its files were last changed.
+  // No copy preserves the change time of its files.
   await database.pool.query("UPDATE platform.meta SET incarnation = regexp_replace(incarnation, '[^/]+$', '1')");
   await open();
   expect((await meta(database)).epoch).toBe(epoch + 1);

@@ -3,14 +3,14 @@ import { runTransaction, type DatabaseLog } from '#pkg/database/index';
 import { revisionLock } from '../connection/revision-lock.ts';
 
 /**
- * The control file tells of a new timeline only after the first checkpoint; the name of the file being written tells at
- * once.
+ * The control file contains a new timeline only after the first checkpoint; the name of the current WAL file contains
+ * it at once.
  */
 export const timeline = 'substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)';
 /**
- * Where revisions go on when history may have been lost: a thousand million beyond the newest known, and at least at a
- * hundred thousand for each second since 1970. No server writes so fast, so what was given out after an earlier jump,
- * and lost in its turn, is passed as well.
+ * The next revision when history may have been lost: 1 000 000 000 above the newest known one, and at least 100 000 for
+ * each second since 1970. No server writes that fast, so the jump also passes revisions that were given out after an
+ * earlier jump and then lost.
  */
 const beyond = `greatest((SELECT greatest(last_value, (SELECT max(rev) FROM platform.change_log)) FROM platform.revision) + 1000000000, extract(epoch FROM clock_timestamp())::bigint * 100000)`;
 
@@ -18,16 +18,16 @@ export interface EpochOptions {
   pool: Pool;
   log: DatabaseLog;
   /**
-   * PostgreSQL is on files that only this program uses: a copy of them that was put back is noticed, by a time that no
-   * copy keeps.
+   * PostgreSQL's data files are used only by this program. A restored copy of them is detected by a file time that no
+   * copy preserves.
    */
   ownsFiles: boolean;
 }
 
 /**
- * Has the database been restored from a backup, or did a standby take over? Then revisions that clients saw may be
- * given out again: jump over them, and declare all older history void, so that a watch from there is told to start
- * anew. Every replica may ask at once: one jumps, the others see that it is done.
+ * Checks whether the database was restored from a backup or a standby took over. Revisions that clients saw may then be
+ * given out again: jump over them, and declare all older history void, so that a watch from there must start again.
+ * Safe on all replicas at once: one jumps, the others find the jump done.
  */
 export async function checkEpoch({ pool, log, ownsFiles }: EpochOptions): Promise<void> {
   const incarnation = incarnationSql(ownsFiles);
@@ -39,14 +39,14 @@ export async function checkEpoch({ pool, log, ownsFiles }: EpochOptions): Promis
     );
     if (jumped)
       log.warn({}, 'the database was restored or failed over: revisions jump, and watches of older ones start anew');
-    // Of a database that is older than this mark.
+    // The database is older than this column.
     else await client.query(`UPDATE platform.meta SET incarnation = ${incarnation} WHERE incarnation IS NULL`);
   });
 }
 
 /**
- * The same for who knows that history was lost after `compacted`, unless somebody has jumped since. It marks the server
- * it is on, too: who sees only by that mark that another server took over finds it done.
+ * Jumps when this process knows that history after `compacted` was lost, unless another process has jumped since. It
+ * also records the current server, so that a replica that detects the takeover only by that mark finds the jump done.
  */
 export async function leaveEpoch(
   { pool, log, ownsFiles }: EpochOptions,
@@ -70,10 +70,7 @@ function marks(incarnation: string): string {
   return `, system_identifier = s.system_identifier::text, timeline = ${timeline}, incarnation = ${incarnation}`;
 }
 
-/**
- * A dump that is loaded gets new numbers for its tables; a data folder that is copied gets a new time of change for its
- * files.
- */
+/** A restored dump has new OIDs; a copied data folder has a new change time of its files. */
 function incarnationSql(ownsFiles: boolean): string {
   const tables = `(SELECT oid FROM pg_database WHERE datname = current_database()), 'platform.meta'::regclass::oid`;
   return `concat_ws('/', ${tables}${ownsFiles ? `, (SELECT extract(epoch FROM change) FROM pg_stat_file('PG_VERSION'))` : ''})`;
@@ -84,14 +81,14 @@ async function jump(client: ClientBase, condition: string, more = ''): Promise<b
     `UPDATE platform.meta SET epoch = epoch + 1, compacted = setval('platform.revision', ${beyond})${more} ${condition}`,
   );
   if (rowCount !== 1) return false;
-  // The newest row of the log is the revision of every list: it must lie above what is void.
+  // The newest log row gives the revision of every list: it must lie above the void history.
   await client.query(
     "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')",
   );
   return true;
 }
 
-/** The same for a database that was made of a backup and that nobody uses yet, within the transaction of its making. */
+/** Jumps in a database that was restored from a backup and is not used yet, within the transaction that restores it. */
 export async function voidHistory(client: ClientBase): Promise<void> {
   await jump(client, 'WHERE true');
 }

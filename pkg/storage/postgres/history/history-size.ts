@@ -1,14 +1,13 @@
 import type { Pool } from 'pg';
 
-/** Changes up to a revision, from that of the part before. */
+/** Changes from the end of the previous part up to a revision. */
 interface Part {
   upTo: number;
   size: number;
 }
 
 /**
- * How large the history is that is still kept: of what was summed at earlier looks, only the oldest part is summed
- * again.
+ * Measures the size of the kept history. Of the sums from earlier measurements, only the oldest part is summed again.
  */
 export class HistorySize {
   readonly #pool: Pool;
@@ -18,7 +17,7 @@ export class HistorySize {
     this.#pool = pool;
   }
 
-  /** The revision up to which history must go to be no larger than `maxSize`, bytes; 0 where it is not. */
+  /** The revision up to which history must be deleted to be no larger than `maxSize` bytes; 0 if it is small enough. */
   async excess(compacted: number, newest: number, maxSize: number): Promise<number> {
     await this.#measure(compacted, newest);
     const total = this.#parts.reduce((sum, { size }) => sum + size, 0);

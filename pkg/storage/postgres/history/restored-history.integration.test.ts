@@ -25,7 +25,7 @@ async function tablesOf(): Promise<Map<string, string[]>> {
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }
 
-/** Undone afterwards. */
+/** Rolls back afterwards. */
 async function adoptAfter(change: string, known = [{ revision: 5, epoch: 1 }]): Promise<string | undefined> {
   const client = await database.pool.connect();
   try {

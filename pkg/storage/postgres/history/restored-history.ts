@@ -6,16 +6,16 @@ import { ownersTrigger } from '../table/owner-elements.ts';
 import { namespaceExists } from '../table/table-definer.ts';
 import { isNamespaces, sqlType, tableName, type Column } from '../table/table.ts';
 
-/** What a database has given out, for the revisions of one that is restored to lie beyond. */
+/** The newest revision and epoch of a database. A restored database must continue above them. */
 export interface HistoryState {
   readonly revision: number;
   readonly epoch: number;
 }
 
-/** Revisions are numbers of JSON, and what lies beyond a restored one has to be one, too; epochs are `int`. */
+/** Revisions are JSON numbers, and so must be the revisions after a restore; epochs are `int`. */
 export const historyLimits: HistoryState = { revision: 2 ** 52, epoch: 2 ** 30 };
 
-/** Of schema `platform`, as the transaction sees it. */
+/** Reads the state of schema `platform` in the client's transaction. */
 export async function readHistory(client: ClientBase): Promise<HistoryState> {
   const { rows } = await client.query<{ revision: string; epoch: number }>(
     'SELECT greatest((SELECT last_value FROM platform.revision), (SELECT max(rev) FROM platform.change_log)) AS revision, epoch FROM platform.meta',
@@ -23,22 +23,21 @@ export async function readHistory(client: ClientBase): Promise<HistoryState> {
   return { revision: Number(rows[0]!.revision), epoch: rows[0]!.epoch };
 }
 
-/** The tables of models, for a backup: each is what its row in `models` says. */
+/** The tables of models, for a backup. A table's row in `models` describes it. */
 export const modelTables = {
   select: `SELECT 'm_' || id AS name FROM platform.models`,
   pattern: /^m_[1-9]\d{0,9}$/,
   triggers: { owners: (table: string): string => ownersTrigger({ id: Number(table.slice(2)) }) },
 } as const;
 
-/** The part of the log that a backup keeps: what idempotency keys name. It is what a compaction would spare, too. */
+/** The log rows in a backup: those that idempotency keys name, as in compaction. */
 export const rememberedChanges =
   'SELECT c.* FROM platform.change_log c WHERE EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = c.rev)';
 
 /**
- * Completes a schema `platform` that holds a backup's rows, with the given tables of models: functions that name tables
- * are made for these, and revisions jump beyond whatever `known` databases gave out, so that no client goes on from
- * there. Answers what is wrong with the rows, where they are no work of this program's: names and types in them become
- * SQL later.
+ * Completes a schema `platform` that contains a backup's rows, with the given tables of models: creates the functions
+ * that name these tables, and raises revisions above those of the `known` databases, so that no client resumes from
+ * there. Returns the problem if the rows were not written by this program: names and types in them later become SQL.
  */
 export async function adoptRestored(
   client: ClientBase,
@@ -69,7 +68,7 @@ export async function adoptRestored(
   return undefined;
 }
 
-/** Of a backup by an earlier release it may not be there yet: the migration that makes it knows of the table. */
+/** The function may be missing in a backup of an earlier release: the migration that creates it uses the table. */
 async function replaceFunction(client: ClientBase, signature: string, text: string): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>('SELECT to_regprocedure($1) IS NOT NULL AS there', [
     signature,
@@ -77,7 +76,7 @@ async function replaceFunction(client: ClientBase, signature: string, text: stri
   if (rows[0]?.there === true) await client.query(text);
 }
 
-/** Every column of an index is one of the table's, and of a known type. */
+/** Checks that every index column is a column of the table and has a known type. */
 function areColumns(value: unknown, present: readonly string[]): value is Column[] {
   if (!Array.isArray(value)) return false;
   return value.every((entry: unknown) => {

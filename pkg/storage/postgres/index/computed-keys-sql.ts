@@ -1,8 +1,8 @@
 import type { ComputedColumn, Table } from '../table/table.ts';
 
 /**
- * The keys of a row that functions computed, as the text of ComputedKeys: of the columns that are filled for every row.
- * `alias` is the table's.
+ * SQL for a row's computed keys as the text of ComputedKeys, with the columns that are filled for every row. `alias` is
+ * the table's.
  */
 export function computedKeysSql({ computed = [] }: Pick<Table, 'computed'>, alias: string): string {
   const members = readyColumns(computed).map(
@@ -11,7 +11,7 @@ export function computedKeysSql({ computed = [] }: Pick<Table, 'computed'>, alia
   return `(${["'{'", members.join(` || ',' || `), "'}'"].filter((part) => part !== '').join(' || ')})`;
 }
 
-/** One of each that are computed alike. */
+/** The ready columns, one for each distinct computation. */
 export function readyColumns(computed: readonly ComputedColumn[]): ComputedColumn[] {
   return [
     ...new Map(
@@ -20,7 +20,7 @@ export function readyColumns(computed: readonly ComputedColumn[]): ComputedColum
   ];
 }
 
-/** As the functions' values are kept in memory: a date is milliseconds. */
+/** Keys in the form that they have in memory: a date is milliseconds. */
 function keySql({ name, index }: ComputedColumn, alias: string): string {
   if (index.type !== 'date') return `${alias}.${name}`;
   return index.multi

@@ -66,7 +66,7 @@ async function total(field: string): Promise<number> {
 
 test('indexes are brought to what is there, whatever size it is of, also where their sessions are ended', async () => {
   await store.ensureModel(sampleModel('indexed', { indexes: [slug, owner, tags] }));
-  // Who holds the lock of a build loses it, and the next round goes on.
+  // The session that holds the lock of a build loses it, and the next round continues.
   const { rowCount } = await database.pool.query(
     "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 817 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
   );
@@ -102,7 +102,7 @@ test('an index that was finished when its builder died is kept, and one that was
   expect(after[1]).not.toEqual(before[1]);
 });
 
-/** The model's functions as of one edit of their script. */
+/** The model's functions after one edit of their script. */
 function edited(edit: number): StoreModel {
   const result = `(o) => 'v' + (o.spec.n + ${edit})`;
   return computedModel('edited', { one: result, several: `(o) => [(${result})(o)]` }, [
@@ -149,7 +149,7 @@ test('while keys are computed anew, those of before are neither found nor clashe
     await store.ensureModel(fourth);
     await expect(found(fourth, 'one=v5')).rejects.toMatchObject({ code: 'IndexNotReady' });
     await expect(found(edited(3), 'one=v4')).rejects.toMatchObject({ code: 'IndexNotReady' });
-    // Its key is what the key of another was.
+    // Its key equals another object's old key.
     const object = sampleObject('o-0', { spec: { n: 0 } });
     await store.write(createOf(fourth, object), { dryRun: true });
     await store.write(createOf(fourth, object));

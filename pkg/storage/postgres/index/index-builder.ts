@@ -19,15 +19,14 @@ import { sqlType, tableName, type Column, type Table } from '../table/table.ts';
 import type { KeyComputer } from './key-computer.ts';
 import { indexOwners, tablesWithoutOwners } from './owner-indexer.ts';
 
-/** Looked at, and written under one holding of the revision lock, at a time: rows, and bytes of their bodies. */
+/** Rows, and bytes of their bodies, that are read at a time and written per acquisition of the revision lock. */
 const stepRows = 200;
 const stepBytes = 2 * 1024 * 1024;
 const retryPause = 2000;
 
 /**
- * Brings indexes to data that is there already: fills their columns step by step, builds them without stopping writers,
- * and drops those no longer declared. One replica at a time works on a model; whoever finds it busy looks again after a
- * while.
+ * Builds indexes for existing data: fills their columns step by step, builds them without blocking writers, and drops
+ * undeclared ones. One replica at a time works on a model; another replica that finds it locked retries after a pause.
  */
 export class IndexBuilder {
   readonly #database: Database;
@@ -56,22 +55,22 @@ export class IndexBuilder {
     this.#log = options.log;
   }
 
-  /** Begins in the background; it goes on until nothing is left to do or `stop` is called. */
+  /** Starts in the background and runs until nothing is left to do or `stop` is called. */
   start(resource: GroupResource): void {
     this.#begin(formatGroupResource(resource), () => this.#round(resource));
   }
 
-  /** The same for an index of the change log that the migration left to be built without stopping writers. */
+  /** Starts the build of an index on the change log that the migration left out, because it would block writers. */
   startLog(): void {
     this.#begin('the change log', () => this.#logRound());
   }
 
-  /** The same for the owners of objects in tables that an earlier release made. */
+  /** Starts to index the owners of objects in tables that an earlier release created. */
   startOwners(): void {
     this.#begin('the owners of objects', () => this.#ownersRound());
   }
 
-  /** The same for the tables of models that are gone: they go when nobody reads them any more. */
+  /** Starts to drop the tables of removed models, each as soon as no transaction reads it. */
   startSweep(): void {
     this.#begin('the tables of dropped models', () => this.#sweepRound());
   }
@@ -87,7 +86,7 @@ export class IndexBuilder {
     await Promise.all(this.#running.values());
   }
 
-  /** Until a round answers that nothing is left to do. */
+  /** Repeats `round` until it returns that nothing is left to do. */
   async #work(key: string, round: () => Promise<boolean>): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       try {
@@ -100,7 +99,7 @@ export class IndexBuilder {
     }
   }
 
-  /** True when nothing is left to do. A session lock on a connection of its own keeps other replicas away. */
+  /** Returns true when nothing is left to do. A session lock on a connection of its own keeps other replicas away. */
   async #round(resource: GroupResource): Promise<boolean> {
     this.#catalog.forget(resource);
     const table = await this.#catalog.find(resource);
@@ -116,7 +115,7 @@ export class IndexBuilder {
     } finally {
       await lock.release();
     }
-    // What was declared while this was being done is the next round's.
+    // Indexes declared during this round are built in the next one.
     this.#catalog.forget(resource);
     return (await this.#catalog.find(resource))?.columns.every(({ state }) => state !== 'building') ?? true;
   }
@@ -156,7 +155,7 @@ export class IndexBuilder {
     }
   }
 
-  /** What PostgreSQL refuses, as for a table of another owner, is the next start's to try again. */
+  /** Drops that PostgreSQL refuses, for example of a table of another owner, are retried at the next start. */
   async #sweepRound(): Promise<boolean> {
     try {
       const left = await this.#definer.sweep(this.#stopping.signal);
@@ -188,8 +187,8 @@ export class IndexBuilder {
   }
 
   /**
-   * Fills a column for rows written before it was there; a row written since, or by a run that was cut off, has it
-   * already. Answers why an object's keys cannot be computed.
+   * Fills a column for rows written before the column existed; rows written since, or filled by an interrupted run,
+   * already have it. Returns why an object's keys cannot be computed.
    */
   async #fill(lock: SessionLock, table: Table, column: Column): Promise<string | undefined> {
     let after = { namespace: '', name: '' };
@@ -213,8 +212,8 @@ export class IndexBuilder {
   }
 
   /**
-   * A value that the index cannot hold counts as none. Faults are the objects that a function fails for, but for those
-   * on their way out: its words are not for whoever reads definitions.
+   * A value that the index cannot hold counts as absent. `faults` are the objects that a function fails for, except
+   * objects that are being deleted: readers of a definition need not see those errors.
    */
   async #keysOf(
     table: Table,
@@ -231,13 +230,13 @@ export class IndexBuilder {
       [{ index, ...column }],
       rows.map(({ body }) => body),
     );
-    // Another replica declared something else: the next round begins with that.
+    // Another replica changed the declared indexes: the next round begins with them.
     if (computed === undefined) throw new Error('the functions of this index are others by now');
     const faults = rows.filter((row, i) => !row.terminating && computed[i]!.isFault);
     return { keys: computed.map(({ keys }) => keys[index.computed.id]!), faults };
   }
 
-  /** Is the row still what it was? What has been written since was judged when it was. */
+  /** Is the row unchanged? A row written since was checked by its own write. */
   async #isPresent(table: Table, { namespace, name, rev }: FillRow): Promise<boolean> {
     const { rows } = await this.#pool.query(
       `SELECT FROM ${tableName(table)} WHERE namespace = $1 AND name = $2 AND rev = $3`,
@@ -264,7 +263,7 @@ export class IndexBuilder {
     );
     await this.#pool.query(
       `WITH filled AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::${index.multi ? 'text' : type}[]) AS f(namespace, name, rev, value)), ` +
-        // Rows first and in key order, then the lock: as a batch does, so that neither waits for the other in a circle.
+        // Rows are locked first and in key order, then the revision lock, as in a batch: no deadlock between the two.
         `held AS MATERIALIZED (SELECT m.namespace, m.name, filled.value FROM filled JOIN ${tableName(table)} m ON m.namespace = filled.namespace AND m.name = filled.name ` +
         `WHERE m.rev = filled.rev AND m.${name} IS DISTINCT FROM filled.value${index.multi ? `::${type}[]` : ''} ORDER BY m.namespace, m.name FOR UPDATE OF m), ` +
         `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) AS n FROM held) h WHERE n > 0) ` +
@@ -273,7 +272,7 @@ export class IndexBuilder {
     );
   }
 
-  /** A statement that waits for others' transactions would keep `stop` waiting with it. */
+  /** Cancels the statement on `stop`: it may wait for other transactions and would block `stop`. */
   async #cancellable<T>(lock: SessionLock, work: () => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
     const { rows } = await lock.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -320,11 +319,11 @@ function finished({ name, index }: Column, message: string | undefined): Column 
 }
 
 /**
- * Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index,
- * which goes first; a valid one is kept.
+ * Returns why the index cannot be built, if the data is the cause. An interrupted attempt leaves an invalid index,
+ * which is dropped first; a valid one is kept.
  */
 async function createIndex(lock: SessionLock, text: string, signal: AbortSignal): Promise<string | undefined> {
-  // Cancelled is what is under way: what comes after must not begin.
+  // A cancel stops only the running statement: later ones must not start.
   const run = async (statement: string): Promise<void> => {
     signal.throwIfAborted();
     await lock.run(statement);

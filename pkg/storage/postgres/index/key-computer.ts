@@ -10,12 +10,12 @@ import type { KeyReader } from './key-reader.ts';
 import type { ComputedColumn, Table } from '../table/table.ts';
 import type { Computed, WriteKeys } from '../write/write-keys.ts';
 
-/** Characters of JSON: they are kept in the log with every change. */
+/** Characters of JSON: the log keeps the keys with every change. */
 const maxText = 256 * 1024;
-/** Texts kept in memory. */
+/** Maximum number of scripts kept in memory. */
 const maxScripts = 100;
 
-/** Has the keys of computed columns computed. */
+/** Computes the keys of computed columns through the evaluator. */
 export class KeyComputer {
   readonly #evaluator: KeyEvaluator | undefined;
   readonly #pool: Pool;
@@ -28,14 +28,14 @@ export class KeyComputer {
     this.#reader = reader;
   }
 
-  /** Undefined where the table is not as remembered any more. */
+  /** Undefined if the table has changed since it was cached. */
   async ofWrite(table: Table, write: Write): Promise<WriteKeys | undefined> {
     const columns = table.computed ?? [];
     const body = encodeStoredBody(write.object);
     const oldText = write.type === 'create' ? null : await this.#oldText(table, write.from);
     if (oldText === undefined) return undefined;
     const old = { ...noKeys(columns), ...(oldText === null ? {} : (JSON.parse(oldText) as ComputedKeys)) };
-    // Of what is gone nothing is found by a key.
+    // A deleted object has no keys.
     if (write.type === 'delete') return { body, keys: noKeys(columns), causes: [], text: null, old, oldText };
     const [computed] = (await this.ofBodies(table, columns, [body])) ?? [];
     if (computed === undefined) return undefined;
@@ -43,7 +43,7 @@ export class KeyComputer {
     return { body, keys: computed.keys, causes: computed.causes, text, old, oldText };
   }
 
-  /** The same of stored bodies, for some of the table's columns. */
+  /** Computes the keys of stored bodies, for some of the table's columns. */
   async ofBodies(
     table: Table,
     columns: readonly ComputedColumn[],
@@ -73,8 +73,8 @@ export class KeyComputer {
   }
 
   /**
-   * What was read before a column was filled lacks its keys: they are in the row by now. Undefined where the table is
-   * another.
+   * An object that was read before a column was filled lacks its keys: read them from the row. Undefined if the table
+   * has changed.
    */
   async #oldText(table: Table, from: Extract<Write, { type: 'update' }>['from']): Promise<string | undefined> {
     const known = from.keys === undefined ? undefined : (JSON.parse(from.keys) as ComputedKeys);
@@ -83,7 +83,7 @@ export class KeyComputer {
       readyColumns(table.computed ?? []).every(({ index }) => Object.hasOwn(known!, index.computed.id))
     )
       return from.keys;
-    // Where the row is another now, the write is a Conflict whatever its keys.
+    // If the row has changed, the write is a Conflict whatever its keys.
     try {
       return (await this.#reader.get(table, from))?.keys ?? '{}';
     } catch (error) {

@@ -8,17 +8,17 @@ import type { LargeReads } from '../connection/large-reads.ts';
 import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from '../list/list-query.ts';
 import { tableName, type Table } from '../table/table.ts';
 
-/** Keys asked for in one statement. */
+/** Maximum number of keys per statement. */
 const maxGroup = 256;
-/** And bodies, about, where they are known to be heavy. */
+/** Approximate bytes of bodies per statement, for objects known to be heavy. */
 const maxGroupBytes = 1024 * 1024;
-/** From here on it is a large read. */
+/** A read of at least this size is a large read. */
 const largeGroupBytes = 256 * 1024;
-/** Of the objects of a namespace that were read lately, on average. */
+/** Average size of recently read objects above which a namespace is heavy. */
 const heavyBytes = 4096;
-/** Namespaces of which that is known. */
+/** Maximum number of heavy namespaces that are remembered. */
 const maxHeavy = 4096;
-/** Bodies up to this size come with their row; a larger one comes alone, when there is room for it. */
+/** Bodies up to this size are read with their row; a larger one is read alone, once memory is reserved. */
 const inlineBytes = 64 * 1024;
 const inlineBody = `CASE WHEN octet_length(m.body) <= ${inlineBytes} THEN m.body END AS body`;
 
@@ -32,15 +32,16 @@ interface PendingRead {
 }
 
 /**
- * Reads by key. Those of one turn of the event loop go to PostgreSQL together, which costs both sides less than half;
- * each still begins after it was asked for, so it sees every write that was acknowledged by then. Those of a namespace
- * whose objects are heavy go apart, about a megabyte at a time: nobody waits for the bodies of others.
+ * Reads objects by key. The reads of one turn of the event loop share a statement, which costs both sides less than
+ * half. Each statement starts after its reads were requested, so it sees every write acknowledged by then. Reads of a
+ * namespace with heavy objects are sent separately, about a megabyte at a time, so that other reads do not wait for
+ * their bodies.
  */
 export class KeyReader {
   readonly #pool: Pool;
   readonly #largeReads: LargeReads;
   readonly #waiting = new Map<string, PendingRead[]>();
-  /** The average size of the objects that were read lately, by table and namespace, where that is heavy. */
+  /** Average size of recently read objects, by table and namespace; only heavy ones. */
   readonly #heavy = new Map<string, number>();
 
   constructor(pool: Pool, large: LargeReads) {
@@ -86,7 +87,7 @@ export class KeyReader {
     else await this.#sendSeveral(table, reads);
   }
 
-  /** One key that PostgreSQL cannot take does not fail the others. */
+  /** A key that PostgreSQL rejects does not fail the other reads. */
   async #sendSeveral(table: Table, reads: readonly PendingRead[]): Promise<void> {
     try {
       for (const [i, row] of (await this.#several(table, reads)).entries()) this.#finish(table, reads[i]!, row);
@@ -105,7 +106,7 @@ export class KeyReader {
   }
 
   #finish(table: Table, read: PendingRead, row: KeyedRow | undefined): void {
-    // What is larger has not come with its row.
+    // The row of a larger object has no body.
     if (row?.body != null && (this.#heavy.size > 0 || row.body.length > heavyBytes))
       this.#remember(placeOf(table, read.key), row.body.length);
     read.done(row);
@@ -114,7 +115,7 @@ export class KeyReader {
   #remember(place: string, size: number): void {
     const before = this.#heavy.get(place) ?? size;
     const average = before + (size - before) / 8;
-    // The newest last.
+    // Keep the most recently used entry last.
     this.#heavy.delete(place);
     if (average <= heavyBytes) return;
     this.#heavy.set(place, average);
@@ -130,7 +131,7 @@ export class KeyReader {
     return rows[0];
   }
 
-  /** It may change meanwhile: what is answered is all of one moment, and no older than the question. */
+  /** The object may change meanwhile: the result is one consistent version, no older than the request. */
   async #large(
     table: Table,
     { namespace, name }: ObjectKey,
@@ -138,7 +139,7 @@ export class KeyReader {
   ): Promise<StoredObject | undefined> {
     const from = `FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`;
     const values = [namespace, name];
-    // Larger than what comes at once, by how much is asked only where somebody's memory is counted.
+    // The body is larger than the inline limit; its exact size is read only if memory is counted.
     let bytes = inlineBytes;
     if (room !== undefined) {
       const { rows } = await this.#pool.query<{ size: number }>(`SELECT octet_length(body) AS size ${from}`, values);
@@ -169,7 +170,7 @@ function placeOf({ id }: Table, { namespace }: ObjectKey): string {
   return `${id}/${namespace}`;
 }
 
-/** One that has computed columns reads them, and those change with its shape. */
+/** The name of the prepared statement. A table with computed columns reads them, and they change with its shape. */
 function statementOf({ id, shape, computed }: Table): string {
   return computed === undefined ? String(id) : `${id}-${shape}`;
 }

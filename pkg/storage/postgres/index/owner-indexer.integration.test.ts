@@ -43,7 +43,7 @@ async function owned(by: string): Promise<string[]> {
   }
 }
 
-/** As the release before wrote it: nothing is known of owners. */
+/** Writes like the previous release, which does not know owners. */
 async function writeAsBefore(object: ApiObject): Promise<void> {
   const { name, namespace = '' } = object.metadata;
   await database.pool.query(
@@ -63,7 +63,7 @@ const objectOf = (i: number): ApiObject =>
 test('what the release before wrote is found by its owners soon after the start, and what it goes on writing at once', async () => {
   await database.pool.query(`DROP TRIGGER owners ON ${table}`);
   for (let i = 0; i < 1100; i += 1) await writeAsBefore(objectOf(i));
-  // A table that it makes comes without the index, too.
+  // A table created by that release lacks the index, too.
   await database.pool.query('UPDATE platform.models SET owners_indexed = false');
   await store.close();
   store = await PostgresStore.open({ database, log: silentLog });

@@ -4,15 +4,18 @@ import { isLockTimeout, isStaleTable } from '../connection/database-failure.ts';
 import { lacksOwners, ownersTrigger } from '../table/owner-elements.ts';
 import { tableName } from '../table/table.ts';
 
-/** Rows looked at in a statement, none of which leaves the database. */
+/** Rows scanned per statement; no row leaves the database. */
 const stepRows = 500;
 /**
- * Behind a statement that waits to change a table everybody else waits too: it gives up soon, and the next round tries
- * again.
+ * Lock timeout. While a statement waits to change a table, all later statements on it wait too: give up soon and retry
+ * in the next round. Milliseconds.
  */
 const lockWait = 200;
 
-/** Tables whose rows may lack their owners: made before there was an index on them, or by a replica of that time. */
+/**
+ * Tables whose rows may lack their owners: tables created before the index on owners existed, or by a replica of such a
+ * release.
+ */
 export async function tablesWithoutOwners(pool: Pool): Promise<number[]> {
   const { rows } = await pool.query<{ id: number }>(
     'SELECT id FROM platform.models WHERE NOT owners_indexed ORDER BY id',
@@ -21,9 +24,9 @@ export async function tablesWithoutOwners(pool: Pool): Promise<number[]> {
 }
 
 /**
- * Brings the index on owners to a table that is there already. First comes the trigger, so that from then on whoever
- * writes keeps it; then the rows, step by step; then the table is said to have it. False if the table was in use, and
- * is to be tried again. May be broken off and repeated anywhere.
+ * Adds the index on owners to an existing table: first the trigger, so that all later writes maintain it; then the
+ * rows, step by step; then the table is marked as indexed. Returns false if the table was in use and must be retried.
+ * May be interrupted and repeated at any point.
  */
 export async function indexOwners(pool: Pool, id: number, signal: AbortSignal): Promise<boolean> {
   try {
@@ -37,7 +40,7 @@ export async function indexOwners(pool: Pool, id: number, signal: AbortSignal): 
     return true;
   } catch (error) {
     if (isLockTimeout(error)) return false;
-    // Dropped meanwhile.
+    // The table was dropped meanwhile.
     if (isStaleTable(error)) return true;
     throw error;
   }
@@ -55,8 +58,7 @@ async function addTrigger(pool: Pool, id: number): Promise<void> {
 }
 
 /**
- * Touches the rows that lack their owners, for the trigger to add them. Rows are locked in key order, as a batch locks
- * them.
+ * Updates the rows that lack their owners, so that the trigger adds them. Rows are locked in key order, as in a batch.
  */
 async function fillStep(pool: Pool, id: number, { namespace, name }: Position): Promise<Position | undefined> {
   const m = tableName({ id });

@@ -36,42 +36,45 @@ interface ChunkRow extends PositionedRow {
   revision: string;
   compacted: string;
   matched: string;
-  /** Objects of the chunk, and one where more follow. */
+  /** Number of objects in the chunk, plus one if more follow. */
   found: string;
 }
 
 interface ChangedHeader extends ChangedRow {
   compacted: string;
-  /** Objects that changed, looked at or not. */
+  /** Number of objects that changed, whether read or not. */
   changed: string;
 }
 
-/** Objects changed since a snapshot that a chunk looks at: past that, a list is better begun anew. */
+/**
+ * Maximum number of objects changed since the snapshot that a chunk reads: beyond it, the client should start a new
+ * list.
+ */
 const maxChanged = 20_000;
-/** Bodies of a chunk, and of what changed since its snapshot. */
+/** Bytes of bodies in a chunk, and of objects changed since its snapshot. */
 const chunkBytes = 4 * 1024 * 1024;
 const changedBytes = 4 * 1024 * 1024;
 
-/** Rows of the table, and the newest revision in the same snapshot. */
+/** Rows of the table, and the newest revision in the same snapshot of the database. */
 interface ChunkRows {
   items: PositionedObject[];
-  /** Nothing follows. */
+  /** No more objects follow. */
   isAll: boolean;
   revision: number;
-  /** Where matches were gathered, their number. */
+  /** The number of matches, where they were gathered. */
   matched: number;
 }
 
-/** Objects in the order of the list, up to a position and no further. */
+/** Objects in the order of the list, up to a position. */
 interface Part {
   items: PositionedObject[];
-  /** How far it reaches; undefined if to the end of the list. */
+  /** The last position covered; undefined for the end of the list. */
   upTo: SortPosition | undefined;
 }
 
 /**
- * A list in chunks that are one snapshot, at the first chunk's revision R: rows no newer than R, and, for each object
- * changed since, what the log says it was at R.
+ * A list in chunks from one snapshot, at the first chunk's revision R: rows no newer than R, and for each object
+ * changed since, its version at R from the log.
  */
 export class ChunkReader {
   readonly #pool: Pool;
@@ -98,7 +101,7 @@ export class ChunkReader {
     this.#bounds = bounds;
   }
 
-  /** StorageError Compacted when the log no longer reaches back to R. */
+  /** StorageError Compacted if the log no longer contains the changes since R. */
   async read(table: Table, query: ChunkQuery): Promise<ObjectChunk> {
     const { after } = query;
     const { items, isAll, revision } = await this.#rows(table, query);
@@ -113,8 +116,8 @@ export class ChunkReader {
   }
 
   /**
-   * The log has what was computed since an index is ready, which it was for the first chunk: unless it has been made
-   * anew.
+   * The log has computed keys since the index became ready, which it was at the first chunk, unless the index was
+   * rebuilt.
    */
   async #old(
     rows: readonly ChangedRow[],
@@ -207,7 +210,7 @@ export class ChunkReader {
     );
     const header = rows[0]!;
     const oldest = Math.max(Number(header.compacted), table.replaces);
-    // One from beyond the newest is of a history that was lost.
+    // A revision above the newest one belongs to a lost history.
     if (
       after !== undefined &&
       after.revision > 0 &&
@@ -225,8 +228,8 @@ export class ChunkReader {
   }
 
   /**
-   * Objects that changed between the snapshot and the reading of the rows, as they were in the snapshot, that lie in
-   * the chunk's range.
+   * Objects in the chunk's range that changed between the snapshot and the read of the rows, in their versions at the
+   * snapshot.
    */
   async #changedSince(
     table: Table,
@@ -266,7 +269,7 @@ export class ChunkReader {
     }
     room?.settle(size + rows.reduce((sum, { prev, old }) => sum + (prev === null ? 0 : old.length), 0));
     const isCut = isChangedCut(rows) || rows.length > maxChanged;
-    // Cut in the order of keys: in another order the rest of it may lie anywhere.
+    // The result was cut in the order of keys: in another order, the missing objects may lie anywhere.
     if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0))
       throw new StorageError('Compacted', 'the continue token is too old');
     const last = rows.at(-1)!;
@@ -277,12 +280,12 @@ export class ChunkReader {
   }
 }
 
-/** Are not all objects of the chunk among the rows? */
+/** Are objects of the chunk missing from the rows? */
 function isChunkCut(rows: readonly ChunkRow[], { limit }: ChunkQuery): boolean {
   return rows.filter((row) => row.rev !== null).length < Math.min(Number(rows[0]!.found), limit);
 }
 
-/** Are not all objects that changed among the rows? */
+/** Are changed objects missing from the rows? */
 function isChangedCut(rows: readonly ChangedHeader[]): boolean {
   return rows.filter(({ prev }) => prev !== null).length < Number(rows[0]!.changed);
 }
@@ -291,7 +294,7 @@ function sizeOf(items: readonly PositionedObject[]): number {
   return items.reduce((sum, { object }) => sum + object.body.length, 0);
 }
 
-/** One range of the order's index after the other, each only as far as those before did not find enough. */
+/** Reads one range of the order's index after the other, each only if the previous ranges found too few. */
 function orderedKeys(
   list: CompiledList,
   { where, take, branches }: { where: string; take: number; branches: string[] },
@@ -324,7 +327,7 @@ function gatheredKeys(list: CompiledList, { where, take }: { where: string; take
   );
 }
 
-/** Both as far as the shorter one reaches. */
+/** Merges both parts, up to the end of the shorter one. */
 function merge(rows: Part, changed: Part, { sort }: ChunkQuery): Part {
   const compare = compareBySort(sort);
   const isShorter = changed.upTo !== undefined && (rows.upTo === undefined || compare(changed.upTo, rows.upTo) < 0);
@@ -333,7 +336,7 @@ function merge(rows: Part, changed: Part, { sort }: ChunkQuery): Part {
   return { items: changed.items.length === 0 ? kept : [...kept, ...changed.items].toSorted(compare), upTo };
 }
 
-/** The position's values in the order of the list's columns: the sort keys, then what ties are broken by. */
+/** The position's values in the order of the list's columns: the sort keys, then the columns that break ties. */
 function positionValues(table: Table, { sort }: ChunkQuery, after: ChunkPosition): unknown[] {
   const keys = positionKeys(sort, after).map((key, i) => (key === null ? null : sqlValue(sort[i]!.index, key)));
   const names = new Set(sort.map(({ index }) => index.name));

@@ -17,29 +17,29 @@ import { selects, storedObject, type CompiledList, type ObjectRow } from './list
 
 type SortValue = IndexValue | null;
 
-/** Where in the order of a list something is. */
+/** A position in the order of a list. */
 export type SortPosition = Sortable & { keys: SortValue[] };
 
-/** An object with what it is ordered by. */
+/** An object with its position in the order. */
 export interface PositionedObject extends SortPosition {
   object: StoredObject;
 }
 
-/** An object's row; its sort keys come as `k_0`, `k_1` and so on. */
+/** An object's row; its sort keys are the columns `k_0`, `k_1` and so on. */
 export interface PositionedRow extends ObjectRow, Record<`k_${number}`, unknown> {}
 
-/** Of the log: what an object was before its first change after a snapshot. */
+/** A row of the log: an object before its first change after a snapshot. */
 export interface ChangedRow {
   namespace: string;
   name: string;
   prev: string | null;
   old: string;
   old_fingerprint: string;
-  /** Where the list asks for what is computed. */
+  /** Only if the list reads computed keys. */
   old_keys?: string | null;
 }
 
-/** Is anything computed asked for? */
+/** Does the list read computed keys? */
 export function readsComputed({ selector, sort }: Pick<ChunkQuery, 'selector' | 'sort'>): boolean {
   return (
     selector.fields.some(({ index }) => isComputedIndex(index)) || sort.some(({ index }) => isComputedIndex(index))
@@ -47,7 +47,7 @@ export function readsComputed({ selector, sort }: Pick<ChunkQuery, 'selector' | 
 }
 
 /**
- * The sort keys of a row are in its columns: a list that is sorted reads no bodies. A date is milliseconds, as in
+ * Selects a row's sort keys from its columns: a sorted list reads no bodies for them. A date is milliseconds, as in
  * memory.
  */
 export function keyColumns(list: CompiledList, sort: Sort): string {
@@ -68,14 +68,15 @@ export function positionedRow(row: PositionedRow, sort: Sort): PositionedObject 
   };
 }
 
-/** Of `pg`, a bigint comes as a string. */
+/** `pg` returns a bigint as a string. */
 function keyFromRow({ type }: IndexDefinition, value: unknown): SortValue {
   if (value === null || value === undefined) return null;
   return type === 'integer' || type === 'date' ? Number(value) : (value as IndexValue);
 }
 
 /**
- * Name and namespace are those of the position itself: an object of a cluster has none in its body, and '' in its row.
+ * Name and namespace come from the position itself: a cluster-scoped object has no namespace in its body, and '' in its
+ * row.
  */
 function ownKey({ name }: IndexDefinition, position: ObjectKey): string | undefined {
   if (name === 'metadata.name') return position.name;
@@ -83,8 +84,8 @@ function ownKey({ name }: IndexDefinition, position: ObjectKey): string | undefi
 }
 
 /**
- * The earlier versions of changed objects, as far as they belong to the chunk. Parsing large bodies takes long, so it
- * yields to the event loop between them. @throws KeyNotComputed
+ * The earlier versions of changed objects that belong to the chunk. Parsing large bodies takes long, so it yields to
+ * the event loop between them. @throws KeyNotComputed
  */
 export async function oldVersionsInChunk(
   rows: readonly ChangedRow[],

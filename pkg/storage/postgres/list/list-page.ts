@@ -22,13 +22,13 @@ import type { Snapshots } from './snapshots.ts';
 import { queryWithTimeout } from './quick-query.ts';
 import type { Table } from '../table/table.ts';
 
-/** Bodies read at once; a larger page is read piece by piece. */
+/** Bytes of bodies read at once; a larger page is read piece by piece. */
 const pageBytes = 4 * 1024 * 1024;
 
 interface PageHeader {
   revision: string;
   matched: string | null;
-  /** Objects of the page, and one where more follow. */
+  /** Number of objects in the page, plus one if more follow. */
   found: string;
 }
 
@@ -40,7 +40,7 @@ export interface PageReaderOptions {
   large: LargeReads;
 }
 
-/** How the keys of a page are found: ends in a relation `keys` of namespace, name and position. */
+/** The SQL that finds the keys of a page. It ends in a relation `keys` of namespace, name and position. */
 interface PagePlan {
   list: CompiledList;
   keys: string;
@@ -48,8 +48,8 @@ interface PagePlan {
 }
 
 /**
- * One page and its total, from one snapshot. A list without selectors follows an index; one whose selectors narrow is
- * gathered by their indexes and sorted, unless it matches too much, when an ordered scan meets a page's worth soon.
+ * Reads one page and its total from one snapshot. A list without selectors follows an index. Matches of narrowing
+ * selectors are gathered by their indexes and sorted; if there are too many, an ordered scan finds a page sooner.
  */
 export class PageReader {
   readonly #pool: Pool;
@@ -81,8 +81,8 @@ export class PageReader {
   }
 
   /**
-   * Where more is known to match than is counted, a page along the order is all there is to do. Undefined if that is
-   * not known for certain.
+   * If the matches are known to exceed the counting limit, only the page along the order is read. Undefined if that is
+   * not certain.
    */
   async #abundant({ table, narrows }: CompiledList, query: PageQuery): Promise<ObjectPage | undefined> {
     const limit = Math.max(narrows ? sparseLimit : 0, query.exactTotalLimit);
@@ -101,7 +101,7 @@ export class PageReader {
     return undefined;
   }
 
-  /** Selectors that only leave out: what they leave fills a page soon, as a rule. */
+  /** For selectors that only exclude objects: the remaining ones usually fill a page soon. */
   async #scanned(table: Table, query: PageQuery): Promise<ObjectPage> {
     const found = this.#bounds.counting(table, query);
     const plan = counted(compileList(table, query, 'ordered'), query);
@@ -120,7 +120,7 @@ export class PageReader {
     return this.#run(counted(compileList(table, exact, 'ordered'), exact), exact);
   }
 
-  /** Undefined if more match than is worth sorting, or counting. */
+  /** Undefined if there are too many matches to sort or count. */
   async #gathered(list: CompiledList, query: PageQuery): Promise<ObjectPage | undefined> {
     const limit = Math.max(sparseLimit, query.exactTotalLimit);
     const found = this.#bounds.counting(list.table, query);
@@ -132,7 +132,10 @@ export class PageReader {
     return undefined;
   }
 
-  /** Many match: look along the order, for a while; if the matches hide at its end, gather and sort them all. */
+  /**
+   * For many matches: scans along the order with a timeout. If the matches lie at the end of the order, gathers and
+   * sorts all of them.
+   */
   async #dense(list: CompiledList, query: PageQuery): Promise<ObjectPage> {
     const plan = counted(compileList(list.table, query, 'ordered'), query);
     const found = await queryWithTimeout(this.#pool, (runner) => this.#query(plan, query, runner));
@@ -167,7 +170,7 @@ export class PageReader {
     return { ...facts(header, query), items: itemsOf(rows) };
   }
 
-  /** Everything anew in a snapshot that is held until the page has been read. */
+  /** Reads the page again in a snapshot that is held until the page has been read. */
   async #large(plan: PagePlan, query: PageQuery): Promise<ObjectPage> {
     const { list } = plan;
     const objects = `SELECT keys.position, ${cursorColumns} FROM keys JOIN ${list.from} USING (namespace, name) WHERE keys.position <= ${query.page * query.size}`;
@@ -195,7 +198,7 @@ export class PageReader {
   }
 }
 
-/** A page that nobody will get holds no snapshot. */
+/** Closes the page's snapshot if `asked` fails. */
 async function orClose<T>(page: ObjectPage, asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -211,7 +214,7 @@ function itemsOf(rows: readonly PageRow[]): StoredObject[] {
   return rows.filter((row) => row.rev !== null).map(storedObject);
 }
 
-/** Are not all objects of the page among the rows? */
+/** Are objects of the page missing from the rows? */
 function isCut(rows: readonly PageRow[], { size }: PageQuery): boolean {
   return rows.filter((row) => row.rev !== null).length < Math.min(Number(rows[0]!.found), size);
 }
@@ -220,7 +223,7 @@ function headed({ keys, total }: PagePlan): string {
   return `WITH ${keys} SELECT * FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, ${total} AS matched, (SELECT count(*) FROM keys) AS found) h`;
 }
 
-/** Keys of the page by the order's index, one more than asked for. */
+/** Keys of the page by the order's index, plus one more. */
 function ordered(list: CompiledList, { page, size }: PageQuery, total = 'NULL::bigint'): PagePlan {
   const order = orderBy(list.order);
   const keys =
@@ -230,12 +233,12 @@ function ordered(list: CompiledList, { page, size }: PageQuery, total = 'NULL::b
 }
 
 function counted(list: CompiledList, query: PageQuery): PagePlan {
-  // In an order, so that an index is walked, and only as far as the count goes.
+  // The ORDER BY makes PostgreSQL scan an index, and stop at the counting limit.
   const bound = query.exactTotal ? '' : ` ORDER BY t.namespace, t.name LIMIT ${query.exactTotalLimit + margin}`;
   return ordered(list, query, `(SELECT count(*) FROM (SELECT FROM ${list.from} WHERE ${list.where}${bound}) c)`);
 }
 
-/** Keys of all matches by the selectors' indexes, sorted. Without a limit, all are counted. */
+/** Keys of all matches by the selectors' indexes, sorted. Without `limit`, all matches are counted. */
 function gathered(list: CompiledList, { page, size }: PageQuery, limit?: number): PagePlan {
   const { select, order } = orderAliases(list);
   const bound = limit === undefined ? '' : ` LIMIT ${limit}`;
@@ -246,8 +249,8 @@ function gathered(list: CompiledList, { page, size }: PageQuery, limit?: number)
 }
 
 /**
- * The same without their number. The inner select is not to be seen through: the order's index is what was tried in
- * vain.
+ * Like `gathered`, without the number of matches. The planner must not flatten the inner select: the order's index was
+ * already tried without success.
  */
 function topmost(list: CompiledList, { page, size }: PageQuery): PagePlan {
   return { list, keys: topmostKeys(list, { skip: (page - 1) * size, take: size + 1 }), total: 'NULL::bigint' };

@@ -16,7 +16,7 @@ import { PostgresStore } from '../postgres-store.ts';
 import { TableCatalog } from '../table/table-catalog.ts';
 import { tableName } from '../table/table.ts';
 
-/** `make plans` runs it at 100 000, with every order and every kind of reading for every form. */
+/** `make plans` runs it with 100 000 objects, and with every order and every kind of read for every form. */
 const objects = Number(process.env['SVC_TEST_PLAN_OBJECTS'] ?? 4000);
 const isWhole = objects >= 100_000;
 const model = sampleModel('planned', { namespaced: true });
@@ -43,9 +43,9 @@ beforeAll(async () => {
     [objects],
   );
   await database.pool.query(`VACUUM ANALYZE ${tableName(table)}`);
-  // The log, which the rows did not go through, is no older than they.
+  // The rows were inserted without the log: this write makes the log as new as the rows.
   await store.write(createOf(model, sampleObject('newest', { namespace: 'n1' })));
-  // Totals of everything are counted once, and then kept up.
+  // Totals without selectors are counted once, and then updated.
   for (const namespace of [undefined, 'n7'])
     await store.page(resource, { ...queryOf({}, [], namespace), ...limits, page: 1, size });
 }, 120_000);
@@ -64,7 +64,7 @@ function queryOf({ labels, fields }: Omit<ListForm, 'share'>, sort: string[] = [
   return { selector, sort: parseSort(sort, indexes), ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** How a list was read; at least one of its statements reads objects. */
+/** Returns the statements of a list; at least one of them reads objects. */
 async function statementsOf(read: () => Promise<unknown>): Promise<ExplainedStatement[]> {
   explained.statements.length = 0;
   await read();
@@ -72,7 +72,7 @@ async function statementsOf(read: () => Promise<unknown>): Promise<ExplainedStat
   return [...explained.statements];
 }
 
-/** A page far in, and a chunk that goes on where another ended. */
+/** Reads a later page, and a chunk that continues another. */
 const readers: ((query: ListQuery) => Promise<unknown>)[] = [
   (query) => store.page(resource, { ...query, ...limits, page: 2, size }),
   async (query) => {
@@ -82,9 +82,9 @@ const readers: ((query: ListQuery) => Promise<unknown>)[] = [
 ];
 
 /**
- * What finds its matches by an index looks at those, twice at most, and at the objects of the page. Only what finds too
- * many to gather them, or only leaves out, may look at everything: along the order's index, until it has a page, and
- * once more until it has counted as many as are counted.
+ * Maximum number of rows visited. A list that finds its matches by an index visits them, at most twice, and the objects
+ * of the page. Only a list with too many matches to gather, or with only excluding selectors, may visit all rows: along
+ * the order's index until a page is full, and once more up to the counting limit.
  */
 function mostVisited(share: number): number {
   const gathered = share * objects <= sparseLimit && share < 1;

@@ -4,12 +4,13 @@ import type { StoredObject } from '../../store.ts';
 import { compileSelectorSql, orderBy, QueryParameters, sortColumns, type SortColumn } from './query-compiler.ts';
 import { tableName, type Table } from '../table/table.ts';
 
-/** Matches that are gathered and sorted; beyond it an ordered scan finds a page sooner. */
+/** Maximum number of matches to gather and sort; above it an ordered scan finds a page sooner. */
 export const sparseLimit = 10_000;
 /**
- * In force where lists run: whatever gives the order or the matches, it is an index. Up to PostgreSQL 17 a plan that
- * had to do without one is given an absurd cost, at which every statement would be compiled first: 200 ms for a list
- * that takes one. A bitmap of a million rows is to stay exact, and no list is to take every core.
+ * Session settings for lists. Both order and matches always come from an index, so sequential scans are off. JIT is off
+ * because up to PostgreSQL 17 a plan that needs a disabled scan gets so high a cost that every statement would be
+ * compiled first: 200 ms for a list that takes one. `work_mem` keeps a bitmap of a million rows exact, and without
+ * parallel workers no list takes every core.
  */
 export const listSessionSettings = {
   enable_seqscan: 'off',
@@ -18,7 +19,7 @@ export const listSessionSettings = {
   max_parallel_workers_per_gather: '0',
 };
 
-/** A selector, an order and what lies behind a position, ready to be put into a statement. */
+/** A selector, an order and a start position, compiled to parts of a statement. */
 export interface CompiledList {
   table: Table;
   from: string;
@@ -38,7 +39,7 @@ export function compileList(
   return { table, from: `${tableName(table)} t`, where, narrows, order: sortColumns(table, query.sort), parameters };
 }
 
-/** Does a list ask for less than everything there is? */
+/** Does the list have selectors? */
 export function selects({ selector }: { selector: Selector }): boolean {
   return selector.labels.length > 0 || selector.fields.length > 0;
 }
@@ -54,7 +55,7 @@ export interface ObjectRow extends QueryResultRow {
   body: string;
 }
 
-/** One whose body is left out where that is large. */
+/** An object's row without its body if that is large. */
 export interface BriefRow extends QueryResultRow {
   namespace: string;
   name: string;
@@ -79,16 +80,16 @@ export function storedObject(
   };
 }
 
-/** Bodies read at once. */
+/** Limit on bodies read at once. */
 export interface PageBound {
   bytes: number;
-  /** And the object that goes beyond: one comes however large. */
+  /** Also read the object that exceeds the limit: at least one object, of any size. */
   oneMore: boolean;
 }
 
 /**
- * The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of
- * bodies. `more`: columns of `t` besides, each with a comma before it.
+ * The objects of a relation `keys` with their positions: the first ones, up to about `bytes` of bodies. `more`: further
+ * columns of `t`, each preceded by a comma.
  */
 export function boundedObjects(
   list: CompiledList,
@@ -102,15 +103,15 @@ export function boundedObjects(
   );
 }
 
-/** Columns of the order under names of their own, for statements that gather keys first. */
+/** Aliases for the columns of the order, for statements that gather keys first. */
 export function orderAliases(list: CompiledList): { select: string; order: string } {
   const aliased = list.order.map((column, i) => ({ ...column, sql: `o_${i}` }));
   return { select: list.order.map(({ sql }, i) => `${sql} AS o_${i}`).join(', '), order: orderBy(aliased) };
 }
 
 /**
- * A relation `keys` of the first matches: all are found by the selectors' indexes, since OFFSET 0 keeps the planner
- * from walking the order's.
+ * A relation `keys` of the first matches. OFFSET 0 keeps the planner from scanning the order's index: all matches are
+ * found by the selectors' indexes.
  */
 export function topmostKeys(
   list: CompiledList,

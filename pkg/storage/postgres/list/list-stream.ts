@@ -14,16 +14,14 @@ import { orderBy } from './query-compiler.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Table } from '../table/table.ts';
 
-/**
- * A list no longer and no larger than this is read whole, and holds nothing while its reader takes it. Objects, bytes.
- */
+/** A list up to this size is read at once, and holds no snapshot while the client reads it. Objects, bytes. */
 const short = { count: 100, bytes: 512 * 1024 };
 
 interface FirstRow extends BriefRow {
   revision: string;
 }
 
-/** Whole lists, of whatever length, in constant memory. */
+/** Reads whole lists of any length in constant memory. */
 export class StreamReader {
   readonly #reads: Pool;
   readonly #snapshots: Snapshots;

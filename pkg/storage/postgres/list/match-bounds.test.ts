@@ -18,7 +18,7 @@ function tableOf(id: number): Table {
   };
 }
 
-/** Bounds that are told of deletions in a model. */
+/** Creates bounds, and a function that reports deletions in a model. */
 function begin(): { bounds: MatchBounds; lose: (modelId: number, count: number) => void } {
   let tell: ChangeListener = () => {};
   const feed: Pick<ChangeFeed, 'subscribe'> = {

@@ -4,30 +4,30 @@ import type { Table } from '../table/table.ts';
 
 const maxBounds = 1000;
 const maxModels = 1000;
-/** Selectors of more characters are not worth their memory. */
+/** Longer selectors (characters) are not remembered, to save memory. */
 const maxKey = 2000;
-/** For the feed to come as far as a list is. Milliseconds. */
+/** Time for the feed to reach a list's revision. Milliseconds. */
 const feedWait = 5000;
-/** Matches counted beyond a limit, so that as many changes may come before they have to be counted again. */
+/** Matches counted above a limit: this many changes may follow before a new count is needed. */
 export const margin = 2000;
 
 interface Bound {
   matches: number;
-  /** Of the model, when it was counted. */
+  /** The model's losses at the time of the count. */
   losses: number;
 }
 
 /**
- * Knows which selectors match more than can be gathered or need be counted, as long as that is certain: each update or
- * deletion of an object takes one match away at most.
+ * Remembers selectors that match more objects than can be gathered or must be counted, as long as that is certain: each
+ * update or deletion removes at most one match.
  */
 export class MatchBounds {
   readonly #feed: ChangeFeed;
   readonly #unsubscribe: () => void;
   readonly #bounds = new Map<string, Bound>();
-  /** Updates and deletions told of so far, of each model; the one that changed last at the end. */
+  /** Updates and deletions received so far per model; the model that changed last is at the end. */
   readonly #losses = new Map<number, number>();
-  /** The most of a model that is no longer counted: of those that are not, none has had more. */
+  /** The highest number of losses of a forgotten model: no model without an entry has more. */
   #uncounted = 0;
 
   constructor(feed: ChangeFeed) {
@@ -42,7 +42,7 @@ export class MatchBounds {
     this.#bounds.clear();
   }
 
-  /** Does the selector match more than `limit`, as far as this process has been told? */
+  /** Does the selector match more than `limit` objects, by the changes this process has received? */
   exceeds(table: Table, query: ListQuery, limit: number): boolean {
     const key = keyOf(table, query);
     const bound = this.#bounds.get(key);
@@ -53,7 +53,7 @@ export class MatchBounds {
     return isAbove;
   }
 
-  /** The same for a list at `revision`, for certain. */
+  /** Like `exceeds`, for a list at `revision`, with certainty. */
   async exceedsAt(
     table: Table,
     query: ListQuery,
@@ -62,7 +62,7 @@ export class MatchBounds {
     return (await this.#feed.waitFor(revision, feedWait)) && this.exceeds(table, query, limit);
   }
 
-  /** To be called before matches are counted; the answer takes their number, of which there may be more. */
+  /** Call it before the matches are counted. The result takes their number, or a lower bound of it. */
   counting(table: Table, query: ListQuery): (matches: number) => void {
     const losses = this.#lossesOf(table.id);
     return (matches) => {
@@ -84,9 +84,7 @@ export class MatchBounds {
     this.#uncounted = Math.max(this.#uncounted, most);
   }
 
-  /**
-   * Grows with each loss, and never goes back: where a model is forgotten, it may seem to have lost more than it did.
-   */
+  /** Increases with each loss and never decreases: a forgotten model may seem to have lost more than it did. */
   #lossesOf(modelId: number): number {
     return this.#losses.get(modelId) ?? this.#uncounted;
   }

@@ -2,17 +2,17 @@ import type { Pool } from 'pg';
 import type { Change, ChangeFeed } from '../../change.ts';
 import { tableName, type Table } from '../table/table.ts';
 
-/** Recent creations and deletions kept, so that a list may ask for the count at its own revision. */
+/** Number of recent creations and deletions kept, so that a list can get the count at its own revision. */
 const maxRecent = 16_384;
-/** Models and namespaces counted at a time; the one asked for longest ago is forgotten first. */
+/** Maximum number of cached counts of models and namespaces; the least recently used one is dropped first. */
 const maxCounts = 10_000;
-/** For the feed to come as far as the database was when it counted. Milliseconds. */
+/** Time for the feed to reach the database's revision of the count. Milliseconds. */
 const feedWait = 5000;
 
-/** Objects of one model, in all or in one namespace. */
+/** Number of objects of one model, in total or in one namespace. */
 interface Count {
   value: number;
-  /** Changes up to here are in it. */
+  /** Changes up to this revision are included. */
   asOf: number;
 }
 
@@ -25,8 +25,8 @@ interface Step {
 }
 
 /**
- * Exact totals of lists without selectors: counted once in the database, then carried on with the change feed.
- * Memory does not grow with the objects, and little with the namespaces that are listed.
+ * Exact totals of lists without selectors: counted once in the database, then updated from the change feed. Memory does
+ * not grow with the objects, and only little with the listed namespaces.
  */
 export class ObjectCounter {
   readonly #pool: Pool;
@@ -34,7 +34,7 @@ export class ObjectCounter {
   readonly #counting = new Map<string, Promise<void>>();
   readonly #counts = new Map<string, Count>();
   readonly #unsubscribe: () => void;
-  /** Ascending; older ones than `#forgotten` are not kept. */
+  /** Ascending; steps up to `#forgotten` are dropped. */
   #recent: Step[] = [];
   #forgotten = 0;
 
@@ -44,7 +44,7 @@ export class ObjectCounter {
     this.#unsubscribe = feed.subscribe((changes) => this.#follow(changes));
   }
 
-  /** How many objects there are at `revision`; undefined if that is too long ago to tell. */
+  /** The number of objects at `revision`; undefined if that is too long ago. */
   async countAt(table: Table, namespace: string | undefined, revision: number): Promise<number | undefined> {
     const key = keyOf(table.id, namespace);
     if (!this.#counts.has(key)) await this.#load(table, namespace, key);
@@ -62,12 +62,12 @@ export class ObjectCounter {
     this.#counts.clear();
   }
 
-  /** A dropped model's counts. */
+  /** Drops the counts of a dropped model. */
   forget(tableId: number): void {
     for (const key of this.#counts.keys()) if (key.startsWith(`${tableId}/`)) this.#counts.delete(key);
   }
 
-  /** The feed is at least where the count is: what came after `revision` is taken back. */
+  /** The feed is at least at the count's revision: steps after `revision` are subtracted. */
   #before(
     { value }: Count,
     revision: number,
@@ -91,7 +91,7 @@ export class ObjectCounter {
     }
   }
 
-  /** What the feed told while the database counted, and the count does not hold, is among the recent steps. */
+  /** Changes that arrived while the database counted, and that the count lacks, are among the recent steps. */
   async #count({ id }: Table, namespace: string | undefined, key: string): Promise<void> {
     const { rows } = await this.#pool.query<{ revision: string; count: string }>(
       `SELECT (SELECT max(rev) FROM platform.change_log) AS revision, count(*) AS count FROM ${tableName({ id })} t` +
@@ -99,7 +99,7 @@ export class ObjectCounter {
       namespace === undefined ? [] : [namespace],
     );
     const asOf = Number(rows[0]!.revision);
-    // Too much happened meanwhile: who asked counts for itself.
+    // Too many changes arrived meanwhile: the caller must count by itself.
     if (asOf < this.#forgotten) return;
     const missed = this.#recent.filter(
       (step) =>
@@ -119,7 +119,7 @@ export class ObjectCounter {
       this.#recent.push({ revision, modelId, namespace, by });
       for (const key of [keyOf(modelId, undefined), keyOf(modelId, namespace)]) {
         const count = this.#counts.get(key);
-        // What the count already holds is told again by a feed that lagged behind it.
+        // Skip changes that the count already includes: the feed may lag behind it.
         if (count === undefined || revision <= count.asOf) continue;
         count.value += by;
         count.asOf = revision;

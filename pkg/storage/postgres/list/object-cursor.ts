@@ -7,9 +7,9 @@ import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from './list-
 import { snapshotTime, type Snapshot } from './snapshots.ts';
 import { tableName, type Table } from '../table/table.ts';
 
-/** Bodies held at a time, in bytes, more or less. */
+/** Approximate bytes of bodies in memory at a time. */
 export const pieceBytes = 1024 * 1024;
-/** A larger body is not fetched with its row, whose number is all that a fetch can limit. */
+/** A larger body is not fetched with its row, because a fetch can limit only the number of rows. */
 const inlineBytes = 8192;
 const firstFetch = 100;
 const maxFetch = 1000;
@@ -18,7 +18,7 @@ const maxFetch = 1000;
 export const cursorColumns = `t.namespace, t.name, t.rev, t.fingerprint, octet_length(t.body) AS size, CASE WHEN octet_length(t.body) <= ${inlineBytes} THEN t.body END AS body`;
 
 interface SizedRow extends BriefRow {
-  /** Of the body, in bytes. */
+  /** Size of the body in bytes. */
   size: number;
 }
 
@@ -28,7 +28,7 @@ interface CursorSource {
   large: LargeReads;
 }
 
-/** The objects of a statement, in its order, a few megabytes at a time however large each of them is. */
+/** Reads the objects of a statement in its order, a few megabytes at a time, whatever their sizes. */
 export class ObjectCursor {
   readonly #snapshot: Snapshot;
   readonly #table: Table;
@@ -48,7 +48,7 @@ export class ObjectCursor {
     this.#timer.unref();
   }
 
-  /** `text` selects `cursorColumns`; the snapshot is the cursor's from here on, also where this fails. */
+  /** `text` selects `cursorColumns`. The cursor owns the snapshot from here on, also if this fails. */
   static async open(
     source: CursorSource,
     { text, values }: { text: string; values: unknown[] },
@@ -64,8 +64,8 @@ export class ObjectCursor {
   }
 
   /**
-   * May be iterated once; the snapshot is let go at its end, or when it is left. StorageError Timeout, and Unavailable
-   * where it was closed before.
+   * May be iterated once; the snapshot ends with the iteration. StorageError Timeout if the snapshot expires,
+   * Unavailable if the cursor was closed before.
    */
   async *objects(room?: ReadRoom): AsyncGenerator<StoredObject[]> {
     let size = firstFetch;
@@ -73,7 +73,7 @@ export class ObjectCursor {
       for (;;) {
         const rows = await this.#fetch(size);
         for (const piece of pieces(rows)) {
-          // A list that has begun is not refused any more.
+          // A list that has begun is never rejected.
           room?.settle(sizeOf(piece));
           yield await this.#complete(piece, room?.owner);
         }
@@ -99,12 +99,12 @@ export class ObjectCursor {
     return rows;
   }
 
-  /** Large bodies come by their keys, from the same snapshot. */
+  /** Reads large bodies by their keys, in the same snapshot. */
   async #complete(rows: readonly SizedRow[], owner: string | undefined): Promise<StoredObject[]> {
     if (rows.every(hasRowBody)) return rows.map(storedObject);
     const large = rows.filter((row) => !hasRowBody(row));
     const found = await this.#large.run({ owner, bytes: sizeOf(large) }, () => this.#bodies(large));
-    // In one snapshot a revision is one object's.
+    // In one snapshot a revision identifies one object.
     const bodies = new Map(found.map((row) => [row.rev, row]));
     return rows.map((row) => storedObject(hasRowBody(row) ? row : bodies.get(row.rev)!));
   }
@@ -119,7 +119,7 @@ export class ObjectCursor {
     return rows;
   }
 
-  /** The connection of one that is closed may be another list's by now. */
+  /** After the close, another list may use the connection. */
   #checkOpen(): void {
     if (this.#expired) throw new StorageError('Timeout', 'the list took longer than its snapshot may be held');
     if (this.#closed) throw new StorageError('Unavailable', 'the list was closed before its end');

@@ -31,7 +31,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** How many bytes a list asked room for. */
+/** Reads a list; returns the number of objects found, and the bytes that it requested. */
 type List = (namespace: string) => Promise<{ found: number; asked: number[] }>;
 
 function listOf(read: (namespace: string, room: ReadRoom) => Promise<{ items: unknown[] }>): List {
@@ -65,7 +65,7 @@ test.each<[string, List]>([
     ),
   ],
 ])('%s of a namespace ask for room by the size of its own objects', async (_kind, list) => {
-  // The first is read anew once its objects are seen to be large; the next asks at once.
+  // The first list is read again once its objects prove to be large; the next one requests memory at once.
   expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
   expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
   expect(await list('small')).toEqual({ found: 3, asked: [] });
@@ -101,7 +101,7 @@ test('a continued chunk asks room for what changed since its snapshot, and count
   };
   const { items } = await store.chunk(resource, { ...query, namespace, limit, after: after!, room });
   expect(items.map(({ body }) => body.length > largeText.length)).toEqual([true, true, true]);
-  // Once for the rows, by the size of those before, and once for what they were.
+  // One request for the rows, by the size of earlier ones, and one for their old versions.
   expect(asked).toEqual([expect.any(Number), expect.any(Number)]);
   expect(settled.at(-1)).toBe(items.reduce((sum, { body }) => sum + body.length, 0));
 });

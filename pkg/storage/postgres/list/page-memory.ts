@@ -4,16 +4,16 @@ import type { LargeReads } from '../connection/large-reads.ts';
 import type { PageBound } from './list-query.ts';
 import type { Table } from '../table/table.ts';
 
-/** Read without asking whether there is room. */
+/** Read without reserving memory. */
 export const unasked: PageBound = { bytes: 512 * 1024, oneMore: false };
 
-/** Sizes remembered: of the places that were read last. */
+/** Maximum number of remembered sizes, of the most recently read places. */
 const maxSizes = 4096;
 
 interface PageQuestion {
-  /** Objects, at most. */
+  /** Maximum number of objects. */
   limit: number;
-  /** All namespaces where absent. */
+  /** Absent for all namespaces. */
   namespace: string | undefined;
   room: ReadRoom | undefined;
   holdsConnection: boolean;
@@ -21,29 +21,29 @@ interface PageQuestion {
 
 interface PageWork<T> {
   read: (bound: PageBound) => Promise<T>;
-  /** Are there objects of the page that were not read? */
+  /** Were objects of the page left out? */
   isCut: (result: T) => boolean;
   itemsOf: (result: T) => readonly StoredObject[];
 }
 
 /**
- * How much of a page or a chunk is read at once, and whether there is room for it: of each namespace of a table the
- * size of the objects in the last one is remembered, so that few pages are begun without room for them and read anew.
- * Large objects of one namespace do not make lists of another wait.
+ * Limits how much of a page or a chunk is read at once, and reserves memory for it. Remembers the average object size
+ * of the last read per table and namespace, so that few pages are started without memory and read again. Large objects
+ * in one namespace do not delay lists of another.
  */
 export class PageRoom {
-  /** The average size of an object in bytes, of the place that was read last at the end. */
+  /** Average object size in bytes by place; the most recently read place is at the end. */
   readonly #sizes = new Map<string, number>();
   readonly #most: PageBound;
   readonly #large: LargeReads;
 
-  /** `maxBytes`: what is read at once with room for it. */
+  /** `maxBytes`: maximum read at once with reserved memory. */
   constructor(maxBytes: number, large: LargeReads) {
     this.#large = large;
     this.#most = { bytes: maxBytes, oneMore: true };
   }
 
-  /** Reads once more, with room for more, what was cut without. */
+  /** Reads the page. If the result was cut, reads it again with reserved memory. */
   async read<T>(
     table: Table,
     { limit, namespace = '', room, holdsConnection }: PageQuestion,
@@ -52,7 +52,7 @@ export class PageRoom {
     const place = `${table.id}/${namespace}`;
     const expected = (this.#sizes.get(place) ?? 0) * limit;
     const readMost = async (bytes: number): Promise<T> => {
-      // Others may wait for its connection.
+      // Does not wait: other requests may need the caller's connection.
       if (holdsConnection) return read(this.#most);
       await room?.admit(bytes);
       return this.#large.run({ owner: room?.owner, bytes }, () => read(this.#most));

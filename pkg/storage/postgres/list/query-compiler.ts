@@ -12,7 +12,7 @@ import { anyOwner, ownerElement } from '../table/owner-elements.ts';
 import { toSqlValue, arrayLiteral } from '../table/sql-value.ts';
 import { columnOf, sqlType, type Table } from '../table/table.ts';
 
-/** Collects the values of a statement as its text is made. */
+/** Collects the values of a statement while its text is built. */
 export class QueryParameters {
   readonly values: unknown[] = [];
 
@@ -24,15 +24,15 @@ export class QueryParameters {
 
 /** A selector as SQL over the columns of a model's table, called `t`. */
 export interface CompiledSelector {
-  /** Conditions joined by AND; 'true' where everything is selected. */
+  /** Conditions joined by AND; 'true' if everything is selected. */
   where: string;
-  /** Does it hold a clause that an index narrows, not only ones that leave out? The namespace does not count. */
+  /** Does it have a clause that an index narrows, not only clauses that exclude? The namespace does not count. */
   narrows: boolean;
 }
 
 /**
- * `gathered`: the matches are to be found by the selectors' own indexes. A namespace is then asked of the label index
- * too, and a constant one not at all: either would tempt the planner to walk the primary key and to filter.
+ * `gathered`: the selectors' own indexes must find the matches. The label index then also checks the namespace, and a
+ * constant namespace is left out: otherwise the planner might scan the primary key and filter.
  */
 export function compileSelectorSql(
   table: Table,
@@ -68,7 +68,7 @@ export function compileSelectorSql(
   };
 }
 
-/** Asks for any of some elements of the index on labels, or for none of them. */
+/** Requires any of some elements in the index on labels, or none of them. */
 interface ElementClause {
   any: string[];
   isWanted: boolean;
@@ -89,7 +89,7 @@ function ownerClause(requirement: FieldRequirement): ElementClause {
   return { any, isWanted: requirement.operator === 'In' || requirement.operator === 'Exists' };
 }
 
-/** One containment for all that must be there, so that one look into the index answers it. */
+/** One containment for all required elements, so that one index lookup finds the matches. */
 function compileElements(
   clauses: readonly ElementClause[],
   namespace: string | undefined,
@@ -118,7 +118,7 @@ const comparisons = { GreaterThan: '>', GreaterOrEqual: '>=', LessThan: '<', Les
 
 function compileField(table: Table, requirement: FieldRequirement, parameters: QueryParameters): string {
   const { index } = requirement;
-  // A cluster-scoped object's namespace is stored as '' and means none.
+  // A cluster-scoped object's namespace is stored as '' and means no namespace.
   const column = index.name === 'metadata.namespace' && !table.namespaced ? 'NULL::text' : columnSql(table, index);
   const type = sqlType(index);
   const absent = `${column} IS NULL`;
@@ -157,7 +157,7 @@ function compileSet(
   return `(${absent} OR ${column} <> ALL (${parameters.bind(bound, `${type}[]`)}))`;
 }
 
-/** A range in collation C, which every btree serves; `starts_with` makes it exact. */
+/** A range in collation C, which every btree supports; `starts_with` makes it exact. */
 function compilePrefix(column: string, prefix: string, parameters: QueryParameters): string {
   if (prefix === '') return `${column} IS NOT NULL`;
   const from = `${column} >= ${parameters.bind(prefix, 'text')}`;
@@ -166,7 +166,7 @@ function compilePrefix(column: string, prefix: string, parameters: QueryParamete
   return `${from}${to} AND starts_with(${column}, ${parameters.bind(prefix, 'text')})`;
 }
 
-/** The least string above all that begin with `prefix`, by code points. */
+/** The smallest string above all strings that begin with `prefix`, by code points. */
 function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0)!);
   while (points.length > 0) {
@@ -196,12 +196,15 @@ export function sqlValue(index: IndexDefinition, value: IndexValue): string | nu
   return toSqlValue(value, index.type === 'date');
 }
 
-/** The order of a list as columns and directions, ties included: what ORDER BY, keyset and comparison all follow. */
+/** A column of a list's order, tie breakers included. ORDER BY, keyset and comparison all use these columns. */
 export interface SortColumn {
   sql: string;
   type: string;
   nullable: boolean;
-  /** How its index puts nulls, whether there are any or not: only so does the planner see that it gives the order. */
+  /**
+   * How the column's index orders nulls, even if there are none: the planner uses the index for the order only if this
+   * matches.
+   */
   nullsFirst: boolean;
   descending: boolean;
 }
@@ -219,7 +222,7 @@ export function sortColumns(table: Table, sort: Sort): SortColumn[] {
   }));
   const descending = sort.at(-1)?.descending ?? false;
   const named = (column: string): boolean => declared.some(({ sql }) => sql === column);
-  // In a table without namespaces their column is constant: it would only hide the index from the planner.
+  // In a table without namespaces that column is constant and would keep the planner from using the index.
   const ties = [...(table.namespaced ? ['t.namespace'] : []), 't.name'].filter((column) => !named(column));
   return [...declared, ...ties.map((sql) => ({ sql, type: 'text', nullable: false, nullsFirst: false, descending }))];
 }
@@ -234,8 +237,9 @@ export function orderBy(columns: readonly SortColumn[]): string {
 }
 
 /**
- * What comes after a position, as conditions in the order of the list, each of them one range of the order's index: an
- * OR of them would be none. Null is the least of all values. `values` are those of the position, one a column.
+ * Conditions for the objects after a position, in the order of the list. Each condition is one range of the order's
+ * index; an OR of them would not be a range. Null is the smallest value. `values` are those of the position, one per
+ * column.
  */
 export function keysetBranches(
   columns: readonly SortColumn[],
@@ -248,7 +252,7 @@ export function keysetBranches(
   if (row !== undefined) return [row];
   const value = values[0] ?? null;
   const rest = keysetBranches(others, values.slice(1), parameters);
-  // Bound only where it is used: PostgreSQL refuses a parameter that stands nowhere.
+  // Bound only where it is used: PostgreSQL rejects an unused parameter.
   const equal =
     rest.length === 0 || value === null
       ? `${column.sql} IS NULL`
@@ -257,9 +261,9 @@ export function keysetBranches(
 }
 
 /**
- * All that comes after a position as one comparison of rows, from which an index scan starts at the very position,
- * however many objects share its first value. Possible where all columns go one way, and no null comes after the
- * position: going up, nulls are before it, and compare as unknown.
+ * All objects after a position as one row comparison: an index scan starts exactly at the position, however many
+ * objects share its first value. Possible only if all columns have one direction and no null follows the position: in
+ * ascending order nulls come before it, and compare as unknown.
  */
 function rowCondition(
   columns: readonly SortColumn[],

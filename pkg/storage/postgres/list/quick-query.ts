@@ -5,7 +5,7 @@ import { classifyFailure, isStatementTimeout } from '../connection/database-fail
 /** How long an ordered scan may run before the caller gathers all matches instead. Milliseconds. */
 const timeoutMs = 250;
 
-/** Runs a query. Answers undefined if PostgreSQL does not finish it within `timeoutMs`. */
+/** Runs a query. Returns undefined if PostgreSQL does not finish it within `timeoutMs`. */
 export async function queryWithTimeout<T>(
   pool: Pool,
   query: (runner: Pick<PoolClient, 'query'>) => Promise<T>,
@@ -36,8 +36,8 @@ async function withTimeLimit<T>(client: PoolClient, work: () => Promise<T>): Pro
 }
 
 /**
- * Whether the error comes from an answer of the database. Otherwise the connection may be broken, and must not go back
- * into the pool.
+ * Whether the error is an answer of the database. Otherwise the connection may be broken, and must not go back into the
+ * pool.
  */
 function isAnswer(error: unknown): boolean {
   return error instanceof StorageError || classifyFailure(error) !== 'unknown';

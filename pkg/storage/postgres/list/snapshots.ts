@@ -77,7 +77,7 @@ export class Snapshots {
     return { client, end: () => (ending ??= rollBack(client).finally(leave)) };
   }
 
-  /** Answers a function that frees the owner's share; idempotent. */
+  /** Returns an idempotent function that frees the owner's share. */
   async #enter(owner: string | undefined, deadline: Promise<never>): Promise<() => void> {
     if (owner === undefined) return () => {};
     while ((this.#held.get(owner) ?? 0) >= this.#share) await this.#nextLeave(deadline);

@@ -1,19 +1,16 @@
 import type { IndexDefinition } from '#pkg/apimachinery/index';
 import type { Column } from './table.ts';
 
-/** What must change so that a model's columns are those of its declared indexes. */
+/** The changes that make a model's columns match its declared indexes. */
 export interface IndexPlan {
-  /** All columns afterwards, those that are on their way out included. */
+  /** All columns afterwards, including those to be dropped. */
   columns: Column[];
   added: Column[];
-  /**
-   * Columns that are kept under another name, to be filled anew: they were those of another index of the same name and
-   * form.
-   */
+  /** Columns that are renamed and filled again: they belonged to another index of the same name and form. */
   reused: { from: string; to: Column }[];
   /**
-   * Names that columns of this model ever had: one is never used again, lest who still knows the old column reads the
-   * new one.
+   * Number of column names ever used in this model. A name is never reused, so that a writer that knows the old column
+   * cannot read the new one.
    */
   made: number;
   /** Nothing to do. */
@@ -21,10 +18,10 @@ export interface IndexPlan {
 }
 
 /**
- * Compares declared indexes with the columns there are. An index whose path, function, type, form or default changed is
- * another index. Its column is reused where the type and number of values are the same, since PostgreSQL counts dropped
- * columns for ever; otherwise it goes and a new one comes. Columns to be dropped stay, unused, until the index builder
- * has dropped them. `made` is what the last plan said, 0 at first.
+ * Compares declared indexes with the existing columns. An index with another path, function, type, form or default is
+ * another index. Its column is reused if type and number of values are the same, because PostgreSQL counts dropped
+ * columns forever; otherwise a new column replaces it. Columns to be dropped stay, unused, until the index builder
+ * drops them. `made` comes from the last plan, 0 at first.
  */
 export function planIndexes(present: readonly Column[], declared: readonly IndexDefinition[], made: number): IndexPlan {
   const added: Column[] = [];

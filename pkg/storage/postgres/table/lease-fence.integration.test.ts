@@ -55,7 +55,7 @@ const operationOf = async (write: Write, fence?: Fence): Promise<BatchOperation>
   );
 const mark = (): BatchMark => ({ batch: randomUUID(), origin: undefined });
 
-/** The two ways of one write; both answer as a batch does. */
+/** The two statements for one write; both return the row of a batch. */
 const ways: Record<string, (operation: BatchOperation, session: Client) => Promise<BatchRow>> = {
   single: async (operation, session) =>
     batchRowOf(operation, (await session.query<SingleRow>(singleStatement(operation, mark()))).rows[0]!),
@@ -241,8 +241,8 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
   let refused = 0;
 
   /**
-   * A leader's lane: changes one object, makes and removes another, until it is told that it leads no more; `begun` as
-   * soon as that has gone well once.
+   * One worker of a leader: changes one object, and creates and removes another, until it learns that it lost the
+   * lease. `begun` is called after the first successful pass.
    */
   async function lead(
     store: PostgresStore,
@@ -267,7 +267,7 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
       if (!isStorageError(error, 'FenceLost')) throw error;
       refused += 1;
     }
-    // What it leaves behind goes as anybody's.
+    // An unfenced write deletes the object that the worker left behind.
     const left = await store.get(resourceOf(model), { namespace: '', name: `lane-${lane}` });
     if (left !== undefined) await store.write(next(model, left));
     return Math.max(last, objects[lane]!.revision);
@@ -286,7 +286,7 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
     lease = await successor.write(
       next(sampleLeaseModel, lease, { holderIdentity: `leader-${round + 1}`, leaseTransitions: round + 1 }),
     );
-    // Sent after the acknowledgement, from either replica: refused.
+    // Writes sent after the acknowledgement, from either replica, are rejected.
     const late = await Promise.allSettled(
       stores.map((store, i) => store.write(createOf(model, sampleObject(`late-${round}-${i}`)), { fence })),
     );
@@ -296,7 +296,7 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
   expect(refused).toBe(rounds * objects.length);
   expect(acknowledged).toBeGreaterThan(rounds);
 
-  // The log, which tells what happened whoever was told of it: each turn's writes lie between the lease's two.
+  // The log contains every write, acknowledged or not: each turn's writes lie between the lease's two.
   const { rows } = await client.query<{ rev: string; type: string; name: string; new: string }>(
     "SELECT rev, type, name, new FROM platform.change_log WHERE name = 'raced' OR name LIKE 'raced-%' OR name LIKE 'late-%' OR (name LIKE 'lane-%' AND type = 'C') ORDER BY rev",
   );

@@ -2,7 +2,7 @@ import type { Fence } from '#pkg/apimachinery/index';
 import { StorageError } from '../../storage-error.ts';
 import type { Table } from './table.ts';
 
-/** The model whose objects fences name; the second that the store knows by name, after namespaces. */
+/** The model whose objects fences name. Besides namespaces, the only model that the store knows by name. */
 export const leaseResource = { group: 'coordination.k8s.io', resource: 'leases' };
 
 export function isLeases({ resource }: Pick<Table, 'resource'>): boolean {
@@ -10,8 +10,8 @@ export function isLeases({ resource }: Pick<Table, 'resource'>): boolean {
 }
 
 /**
- * What a write of a lease takes, and each write fenced by it shares: the two never go in one batch. There the fence
- * would be checked before either is written, and the fenced write could have the later revision of the two.
+ * A write of a lease takes this key, and each write fenced by it shares it, so that the two never go in one batch: in
+ * one batch the fence would be checked before either is written, and the fenced write could get the later revision.
  */
 export function fenceKey(namespace: string, lease: string): string {
   return `fence/${namespace}/${lease}`;
@@ -31,10 +31,10 @@ export function fenceValues({
 }
 
 /**
- * Does somebody hold the lease, after so many transitions? VOLATILE and in plpgsql, so that it is never inlined: called
- * after the revision lock was won, it sees what was committed before, not the statement's older snapshot. Whoever
- * changes the lease commits under the same lock: if this says yes, the lease changes only after the fenced write. An
- * absent number counts as 0, as a new leader takes it.
+ * SQL function: is the lease held with this number of transitions? VOLATILE and in plpgsql, so that it is never
+ * inlined: called after the revision lock was acquired, it sees earlier commits, not the statement's older snapshot.
+ * Every change of the lease commits under the same lock: if the function returns true, the lease changes only after the
+ * fenced write. An absent number counts as 0, as new leaders assume.
  */
 export function leaseHeld(table: string): string {
   return `CREATE OR REPLACE FUNCTION platform.lease_held(wanted_namespace text, wanted text, transitions int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$

@@ -1,31 +1,35 @@
 import { extractIndexKey, ownerUidIndex, type ApiObject } from '#pkg/apimachinery/index';
 import { tableName, type Table } from './table.ts';
 
-/** Beside the labels, in their index, of an object that has owners: no label's key begins so. */
+/** Element in the index on labels for an object that has owners. No label key begins with this character. */
 export const anyOwner = '@';
 
 export function ownerElement(uid: string): string {
   return `@=${uid}`;
 }
 
-/** What the index on labels holds of an object's owners: one element for each, and one for having any. */
+/** The elements for an object's owners in the index on labels: one per owner, and one for having any. */
 export function ownerElements(object: ApiObject): string[] {
   if (object.metadata.ownerReferences === undefined) return [];
   const uids = extractIndexKey(ownerUidIndex, object);
   return Array.isArray(uids) && uids.length > 0 ? [anyOwner, ...uids.map((uid) => ownerElement(String(uid)))] : [];
 }
 
-/** How a body says that its object has owners; where it is another field's name, a second look tells. */
+/**
+ * Text in the body of an object with owners. It may also be another field's name: the trigger then checks the parsed
+ * body.
+ */
 const ownersInBody = '"ownerReferences":[';
 
 /**
- * In SQL: does a row lack what its body says of owners? Rows of this program's own writes have it, and ask no further.
+ * SQL condition: does a row lack the owners in its body? Rows written by this program have them, so the body is not
+ * searched.
  */
 export function lacksOwners(row: string): string {
   return `(NOT ${row}.labels @> '{${anyOwner}}' AND strpos(${row}.body, '${ownersInBody}') > 0)`;
 }
 
-/** `ownerElements` of a body in SQL, and the trigger that adds them to a row. */
+/** SQL functions: `ownerElements` of a body, and the trigger that adds them to a row. */
 export const ownerFunctions = [
   `CREATE FUNCTION platform.owner_elements(body text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN count(*) = 0 THEN '{}' ELSE array_agg(DISTINCT '@=' || uid) || '@'::text END FROM (
@@ -39,8 +43,8 @@ export const ownerFunctions = [
 ];
 
 /**
- * Completes what a replica of an earlier release writes, which knows nothing of owners. On other rows it costs a look
- * for a word in their body.
+ * Adds the owners to rows written by a replica of an earlier release, which does not know them. For other rows it costs
+ * a text search in their body.
  */
 export function ownersTrigger(table: Pick<Table, 'id'>): string {
   return `CREATE OR REPLACE TRIGGER owners BEFORE INSERT OR UPDATE ON ${tableName(table)} FOR EACH ROW WHEN ${lacksOwners('NEW')} EXECUTE FUNCTION platform.add_owners()`;

@@ -1,12 +1,12 @@
 import type { IndexKey } from '#pkg/apimachinery/index';
 
-/** Type `text`, as PostgreSQL numbers it for good. */
+/** PostgreSQL's permanent OID of the type `text`. */
 const textType = 25;
 const headerBytes = 20;
 
 /**
- * A `text[]` in PostgreSQL's binary form, not empty: sent as it is, where the textual form has every quote of every
- * body escaped here and unescaped there. Source: PostgreSQL, `array_recv` in arrayfuncs.c.
+ * Encodes a non-empty `text[]` in PostgreSQL's binary form: the text form would escape every quote of every body here
+ * and unescape it there. Source: PostgreSQL, `array_recv` in arrayfuncs.c.
  */
 export function textArray(elements: readonly (string | null)[]): Buffer {
   const lengths = elements.map((element) => (element === null ? -1 : Buffer.byteLength(element)));
@@ -21,7 +21,7 @@ export function textArray(elements: readonly (string | null)[]): Buffer {
   return bytes;
 }
 
-/** A date travels as ISO 8601; everything else as it is. */
+/** Converts a date to ISO 8601; other values stay unchanged. */
 export function toSqlValue(key: IndexKey | undefined, isDate: boolean): string | number | boolean | null {
   if (key === null || key === undefined || Array.isArray(key)) return null;
   return isDate ? new Date(key as number).toISOString() : key;

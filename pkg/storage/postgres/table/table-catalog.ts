@@ -19,8 +19,8 @@ export const selectModel =
   'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, owners_indexed, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
 
 /**
- * Which table holds which model, kept in memory. A stale entry is harmless: a write carries the shape it was made
- * for and is refused by a newer one, a read of a dropped table fails; either way the entry is forgotten and read anew.
+ * Cache of the table of each model. A stale entry is harmless: a write carries the shape it was built for and is
+ * rejected under a newer one, and a read of a dropped table fails. In both cases the entry is dropped and read again.
  */
 export class TableCatalog {
   readonly #pool: Pool;
@@ -30,7 +30,7 @@ export class TableCatalog {
     this.#pool = pool;
   }
 
-  /** StorageError ModelNotFound if no replica has made this model. */
+  /** StorageError ModelNotFound if no replica has created this model. */
   async get(resource: GroupResource): Promise<Table> {
     const table = await this.find(resource);
     if (table === undefined)

@@ -17,13 +17,13 @@ import { tableName } from './table.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
-/** A dump, say. */
+/** Represents a long reader such as a dump. */
 let reader: Client;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
-  // For the migrations. Its sweep is over when it is closed: it would drop the tables of no model that tests make.
+  // Runs the migrations. Closed at once, because its sweep would drop the tables without a model that tests create.
   await (await PostgresStore.open({ database, log: silentLog })).close();
   reader = await database.newClient();
 });

@@ -11,25 +11,21 @@ import { ownersTrigger } from './owner-elements.ts';
 import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
 import { indexName, isNamespaces, sqlType, tableName, type Column, type Table } from './table.ts';
 
-/** Held by whoever changes the tables of models: one at a time over all replicas. */
+/** Lock for changes to the tables of models: one at a time over all replicas. */
 const definitionLock = 818;
 /**
- * Milliseconds. Behind a statement that waits to change a table everybody else waits too: it gives up soon, and tries
- * again.
+ * Milliseconds. While a statement waits to change a table, all later statements on it wait too: give up soon and retry.
  */
 const lockWait = 200;
-/** Shorter than a request may take, with others that wait for the same lock. Milliseconds. */
+/** Shorter than the timeout of a request, including the wait for other changes. Milliseconds. */
 const defaultLockTimeoutMs = 10_000;
 const shortestPauseMs = 200;
 const longestPauseMs = 2_000;
-/**
- * Whoever is frozen in the middle of a change lets go of its locks before the writers behind them give up.
- * Milliseconds.
- */
+/** A process that freezes during a change loses its locks before the blocked writers give up. Milliseconds. */
 const begin = 'BEGIN; SET LOCAL lock_timeout = 5000; SET LOCAL idle_in_transaction_session_timeout = 5000';
 /**
- * Without it new entries gather in a list that every search reads through: a label would be slow to find after a burst
- * of writes.
+ * With fastupdate, new entries would go to a pending list that every search scans: label searches would be slow after a
+ * burst of writes.
  */
 const ginOptions = 'WITH (fastupdate = off)';
 
@@ -37,8 +33,8 @@ const tableInUse =
   'the table of this model cannot be changed at present: a long transaction uses it, of a backup or a dump perhaps; try again when that is over';
 
 /**
- * Makes, adapts and drops the tables of models. Every change a writer must know of raises the shape under the revision
- * lock.
+ * Creates, adapts and drops the tables of models. Every change that writers must know raises the shape under the
+ * revision lock.
  */
 export class TableDefiner {
   readonly #pool: Pool;
@@ -50,8 +46,8 @@ export class TableDefiner {
   }
 
   /**
-   * Answers whether there are indexes to build or to drop. StorageError TableInUse where a table cannot be changed
-   * within `lockTimeoutMs`.
+   * Returns whether there are indexes to build or drop. StorageError TableInUse if a table cannot be changed within
+   * `lockTimeoutMs`.
    */
   async ensure(model: StoredModel, lockTimeoutMs = defaultLockTimeoutMs): Promise<boolean> {
     const resource = { group: model.group, resource: model.names.plural };
@@ -66,8 +62,8 @@ export class TableDefiner {
   }
 
   /**
-   * Answers the number of the model's table, if there was one. The model is gone at once; a table that is being read
-   * waits for `sweep`.
+   * Returns the number of the model's table, if it existed. The model is removed at once; a table that is being read is
+   * left to `sweep`.
    */
   async drop(resource: GroupResource): Promise<{ id: number; isTableGone: boolean } | undefined> {
     const id = await this.#inTransaction(async (client) => {
@@ -88,8 +84,8 @@ export class TableDefiner {
   }
 
   /**
-   * Drops the tables without a model, of those that were read then or whose process died. Answers how many are still
-   * being read.
+   * Drops tables without a model: they were being read when the model was dropped, or the process died. Returns how
+   * many are still being read.
    */
   async sweep(signal: AbortSignal): Promise<number> {
     const { rows } = await this.#pool.query<{ id: number }>(
@@ -104,7 +100,7 @@ export class TableDefiner {
     return left;
   }
 
-  /** False where it is being read. A model may have been made with this number since it was found to be nobody's. */
+  /** Returns false if the table is being read. Checks again that no model has this number. */
   async #dropTable(table: Pick<Table, 'id'>): Promise<boolean> {
     try {
       await this.#inTransaction(async (client) => {
@@ -120,7 +116,7 @@ export class TableDefiner {
     }
   }
 
-  /** Changes what is known of a model's columns; the row is gone if the model was dropped meanwhile. */
+  /** Changes the stored columns of a model; does nothing if the model was dropped meanwhile. */
   async changeColumns(
     resource: GroupResource,
     change: (columns: Column[], client: PoolClient, table: Pick<Table, 'id'>) => Promise<Column[]>,
@@ -156,7 +152,7 @@ export class TableDefiner {
     );
     const table = { id: rows[0]!.id };
     const name = tableName(table);
-    // A table of this number can only be what an incomplete restore of an older dump left.
+    // A table of this number can only be left over from an incomplete restore of an older dump.
     await client.query(`DROP TABLE IF EXISTS ${name}`);
     await client.query(
       `CREATE TABLE ${name} (namespace text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, rev bigint NOT NULL, uid uuid NOT NULL, ` +
@@ -181,7 +177,7 @@ export class TableDefiner {
     const plan = planIndexes(row.columns, model.indexes, row.columns_made);
     const failed = plan.columns.filter(({ state }) => state === 'failed');
     if (plan.unchanged && failed.length === 0) return row.columns.some(({ state }) => state !== 'ready');
-    // The data may have been mended since.
+    // The data may have been repaired since.
     const columns = plan.columns.map((column) =>
       column.state === 'failed' ? { name: column.name, index: column.index, state: 'building' as const } : column,
     );
@@ -220,7 +216,7 @@ async function withLockRetries<T>(lockTimeoutMs: number, work: () => Promise<T>)
   }
 }
 
-/** Under the revision lock, taken last: whoever writes next sees the new shape. */
+/** Runs under the revision lock, which is acquired last: the next write sees the new shape. */
 async function saveColumns(client: PoolClient, id: number, columns: readonly Column[]): Promise<void> {
   await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
   await client.query('UPDATE platform.models SET shape = shape + 1, columns = $2 WHERE id = $1', [
@@ -229,7 +225,7 @@ async function saveColumns(client: PoolClient, id: number, columns: readonly Col
   ]);
 }
 
-/** From the moment that a computed column is ready, the log has its keys. */
+/** Sets `since` on computed columns that become ready: from that revision on the log has their keys. */
 async function withSince(client: PoolClient, columns: readonly Column[]): Promise<readonly Column[]> {
   const isNew = ({ index, state, since }: Column): boolean =>
     isComputedIndex(index) && state === 'ready' && since === undefined;
@@ -242,13 +238,13 @@ async function withSince(client: PoolClient, columns: readonly Column[]): Promis
 function columnDefinition({ name, index }: Column): string {
   const type = sqlType(index);
   const collation = index.type === 'string' ? ' COLLATE "C"' : '';
-  // A row without keys has an empty set, also before it is filled in: a constant default costs no rewrite.
+  // A row without keys has an empty set, even before it is filled: a constant default needs no rewrite.
   return index.multi ? `${name} ${type}[]${collation} NOT NULL DEFAULT '{}'` : `${name} ${type}${collation}`;
 }
 
 /**
- * Whoever still knows the column finds none of its name. Its indexes go: old values beside new ones would clash where
- * none do.
+ * Renames the column, so that statements with the old name fail. Its indexes are dropped: old values next to new ones
+ * would cause false clashes.
  */
 function reuseTexts(table: Pick<Table, 'id'>, from: string, to: Column): string[] {
   const indexes = (['order', 'unique'] as const).map((kind) => `platform.${indexName(table, from, kind)}`);
@@ -258,7 +254,7 @@ function reuseTexts(table: Pick<Table, 'id'>, from: string, to: Column): string[
   ];
 }
 
-/** One statement an index: the ordering or GIN index, and the constraint where values are unique. */
+/** One statement per index: the ordering or GIN index, and the constraint if values are unique. */
 export function createIndexStatements(
   table: Pick<Table, 'id'>,
   { name, index }: Column,
@@ -274,7 +270,7 @@ export function createIndexStatements(
   ];
 }
 
-/** A namespace that is being deleted takes no new objects. */
+/** SQL function: false for a namespace that is being deleted, which accepts no new objects. */
 export function namespaceExists(table: string): string {
   return `CREATE OR REPLACE FUNCTION platform.namespace_exists(wanted text, rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
     BEGIN RETURN EXISTS (SELECT FROM ${table} WHERE namespace = '' AND name = wanted AND deleted IS NULL); END $$`;

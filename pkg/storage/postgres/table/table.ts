@@ -2,30 +2,30 @@ import { isComputedIndex, type ComputedIndex, type GroupResource, type IndexDefi
 
 /** The column that holds the keys of one declared index. */
 export interface Column {
-  /** `i_3`; never given to another index of the model again. */
+  /** For example `i_3`; never reused for another index of the model. */
   name: string;
   index: IndexDefinition;
-  /** `dropping`: the index is no longer declared, its column still there. */
+  /** `dropping`: the index is no longer declared, but its column still exists. */
   state: 'ready' | 'building' | 'failed' | 'dropping';
   message?: string;
-  /** Of computed keys: the log has those of every change after this revision, before and after it. */
+  /** Only for computed keys: the log has the keys of every change after this revision, before and after the change. */
   since?: number;
 }
 
-/** Where the objects of one model are, as of one shape. */
+/** The table of one model, at one shape. */
 export interface Table {
   id: number;
   resource: GroupResource;
   namespaced: boolean;
-  /** Grows with every change that writers must know of. */
+  /** Increases with every change that writers must know. */
   shape: number;
-  /** Up to this revision, history under this name is that of a model dropped before; 0 where there was none. */
+  /** History under this name up to this revision belongs to a model dropped before; 0 if there was none. */
   replaces: number;
-  /** Does the index on labels hold the owners of every object? */
+  /** Does the index on labels contain the owners of every object? */
   ownersIndexed: boolean;
   /** Declared indexes without those being dropped. */
   columns: Column[];
-  /** Those whose keys are computed; undefined, and never empty, for most tables. */
+  /** Columns with computed keys; undefined, and never empty, for most tables. */
   computed: ComputedColumn[] | undefined;
 }
 
@@ -70,7 +70,7 @@ const builtinColumns = new Map([
 export function columnOf(table: Table, index: IndexDefinition): Pick<Column, 'name' | 'state' | 'message'> | undefined {
   const builtin = builtinColumns.get(index.name);
   if (builtin !== undefined) return { name: builtin, state: 'ready' };
-  // What another function computes is another index: a definition may be ahead of its table, or behind it.
+  // An index with another function is another index: a definition may be ahead of its table, or behind it.
   return table.columns.find(
     (column) => column.index.name === index.name && column.index.computed?.id === index.computed?.id,
   );

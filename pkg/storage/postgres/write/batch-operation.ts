@@ -7,13 +7,13 @@ import { ownerElements } from '../table/owner-elements.ts';
 import type { Table } from '../table/table.ts';
 import type { WriteKeys } from './write-keys.ts';
 
-/** One write, ready for a statement on its table as of one shape. */
+/** One write, prepared for its table at one shape. */
 export interface BatchOperation {
   table: Table;
   type: 'C' | 'U' | 'D';
   namespace: string;
   name: string;
-  /** What it was computed from; absent on create. */
+  /** The stored object that the write was computed from; undefined on create. */
   from: StoredObject | undefined;
   uid: string;
   created: string;
@@ -24,21 +24,21 @@ export interface BatchOperation {
   body: string;
   fingerprint: string;
   idempotencyKey: IdempotencyKey | undefined;
-  /** What functions computed; of a table with such columns. */
+  /** Results of the key functions; only for a table with computed columns. */
   computed: WriteKeys | undefined;
-  /** The lease it depends on. */
+  /** The lease that the write depends on. */
   fence: Fence | undefined;
   /**
-   * What no other operation of its batch may touch: its key, its idempotency key, and unique values it takes or leaves;
-   * of a lease also what it fences.
+   * Values that no other operation of the batch may share: the object's key, its idempotency key, and unique values
+   * that it takes or releases; for a lease also its fence key.
    */
   exclusives: string[];
-  /** Bytes it brings to a batch. */
+  /** Bytes that the operation adds to a batch. */
   size: number;
 }
 
 const operationTypes = { create: 'C', update: 'U', delete: 'D' } as const;
-/** The words for what the log keeps as a letter. */
+/** The types of changes, by their letters in the log. */
 export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 
 /** Throws StorageError InvalidKey where an index cannot hold the object. */
@@ -52,7 +52,7 @@ export function toOperation(
   const { metadata } = object;
   const namespace = metadata.namespace ?? '';
   const from = write.type === 'create' ? undefined : write.from;
-  // What is being deleted can always go, whatever an index or a function makes of it.
+  // Indexes and functions never prevent a write of an object that is being deleted.
   const keys = keysOf(table, object, write.type !== 'delete' && metadata.deletionTimestamp === undefined, computed);
   const body = computed?.body ?? encodeStoredBody(object);
   const operation: BatchOperation = {
@@ -92,8 +92,8 @@ function keysOf(table: Table, object: ApiObject, strict: boolean, computed: Writ
 }
 
 /**
- * What the GIN index on labels holds, besides an object's owners: each key, each `key=value`, and `/namespace`
- * (no label key begins with a slash), so that one index answers a selector inside a namespace.
+ * The elements of an object in the GIN index on labels, besides its owners: each key, each `key=value`, and
+ * `/namespace` (no label key begins with a slash), so that one index serves a selector inside a namespace.
  */
 export function labelElements(labels: Record<string, string> | undefined, namespace: string): string[] {
   const elements = [`/${namespace}`];

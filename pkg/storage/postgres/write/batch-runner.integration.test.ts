@@ -22,9 +22,9 @@ let proxy: CuttingProxy;
 let connection: WriterConnection;
 let runner: BatchRunner;
 let table: Table;
-/** Holds locks. */
+/** A session that holds locks. */
 let other: Client;
-/** What sink and writes heard, in its order. */
+/** The calls to the sink and the writes, in order. */
 let heard: string[];
 
 beforeAll(async () => {
@@ -119,7 +119,7 @@ test('a statement whose connection is lost is ended before its write is sent aga
   await waitUntil(async () => (await waiting()) !== undefined);
   const lost = connection.session!.pid;
   await proxy.cut(1);
-  // It waits for the lock on the server, and knows nothing of its loss.
+  // The session waits for the lock on the server, and does not know that its connection is lost.
   await waitUntil(async () => ![undefined, lost].includes(await waiting()));
   expect(await isThere(lost)).toBe(false);
   await other.query('COMMIT');

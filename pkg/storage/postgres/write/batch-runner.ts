@@ -24,9 +24,9 @@ import type { Session, WriterConnection } from './writer-connection.ts';
 
 const maxTries = 5;
 
-/** A write that waits for its outcome. `prepare` is called anew when the model's shape has changed. */
+/** A write that waits for its outcome. `prepare` is called again when the model's shape has changed. */
 export interface PendingWrite {
-  /** When it was asked for: `performance.now()`. */
+  /** When the write was requested: `performance.now()`. */
   since: number;
   requestId?: string;
   operation: BatchOperation;
@@ -35,21 +35,22 @@ export interface PendingWrite {
   failed(error: unknown): void;
 }
 
-/** Where a batch's changes go before its writers hear of them. */
+/** Receives a batch's changes before its writers get their outcome. */
 export interface BatchSink {
-  /** Every change up to here has been told. */
+  /** Every change up to this revision has been delivered. */
   readonly cursor: number;
   /**
-   * `first` to `last` are the revisions the batch drew; `changes` those that were used; `batch` is its mark in the log.
+   * `first` to `last` are the revisions that the batch drew; `changes` are those that used one; `batch` is its mark in
+   * the log.
    */
   committed(first: number, last: number, changes: readonly Change[], batch: string): void;
-  /** Something may have been committed that was not told. */
+  /** Changes may have been committed that were not delivered. */
   uncertain(): void;
-  /** Forget what is known of these tables. */
+  /** Drops the cached tables of these operations. */
   stale(operations: readonly BatchOperation[]): void;
 }
 
-/** A batch's mark in the log, and the revision it must lie above. */
+/** A batch's mark in the log, and the revision that its revisions must exceed. */
 interface SentBatch {
   id: string;
   after: number;
@@ -61,12 +62,12 @@ export interface BatchRunnerOptions {
   origin: string;
   replicas: Pick<ReplicaPresence, 'present'>;
   sink: BatchSink;
-  /** How long a write may stay without an outcome while the database is away. Milliseconds. */
+  /** How long a write may wait for its outcome while the database is unavailable. Milliseconds. */
   outageLimit: number;
   observer?: StoreObserver | undefined;
 }
 
-/** Sends batches and gives each write its own outcome, whatever happens to the statement. */
+/** Sends batches and gives each write its own outcome, however the statement ends. */
 export class BatchRunner {
   readonly #options: BatchRunnerOptions;
 
@@ -124,7 +125,7 @@ export class BatchRunner {
     });
   }
 
-  /** One alone takes the smaller statement. */
+  /** A single operation uses the smaller statement. */
   async #write(operations: readonly BatchOperation[], batch: string): Promise<BatchRow[]> {
     const { connection, replicas, origin } = this.#options;
     const mark = { batch, origin: replicas.present ? origin : undefined };
@@ -162,7 +163,7 @@ export class BatchRunner {
     if (left.length > 0) await this.#again(left, tries);
   }
 
-  /** False if nothing stands in the write's way any more. */
+  /** Returns false if nothing prevents the write any more. */
   async #explain(write: PendingWrite, row: BatchRow | undefined): Promise<boolean> {
     const { operation } = write;
     const { fence } = operation;
@@ -183,12 +184,12 @@ export class BatchRunner {
     if (failure === 'unknown') return this.#resolveUnknown(writes, batch, error, tries);
     if (isDiskFull(error) && writes.length > 1) return this.#deletionsFirst(writes, tries);
     if (failure === 'refused') {
-      // The session itself may be what is refused: one of a standby, say. A full disk is full for all sessions, and the
-      // next write may need less of it.
+      // The session itself may be the cause, for example on a standby: drop it. A full disk affects all sessions, and
+      // the next write may need less of it.
       if (!isDiskFull(error)) await this.#options.connection.drop();
       throw translateError(error);
     }
-    // Tried twice together: from then on one that has to wait does not keep the others.
+    // The batch is sent twice as a whole; then it is split, so that a blocked write does not delay the others.
     if (failure === 'retry' && (writes.length === 1 || tries === 0)) return this.#again(writes, tries, error);
     if (writes.length > 1)
       return isIdempotencyKeyUsed(error) ? this.#dropTaken(writes, tries) : this.#halve(writes, tries);
@@ -199,13 +200,13 @@ export class BatchRunner {
     write.failed(constraint === undefined ? error : constraintFailure(write.operation, constraint));
   }
 
-  /** Those whose idempotency key somebody has used fail; the others go again, together. */
+  /** Fails the writes whose idempotency key is already used, and sends the others again together. */
   async #dropTaken(writes: readonly PendingWrite[], tries: number): Promise<void> {
     const taken = await usedIdempotencyKeys(
       this.#options.pool,
       writes.map(({ operation }) => operation.idempotencyKey),
     ).catch(() => new Set<number>());
-    // It has expired meanwhile, or the database does not say.
+    // The key has expired meanwhile, or the database did not answer.
     if (taken.size === 0) return this.#halve(writes, tries);
     for (const i of taken) writes[i]!.failed(newIdempotencyKeyUsed());
     await this.run(
@@ -215,8 +216,8 @@ export class BatchRunner {
   }
 
   /**
-   * On a full disk what is small, and above all a deletion, may have the room that others have not: none fails because
-   * of another.
+   * On a full disk a small write, above all a deletion, may still succeed: sends the writes one by one, deletions
+   * first, so that none fails because of another.
    */
   async #deletionsFirst(writes: readonly PendingWrite[], tries: number): Promise<void> {
     const ordered = writes.toSorted((a, b) => Number(isDeletion(b)) - Number(isDeletion(a)));
@@ -229,7 +230,7 @@ export class BatchRunner {
     await this.run(writes.slice(middle), tries);
   }
 
-  /** Reads the tables anew and sends the writes again. */
+  /** Reads the tables again and resends the writes. */
   async #again(writes: readonly PendingWrite[], tries: number, error?: unknown): Promise<void> {
     if (tries >= maxTries)
       throw new StorageError('Timeout', `the write could not be completed${becauseOf(error)}`, { cause: error });
@@ -246,7 +247,7 @@ export class BatchRunner {
     await this.run(prepared, tries + 1);
   }
 
-  /** The connection is gone: make sure that the statement is over, then ask the log what it did. */
+  /** After a lost connection: makes sure that the statement has ended, then reads its outcome from the log. */
   async #resolveUnknown(
     writes: readonly PendingWrite[],
     batch: SentBatch,
@@ -281,7 +282,7 @@ export class BatchRunner {
     }
   }
 
-  /** Ends what may still be running in a session, and returns when it is gone. */
+  /** Terminates a session that may still be running, and returns when it is gone. */
   async #endSession({ pid, startedAt }: Session): Promise<void> {
     const { rows } = await this.#options.pool.query<{ alive: boolean }>(
       'SELECT pg_terminate_backend(pid, 5000) AS alive FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2 AND pid <> pg_backend_pid()',
@@ -291,9 +292,9 @@ export class BatchRunner {
   }
 
   /**
-   * What the log shows may be on this server alone: a session that is ended while it waits for a synchronous standby
-   * leaves its commit behind, visible. A commit after it, which waits in its turn, is acknowledged when both are where
-   * they have to be.
+   * A change in the log may exist only on this server: a session that is terminated while it waits for a synchronous
+   * standby leaves its commit visible. A later commit waits in turn, and is acknowledged only when both are on the
+   * standby.
    */
   async #awaitStandbys(): Promise<void> {
     await this.#options.pool.query("SELECT pg_logical_emit_message(true, 'svc', '')");

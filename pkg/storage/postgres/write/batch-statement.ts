@@ -25,18 +25,18 @@ export interface BatchStatement {
   values: unknown[];
 }
 
-/** What a statement answers for one operation. */
+/** The result of a statement for one operation. */
 export interface BatchRow {
   i: number;
   /** The change's revision; null if nothing was written for this operation. */
   rev: string | null;
   /** Revision of the row that was found and locked; null if there was none. */
   found: string | null;
-  /** False if a model has another shape by now: nothing was written. Null if no operation got as far as the lock. */
+  /** False if a model's shape has changed: nothing was written. Null if no operation reached the lock. */
   shapes_match: boolean | null;
   /**
-   * False if the fence is lost: nothing was written for the operations that carry it. Null as for `shapes_match`, and
-   * without a fence.
+   * False if the fence is lost: the operations that carry it were not written. Null as for `shapes_match`, and without
+   * a fence.
    */
   fence_holds: boolean | null;
   /** The revisions this batch drew, used or not. */
@@ -44,10 +44,10 @@ export interface BatchRow {
   last: string | null;
 }
 
-/** A row as the statement answers it: none for an operation that found no row, and one at least. */
+/** A row of the statement's result: at least one row, but none for an operation that found no row. */
 export type SentRow = Omit<BatchRow, 'i' | 'fence_holds'> & { i: number | null; fence_holds?: boolean | null };
 
-/** A row for each operation, in their order. */
+/** Returns a row for each operation, in their order. */
 export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
   const [{ shapes_match, fence_holds = null, first, last } = { shapes_match: null, first: null, last: null }] = sent;
   const header = { shapes_match, fence_holds, first, last };
@@ -59,9 +59,9 @@ export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
  * lock, check the shapes and the fence, number, write, log, idempotency key, notify. `operations` touch no key, unique
- * value or idempotency key twice; all fences are the same, and none writes its lease. An idempotency key that somebody
- * has used fails the whole statement: `usedIdempotencyKeys` finds it. Source of the order and its proof:
- * docs/concepts.md, "One order for all changes".
+ * value or idempotency key twice; all fences are the same, and none writes its lease. A used idempotency key fails the
+ * whole statement: `usedIdempotencyKeys` finds it. Source of the order and its proof: docs/concepts.md, "One order for
+ * all changes".
  */
 export function batchStatement(operations: readonly BatchOperation[], mark: BatchMark): BatchStatement {
   const builder = new StatementBuilder(operations, mark);
@@ -78,10 +78,10 @@ class StatementBuilder {
   readonly #groups: Group[];
   readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
-  /** The first that has a fence: all have the same. */
+  /** The first operation with a fence: all have the same fence. */
   readonly #fenced: PlacedOperation | undefined;
   readonly #hasIdempotencyKeys: boolean;
-  /** Does the log get computed keys? */
+  /** Does the batch log computed keys? */
   readonly #hasKeys: boolean;
 
   constructor(operations: readonly BatchOperation[], mark: BatchMark) {
@@ -159,7 +159,7 @@ class StatementBuilder {
       `SELECT ${idempotencyColumns.map((column) => `n.${column}`).join(', ')}, n.rev FROM ${numbered} n WHERE n.claim_key IS NOT NULL AND ${isIn('n.rev', 'logged')}`,
     );
     if (touchesRows) {
-      // One look at the key's index for each, whatever the planner takes the sizes to be.
+      // One index lookup per key, whatever table sizes the planner assumes.
       parts.before.push(
         `${held} AS MATERIALIZED (SELECT s.*, h.* FROM (SELECT * FROM ${input} WHERE op <> 'C' ORDER BY namespace COLLATE "C", name COLLATE "C") s CROSS JOIN LATERAL ` +
           `(${lockRow(table, 's.namespace', 's.name')}) h)`,
@@ -196,7 +196,7 @@ class StatementBuilder {
   }
 
   /**
-   * One array a column for several operations; a single one comes as plain values, which is cheaper to plan and to
+   * Several operations are sent as one array per column; a single one as plain values, which is cheaper to plan and to
    * send.
    */
   #input(group: Group, inputs: readonly OperationParameter[]): string {
@@ -252,8 +252,8 @@ interface GroupParts {
 }
 
 /**
- * Looked up in a table of hashes, made once; a join would compare each with each, as the planner expects one row of
- * everything here.
+ * A subquery that PostgreSQL hashes once. A join would compare each row with each, because the planner expects one row
+ * everywhere here.
  */
 function isIn(revision: string, set: 'written' | 'logged'): string {
   return `(${revision} IN (SELECT rev FROM ${set})) IS TRUE`;

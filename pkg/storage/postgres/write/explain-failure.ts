@@ -7,7 +7,7 @@ import { indexName, sqlType, tableName, isNamespaces } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 
 /**
- * Why an operation was not written, found out by reading; undefined if nothing stands in its way any more.
+ * Finds out by reading why an operation was not written; undefined if nothing prevents it any more.
  * `found` is the revision of the row that the statement locked.
  */
 export async function explainFailure(
@@ -28,7 +28,7 @@ export async function explainFailure(
   return undefined;
 }
 
-/** What a write would run into, without writing: the checks of a dry run. */
+/** Checks a write without writing: the checks of a dry run. */
 export async function explainDryRun(pool: Pool, operation: BatchOperation): Promise<StorageError | undefined> {
   const { fence } = operation;
   if (
@@ -72,7 +72,7 @@ async function explainUniqueClash(pool: Pool, operation: BatchOperation): Promis
   for (const [i, column] of table.columns.entries()) {
     const value = toSqlValue(operation.keys[i], column.index.type === 'date');
     if (!column.index.unique || column.state === 'failed' || value === null) continue;
-    // While a column is filled anew it has old keys too: nothing clashes before there is an index to clash in.
+    // While a column is being refilled it also has old keys: values can clash only once the index exists.
     const inForce =
       column.state === 'ready'
         ? 'true'

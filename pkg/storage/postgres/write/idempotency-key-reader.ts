@@ -3,22 +3,22 @@ import type { ReadRoom } from '../../read-room.ts';
 import type { IdempotencyKey, RememberedWrite } from '../../store.ts';
 import { readRememberedWrite, usedIdempotencyKeys } from './idempotency-keys.ts';
 
-/** Idempotency keys asked for in one statement. */
+/** Maximum number of idempotency keys per statement. */
 const maxGroup = 256;
 
 interface KeyGroup {
   idempotencyKeys: IdempotencyKey[];
-  /** Positions of those that have been used. */
+  /** Positions of the used keys. */
   taken: Promise<Set<number>>;
 }
 
 /**
- * Reads what idempotency keys led to. Nearly all have led to nothing yet: whether they have is asked for all of one
- * turn of the event loop together. What one led to may be large, and is read for itself.
+ * Reads the outcomes of idempotency keys. Nearly all keys are unused: one statement checks all keys of one turn of the
+ * event loop. The outcome of a used key may be large, and is read separately.
  */
 export class IdempotencyKeyReader {
   readonly #pool: Pool;
-  /** Takes idempotency keys until its turn is over. */
+  /** Collects idempotency keys until the end of the turn. */
   #group: KeyGroup | undefined;
 
   constructor(pool: Pool) {
@@ -40,7 +40,7 @@ export class IdempotencyKeyReader {
   async #look(idempotencyKeys: readonly IdempotencyKey[]): Promise<Set<number>> {
     await new Promise((resolve) => setImmediate(resolve));
     if (this.#group?.idempotencyKeys === idempotencyKeys) this.#group = undefined;
-    // Reading what one led to tells as well whether it led to anything.
+    // For a single key, reading the outcome also shows whether it was used.
     return idempotencyKeys.length === 1 ? new Set([0]) : usedIdempotencyKeys(this.#pool, idempotencyKeys);
   }
 }

@@ -16,14 +16,14 @@ interface KeyRow {
   fingerprint: string;
 }
 
-/** Bodies up to this size come at once; a larger one when there is room for it. */
+/** Bodies up to this size are read at once; a larger one once memory is reserved. */
 const inlineBytes = 64 * 1024;
-/** Of any size. */
+/** Limit for bodies of any size. */
 const mostBytes = 2 ** 31 - 1;
 
 /**
- * Reads what an idempotency key led to: from the log row that compaction spares for it, or from the idempotency key
- * where nothing was changed.
+ * Reads the outcome of an idempotency key: from the log row that compaction keeps for it, or from the key's own row if
+ * nothing was changed.
  */
 export async function readRememberedWrite(
   pool: Pool,
@@ -48,7 +48,7 @@ export async function readRememberedWrite(
   return { bodyHash: row.body_hash, type: changeTypes[row.type ?? 'U'], object };
 }
 
-/** A larger body is left out. */
+/** Omits a body larger than `maxBytes`. */
 async function readKeyRow(pool: Pool, idempotencyKey: IdempotencyKey, maxBytes: number): Promise<KeyRow | undefined> {
   const { rows } = await pool.query<KeyRow>({
     name: 'recall',
@@ -83,7 +83,7 @@ export async function rememberUnchanged(
   if (rowCount === 0) throw newIdempotencyKeyUsed();
 }
 
-/** The positions of the idempotency keys that somebody has used. */
+/** The positions of the used idempotency keys. */
 export async function usedIdempotencyKeys(
   pool: Pool,
   idempotencyKeys: readonly (IdempotencyKey | undefined)[],

@@ -2,26 +2,26 @@ import { arrayLiteral, toSqlArray, toSqlValue } from '../table/sql-value.ts';
 import { sqlType, type Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 
-/** How the batch is known. */
+/** The identification of a batch. */
 export interface BatchMark {
-  /** In the log. */
+  /** The batch's mark in the log. */
   batch: string;
-  /** In the notification; undefined if nobody is to be told. */
+  /** The sender in the notification; undefined if none is sent. */
   origin: string | undefined;
 }
 
-/** An operation in its statement. */
+/** An operation with its position in the statement. */
 export interface PlacedOperation {
   operation: BatchOperation;
   position: number;
   mark: BatchMark;
 }
 
-/** A value that a statement takes of each of its operations. */
+/** A value of each operation that a statement takes as a parameter. */
 export interface OperationParameter {
   column: string;
   type: string;
-  /** Its value is an array literal. */
+  /** Is the value an array literal? */
   isSet?: boolean;
   value: (placed: PlacedOperation) => unknown;
 }
@@ -60,7 +60,7 @@ const idempotencyFields = {
   claim_hash: 'bodyHash',
 } as const;
 
-/** Null of an operation without an idempotency key. */
+/** Null for an operation without an idempotency key. */
 export const idempotencyParameters = Object.entries(idempotencyFields).map(([column, field]): OperationParameter => ({
   column,
   type: 'text',

@@ -61,7 +61,7 @@ afterAll(async () => {
 const operationOf = async (write: Write): Promise<BatchOperation> =>
   toOperation(write, await new TableCatalog(database.pool).get(write.resource), {});
 
-/** The two ways of one write; both answer as a batch does. */
+/** The two statements for one write; both return the rows of a batch. */
 const ways: Record<string, (operation: BatchOperation, mark: BatchMark, session?: Client) => Promise<BatchRow[]>> = {
   single: async (operation, mark, session = client) =>
     (await session.query<SingleRow>(singleStatement(operation, mark))).rows.map((row) => batchRowOf(operation, row)),
@@ -72,7 +72,7 @@ const ways: Record<string, (operation: BatchOperation, mark: BatchMark, session?
 const revisionNow = async (): Promise<number> =>
   Number((await client.query<{ last_value: string }>('SELECT last_value FROM platform.revision')).rows[0]!.last_value);
 
-/** What one way answers and leaves behind, with revisions counted from where it began; then it is undone. */
+/** Returns the result and the effects of one statement, with revisions relative to its start; then rolls back. */
 async function trace(way: string, operation: BatchOperation): Promise<unknown> {
   const start = await revisionNow();
   const relative = (revision: unknown): unknown =>

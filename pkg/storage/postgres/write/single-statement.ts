@@ -20,18 +20,17 @@ export interface SingleRow {
   /** Revision of the row that was found and locked; null on create, and if there was none. */
   found: string | null;
   /**
-   * The revision this statement drew, used or not; null if it did not get as far, or if the model has another shape by
-   * now.
+   * The revision that this statement drew, used or not; null if it stopped before, or if the model's shape has changed.
    */
   drawn: string | null;
-  /** Of an operation with a fence: does it hold? Null if the statement did not get as far. */
+  /** For an operation with a fence: is it held? Null if the statement stopped before. */
   fence_holds?: boolean | null;
 }
 
 /**
  * A batch of one operation without an idempotency key: the same steps in the same order as `batchStatement`, with the
- * same guarantees, in a statement that costs PostgreSQL about half. A lone writer pays for each by itself. Its text
- * depends on nothing but table, type, whether there is a fence, and whether anybody is told.
+ * same guarantees, in a statement that costs PostgreSQL about half. A single writer pays for each statement alone. The
+ * text depends only on table, type, whether there is a fence, and whether a notification is sent.
  */
 export function singleStatement(operation: BatchOperation, mark: BatchMark): BatchStatement {
   const variant = { notify: mark.origin !== undefined, fenced: operation.fence !== undefined };
@@ -53,7 +52,7 @@ interface Template {
 
 const templates = new WeakMap<Table, Map<string, Template>>();
 
-/** Made once for a table as of one shape: the texts of a thousand models are worth more than the time to make them. */
+/** Cached per table and shape: the texts of a thousand models are worth the memory. */
 function templateOf(table: Table, type: BatchOperation['type'], variant: Variant): Template {
   const known = templates.get(table) ?? new Map<string, Template>();
   templates.set(table, known);
@@ -108,8 +107,8 @@ function makeTemplate(table: Table, type: BatchOperation['type'], { notify, fenc
 }
 
 /**
- * The row as one of a batch. A create is ready as it is, any other once its row has the expected revision: what was
- * ready and drew nothing met another shape, unless it was its fence.
+ * Converts the row to one of a batch. A create is always ready, any other operation once its row has the expected
+ * revision: if a ready operation drew no revision, the shape has changed, unless its fence was lost.
  */
 export function batchRowOf(
   { type, from }: BatchOperation,

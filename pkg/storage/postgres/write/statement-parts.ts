@@ -11,12 +11,12 @@ export function lockRevision(from: string): string {
   return `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock})${from})`;
 }
 
-/** The row to change, locked. */
+/** Selects the row to change, and locks it. */
 export function lockRow(table: Table, namespace: string, name: string): string {
   return `SELECT m.rev AS found, m.body AS old_body, m.fingerprint AS old_fingerprint FROM ${tableName(table)} m WHERE m.namespace = ${namespace} AND m.name = ${name} FOR UPDATE`;
 }
 
-/** The lease is read after the lock is won, and before anything of this statement is written. */
+/** Reads the lease after the lock is acquired, and before this statement writes anything. */
 export function selectLeaseHeld(value: ValueSql): string {
   const { fenceNamespace, fenceLease, fenceTransitions } = parameters;
   return `platform.lease_held(${value(fenceNamespace)}, ${value(fenceLease)}, ${value(fenceTransitions)}) AS holds`;
@@ -58,9 +58,9 @@ export interface LoggedRows extends NumberedRows {
   /** SQL of the change's type. */
   type: string;
   batch: string;
-  /** Where the columns of `lockRow` are; undefined of a create. */
+  /** The relation with the columns of `lockRow`; undefined for a create. */
   old: string | undefined;
-  /** Does the statement log computed keys, of this table or another? */
+  /** Does the statement log computed keys, of this or another table? */
   hasKeys: boolean;
 }
 

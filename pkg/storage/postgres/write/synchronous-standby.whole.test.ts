@@ -13,7 +13,7 @@ let database: Database;
 let store: PostgresStore;
 
 beforeAll(async () => {
-  // Of its own: which standbys commits wait for is a setting of the whole server.
+  // A server of its own: the standbys that commits wait for are a setting of the whole server.
   postgres = await startTestPostgres();
   const { connection, name } = await createTestDatabase({ server: postgres.connection });
   database = await Database.connect({ connection, log: silentLog });
@@ -44,8 +44,8 @@ test('a write whose session ends while it waits for a standby is acknowledged wh
     'another session to wait in its place',
   );
   expect(isSettled).toBe(false);
-  // All see it already: a process that asked only whether it is there would acknowledge what this server may take with
-  // it.
+  // The object is already visible: a process that checked only for its presence would acknowledge a write that can be
+  // lost with this server.
   const seen = await store.get(resourceOf(model), kept);
   await awaitStandby(database, '');
   expect((await writing).revision).toBe(seen!.revision);

@@ -8,7 +8,7 @@ import { toOperation } from './batch-operation.ts';
 import type { Table } from '../table/table.ts';
 import { WriteBatcher } from './write-batcher.ts';
 
-/** Says what was sent in which batch, and ends each batch when the test says so. */
+/** Records the writes of each batch; the test ends each batch. */
 class Sent {
   readonly batches: string[][] = [];
   #ends: (() => void)[] = [];
@@ -18,7 +18,7 @@ class Sent {
     return new Promise((resolve) => this.#ends.push(resolve));
   }
 
-  /** Ends each batch until there are so many. */
+  /** Ends each batch until `count` batches were sent. */
   async until(count: number): Promise<string[][]> {
     for (;;) {
       await waitUntil(() => this.#ends.length > 0 || this.batches.length >= count);

@@ -5,20 +5,21 @@ import { fenceKey, isSameFence } from '../table/lease-fence.ts';
 
 const maxOperations = 256;
 const maxBytes = 1_000_000;
-/** A write of more bytes holds up whatever goes with it, or waits for it. */
+/** A larger write (bytes) delays the writes in its batch and those that wait for it. */
 const largeBytes = 256 * 1024;
-/** Models in one statement: its text grows with them, and so does the time to plan it. */
+/** Models in one statement: the text and the planning time grow with them. */
 const maxTables = 8;
 const maxWaiting = 10_000;
 const maxWaitingBytes = 128 * 1024 * 1024;
 
 /**
- * Group commit: writes gather while one batch is in flight, and go as the next one. A batch holds one key, and one
- * value of a unique index and one idempotency key, at most once: later writes of the same wait, in their order, for the
- * next. So do those of a second fence, and a lease's own writes never go with those that it fences.
+ * Group commit: writes are collected while one batch is in flight, and sent as the next one. A batch contains each key,
+ * each value of a unique index and each idempotency key at most once: further writes of the same wait in order for a
+ * later batch. So do writes with a second fence; and a lease's own writes never share a batch with those that it
+ * fences.
  *
- * Where large writes wait too, every other batch has small ones only: these never wait for more than one statement of
- * megabytes.
+ * While large writes wait too, every other batch contains only small ones: a small write never waits for more than one
+ * statement of megabytes.
  */
 export class WriteBatcher {
   readonly #runner: Pick<BatchRunner, 'run'>;
@@ -43,7 +44,7 @@ export class WriteBatcher {
     return this.#waitingBytes;
   }
 
-  /** The write's outcome comes through its own `done` or `failed`. */
+  /** The outcome is reported through the write's `done` or `failed`. */
   add(write: PendingWrite): void {
     if (this.#closed) throw new StorageError('Unavailable', 'the store is closed');
     if (this.#waiting.length >= maxWaiting || this.#waitingBytes >= maxWaitingBytes) {
@@ -54,14 +55,14 @@ export class WriteBatcher {
     this.#running ??= this.#drain();
   }
 
-  /** Takes no more writes; resolves when all that wait have their outcome. */
+  /** Accepts no more writes; resolves when all waiting writes have their outcome. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
   }
 
   async #drain(): Promise<void> {
-    // Writes that arrive in the same turn of the event loop go together.
+    // Writes of the same turn of the event loop share a batch.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       this.#dropStale();
@@ -70,7 +71,10 @@ export class WriteBatcher {
     this.#running = undefined;
   }
 
-  /** After an outage, what waited through it is not sent any more: its writer has been told to try again. */
+  /**
+   * Fails writes that waited longer than the outage limit: they are not sent after the outage, and their clients must
+   * try again.
+   */
   #dropStale(): void {
     const oldest = performance.now() - this.#outageLimit;
     if ((this.#waiting[0]?.since ?? oldest) >= oldest) return;
@@ -89,7 +93,7 @@ export class WriteBatcher {
     return this.#gather(() => true);
   }
 
-  /** Of those that may go now, as many as fit in one batch. */
+  /** Takes as many of the permitted writes as fit in one batch. */
   #gather(mayGo: (write: PendingWrite) => boolean): PendingWrite[] {
     const batch: PendingWrite[] = [];
     const left: PendingWrite[] = [];
@@ -112,7 +116,7 @@ export class WriteBatcher {
         (fence === undefined || fenceOfBatch === undefined || isSameFence(fence, fenceOfBatch)) &&
         (lease === undefined || !taken.has(lease)) &&
         !exclusives.some((exclusive) => taken.has(exclusive) || fenced.has(exclusive));
-      // A write that stays keeps its places, so that nobody overtakes it on the same key.
+      // A write that stays keeps its keys reserved, so that no later write of the same key overtakes it.
       for (const exclusive of exclusives) taken.add(exclusive);
       if (lease !== undefined) fenced.add(lease);
       if (!fits) {

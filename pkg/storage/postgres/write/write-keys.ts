@@ -1,26 +1,26 @@
 import type { ComputedKeys, StatusCause } from '#pkg/apimachinery/index';
 import type { Change } from '../../change.ts';
 
-/** What functions gave for one object. */
+/** The results of the key functions for one object. */
 export interface Computed {
   keys: ComputedKeys;
-  /** Why it cannot be stored; its keys are good all the same. */
+  /** Why the object cannot be stored; its keys are valid all the same. */
   causes: StatusCause[];
   /** Did a function itself fail? */
   isFault: boolean;
 }
 
-/** Of one write to a table with computed columns. */
+/** The computed keys of one write to a table with computed columns. */
 export interface WriteKeys extends Omit<Computed, 'isFault'> {
   body: string;
-  /** As the log keeps them; null of a deletion. */
+  /** The keys as text for the log; null for a deletion. */
   text: string | null;
-  /** Before it. */
+  /** The keys before the write. */
   old: ComputedKeys;
   oldText: string | null;
 }
 
-/** The change with what functions computed for it: texts of ComputedKeys. */
+/** Adds the computed keys to a change: texts of ComputedKeys. */
 export function withKeys(change: Change, keys: string | null, oldKeys: string | null): Change {
   const { old } = change;
   return {

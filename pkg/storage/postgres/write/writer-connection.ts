@@ -2,18 +2,18 @@ import type { Client, QueryConfig, QueryResult } from 'pg';
 import { endClient, type Database } from '#pkg/database/index';
 import type { BatchStatement } from './batch-statement.ts';
 
-/** Statements kept prepared; past that the connection is made anew, since a server never forgets one. */
+/** Maximum number of prepared statements; beyond it the connection is reopened, because a server never drops one. */
 const maxPrepared = 128;
-/** Longer than the server lets a batch take: an answer that does not come by then does not come. Milliseconds. */
+/** Longer than the server's timeout for a batch: a later answer will never arrive. Milliseconds. */
 const answerTime = 15_000;
 /**
- * How long a statement's plan is used: it rests on how large its tables were when it was made, and they may grow fast.
+ * How long a statement's plan is used: it depends on the table sizes at planning time, and tables may grow fast.
  * Milliseconds.
  */
 const planAge = 5000;
 /**
- * One plan for all calls of a statement, made at the first: they are alike, whatever their values. What was committed
- * before the lock was won is to be seen, whatever the default.
+ * One generic plan for all calls of a statement, created at the first call: the calls are alike, whatever their values.
+ * Read committed, whatever the default, so that a statement sees what was committed before it acquired the lock.
  */
 const settings = [
   'SET jit = off',
@@ -24,14 +24,14 @@ const settings = [
   "SET default_transaction_isolation = 'read committed'",
 ];
 
-/** Names one session of the server for good: a process id alone is used again. */
+/** Identifies one session of the server uniquely: process ids are reused. */
 export interface Session {
   pid: number;
-  /** As the server's text, with microseconds. */
+  /** The server's text, with microseconds. */
   startedAt: string;
 }
 
-/** The one connection that writes. It opens itself at first use and after every loss. */
+/** The only connection that writes. It opens itself at first use and after every loss. */
 export class WriterConnection {
   readonly #database: Database;
   #client: Client | undefined;
@@ -43,7 +43,7 @@ export class WriterConnection {
     this.#database = database;
   }
 
-  /** The session that ran the last statement; what became of it is to be asked after a loss. */
+  /** The session that ran the last statement, to check its end after a connection loss. */
   get session(): Session | undefined {
     return this.#session;
   }
@@ -66,7 +66,7 @@ export class WriterConnection {
     const client = this.#client;
     this.#client = undefined;
     this.#names.clear();
-    // The other end may be gone without a word: it is not waited for.
+    // The server may be gone silently: do not wait for it.
     if (client !== undefined) await endClient(client);
   }
 
@@ -98,7 +98,7 @@ export class WriterConnection {
   }
 }
 
-/** The time limit for an answer is not among pg's types. */
+/** `query_timeout` is missing in the types of pg. */
 function limitedQuery(text: string): QueryConfig {
   const config: QueryConfig & { query_timeout: number } = { text, query_timeout: answerTime };
   return config;
