@@ -15,7 +15,7 @@ import {
   type OperationRoute,
   type UserOperation,
 } from './operation.ts';
-import type { Permission } from './permission.ts';
+import type { OperationPermission } from './permission.ts';
 
 /** Reads the query and body that the declared schemas check. */
 export interface CheckedReads<Query extends TObject, Body extends TObject> {
@@ -37,7 +37,7 @@ interface CheckedDeclaration<Body extends TObject, A extends Answers> extends Op
 
 interface UserDeclaration<Body extends TObject, A extends Answers, Granted> extends CheckedDeclaration<Body, A> {
   /** Checked first. */
-  readonly permission: Permission<Granted>;
+  readonly permission: OperationPermission<Granted>;
   readonly handle: (call: Call & CheckedReads<TObject, Body>, granted: Granted) => Promise<ValueOf<A>>;
   /** Additional headers of the answer. */
   readonly headers?: (call: Call) => AnswerHeaders;
@@ -52,7 +52,7 @@ interface ListDeclaration<Query extends TObject, Record extends TSchema, Row, Gr
   OperationDeclaration,
   'method' | 'answers' | 'isList' | 'body'
 > {
-  readonly permission: Permission<Granted>;
+  readonly permission: OperationPermission<Granted>;
   readonly record: Record;
   /** Filters, besides `limit` and `offset`. */
   readonly query?: Query;

@@ -22,7 +22,7 @@ export interface FieldRules {
   refusal?: string;
 }
 
-export type FieldOptions = TSchemaOptions & Pick<FieldRules, 'fault' | 'refusal'> & { maxLength?: number };
+export type FieldSchemaOptions = TSchemaOptions & Pick<FieldRules, 'fault' | 'refusal'> & { maxLength?: number };
 
 /** Checks of JSON Schema's formats in requests. */
 export const fieldFormats: Readonly<Record<string, (text: string) => boolean>> = {
@@ -33,7 +33,7 @@ export const fieldFormats: Readonly<Record<string, (text: string) => boolean>> =
 };
 
 /** One line, not blank, trimmed. At most 128 UTF-16 units by default. */
-export const line = ({ fault, ...options }: FieldOptions = {}): TString =>
+export const line = ({ fault, ...options }: FieldSchemaOptions = {}): TString =>
   Type.String({
     minLength: 1,
     maxLength: 128,
@@ -43,7 +43,7 @@ export const line = ({ fault, ...options }: FieldOptions = {}): TString =>
   });
 
 /** May be empty or have several lines. */
-export const freeText = (options: FieldOptions): TString =>
+export const freeText = (options: FieldSchemaOptions): TString =>
   Type.String({
     ...options,
     prepare: trimmed,
@@ -51,7 +51,7 @@ export const freeText = (options: FieldOptions): TString =>
   });
 
 /** Not empty; not trimmed, any characters. */
-export const exactText = (options: FieldOptions & Pick<FieldRules, 'prepare'>): TString =>
+export const exactText = (options: FieldSchemaOptions & Pick<FieldRules, 'prepare'>): TString =>
   Type.String({ minLength: 1, ...options });
 
 /** A filter in a query. */
@@ -82,7 +82,7 @@ export const optionalTime = (): TUnsafe<Date | null> =>
   });
 
 /** Texts of at most 128 UTF-16 units; duplicates are removed. */
-export const texts = ({ fault, ...options }: FieldOptions & { maxItems: number }): TUnsafe<string[]> =>
+export const texts = ({ fault, ...options }: FieldSchemaOptions & { maxItems: number }): TUnsafe<string[]> =>
   Type.Unsafe<string[]>({
     ...Type.Array(Type.String({ minLength: 1, maxLength: 128, fault }), options),
     prepare: (sent: JsonValue) => (Array.isArray(sent) ? sent.map(trimmed) : sent),

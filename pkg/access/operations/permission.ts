@@ -3,7 +3,7 @@ import { isAdministrator, isAuditor, type Caller } from '../http/caller.ts';
 import type { Call } from './operation.ts';
 
 /** Who may call an operation. */
-export interface Permission<Granted = void> {
+export interface OperationPermission<Granted = void> {
   /**
    * Throws 403, or another error, if the caller lacks the permission. The result is passed to the operation, for
    * example the organization.
@@ -11,12 +11,12 @@ export interface Permission<Granted = void> {
   check(call: Call): Granted | Promise<Granted>;
 }
 
-export const anyUser: Permission = { check: () => undefined };
-export const administrators: Permission = ifCaller(isAdministrator);
+export const anyUser: OperationPermission = { check: () => undefined };
+export const administrators: OperationPermission = ifCaller(isAdministrator);
 /** SystemAuditor and SystemAdmin. */
-export const auditors: Permission = ifCaller(isAuditor);
+export const auditors: OperationPermission = ifCaller(isAuditor);
 
-export function ifCaller(isPermitted: (caller: Caller) => boolean): Permission {
+export function ifCaller(isPermitted: (caller: Caller) => boolean): OperationPermission {
   return {
     check: ({ caller }) => {
       if (!isPermitted(caller)) throw newPermissionDenied();

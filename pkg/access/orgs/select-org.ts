@@ -1,7 +1,7 @@
 import { newDetail, newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../operations/operation.ts';
 import { holdsIn, isAuditor, type OrgRole, type Principal } from '../http/caller.ts';
-import type { Permission } from '../operations/permission.ts';
+import type { OperationPermission } from '../operations/permission.ts';
 import { defaultOrgId, type Organization } from './organization.ts';
 import type { Organizations } from './organizations.ts';
 
@@ -12,7 +12,7 @@ import type { Organizations } from './organizations.ts';
 export const inOrganization = (
   organizations: Pick<Organizations, 'find'>,
   ...roles: readonly OrgRole[]
-): Permission<Organization> => ({
+): OperationPermission<Organization> => ({
   check: async (call) => {
     const organization = await selectOrg(call, organizations);
     if (roles.length > 0 && !holdsIn(call.caller, organization.id, ...roles)) throw newPermissionDenied();

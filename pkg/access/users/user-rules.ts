@@ -1,5 +1,5 @@
 import type { TString } from 'typebox';
-import { exactText, freeText, line, texts, type FieldOptions } from '../operations/field-schemas.ts';
+import { exactText, freeText, line, texts, type FieldSchemaOptions } from '../operations/field-schemas.ts';
 import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 
@@ -54,4 +54,4 @@ export const groupsField = texts({
 });
 export const passwordHint = '8 to 256 characters, and none that everybody tries.';
 /** Permits longer texts than the password rules, whose message is better. */
-export const passwordField = (options: FieldOptions = {}): TString => exactText({ maxLength: 4096, ...options });
+export const passwordField = (options: FieldSchemaOptions = {}): TString => exactText({ maxLength: 4096, ...options });
