@@ -128,6 +128,7 @@ export function wrapClient(client: Client, overrides: Partial<Client & ClientHoo
 
 /** The name is '' where the server is to generate it. */
 function keyOf({ metadata }: AnyObject): ObjectKey {
-  const { namespace = '', name = '' }: { namespace?: string; name?: string } = metadata;
-  return { namespace, name };
+  const { namespace = '' } = metadata;
+  const { name }: { name?: string } = metadata;
+  return { namespace, name: name ?? '' };
 }
