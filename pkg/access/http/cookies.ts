@@ -3,12 +3,15 @@ import { parseCookie, stringifySetCookie } from 'cookie';
 /** Session cookie of the pages. */
 export const sessionCookie = 'svc_sessionid';
 
+const maxCookies = 100;
+
 /**
- * Cookies by name, values without quotes; the first of several with one name, as its path is the most specific. Source:
- * RFC 6265.
+ * The first 100 cookies by name, values without quotes; the first of several with one name, as its path is the most
+ * specific. Source: RFC 6265.
  */
-export function readCookies(header: string | undefined): ReadonlyMap<string, string> {
-  return new Map(Object.entries(parseCookie(header ?? '', { decode: unquote }) as Record<string, string>));
+export function readCookies(header = ''): ReadonlyMap<string, string> {
+  const first = header.split(';', maxCookies).join(';');
+  return new Map(Object.entries(parseCookie(first, { decode: unquote }) as Record<string, string>));
 }
 
 function unquote(value: string): string {
