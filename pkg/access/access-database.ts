@@ -40,6 +40,27 @@ export async function lockUntilCommit(on: Queryable, name: string): Promise<void
   await runQuery(on, sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
 }
 
+/** Rows of one user that are in one order. */
+export interface UserRows {
+  table: 'access.sessions' | 'access.bearer_tokens';
+  by: 'last_seen' | 'created';
+  userId: string;
+}
+
+/** Deletes all of these rows but the newest `count`. */
+export async function keepNewest(
+  on: Queryable,
+  { table, by, userId }: UserRows,
+  count: number,
+  name: string,
+): Promise<void> {
+  const rows = sql.table(table);
+  const time = sql.ref(by);
+  const trim = sql`DELETE FROM ${rows} WHERE user_id = ${userId} AND ${time} <=
+    (SELECT ${time} FROM ${rows} WHERE user_id = ${userId} ORDER BY ${time} DESC LIMIT 1 OFFSET ${count})`;
+  await runQuery(on, trim, name);
+}
+
 /** Is it PostgreSQL's error for a unique violation? */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: string } | null)?.code === '23505';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
-import type { AccessDatabase } from '../access-database.ts';
+import { keepNewest, type AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Principal } from '../http/caller.ts';
 import { sessionCookie } from '../http/cookies.ts';
@@ -168,7 +168,8 @@ export class Sessions {
       .returning('id');
     const { rows } = await runQuery(this.#database.pool, insert, 'session-create');
     if (rows[0] === undefined) return undefined;
-    await this.#trim(userId);
+    const issued = { table: 'access.sessions', by: 'last_seen', userId } as const;
+    await keepNewest(this.#database.pool, issued, this.#perUser, 'sessions-trim');
     this.#onIssue?.({ cookie: `${sessionCookie}=${token}` }, userId);
     return { id: rows[0].id, token, csrfToken: csrfTokenOf(token), maxAgeSeconds: this.#maxAgeSeconds };
   }
@@ -230,22 +231,6 @@ export class Sessions {
       maxAgeSeconds: this.#maxAgeSeconds,
       touchSeconds: this.#touchSeconds,
     });
-  }
-
-  async #trim(userId: string): Promise<void> {
-    const trim = accessQuery
-      .deleteFrom('access.sessions')
-      .where('user_id', '=', userId)
-      .where('last_seen', '<=', (eb) =>
-        eb
-          .selectFrom('access.sessions')
-          .select('last_seen')
-          .where('user_id', '=', userId)
-          .orderBy('last_seen', 'desc')
-          .offset(this.#perUser)
-          .limit(1),
-      );
-    await runQuery(this.#database.pool, trim, 'sessions-trim');
   }
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
-import type { AccessDatabase } from '../access-database.ts';
+import { keepNewest, type AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
@@ -97,7 +97,8 @@ export class BearerTokens {
       .returning('expires');
     const { rows } = await runQuery(this.#database.pool, insert, 'bearer-token-issue');
     if (rows[0] === undefined) return undefined;
-    await this.#trim(userId);
+    const issued = { table: 'access.bearer_tokens', by: 'created', userId } as const;
+    await keepNewest(this.#database.pool, issued, this.#perUser, 'bearer-tokens-trim');
     this.#onIssue?.({ authorization: `Bearer ${token}` }, userId);
     return { token, expires: rows[0].expires };
   }
@@ -109,22 +110,6 @@ export class BearerTokens {
       accessQuery.deleteFrom('access.bearer_tokens').where('user_id', '=', userId),
       'bearer-tokens-revoke',
     );
-  }
-
-  async #trim(userId: string): Promise<void> {
-    const trim = accessQuery
-      .deleteFrom('access.bearer_tokens')
-      .where('user_id', '=', userId)
-      .where('created', '<=', (eb) =>
-        eb
-          .selectFrom('access.bearer_tokens')
-          .select('created')
-          .where('user_id', '=', userId)
-          .orderBy('created', 'desc')
-          .offset(this.#perUser)
-          .limit(1),
-      );
-    await runQuery(this.#database.pool, trim, 'bearer-tokens-trim');
   }
 
   async #authenticate(request: AccessRequest): Promise<Proof | undefined> {
