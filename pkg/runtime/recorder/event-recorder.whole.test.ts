@@ -35,11 +35,11 @@ async function eventsOf(name: string): Promise<Event[]> {
 function troubled(random: SeededRandom): Pick<Client, 'create' | 'patch'> {
   let faults = 0;
   const write = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const fate = faults < 3 ? random.next() : 1;
-    if (fate < 0.5) faults += 1;
-    if (fate < 0.25) throw newServiceUnavailable('the server could not be reached');
+    const chance = faults < 3 ? random.next() : 1;
+    if (chance < 0.5) faults += 1;
+    if (chance < 0.25) throw newServiceUnavailable('the server could not be reached');
     const result = await work();
-    if (fate < 0.5) throw newServiceUnavailable('the answer was lost');
+    if (chance < 0.5) throw newServiceUnavailable('the answer was lost');
     faults = 0;
     return result;
   };

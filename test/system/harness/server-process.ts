@@ -135,8 +135,8 @@ export class ServerProcess {
       { what: `${this.name} is ready`, timeoutMs, intervalMs: 10 },
     ).catch(() => undefined);
     if (facts !== undefined) return facts;
-    const fate = this.isRunning ? `was not ready within ${timeoutMs / 1000} s` : `ended with ${this.#exitStatus}`;
-    throw new Error(`${this.name} ${fate}:\n${this.#ownLog().slice(-shownBytes).trim()}`);
+    const problem = this.isRunning ? `was not ready within ${timeoutMs / 1000} s` : `ended with ${this.#exitStatus}`;
+    throw new Error(`${this.name} ${problem}:\n${this.#ownLog().slice(-shownBytes).trim()}`);
   }
 
   /** The answer of the preloaded module. */

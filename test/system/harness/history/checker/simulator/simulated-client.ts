@@ -210,14 +210,14 @@ export class SimulatedClient {
   *#send(write: SimulatedWrite): Generator<number, { outcome: SimulatedOutcome | undefined; isLost: boolean }, void> {
     const { store, schedule } = this.#world;
     yield this.#delay();
-    const fate = this.#random.weighted({ answered: 8, appliedUnknown: 1, neverApplied: 1, appliedLater: 0.5 });
-    if (fate === 'appliedLater') {
+    const result = this.#random.weighted({ answered: 8, appliedUnknown: 1, neverApplied: 1, appliedLater: 0.5 });
+    if (result === 'appliedLater') {
       this.#world.pending += 1;
       schedule.start(this.#applyLate(write, this.#random.floatBetween(0, 60)));
     }
-    const outcome = fate === 'answered' || fate === 'appliedUnknown' ? store.write(write) : undefined;
+    const outcome = result === 'answered' || result === 'appliedUnknown' ? store.write(write) : undefined;
     yield this.#delay();
-    return { outcome: fate === 'answered' ? outcome : undefined, isLost: fate !== 'answered' };
+    return { outcome: result === 'answered' ? outcome : undefined, isLost: result !== 'answered' };
   }
 
   *#applyLate(write: SimulatedWrite, after: number): Activity {
