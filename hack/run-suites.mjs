@@ -1,13 +1,13 @@
 /**
- * Runs the system tests and benchmarks, suite by suite, and prints a table and `N passed, N failed`; exits 1 on any
- * failure. Not in parallel: on two cores that would save only a tenth, and make measured times meaningless.
+ * Runs the system tests and benchmarks, and prints a table and `N passed, N failed`; exits 1 on any failure.
  *
- *   node hack/run-suites.mjs             the complete suites: `make everything`, for hours
- *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`
+ *   node hack/run-suites.mjs             the complete suites, one by one: `make everything`, for hours
+ *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; two at a time, but for those
+ *                                        that measure times
  *   --only=a,b                           only these suites
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,9 +18,11 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /**
  * In this order. A suite gets `arguments`, and also `sample` or `whole`; it writes its counts to the file of
  * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
+ * `runsAlone`: it measures times, or others need what it makes.
  */
 const suites = [
-  { name: 'verify', run: npmRun('verify') },
+  // It makes the build that others run.
+  { name: 'verify', run: npmRun('verify'), runsAlone: true },
   { name: 'test', run: npmTest(), report: 'jest' },
   {
     name: 'whole',
@@ -38,6 +40,13 @@ const suites = [
     arguments: ['pkg/storage/postgres/list/list-plans'],
     isWholeOnly: true,
   },
+  { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
+  { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
+  { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
+  { name: 'matrix', run: built('matrix'), sample: ['--cells=1000', '--seed=ci'] },
+  { name: 'seeds', run: source('seeds'), sample: ['--runs=12', '--seed=1'] },
+  { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=5'] },
+  { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
   // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
   {
     name: 'faults',
@@ -47,25 +56,25 @@ const suites = [
       '--seconds=12',
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
+    runsAlone: true,
   },
-  { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
-  { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
-  { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
-  { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
-  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--seconds=5'], whole: ['--seconds=600'] },
+  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--seconds=5'], whole: ['--seconds=600'], runsAlone: true },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
-  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'] },
-  { name: 'matrix', run: built('matrix'), sample: ['--cells=1000', '--seed=ci'] },
-  { name: 'tenants', run: built('tenants'), sample: ['--seconds=12', '--quiet=5', '--untimed'] },
-  { name: 'holds', run: built('holds'), sample: ['--every=32', '--models=10'] },
-  { name: 'seeds', run: source('seeds'), sample: ['--runs=12', '--seed=1'] },
-  { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=5'] },
+  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'], runsAlone: true },
+  {
+    name: 'tenants',
+    run: built('tenants'),
+    sample: ['--seconds=12', '--quiet=5', '--untimed'],
+    runsAlone: true,
+  },
+  { name: 'holds', run: built('holds'), sample: ['--every=64', '--models=10'], runsAlone: true },
   { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
   {
     name: 'bench',
     run: built('bench', 'bench'),
     report: 'exit status',
     sample: ['--quick', '--only=get,create'],
+    runsAlone: true,
   },
   { name: 'capacity', run: built('capacity', 'bench/capacity'), report: 'exit status', isWholeOnly: true },
 ];
@@ -111,10 +120,10 @@ if (unknown.length > 0) {
 }
 
 const reports = mkdtempSync(join(tmpdir(), 'svc-suites-'));
-/** The running suite, in its own process group, so that its background processes can be killed. */
-let running;
+/** The running suites, each in its own process group, so that its background processes can be killed. */
+const running = new Set();
 process.on('exit', () => {
-  killRunning();
+  for (const suite of running) endSuite(suite);
   rmSync(reports, { recursive: true, force: true });
 });
 for (const [signal, status] of [
@@ -125,52 +134,84 @@ for (const [signal, status] of [
 
 const isShallow =
   spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' }).stdout.trim() === 'true';
+const chosen = suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly));
 const table = [];
 const files = [];
-for (const suite of suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly))) {
-  if (suite.needsHistory && isShallow) {
-    table.push([suite.name, 'not run: this clone is shallow, and it builds earlier commits']);
-    continue;
-  }
-  const began = Date.now();
-  const file = join(reports, `${suite.name}.json`);
-  files.push(file);
-  const status = await runSuite(suite, file);
-  if (suite.report === 'exit status')
-    writeFileSync(file, JSON.stringify(status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }));
-  const row = [suite.name, status === 0 ? 'passed' : 'FAILED', `${Math.round((Date.now() - began) / 1000)} s`];
-  table.push(row);
-  process.stdout.write(`### ${row.join(', ')}\n`);
+for (const group of groupSuites(chosen)) {
+  const waiting = group.values();
+  await Promise.all([runSuites(waiting), runSuites(waiting)]);
 }
 process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(10)}${rest.join('  ')}`).join('\n')}\n\n`);
 process.exitCode =
   spawnSync(process.execPath, ['hack/print-summary.mjs', ...files], { cwd: root, stdio: 'inherit' }).status ?? 1;
 
-function runSuite({ run, report, env, arguments: always = [], sample = [], whole = [] }, file) {
+/** Groups of suites that may run two at a time, one group after another. */
+function groupSuites(ordered) {
+  const groups = [];
+  for (const suite of ordered) {
+    const last = groups.at(-1);
+    const isBeside = values.sample && !suite.runsAlone && last !== undefined && !last[0].runsAlone;
+    if (isBeside) last.push(suite);
+    else groups.push([suite]);
+  }
+  return groups;
+}
+
+/** Takes the next suite that is not taken, until none is left. */
+async function runSuites(untaken) {
+  for (const suite of untaken) {
+    if (suite.needsHistory && isShallow) {
+      table.push([suite.name, 'not run: this clone is shallow, and it builds earlier commits']);
+      continue;
+    }
+    const began = Date.now();
+    const file = join(reports, `${suite.name}.json`);
+    files.push(file);
+    const status = await runSuite(suite, file);
+    if (suite.report === 'exit status')
+      writeFileSync(file, JSON.stringify(status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }));
+    const row = [suite.name, status === 0 ? 'passed' : 'FAILED', `${Math.round((Date.now() - began) / 1000)} s`];
+    table.push(row);
+    process.stdout.write(`### ${row.join(', ')}\n`);
+  }
+}
+
+function runSuite({ name, run, report, env, arguments: always = [], sample = [], whole = [] }, file) {
   const summary =
     report === 'jest' ? ['--json', `--outputFile=${file}`] : report === 'exit status' ? [] : [`--summary=${file}`];
   const [program, ...args] = [...run, ...always, ...(values.sample ? sample : whole), ...summary];
-  process.stdout.write(`\n### ${[program, ...args].join(' ')}\n`);
+  const heading = `\n### ${[program, ...args].join(' ')}\n`;
+  // What a sample prints is kept until it ends, because another one prints meanwhile.
+  const output = values.sample ? join(reports, `${name}.txt`) : undefined;
+  if (output === undefined) process.stdout.write(heading);
+  else writeFileSync(output, heading);
+  const sink = output === undefined ? 'inherit' : openSync(output, 'a');
   return new Promise((resolve, reject) => {
-    running = spawn(program, args, {
+    const child = spawn(program, args, {
       cwd: root,
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', sink, sink],
       detached: true,
     });
-    running.once('error', reject);
-    running.once('exit', (code) => {
-      killRunning();
+    if (output !== undefined) closeSync(sink);
+    const suite = { child, output };
+    running.add(suite);
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      endSuite(suite);
       resolve(code ?? 1);
     });
   });
 }
 
-function killRunning() {
+/** Kills what is left of it, and prints what it printed. */
+function endSuite(suite) {
+  const { child, output } = suite;
+  running.delete(suite);
   try {
-    if (running?.pid !== undefined) process.kill(-running.pid, 'SIGKILL');
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   } catch {
     // The group has already ended.
   }
-  running = undefined;
+  if (output !== undefined) writeSync(1, readFileSync(output));
 }

@@ -8,8 +8,6 @@ const lookMs = 500;
 if (process.send !== undefined) {
   const parent = process.ppid;
   setInterval(() => process.ppid === parent || process.exit(1), lookMs).unref();
-  // Node.js takes longer to take apart a process with threads than jest waits for a worker's end.
-  process.once('beforeExit', () => process.reallyExit(process.exitCode ?? 0));
 }
 
 const pulse = new Int32Array(new SharedArrayBuffer(4));

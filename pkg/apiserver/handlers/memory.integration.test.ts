@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { ByteBudget } from '#pkg/http/index';
@@ -52,24 +51,28 @@ async function withBudget(budget: ByteBudget, work: (served: Served) => Promise<
   }).toEqual({ moved: 0, parsed: 0, waiting: 0 });
 }
 
-function isRunning(promise: Promise<unknown>): () => boolean {
-  let running = true;
-  void promise.finally(() => (running = false));
-  return () => running;
-}
-
 /** The peak of the used memory until `work` was done. */
 async function mostUsed(
-  { moved, parsed }: ByteBudget,
-  work: Promise<unknown>,
-): Promise<{ moved: number; parsed: number }> {
-  const most = { moved: 0, parsed: 0 };
-  for (const running = isRunning(work); running(); await nextTurn()) {
-    most.moved = Math.max(most.moved, moved.used);
-    most.parsed = Math.max(most.parsed, parsed.used);
-  }
-  await work;
-  return most;
+  budget: ByteBudget,
+  work: () => Promise<TestApiResponse[]>,
+): Promise<{ moved: number; parsed: number; answers: TestApiResponse[] }> {
+  const moved = watchPeak(budget.moved);
+  const parsed = watchPeak(budget.parsed);
+  const answers = await work();
+  return { moved: moved(), parsed: parsed(), answers };
+}
+
+/** Returns what ends the watch and returns the most bytes that were used meanwhile. */
+function watchPeak(pool: ByteBudget['moved']): () => number {
+  let peak = pool.used;
+  pool.add = (...grant) => {
+    Object.getPrototypeOf(pool).add.apply(pool, grant);
+    peak = Math.max(peak, pool.used);
+  };
+  return () => {
+    Reflect.deleteProperty(pool, 'add');
+    return peak;
+  };
 }
 
 function statusesOf(answers: readonly TestApiResponse[]): number[] {
@@ -82,9 +85,9 @@ describe('requests that are larger together than the budget', () => {
     await withBudget(budget, async ({ call }) => {
       const many = <T>(work: (i: number) => Promise<T>, count = 6): Promise<T[]> =>
         Promise.all(Array.from({ length: count }, (_, i) => work(i)));
-      const run = async (kind: string, work: Promise<TestApiResponse[]>, expected: number): Promise<void> => {
+      const run = async (kind: string, work: () => Promise<TestApiResponse[]>, expected: number): Promise<void> => {
         const most = await mostUsed(budget, work);
-        expect({ kind, statuses: statusesOf(await work) }).toEqual({ kind, statuses: [expected] });
+        expect({ kind, statuses: statusesOf(most.answers) }).toEqual({ kind, statuses: [expected] });
         // One request at a time, if it already holds memory, may exceed the budget.
         expect({
           kind,
@@ -95,54 +98,35 @@ describe('requests that are larger together than the budget', () => {
       const start = (await call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
       await run(
         'dry run',
-        many((i) => call('POST', `${posts}?dryRun=All`, { body: largePost(`dry-${i}`) }), 12),
+        () => many((i) => call('POST', `${posts}?dryRun=All`, { body: largePost(`dry-${i}`) }), 12),
         201,
       );
-      await run(
-        'create',
-        many((i) => call('POST', posts, { body: largePost(`large-${i}`) })),
-        201,
-      );
-      await run(
-        'get',
-        many((i) => call('GET', `${posts}/large-${i}`)),
-        200,
-      );
+      await run('create', () => many((i) => call('POST', posts, { body: largePost(`large-${i}`) })), 201);
+      await run('get', () => many((i) => call('GET', `${posts}/large-${i}`)), 200);
       await run(
         'YAML',
-        many((i) => call('GET', `${posts}/large-${i}`, { headers: { Accept: 'application/yaml' } })),
+        () => many((i) => call('GET', `${posts}/large-${i}`, { headers: { Accept: 'application/yaml' } })),
         200,
       );
       await run(
         'patch',
-        many((i) =>
-          call('PATCH', `${posts}/large-0`, {
-            body: { metadata: { labels: { [`l${i}`]: 'x' } } },
-            headers: { 'Content-Type': 'application/merge-patch+json' },
-          }),
-        ),
+        () =>
+          many((i) =>
+            call('PATCH', `${posts}/large-0`, {
+              body: { metadata: { labels: { [`l${i}`]: 'x' } } },
+              headers: { 'Content-Type': 'application/merge-patch+json' },
+            }),
+          ),
         200,
       );
       await run(
         'put',
-        many((i) => call('PUT', `${posts}/large-${i}?dryRun=All`, { body: largePost(`large-${i}`) })),
+        () => many((i) => call('PUT', `${posts}/large-${i}?dryRun=All`, { body: largePost(`large-${i}`) })),
         200,
       );
-      await run(
-        'list',
-        many(() => call('GET', posts), 3),
-        200,
-      );
-      await run(
-        'page',
-        many(() => call('GET', `${posts}?size=100`), 3),
-        200,
-      );
-      await run(
-        'chunk',
-        many(() => call('GET', `${posts}?limit=100`), 3),
-        200,
-      );
+      await run('list', () => many(() => call('GET', posts), 3), 200);
+      await run('page', () => many(() => call('GET', `${posts}?size=100`), 3), 200);
+      await run('chunk', () => many(() => call('GET', `${posts}?limit=100`), 3), 200);
       const first = await call('GET', `${posts}?limit=1`);
       await Promise.all(
         Array.from({ length: 6 }, (_, i) =>
@@ -151,24 +135,16 @@ describe('requests that are larger together than the budget', () => {
       );
       await run(
         'continued chunk',
-        many(() => call('GET', `${posts}?limit=100&continue=${first.body.metadata.continue}`), 3),
+        () => many(() => call('GET', `${posts}?limit=100&continue=${first.body.metadata.continue}`), 3),
         200,
       );
       await run(
         'watch from an old revision',
-        many(() => call('GET', `${posts}?watch=true&resourceVersion=${start}&timeoutSeconds=1`), 4),
+        () => many(() => call('GET', `${posts}?watch=true&resourceVersion=${start}&timeoutSeconds=1`), 4),
         200,
       );
-      await run(
-        'delete',
-        many((i) => call('DELETE', `${posts}/large-${i}`), 3),
-        200,
-      );
-      await run(
-        'delete all',
-        many(() => call('DELETE', posts), 1),
-        200,
-      );
+      await run('delete', () => many((i) => call('DELETE', `${posts}/large-${i}`), 3), 200);
+      await run('delete all', () => many(() => call('DELETE', posts), 1), 200);
     });
   });
 
@@ -267,14 +243,21 @@ describe('a watch', () => {
         code: 429,
         message: expect.stringContaining('of one user'),
       });
+      const all = ['ADDED', 'MODIFIED'].flatMap((type) => names.map((name) => `${type} ${name}`));
       const lines = async (user: string): Promise<string[]> => {
-        const { text } = await served.call('GET', watch, { headers: { 'x-user': user } });
+        const { body } = await fetch(`${served.url}${watch}`, { headers: { 'x-user': user } });
+        const pieces: string[] = [];
+        let ends = 0;
+        for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
+          pieces.push(piece);
+          ends += piece.split('\n').length - 1;
+          if (ends >= all.length) break;
+        }
         return Array.from(
-          text.matchAll(/"type":"([A-Z]+)".*?"name":"([^"]+)"/g),
+          pieces.join('').matchAll(/"type":"([A-Z]+)".*?"name":"([^"]+)"/g),
           ([, type, name]) => `${type} ${name}`,
         );
       };
-      const all = ['ADDED', 'MODIFIED'].flatMap((type) => names.map((name) => `${type} ${name}`));
       expect(await lines('modest')).toEqual(all);
       for (const socket of unread) socket.destroy();
       await waitUntil(() => budget.moved.used === 0);
@@ -313,11 +296,11 @@ test('an answer that is not read counts until its connection ends', async () => 
     await once(socket, 'connect');
     socket.pause();
     for (const name of names) socket.write(`GET ${posts}/${name} HTTP/1.1\r\nHost: h\r\n\r\n`);
-    while (budget.moved.used < 2_500_000 || budget.moved.used > 12_500_000) await nextTurn();
+    await waitUntil(() => budget.moved.used >= 2_500_000 && budget.moved.used <= 12_500_000);
     const ended = once(socket, 'close');
     socket.destroy();
     await ended;
-    while (budget.moved.used > 0) await nextTurn();
+    await waitUntil(() => budget.moved.used === 0);
   });
   await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
 });
