@@ -29,7 +29,7 @@ const cases: { reason: string; args: string[]; environment?: Record<string, stri
   {
     reason: 'an API server without a database',
     args: ['apiserver'],
-    sentence: 'svc apiserver has no PostgreSQL of its own; set svc.database.url, or use svc serve.',
+    sentence: 'svc apiserver has no embedded PostgreSQL; set svc.database.url, or use svc serve.',
   },
   {
     reason: 'an access server with a token that is none, before it looks for the database',

@@ -178,12 +178,12 @@ test('svc unblock forgets the failures of a user, by username or e-mail, and of 
   expect(await run('unblock', '--user=MIA@example.com', ...onUrl())).toEqual({
     code: 0,
     stdout: '',
-    stderr: 'Failed logins of Mia are forgotten.\n',
+    stderr: 'Failed logins of Mia are reset.\n',
   });
   expect(await run('unblock', '--user', ' Nobody ', ...onUrl())).toEqual({
     code: 0,
     stdout: '',
-    stderr: 'There is no such user; failed logins by this name are forgotten.\n',
+    stderr: 'There is no such user; failed logins with this name are reset.\n',
   });
   expect(await blocked()).toEqual([false, false, true]);
   const { rows } = await database.pool.query<{ resource: string }>(

@@ -116,7 +116,7 @@ test('one command removes a plugin, with its folder and its objects, which its c
   const refused = await svc('plugin', 'remove', 'attachments', '--delete-data');
   expect(refused).toEqual({
     code: 1,
-    text: expect.stringMatching(/^svc: The folder of the plugin attachments is still there: [^\n]*\n$/),
+    text: expect.stringMatching(/^svc: The folder of the plugin attachments still exists: [^\n]*\n$/),
   });
   const nowhere = join(folder, 'nowhere');
   const absent = await svc(

@@ -110,7 +110,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
     // One version cannot be started.
     if (i === 3) {
       await put('index.ts', module('never', "throw new Error('not today');"));
-      await serve.program.line('a newer version of a plugin could not be started; the one before goes on');
+      await serve.program.line('could not start a newer version of a plugin; the previous version keeps running');
     }
     await put('index.ts', module(`hello ${i}`));
     for (const poll of polls) await poll.until(`200 "hello ${i}"`);
@@ -131,7 +131,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
       spec: { title: 'five' },
     }),
   });
-  const line = await serve.program.line('the reconcile failed, and is tried again');
+  const line = await serve.program.line('the reconcile failed; retrying');
   expect(line).toMatchObject({
     level: 'warn',
     plugin: 'greet',
@@ -207,7 +207,7 @@ test('a version that runs keeps its permissions until another takes its place, w
   poll.answers.clear();
 
   await write('6.0.0', [permission('others')], module('never', "throw new Error('not today');"));
-  await program.line('a newer version of a plugin could not be started; the one before goes on');
+  await program.line('could not start a newer version of a plugin; the previous version keeps running');
   // Then all that the newer version's manifest changes is done.
   while (!(await allowed()).includes('others')) await pause(20);
   expect(await allowed()).toBe('others,notes');

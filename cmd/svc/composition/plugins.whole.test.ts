@@ -153,7 +153,7 @@ test('svc serve runs a plugin that is dropped into its folder, from PATCH to PAT
   await cp(join(folder, 'shelf'), join(folder, 'plugins/shelf'), { recursive: true });
   const before = await call(api, 'GET', `${plugins}/shelf`);
   const manager = await startManager(api);
-  await manager.line('a plugin is started');
+  await manager.line('started a plugin');
   expect((await call(api, 'GET', `${plugins}/shelf`)).body.metadata!.resourceVersion).not.toBe(
     before.body.metadata!.resourceVersion,
   );

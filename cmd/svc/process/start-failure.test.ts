@@ -14,7 +14,7 @@ const failures: { reason: string; error: unknown; sentence: string | undefined }
     reason: 'a table that a backup reads',
     error: new StorageError('TableInUse', 'of some model'),
     sentence: expect.stringMatching(
-      /^A table of the platform has to change .* start again when that is over\.$/,
+      /^A migration must change a table of the platform, .* start again when that transaction is over\.$/,
     ) as unknown as string,
   },
   {
@@ -51,8 +51,8 @@ test.each(failures)('$reason', ({ error, sentence }) => {
 const listens: { code: string; says: RegExp }[] = [
   { code: 'EADDRINUSE', says: /^Port 80 on ::1 is in use/ },
   { code: 'EACCES', says: /^This user may not listen on port 80/ },
-  { code: 'EADDRNOTAVAIL', says: /^::1 is no address of this machine/ },
-  { code: 'ENOTFOUND', says: /^The host name ::1 is not known/ },
+  { code: 'EADDRNOTAVAIL', says: /^::1 is not an address of this machine/ },
+  { code: 'ENOTFOUND', says: /^The host name ::1 is unknown/ },
 ];
 test.each(listens)('a listener that fails with $code', ({ code, says }) => {
   expect(

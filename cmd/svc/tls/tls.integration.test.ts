@@ -389,7 +389,7 @@ describe('the certificate of one machine', () => {
       setClock(-100);
       const local = await open();
       jest.useRealTimers();
-      await waitUntil(() => messages.includes('the certificate was renewed'));
+      await waitUntil(() => messages.includes('renewed certificate'));
       const { port } = await listen(local.certificate);
       expect((await greet(port, local.authority)).authorized).toBe(true);
       setClock(85);
@@ -411,15 +411,15 @@ describe('the certificate of one machine', () => {
         setClock(days);
         const first = await open();
         jest.useRealTimers();
-        await waitUntil(() => messages.some((message) => message.endsWith('restart to have it made anew')));
+        await waitUntil(() => messages.some((message) => message.endsWith('restart to generate a new one')));
         await first.close();
         const second = await open();
         expect(messages).toContain(
-          'the authority cannot be used, and is made anew: clients that were given it need the new one',
+          'the certificate authority cannot be used; generating a new one, which clients must be given',
         );
         const { port } = await listen(second.certificate);
         expect((await greet(port, second.authority)).authorized).toBe(true);
-        expect(messages.filter((message) => message.endsWith('restart to have it made anew'))).toHaveLength(1);
+        expect(messages.filter((message) => message.endsWith('restart to generate a new one'))).toHaveLength(1);
       },
     );
   });

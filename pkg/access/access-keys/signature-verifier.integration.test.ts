@@ -217,7 +217,10 @@ describe('a signed request', () => {
     );
     expect(await send()).toMatchObject(refusal);
     expect(server.logs).toContainEqual(
-      expect.objectContaining({ msg: 'the secret of an access key cannot be opened', accessKey: key.keyId }),
+      expect.objectContaining({
+        msg: 'could not open the sealed secret of an access key; check that all keys are in svc.security.key or the key file',
+        accessKey: key.keyId,
+      }),
     );
   });
 });

@@ -97,7 +97,7 @@ describe('the first start', () => {
 
   test('says where they are, never what they are, and tells the audit', async () => {
     await ensure();
-    expect(messages).toEqual(["the administrator's password was written", "the administrator's token was written"]);
+    expect(messages).toEqual(["wrote the administrator's password", "wrote the administrator's token"]);
     const { rows } = await database.pool.query<{ line: string }>(
       "SELECT action || ' ' || resource_type || ' ' || resource AS line, l::text AS whole FROM access.operate_logs l ORDER BY id",
     );
@@ -204,7 +204,7 @@ describe('later starts', () => {
     messages = [];
     await ensure();
     expect(messages).toEqual([
-      'the token in this file is not known to the database; remove the file, and the next start makes one',
+      'the database does not know the token in this file; remove the file, and the next start creates a new token',
     ]);
     expect(await isAdmin(foreign)).toBe(false);
   });

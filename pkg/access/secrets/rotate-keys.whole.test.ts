@@ -197,7 +197,7 @@ describe('a rotation', () => {
     const { ring } = await startReplica();
     const rotation = rotateKeys({ database: access, ring });
     await rotation.next();
-    await expect(run({ ring: (await startReplica()).ring })).rejects.toThrow('Another svc rotate-keys is at work');
+    await expect(run({ ring: (await startReplica()).ring })).rejects.toThrow('Another svc rotate-keys is running');
     await rotation.return(undefined as never);
     await run({ ring: (await startReplica()).ring });
   });

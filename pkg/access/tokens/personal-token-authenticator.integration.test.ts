@@ -213,6 +213,6 @@ describe('its use', () => {
     const noting = new TokenUses({ database: broken, audit: new Audit(broken), log });
     noting.used('00000000-0000-4000-8000-000000000000');
     await noting.stop();
-    expect(warnings).toEqual([expect.stringContaining('the use of tokens could not be noted')]);
+    expect(warnings).toEqual([expect.stringContaining('could not record the use of tokens')]);
   });
 });

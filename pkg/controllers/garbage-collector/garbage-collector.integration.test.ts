@@ -223,9 +223,7 @@ test('an owner counts only where it can be one', async () => {
   await gone(workerType, elsewhere, misnamed, reborn);
 
   const outside = await make(bossType, [refersTo(team)]);
-  await waitUntil(async () =>
-    warnings.includes('an object without a namespace names an owner in one; it is left alone'),
-  );
+  await waitUntil(async () => warnings.includes('a cluster-scoped object names a namespaced owner; it is not deleted'));
   const stranger = await make(workerType, [
     { apiVersion: 'nobody.example.com/v1', kind: 'Nobody', name: 'x', uid: 'x' },
   ]);

@@ -167,7 +167,7 @@ test.each([
     let line: LogLine | undefined;
     while (line === undefined) {
       line = plugins
-        .logged(/^the reconcile failed, and is tried again$/)
+        .logged(/^the reconcile failed; retrying$/)
         .find(({ details }) => details['request'] === `/${name}`);
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -408,11 +408,11 @@ describe('an answer', () => {
   const wrong: [string, RegExp][] = [
     ['secret', /a secret/],
     ['throwsText', /the handler of an endpoint threw/],
-    ['cookie', /the handler set the header set-cookie, which is not its to set/],
+    ['cookie', /the handler set the header set-cookie, which a handler must not set/],
     ['length', /the header content-length/],
-    ['split', /the header x-a a value that none can have/],
+    ['split', /the header x-a an invalid value/],
     ['status', /the status 99/],
-    ['function', /a function, which JSON cannot say/],
+    ['function', /a function, which JSON cannot represent/],
     ['circle', /circular/],
     ['large', /more than 8388608 characters/],
     ['absent', /is not a function/],

@@ -96,7 +96,7 @@ describe('a controller', () => {
     attempts[1]!.end(undefined);
     await waitUntil(() => outcomes.length === 2);
     expect(outcomes).toEqual(['error', 'success']);
-    expect(logged).toEqual(['the reconcile failed, and is tried again']);
+    expect(logged).toEqual(['the reconcile failed; retrying']);
   });
 
   test('lets a terminal failure rest', async () => {
@@ -137,7 +137,7 @@ describe('a controller', () => {
     source.push(b);
     await waitUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
-    expect(logged).toEqual(["the reconcile was refused, as its lease is another's by now"]);
+    expect(logged).toEqual(['the API refused a write of a reconcile, because another process holds the lease now']);
   });
 
   test.each([0, 1])('looks again when asked to, after %i ms', async (requeueAfterMs) => {
@@ -209,7 +209,7 @@ describe('a controller', () => {
     });
     source.push(a);
     await waitUntil(() => logged.length > 0, waitMs(), 'a line that says that the reconcile has not ended');
-    expect(logged).toEqual(['the reconcile took too long and has not ended']);
+    expect(logged).toEqual(['a reconcile exceeded its timeout and is still running']);
     const error = new Error('the reconcile took longer than 5 ms');
     expect(failures.summary).toEqual({
       objects: 1,
@@ -250,7 +250,7 @@ describe('a controller', () => {
     await waitUntil(() => outcomes.length === 2, waitMs(), 'both outcomes');
     expect([outcomes, logged, attempts]).toEqual([
       ['timeout', 'timeout'],
-      Array.from({ length: 2 }, () => 'the reconcile failed, and is tried again'),
+      Array.from({ length: 2 }, () => 'the reconcile failed; retrying'),
       [],
     ]);
   });

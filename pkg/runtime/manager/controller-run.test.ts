@@ -39,13 +39,13 @@ function begin(
 
 const sound: Source = { start: async () => true, stop: () => undefined };
 const failed = (message: string): ControllerStatus => ({ name: 'test', state: 'failed', problem: new Error(message) });
-const notStarted = 'a controller could not be started, and is tried again';
+const notStarted = 'could not start a controller; retrying';
 
 test('a source that gives up although nobody asked it to is a failure, and tried again', async () => {
   const { statuses, logged } = begin([{ start: async () => false, stop: () => undefined }, sound]);
   await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
   expect(statuses).toEqual([
-    failed('a source gave up before it had given what there is at first'),
+    failed('a source ended before it had delivered the existing objects'),
     { name: 'test', state: 'running' },
   ]);
   expect(logged).toEqual([notStarted]);
@@ -58,7 +58,7 @@ test('a source that fails and does not stop is told of at once, and left behind 
   expect(statuses).toEqual([failed('broken'), { name: 'test', state: 'running' }]);
   expect(logged).toEqual([
     notStarted,
-    'a controller that could not be started did not stop in time, and is left behind',
+    'a controller that failed to start did not stop in time; continuing without waiting for it',
   ]);
 });
 

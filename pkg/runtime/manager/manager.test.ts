@@ -116,7 +116,7 @@ test.each(failures)('a controller is told of, leaves the others alone, and is tr
   );
   expect(begun).toBe(2);
   await manager.stop();
-  expect(told.filter((each) => each === 'a controller could not be started, and is tried again')).toHaveLength(1);
+  expect(told.filter((each) => each === 'could not start a controller; retrying')).toHaveLength(1);
   expect(manager.controllers).toEqual([
     { name: 'broken', state: 'waiting' },
     { name: 'sound', state: 'waiting' },
@@ -135,8 +135,8 @@ test('a manager is stopped while a controller waits to be tried again, and one n
   await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs(), 'the throwing controller to fail');
   await manager.stop();
   expect(told).toEqual([
-    'a controller could not be started, and is tried again',
-    'reconciles did not end in time and are left behind',
+    'could not start a controller; retrying',
+    'reconciles did not end in time; stopping without waiting for them',
   ]);
 });
 

@@ -135,7 +135,7 @@ describe('what goes wrong', () => {
     await recorder.stop();
     sink.record(newPost('c'), seen);
     expect(recorder.dropped).toBe(3);
-    expect(told).toEqual(['events were dropped']);
+    expect(told).toEqual(['dropped events']);
   });
 
   test('the queue is bounded, and a stop waits no longer than it may', async () => {

@@ -368,7 +368,7 @@ test('keys of another database are told of when the backup is restored', async (
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(JSON.parse(stderr)).toMatchObject({
     level: 'warn',
-    msg: 'the keys here do not fit what was restored: no server starts with them',
+    msg: 'the configured keys cannot open the restored secrets: a server does not start with them; configure the keys of the backed-up server',
     reason: expect.stringContaining('sealed with another key than there is in'),
   });
 }, 120_000);
@@ -428,7 +428,7 @@ describe('what the commands refuse, in a sentence', () => {
     {
       reason: 'a file that is there',
       args: () => ['backup', ...onDatabase(home), `--to=${file}`],
-      sentence: /svc\.backup is there already; give another name, or --force to replace it\.\n$/,
+      sentence: /svc\.backup exists already; give another name, or --force to replace it\.\n$/,
     },
     {
       reason: 'a folder',
@@ -448,7 +448,7 @@ describe('what the commands refuse, in a sentence', () => {
     {
       reason: 'a device',
       args: () => ['backup', ...onDatabase(home), '--to=/dev/null', '--force'],
-      sentence: /^svc: \/dev\/null is no file that could be replaced; send the backup there with >\.\n$/,
+      sentence: /^svc: \/dev\/null is not a regular file; redirect the backup there with >\.\n$/,
     },
     {
       reason: 'a database that is there',

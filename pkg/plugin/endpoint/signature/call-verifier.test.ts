@@ -50,7 +50,7 @@ describe('a signed request', () => {
   test('is taken once', async () => {
     const text = header();
     expect(await refusalOf(text)).toBeUndefined();
-    expect(await refusalOf(text)).toBe('it was there before');
+    expect(await refusalOf(text)).toBe('the signature was used before');
     expect(await refusalOf(header())).toBeUndefined();
   });
 
@@ -60,7 +60,7 @@ describe('a signed request', () => {
     expect(await refusalOf(ahead)).toBeUndefined();
     for (now = start; now <= start + 60_000; now += 5000) {
       expect(await refusalOf(header())).toBeUndefined();
-      expect(await refusalOf(ahead)).toBe('it was there before');
+      expect(await refusalOf(ahead)).toBe('the signature was used before');
     }
     expect(await refusalOf(ahead)).toBe('the time of the signature is too far from this clock');
   });
@@ -81,20 +81,20 @@ describe('a signed request', () => {
   });
 
   test('is refused, signed before this process began: it may have been taken by the one before', async () => {
-    expect(await refusalOf(header({ time: now - 1 }))).toBe('it was signed before this process began');
+    expect(await refusalOf(header({ time: now - 1 }))).toBe('it was signed before this process started');
   });
 
   test.each<[string, () => string | undefined]>([
     ['there is no signature', () => undefined],
-    ['the signature has another form', () => ''],
-    ['the signature has another form', () => `Bearer ${header()}`],
-    ['no API server that is there has this key', () => header({ key: 'svc-apiserver-b' })],
+    ['the signature is malformed', () => ''],
+    ['the signature is malformed', () => `Bearer ${header()}`],
+    ['no running API server has this key', () => header({ key: 'svc-apiserver-b' })],
     ['the signature is not of this key', () => header({}, generateKeyPairSync('ed25519').privateKey)],
     ['the signature is for another host', () => header({ host: 'http://10.0.0.2:8090' })],
     ['the signature is for another target', () => header({ target: 'POST /plugin-endpoints/blog/other' })],
     ['the signature is for another target', () => header({ target: 'GET /plugin-endpoints/blog/op' })],
-    ['the body is another', () => header({ body: Buffer.from('{}\nbodY') })],
-    ['the body is another', () => header({ body: Buffer.alloc(0) })],
+    ['the body is not the signed one', () => header({ body: Buffer.from('{}\nbodY') })],
+    ['the body is not the signed one', () => header({ body: Buffer.alloc(0) })],
   ])('is refused where %s', async (reason, make) => {
     expect(await refusalOf(make())).toBe(reason);
   });
@@ -104,7 +104,7 @@ test('whoever asks without end fills no log: a line a second for each reason say
   for (let i = 0; i < 1000; i += 1) await refusalOf(i % 2 === 0 ? undefined : header({ key: `svc-apiserver-${i}` }));
   expect(lines).toEqual([
     { reason: 'there is no signature' },
-    { reason: 'no API server that is there has this key', key: 'svc-apiserver-1' },
+    { reason: 'no running API server has this key', key: 'svc-apiserver-1' },
   ]);
   now += 1000;
   await refusalOf(undefined);
