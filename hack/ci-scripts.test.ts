@@ -148,7 +148,7 @@ describe('the summary of CI', () => {
       reason: 'a broken report',
       verify,
       jest: '{',
-      says: 'FAILED jest: it wrote no report\n6 passed, 1 failed\n',
+      says: 'FAILED jest: no report was written\n6 passed, 1 failed\n',
       code: 1,
     },
     {
@@ -162,7 +162,7 @@ describe('the summary of CI', () => {
       reason: 'a report of something else',
       verify: {},
       jest,
-      says: 'FAILED verify: it wrote no report\n10 passed, 1 failed\n',
+      says: 'FAILED verify: no report was written\n10 passed, 1 failed\n',
       code: 1,
     },
   ];
@@ -178,7 +178,7 @@ describe('the summary of CI', () => {
   test('a report that is missing', async () => {
     expect(await run('print-summary.mjs', join(folder, 'absent'), write('jest.json', jest))).toEqual({
       code: 1,
-      output: 'FAILED absent: it wrote no report\n10 passed, 1 failed\n',
+      output: 'FAILED absent: no report was written\n10 passed, 1 failed\n',
     });
   });
 });

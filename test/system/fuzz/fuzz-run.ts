@@ -132,7 +132,7 @@ export class FuzzRun<W = FuzzTargets> {
       const { found } = await this.#run(fuzzCase, { digest: this.#options.target.digest });
       if (found?.rule === 'state changed') return this.#record(number, fuzzCase, found, true);
     }
-    this.#recordGlobal(violation('state changed', 'by requests that may change nothing; none of them does so alone'));
+    this.#recordGlobal(violation('state changed', 'by requests that must not change it; none of them does so alone'));
   }
 
   async #afterBatch(ran: readonly CompletedCase[]): Promise<void> {
@@ -147,7 +147,7 @@ export class FuzzRun<W = FuzzTargets> {
       at,
     } of await this.#holds.check(ran)) {
       this.report.held(fuzzCase.area, cpu);
-      const found = violation('event loop held', `for ${Math.round(cpu)} ms of processor time`);
+      const found = violation('event loop blocked', `for ${Math.round(cpu)} ms of processor time`);
       if (this.report.isNew(fuzzCase.area, found))
         this.report.add({ area: fuzzCase.area, number, ...found, replay: showRequest(fuzzCase.requests[at]!) });
     }

@@ -82,6 +82,6 @@ test('a container sees its own address, its files where they are, and the servic
 
 test('what a chart refers to and does not make is named', () => {
   expect(() => new Manifests(text).secret('elsewhere')).toThrow(
-    'the chart refers to Secret elsewhere and does not make it',
+    'the chart refers to Secret elsewhere, which it does not create',
   );
 });

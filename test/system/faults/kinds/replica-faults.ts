@@ -51,7 +51,7 @@ export const replicaFaults: readonly Fault[] = [
     holdMs: 500,
     inject: async ({ replicas }, random) => {
       const replica = random.pick(replicas);
-      if (!(await replica.end('SIGTERM'))) throw new Error(`${replica.name} did not end as it should`);
+      if (!(await replica.end('SIGTERM'))) throw new Error(`${replica.name} did not exit with 0 in time`);
       return () => revive(replica);
     },
   },
