@@ -188,7 +188,7 @@ function signature(keyId: string, secret: string, date: string): OutgoingHttpHea
   };
 }
 
-test('no secret is in a log, in the audit, in a table, or in a refusal, however it was used', async () => {
+test('no secret is in a log, in the audit, in a table, or in a refusal, for any use', async () => {
   const profile = '/api/v1/users/profile/';
   const password = keep(
     'the initial password',

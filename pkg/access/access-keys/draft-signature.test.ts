@@ -88,7 +88,7 @@ oYi+1hqp1fIekaxsyQIDAQAB
   });
 });
 
-describe('a signature that holds', () => {
+describe('a valid signature', () => {
   const names = ['(request-target)', 'accept', 'date'];
   const value = (options: Partial<DraftOptions> = {}): string =>
     /signature="(.*)"$/.exec(sign({ names, ...options }))![1]!;
@@ -133,7 +133,7 @@ describe('a signature that holds', () => {
     expect(holds(claim)).toBe(true);
   });
 
-  test('covers headers as they were sent: twice, empty, in bytes of UTF-8', () => {
+  test('covers headers as they were sent: repeated, empty, in UTF-8', () => {
     const sent = {
       ...request,
       headers: { ...request.headers, 'X-Empty': '', 'X-Name': Buffer.from('Zoë', 'utf8').toString('latin1') },
@@ -146,7 +146,7 @@ describe('a signature that holds', () => {
     expect(holds(readDraftSignature(signed.replace('Signature ', ''), { ...messageOf(sent), rawHeaders }))).toBe(true);
   });
 
-  test('covers when it was created and expires, with the algorithm of that draft', () => {
+  test('covers its creation and expiry times, with the algorithm of that draft', () => {
     const more = 'created=1741104550,expires=1741104610';
     const headers = '(request-target) date (created) (expires)';
     const lines = { '(created)': '1741104550', '(expires)': '1741104610' };
@@ -160,7 +160,7 @@ describe('a signature that holds', () => {
     expect(read(`${signed.replace('hs2019', 'hmac-sha512')},${more}`)).toBeUndefined();
   });
 
-  test('of a digest is for one body, and for one request', () => {
+  test('with a digest is valid for one body and one request', () => {
     const body = Buffer.from('{"a":1}');
     const of = (name: string): string => createHash(name).update(body).digest('base64');
     const signed = ['(request-target)', 'date', 'digest', 'content-digest'];
@@ -188,7 +188,7 @@ describe('a signature that holds', () => {
   });
 });
 
-describe('what is not accepted', () => {
+describe('an invalid signature', () => {
   const good = sign({ algorithm: 'hmac-sha256' });
   const signature = /signature="(.*)"/.exec(good)![1]!;
   const without = (name: string): string =>
@@ -261,13 +261,13 @@ describe('what is not accepted', () => {
     expect(read(sign({}, sent), sent)).toBeUndefined();
   });
 
-  test('a value with a line of its own in it', () => {
+  test('a header value that contains a line break', () => {
     const split = { ...request, headers: { Accept: `x\ndate: ${date}`, Date: date } };
     expect(read(sign({}, split), split)).toBeUndefined();
   });
 });
 
-test('a signature is for its time', () => {
+test('a signature is valid only for a limited time', () => {
   const claim = read(sign())!;
   const made = claim.times[0]!;
   const at = (now: number, maxSkewMs = 300_000, expires?: number): boolean =>
@@ -331,7 +331,7 @@ describe('any single change of what was signed fails', () => {
     );
   });
 
-  test('the header itself, but for its letter case and what it says beyond', () => {
+  test('other letter case and additional parameters of the header change nothing', () => {
     const authorization = sign({ algorithm: 'hmac-sha256' }).replace('Signature ', '');
     fc.assert(
       fc.property(change, (how) => {
@@ -345,7 +345,7 @@ describe('any single change of what was signed fails', () => {
   });
 });
 
-test('no text is an error', () => {
+test('no header text causes an error', () => {
   const part = fc.constantFrom(
     'keyId',
     'algorithm',

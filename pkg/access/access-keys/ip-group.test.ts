@@ -69,7 +69,7 @@ describe('an address list', () => {
     expect(isIpGroupEntry(entry)).toBe(false);
   });
 
-  test('allows by a range what lies within it, and no text is an error', () => {
+  test('allows the addresses of a range, and no text causes an error', () => {
     const dotted = (value: number): string =>
       [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255].join('.');
     const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });

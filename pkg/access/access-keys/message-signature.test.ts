@@ -95,7 +95,7 @@ describe("the signature base is the standard's (RFC 9421, appendix B.2)", () => 
   });
 });
 
-describe('a signature that holds', () => {
+describe('a valid signature', () => {
   const body = Buffer.from('{"a":1}');
   const digest = `sha-512=:${createHash('sha512').update(body).digest('base64')}:, md5=:abcd:`;
   test.each<[string, Partial<MessageOptions>]>([
@@ -116,11 +116,11 @@ describe('a signature that holds', () => {
     expect(holds(claim)).toBe(true);
   });
 
-  test('of a path without a query', () => {
+  test('covers a path without a query', () => {
     expect(holds(read({ components: ['@method', '@path', '@query'] }, { ...request, target: '/api' }))).toBe(true);
   });
 
-  test('however its header is spaced, and whatever other signatures proxies have made', () => {
+  test('is accepted with any spacing of its header, and next to signatures of proxies', () => {
     const { 'Signature-Input': input, Signature: signature } = sign();
     const spaced = input.replace('("@method" ', '(  "@method"   ').replace(';created', ';  created');
     const others = {
@@ -130,7 +130,7 @@ describe('a signature that holds', () => {
     expect(holds(readMessageSignature(messageOf(request, others)))).toBe(true);
   });
 
-  test('of a digest or with a nonce is for one request', () => {
+  test('with a digest or a nonce is valid for one request', () => {
     const sent = { ...request, method: 'POST', headers: { ...request.headers, 'Content-Digest': digest } };
     const claim = read({ components: ['@method', '@target-uri', 'content-digest'] }, sent)!;
     expect(holds(claim)).toBe(true);
@@ -144,7 +144,7 @@ describe('a signature that holds', () => {
   });
 });
 
-describe('what is not accepted', () => {
+describe('an invalid signature', () => {
   const good = sign();
   const input = good['Signature-Input'];
   test.each<[string, Record<string, string>]>([

@@ -56,7 +56,7 @@ const ask = async (...headers: [string, string][]): Promise<unknown> => {
   }
 };
 
-describe('who asks', () => {
+describe('authentication', () => {
   const cases: { reason: string; headers: [string, string][]; answer: string }[] = [
     { reason: 'nobody says', headers: [], answer: 'nobody' },
     { reason: 'a token says', headers: [['Authorization', 'Token ada']], answer: 'ada by private_token' },
@@ -158,7 +158,7 @@ describe('who asks', () => {
   });
 });
 
-test('a token in the URL, where logs and histories keep it, is nobody', async () => {
+test('a token in the URL, which logs and histories keep, is ignored', async () => {
   expect(
     await authenticate(requestWith([], '/api/v1/users/profile/?token=ada&access_token=ada&svc_sessionid=ada'), parts),
   ).toBeUndefined();

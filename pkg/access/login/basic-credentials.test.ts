@@ -29,7 +29,7 @@ test.each([
   expect(readBasicCredentials(header)).toEqual(expected);
 });
 
-test('whatever comes is read or refused, and what a client makes of both is read back', () => {
+test('any input is parsed or refused, and what a client encodes is parsed back', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => void readBasicCredentials(text)),
     { numRuns: 200 },

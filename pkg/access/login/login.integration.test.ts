@@ -90,8 +90,8 @@ const times = <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: n }, (_, i) => work(i)));
 const wrong = 'something else';
 
-describe('who knows the password', () => {
-  test('gets a token and the record of the user, and may come in with it', async () => {
+describe('a user with the right password', () => {
+  test('gets a token and the record of the user, and the token is accepted', async () => {
     const username = await newUser();
     const before = Date.now();
     const answer = await logIn(username, password);
@@ -157,7 +157,7 @@ describe('who knows the password', () => {
     expect((await logIn(as(await newUser()), password)).status).toBe(201);
   });
 
-  test('gets the token of the user in the body, whatever credential came along', async () => {
+  test('gets the token of the user in the body, regardless of other credentials of the request', async () => {
     const [mine, theirs] = [await newUser(), await newUser()];
     const { token } = (await logIn(mine, password)).json as { token: string };
     expect(await server.send('POST', path, { as: token, body: { username: theirs, password } })).toMatchObject({
@@ -170,7 +170,7 @@ describe('who knows the password', () => {
     });
   });
 
-  test('is told that the user is inactive or expired, and others are not', async () => {
+  test('learns that the user is inactive or expired, unlike others', async () => {
     const inactive = await newUser({ isActive: false });
     const expired = await newUser({ dateExpired: new Date(Date.now() - 1000) });
     expect(await logIn(inactive, password)).toMatchObject({
@@ -185,7 +185,7 @@ describe('who knows the password', () => {
       expect(await logIn(username, wrong)).toMatchObject({ status: 400, json: { error: 'password_failed' } });
   });
 
-  test('has it hashed anew where more is asked for by now, and it is no other password for that', async () => {
+  test('has the password hashed again if the parameters have become stronger, and it counts as the same password', async () => {
     const username = await newUser({
       passwordHash: await new PasswordHasher({ memoryKiB: 32, passes: 1 }).hash(password),
     });
@@ -199,7 +199,7 @@ describe('who knows the password', () => {
   });
 });
 
-describe('what is no use', () => {
+describe('an unusable request', () => {
   const required = ['This field is required.'];
   test.each([
     { body: {}, json: { username: required, password: required }, reason: 'nothing' },
@@ -221,7 +221,7 @@ describe('what is no use', () => {
     },
     { body: '{"username":', json: { code: 'parse_error' }, reason: 'broken JSON' },
     { body: [], json: { non_field_errors: ['Invalid data. Expected an object.'] }, reason: 'no object' },
-  ])('$reason is 400 and costs no hash', async ({ body, json }) => {
+  ])('$reason is 400 and computes no hash', async ({ body, json }) => {
     expect(await server.send('POST', path, { body, headers: { 'Content-Type': 'application/json' } })).toMatchObject({
       status: 400,
       json,
@@ -229,7 +229,7 @@ describe('what is no use', () => {
     expect(looks).toBe(0);
   });
 
-  test('a number counts as its digits', async () => {
+  test('a number is accepted as its digits', async () => {
     expect(await server.send('POST', path, { body: { username: 4711, password: 12345678 } })).toMatchObject({
       status: 400,
       json: { error: 'password_failed' },
@@ -255,7 +255,7 @@ describe('what is no use', () => {
     { name: '\ufdfa'.repeat(254), reason: 'a text that grows when it is folded' },
     { name: "' OR 1=1 --", reason: 'SQL' },
     { name: '__proto__', reason: 'a name of every object' },
-  ])('$reason is a stranger', async ({ name }) => {
+  ])('$reason is an unknown user', async ({ name }) => {
     const login = loginOf(server);
     const attempt = (secret: string): Promise<unknown> =>
       login.login({ username: name, password: secret, address: '10.3.0.1', userAgent: '', type: 'basic' });
@@ -265,8 +265,8 @@ describe('what is no use', () => {
   });
 });
 
-describe('who does not know the password', () => {
-  test('cannot tell whether there is such a user', async () => {
+describe('a client without the password', () => {
+  test('cannot find out whether a user exists', async () => {
     const username = await newUser();
     for (let i = 0; i < 9; i += 1) {
       const [known, unknown] = [await logIn(username, wrong), await logIn('nobody', wrong, { from: '10.9.9.9' })];
@@ -278,7 +278,7 @@ describe('who does not know the password', () => {
     expect(looks).toBe(14);
   });
 
-  test('cannot tell either by going from name to name, as long as none is locked', async () => {
+  test('cannot find out by trying one name after the other either, as long as none is locked', async () => {
     const username = await newUser();
     const strangers = [username, `${username}@example.com`].map((name) => name.replace('User', 'Nobody'));
     for (let i = 0; i < 7; i += 1) {
@@ -288,7 +288,7 @@ describe('who does not know the password', () => {
     }
   });
 
-  test('locks the account by 7 failures, the right password included, under all its names; a stranger to the password who is in stays in', async () => {
+  test('locks the account with 7 failures, also for the right password and under all its names; an existing session stays', async () => {
     const username = await newUser();
     const { token } = (await logIn(username, password)).json as { token: string };
     const names = [
@@ -315,7 +315,7 @@ describe('who does not know the password', () => {
     expect((await other.send('GET', '/api/v1/who/', { as: token })).status).toBe(200);
   });
 
-  test('is locked out for as long as was said: attempts meanwhile neither extend it nor are looked at', async () => {
+  test('is locked out for the announced time: attempts during it neither extend it nor are checked', async () => {
     const username = await newUser();
     for (let i = 0; i < 7; i += 1) await logIn(username, wrong);
     const key = `user:${username.toLowerCase()}`;
@@ -334,7 +334,7 @@ describe('who does not know the password', () => {
     expect((await logIn(username, password)).status).toBe(201);
   });
 
-  test('begins anew after the right password', async () => {
+  test('starts again from zero after the right password', async () => {
     const username = await newUser();
     for (let round = 0; round < 2; round += 1) {
       for (let i = 0; i < 6; i += 1)
@@ -344,7 +344,7 @@ describe('who does not know the password', () => {
     expect(await failures(`user:${username.toLowerCase()}`)).toBe(0);
   });
 
-  test('gets no more guesses by guessing at once, on several replicas', async () => {
+  test('gets no more attempts by concurrency, on several replicas', async () => {
     const username = await newUser();
     // From many addresses, a few at a time each, so that only the account's limit applies.
     const answers = await times(50, (i) =>
@@ -358,7 +358,7 @@ describe('who does not know the password', () => {
     expect(await failures(`user:${username.toLowerCase()}`)).toBe(7);
   });
 
-  test('is stopped by the address, too, whichever names are tried; others are not', async () => {
+  test('is limited by address, too, for any names; other addresses are not', async () => {
     await newUser();
     for (let i = 0; i < 20; i += 1)
       expect((await logIn(`stranger${i}`, wrong, { from: `2001:db8::${i.toString(16)}` })).json).toMatchObject({
@@ -374,7 +374,7 @@ describe('who does not know the password', () => {
   });
 });
 
-test('of a locked address nothing is looked at any more, and a few attempts a minute are rows', async () => {
+test('an attempt from a locked address is not checked any more, and only a few attempts a minute are recorded', async () => {
   const login = loginOf(server);
   const guess = (): Promise<unknown> =>
     login.login({ username: `stranger${looks}`, password: wrong, address: '10.4.0.1', userAgent: '', type: 'basic' });
@@ -387,7 +387,7 @@ test('of a locked address nothing is looked at any more, and a few attempts a mi
   expect(Number(rows[0]!.count)).toBeLessThanOrEqual(30);
 });
 
-test('a name longer than any costs next to nothing, and counts', async () => {
+test('a name beyond the maximum length costs next to nothing, and counts', async () => {
   const login = loginOf(server);
   const username = `a${'\u0300\u0316'.repeat(250_000)}`;
   const began = performance.now();
@@ -401,13 +401,13 @@ test('a name longer than any costs next to nothing, and counts', async () => {
   expect(performance.now() - began).toBeLessThan(20_000);
 });
 
-test('a name that grows when it is folded lets in', async () => {
+test('a user logs in with a name that grows when it is folded', async () => {
   const username = 'ﬃ'.repeat(120);
   await server.addUser({ username, passwordHash });
   expect((await logIn(username, password)).status).toBe(201);
 });
 
-test('a body that is no JSON is not repeated, as there may be a password in it', async () => {
+test('a body that is not JSON is not repeated, because it may contain a password', async () => {
   const answer = await server.send('POST', path, {
     body: `{"username": "x", "password": ${password}}`,
     headers: { 'Content-Type': 'application/json' },
@@ -461,7 +461,7 @@ test.each([
 });
 
 test.each(['%', '%zz', '%ff', '%C3'])(
-  'a path or a parameter with the escape %s cannot be read, whoever asks for whatever',
+  'a path or a parameter with the escape %s is malformed, for any client and any path',
   async (escape) => {
     for (const target of [
       `/api/v1/who/?limit=${escape}`,
@@ -475,7 +475,7 @@ test.each(['%', '%zz', '%ff', '%C3'])(
   },
 );
 
-test('as many right passwords at once are no failures', async () => {
+test('concurrent right passwords are not failures', async () => {
   const username = await newUser();
   for (let i = 0; i < 6; i += 1) await logIn(username, wrong);
   expect((await times(8, () => logIn(username, password))).map(({ status }) => status)).toEqual(
@@ -484,7 +484,7 @@ test('as many right passwords at once are no failures', async () => {
   expect(await failures(`ip:10.0.0.${count}`)).toBe(6);
 });
 
-test('where no more passwords can be looked at the answer is 429, and nothing is counted', async () => {
+test('beyond the limit of concurrent checks the response is 429, and nothing is counted', async () => {
   const username = await newUser();
   isOverloaded = true;
   try {
@@ -501,7 +501,7 @@ test('where no more passwords can be looked at the answer is 429, and nothing is
   expect((await logIn(username, password)).status).toBe(201);
 });
 
-test('every login and every failed one is a row of the audit, without the password', async () => {
+test('every login and every failed login is recorded in the audit, without the password', async () => {
   const username = await newUser();
   await logIn(username.toUpperCase(), password);
   await logIn(`${username}@example.com`, wrong);
@@ -525,7 +525,7 @@ test('every login and every failed one is a row of the audit, without the passwo
   for (const secret of [password, wrong, passwordHash]) expect(text).not.toContain(secret);
 });
 
-test('a password that is asked for again counts like a login, and is none', async () => {
+test('a confirmation of the password is counted like a login, and is not one', async () => {
   const username = await newUser();
   const login = loginOf(server);
   const attempt = { username, address: '10.2.0.1' };

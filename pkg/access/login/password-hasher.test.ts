@@ -8,7 +8,7 @@ const cheap = { memoryKiB: 8, passes: 1, lanes: 1 };
 const hasher = new PasswordHasher(cheap);
 
 describe('a password', () => {
-  test('is hashed by OWASP’s parameters, with a salt of its own, and recognised', async () => {
+  test('is hashed with the parameters of OWASP and its own salt, and verified', async () => {
     const real = new PasswordHasher();
     const stored = await real.hash('correct horse');
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
@@ -33,7 +33,7 @@ describe('a password', () => {
     expect(await hasher.verify(await hasher.hash(set), typed)).toEqual({ ok });
   });
 
-  test('is nobody’s without a hash, with a broken one, and where it is longer than any may be', async () => {
+  test('does not match without a hash, with a broken one, or beyond the maximum length', async () => {
     const long = 'x'.repeat(1025);
     const ofLong = hashSync(long, { memoryCost: 8, timeCost: 1 });
     for (const stored of [
@@ -64,8 +64,8 @@ describe('a password', () => {
   });
 });
 
-describe('the work', () => {
-  test('is done for no hash as for one', async () => {
+describe('the computation', () => {
+  test('takes as long without a hash as with one', async () => {
     const real = new PasswordHasher();
     const stored = await real.hash('secret');
     const times: [number[], number[]] = [[], []];
@@ -82,7 +82,7 @@ describe('the work', () => {
     expect(Math.max(known, unknown) / Math.min(known, unknown)).toBeLessThan(100);
   });
 
-  test('leaves the event loop free', async () => {
+  test('does not block the event loop', async () => {
     const real = new PasswordHasher({ maxRunning: 2 });
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
@@ -91,7 +91,7 @@ describe('the work', () => {
     expect(turns).toBeGreaterThan(6);
   });
 
-  test('beyond those who run and those who wait is refused at once, and what was accepted is done', async () => {
+  test('is refused at once beyond the running and waiting ones, and what was accepted is done', async () => {
     const narrow = new PasswordHasher({ ...cheap, maxRunning: 1, maxWaiting: 2 });
     const asked = await Promise.allSettled(Array.from({ length: 5 }, () => narrow.hash('secret')));
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);

@@ -99,7 +99,7 @@ const isReady = async (id: string): Promise<boolean | undefined> =>
   ).rows[0]?.ready;
 
 describe('the list', () => {
-  test('has all of them for who may see everything', async () => {
+  test('has all organizations for users who may see everything', async () => {
     await create('Beta');
     const auditor = await server.addUser({ username: 'eye', systemRoles: ['SystemAuditor'] });
     for (const as of [admin, auditor]) {
@@ -111,7 +111,7 @@ describe('the list', () => {
     }
   });
 
-  test('has those in which one has a role for others, and can be searched, ordered and paged', async () => {
+  test('has those in which the user has a role for others, and can be searched, ordered and paged', async () => {
     const [a, b] = [await create('Alpha'), await create('Beta')];
     await create('Gamma');
     const mia = await server.addUser({ username: 'mia', orgRoles: { [a]: ['OrgUser'], [b]: ['OrgAdmin'] } });
@@ -138,7 +138,7 @@ describe('the list', () => {
   });
 });
 
-describe('the current one', () => {
+describe('the current organization', () => {
   const cases: {
     reason: string;
     system?: SystemRole[];
@@ -229,7 +229,7 @@ describe('the current one', () => {
   });
 });
 
-describe('a new one', () => {
+describe('a new organization', () => {
   test('has its namespace', async () => {
     const answer = await send('POST', '', { name: ' Alpha ', comment: 'first', builtin: true, id: rootOrgId });
     expect(answer).toMatchObject({
@@ -264,12 +264,12 @@ describe('a new one', () => {
     expect(await send('POST', '', body)).toMatchObject({ status: 400, json: { name: [expect.any(String)] } });
   });
 
-  test('has a name that no other has, in any case', async () => {
+  test('has a name that is unique, regardless of case', async () => {
     await create('Alpha');
     expect((await send('POST', '', { name: 'ALPHA' })).json).toEqual({ name: ['This field must be unique.'] });
   });
 
-  test('is made, changed and deleted by an administrator of the system alone', async () => {
+  test('is created, changed and deleted only by an administrator of the system', async () => {
     const id = await create('Alpha');
     const boss = await server.addUser({
       username: 'boss',
@@ -285,7 +285,7 @@ describe('a new one', () => {
       expect(await send(method, at, { name: 'x' }, boss)).toMatchObject({ status: 403 });
   });
 
-  test('gets its namespace later where the platform is away, from whichever replica', async () => {
+  test('gets its namespace later if the platform is unavailable, from any replica', async () => {
     platform.isAway = true;
     const answer = await send('POST', '', { name: 'Alpha' });
     expect(answer).toMatchObject({ status: 201, json: { namespace_ready: false } });
@@ -301,7 +301,7 @@ describe('a new one', () => {
   });
 });
 
-test('a platform that does not answer holds nobody up, and at most one connection', async () => {
+test('a platform that does not respond delays no request, and occupies at most one connection', async () => {
   creationTimeoutMs = 100;
   const impatient = await server.startReplica();
   let resume!: () => void;
@@ -322,7 +322,7 @@ test('a platform that does not answer holds nobody up, and at most one connectio
   while (platform.names.size < 12) await platform.next();
 });
 
-describe('a namespace that was there', () => {
+describe('an existing namespace', () => {
   const replica = (refreshMs: number): OrgNamespaces => {
     const one = new OrgNamespaces({
       database: server.access,
@@ -348,7 +348,7 @@ describe('a namespace that was there', () => {
     platform.calls = 0;
   });
 
-  test('is looked at again at each start, and when its look is old: by one replica of many', async () => {
+  test('is checked at each start, and when its last check is old: by one of many replicas', async () => {
     const replicas: OrgNamespaces[] = [];
     for (const start of [1, 2, 3]) {
       replicas.push(replica(300_000));
@@ -370,7 +370,7 @@ describe('a namespace that was there', () => {
     expect(platform.calls).toBe(8);
   });
 
-  test('is looked at again and again, as often as is said', async () => {
+  test('is checked repeatedly, at the configured interval', async () => {
     const one = replica(1);
     await looked(8);
     await one.stop();
@@ -378,7 +378,7 @@ describe('a namespace that was there', () => {
 });
 
 describe('a change', () => {
-  test('of the name reaches the namespace', async () => {
+  test('of the name updates the namespace', async () => {
     const id = await create('Alpha');
     expect(await send('PATCH', id, { name: 'Beta' })).toMatchObject({
       status: 200,
@@ -400,7 +400,7 @@ describe('a change', () => {
     });
   });
 
-  test('is not for those that come with the system', async () => {
+  test('is refused for the organizations of the system', async () => {
     for (const id of [rootOrgId, 'DEFAULT'])
       for (const method of ['PUT', 'PATCH', 'DELETE'])
         expect(await send(method, id, { name: 'Mine' })).toMatchObject({
@@ -411,14 +411,14 @@ describe('a change', () => {
 });
 
 describe('a deletion', () => {
-  test('takes the namespace with it', async () => {
+  test('deletes the namespace', async () => {
     const id = await create('Alpha');
     expect(await send('DELETE', id)).toMatchObject({ status: 204, text: '' });
     expect(platform.names.has(id)).toBe(false);
     expect(await send('DELETE', id)).toMatchObject({ status: 404, json: { code: 'org_not_found' } });
   });
 
-  test('waits for the last member and the last object', async () => {
+  test('is refused while members or objects are left', async () => {
     const id = await create('Alpha');
     const mia = await server.addUser({ username: 'mia', orgRoles: { [id]: ['OrgUser'] } });
     expect(await send('DELETE', id)).toMatchObject({
@@ -436,7 +436,7 @@ describe('a deletion', () => {
     expect((await send('DELETE', id)).status).toBe(204);
   });
 
-  test('is 503 while the platform is away, with everything as it was', async () => {
+  test('is 503 while the platform is unavailable, and changes nothing', async () => {
     const id = await create('Alpha');
     platform.isAway = true;
     expect(await send('DELETE', id)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
@@ -446,9 +446,9 @@ describe('a deletion', () => {
   });
 
   test.each([
-    { reason: 'that dies after its namespace is gone', looks: 0 },
-    { reason: 'that dies so, after another replica has looked in between', looks: 1 },
-  ])('$reason leaves an organization that gets it back', async ({ looks }) => {
+    { reason: 'that is killed after its namespace was deleted', looks: 0 },
+    { reason: 'that is killed so, after another replica has checked it in between', looks: 1 },
+  ])('$reason leaves an organization, which gets its namespace again', async ({ looks }) => {
     const id = await create('Alpha');
     // Acts as another replica that checks the organization right after it was marked.
     await server.access.pool.query(`CREATE SEQUENCE access.looks;
@@ -473,7 +473,7 @@ describe('a deletion', () => {
     expect(await isReady(id)).toBe(true);
   });
 
-  test('leaves no namespace behind, however often replicas look meanwhile', async () => {
+  test('leaves no namespace, even if replicas check it meanwhile', async () => {
     const eager = [1, 2].map(
       () => new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 1 }),
     );
@@ -486,7 +486,7 @@ describe('a deletion', () => {
     expect(ids.filter((id) => platform.names.has(id))).toEqual([]);
   });
 
-  test('lets nobody become a member meanwhile', async () => {
+  test('prevents that a user becomes a member meanwhile', async () => {
     const id = await create('Alpha');
     const mia = await server.addUser({ username: 'mia' });
     let joined: Promise<unknown> | undefined;

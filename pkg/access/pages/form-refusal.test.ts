@@ -10,7 +10,7 @@ import {
 import { newAccountLocked } from '../login/login-error.ts';
 import { refusalOf } from './form-refusal.ts';
 
-describe('what a form is told', () => {
+describe('the message of a form', () => {
   test.each([
     [
       'of fields',
@@ -50,7 +50,7 @@ describe('what a form is told', () => {
     ['a database that is away', newAccessUnavailable()],
     ['a fault of the platform', newInternalError('x')],
     ['a bug', new Error('x')],
-  ])('not of %s', (_reason, error) => {
+  ])('does not come from %s', (_reason, error) => {
     expect(refusalOf(error)).toBeUndefined();
   });
 });

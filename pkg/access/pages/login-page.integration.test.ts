@@ -20,7 +20,7 @@ async function atLogin(path = '/login/'): Promise<FormClient> {
 }
 
 describe('the login page', () => {
-  test('is a page that nothing foreign gets into, and no cache keeps', async () => {
+  test('is a page without foreign content, which is not cached', async () => {
     const { status, headers, text } = await new FormClient(server).get('/login/');
     expect({ status, headers, text }).toMatchObject({
       status: 200,
@@ -37,7 +37,7 @@ describe('the login page', () => {
     );
   });
 
-  test('begins a session, and leads on', async () => {
+  test('starts a session, and redirects', async () => {
     const client = await atLogin();
     const { status, headers } = await client.post('/login/', { ...right, next: '/settings/sessions/?x=1' });
     expect({ status, location: headers.location }).toEqual({ status: 303, location: '/settings/sessions/?x=1' });
@@ -125,7 +125,7 @@ describe('the login page', () => {
     }
   });
 
-  test('a password manager is told which field is which', async () => {
+  test('a password manager finds the purpose of each field', async () => {
     const { text } = await new FormClient(server).get('/login/');
     expect(text).toMatch(
       /<input[^>]*name="username"[^>]*autocomplete="username"|<input[^>]*autocomplete="username"[^>]*name="username"/,
@@ -136,7 +136,7 @@ describe('the login page', () => {
   });
 
   test.each(['//elsewhere.invalid', 'https://elsewhere.invalid/', '/\\elsewhere.invalid', 'javascript:alert(1)'])(
-    'never leads to %s',
+    'never redirects to %s',
     async (next) => {
       const client = await atLogin(`/login/?next=${encodeURIComponent(next)}`);
       expect((await client.post('/login/', { ...right, next })).headers.location).toBe('/settings/');
@@ -144,7 +144,7 @@ describe('the login page', () => {
     },
   );
 
-  test('says what is wrong, alike for a wrong password and an unknown user, and keeps the name but never the password', async () => {
+  test('shows the same message for a wrong password and an unknown user, and keeps the name but never the password', async () => {
     const client = await atLogin();
     const wrong = await client.post('/login/', {
       username: '"><b>mia',
@@ -165,7 +165,7 @@ describe('the login page', () => {
     expect(client.cookies.has('svc_sessionid')).toBe(false);
   });
 
-  test('does not look at a name or a password that is longer than any', async () => {
+  test('does not check a name or a password beyond the maximum length', async () => {
     const client = await atLogin();
     expect(await client.post('/login/', { username: `a${'\u0300'.repeat(254)}`, password: 'x' })).toMatchObject({
       status: 400,
@@ -180,7 +180,7 @@ describe('the login page', () => {
     });
   });
 
-  test('locks out after too many wrong passwords, as every other login does', async () => {
+  test('locks after too many wrong passwords, like every other login', async () => {
     await server.addPerson({ username: 'target', password: 'red horse 9' });
     const client = await atLogin();
     for (let i = 0; i < 7; i += 1) await client.post('/login/', { username: 'target', password: 'wrong' });
@@ -194,7 +194,7 @@ describe('the login page', () => {
     expect(rows).toEqual(Array.from({ length: 8 }, () => ({ type: 'web', is_success: false })));
   });
 
-  test('ends the session that the browser had before', async () => {
+  test('ends the previous session of the browser', async () => {
     const client = new FormClient(server);
     await client.logIn('mia', 'blue horse 7');
     const before = new FormClient(server);
@@ -213,14 +213,14 @@ describe('the login page', () => {
     expect(await before.get('/settings/')).toMatchObject({ status: 303 });
   });
 
-  test('a stale session keeps nobody out', async () => {
+  test('is reachable with a stale session', async () => {
     const client = new FormClient(server);
     client.cookies.set('svc_sessionid', 'x'.repeat(36));
     expect(await client.logIn('mia', 'blue horse 7')).toMatchObject({ status: 303 });
   });
 });
 
-describe('nobody is logged in by a page elsewhere', () => {
+describe('a page of another site cannot log in a user', () => {
   test.each<[string, Record<string, string>, Record<string, string>]>([
     ['without the token', { csrfmiddlewaretoken: '' }, {}],
     ['with another token', { csrfmiddlewaretoken: 'x'.repeat(43) }, {}],
@@ -240,14 +240,14 @@ describe('nobody is logged in by a page elsewhere', () => {
     expect(await client.post('/login/', right)).toMatchObject({ status: 403 });
   });
 
-  test('but from our own page', async () => {
+  test('except by our own page', async () => {
     const client = await atLogin();
     expect(await client.post('/login/', right, { Origin: server.url, 'Sec-Fetch-Site': 'same-origin' })).toMatchObject({
       status: 303,
     });
   });
 
-  test('the form of a second tab leaves the first one good', async () => {
+  test('the form in a second tab does not invalidate the first one', async () => {
     const client = await atLogin();
     const token = client.cookies.get('svc_loginform')!;
     await client.get('/login/');
@@ -256,7 +256,7 @@ describe('nobody is logged in by a page elsewhere', () => {
 });
 
 describe('logging out', () => {
-  test('ends the session, and is a row of the audit', async () => {
+  test('ends the session, and is recorded in the audit', async () => {
     const client = new FormClient(server);
     await client.logIn('mia', 'blue horse 7');
     const held = new Map(client.cookies);
@@ -272,7 +272,7 @@ describe('logging out', () => {
     expect(rows).toContainEqual({ action: 'revoke' });
   });
 
-  test('is not done for a page elsewhere', async () => {
+  test('is refused for a page of another site', async () => {
     const client = new FormClient(server);
     await client.logIn('mia', 'blue horse 7');
     expect(await client.post('/logout/', {}, { Origin: 'http://elsewhere.invalid' })).toMatchObject({
@@ -286,7 +286,7 @@ describe('logging out', () => {
     expect(await client.get('/settings/')).toMatchObject({ status: 200 });
   });
 
-  test('of nobody leads to the login', async () => {
+  test('without a session redirects to the login', async () => {
     const { status, headers } = await new FormClient(server).post('/logout/');
     expect([status, headers.location, headers['set-cookie']]).toEqual([303, '/login/?done=logout', undefined]);
   });

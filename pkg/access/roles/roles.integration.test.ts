@@ -66,7 +66,7 @@ const bindingOf = async (user: string, role: string): Promise<string> => {
 };
 
 describe('roles', () => {
-  test('are six, seen by everybody', async () => {
+  test('are six, and visible to everybody', async () => {
     const { json } = await get('/api/v1/rbac/roles/', mia);
     expect(json).toHaveLength(6);
     expect(json).toContainEqual({
@@ -93,7 +93,7 @@ describe('roles', () => {
 });
 
 describe('roles in the system', () => {
-  test('are given and taken by an administrator, and hold at the next request', async () => {
+  test('are granted and revoked by an administrator, and take effect at the next request', async () => {
     expect((await get(system, mia)).status).toBe(403);
     const answer = await post(system, { user: 'MIA', role: 'systemauditor' });
     expect(answer).toMatchObject({
@@ -125,7 +125,7 @@ describe('roles in the system', () => {
     );
   });
 
-  test('are read by auditors, and written by no other', async () => {
+  test('are read by auditors, and written only by administrators', async () => {
     expect(titles((await get(`${system}?user=admin`, auditor)).json)).toEqual(['admin (admin) SystemAdmin']);
     for (const as of [auditor, boss, mia])
       expect((await post(system, { user: mia, role: 'SystemAdmin' }, as)).status).toBe(403);
@@ -155,12 +155,12 @@ describe('roles in the system', () => {
     { reason: 'a role of organizations', body: { user: 'mia', role: orgAdminRole }, fields: ['role'] },
     { reason: 'what is no text', body: { user: { id: 1 }, role: ['SystemUser'] }, fields: ['role', 'user'] },
     { reason: 'what the user has', body: { user: 'mia', role: 'SystemUser' }, fields: ['non_field_errors'] },
-  ])('are not given for $reason', async ({ body, fields }) => {
+  ])('are not granted: $reason', async ({ body, fields }) => {
     const answer = await post(system, body);
     expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);
   });
 
-  test('are never without an administrator who can come in', async () => {
+  test('always keep an administrator who can log in', async () => {
     const gone = await server.addUser({ username: 'gone', systemRoles: ['SystemAdmin'], isActive: false });
     const mine = await bindingOf(admin, 'SystemAdmin');
     expect(await server.send('DELETE', `${system}${mine}`, { as: admin })).toMatchObject({
@@ -183,7 +183,7 @@ describe('roles in the system', () => {
 });
 
 describe('roles in an organization', () => {
-  test('are given and taken by its administrator, there alone', async () => {
+  test('are granted and revoked by its administrator, only there', async () => {
     await server.access.pool.query(
       "INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgAuditor')",
       [mia, alpha],
@@ -208,7 +208,7 @@ describe('roles in an organization', () => {
     ]);
   });
 
-  test('are given by its administrator to members alone: others are as nobody', async () => {
+  test('are granted by its administrator to members only: other users are treated as missing', async () => {
     for (const role of ['OrgUser', 'King']) {
       const answers = await Promise.all(['mia', mia, 'nobody'].map((user) => post(org, { user, role }, boss)));
       expect(answers.map(({ status, text }) => [status, text])).toEqual(answers.map(() => [400, answers[2]!.text]));
@@ -216,7 +216,7 @@ describe('roles in an organization', () => {
     expect(titles((await get(`${org}?user=mia`)).json)).toEqual(['Mia (mia) OrgUser DEFAULT']);
   });
 
-  test('are given anywhere by an administrator of the system', async () => {
+  test('are granted everywhere by an administrator of the system', async () => {
     expect(await post(org, { user: mia, role: 'OrgAuditor', org: alpha })).toMatchObject({
       status: 201,
       json: { org: alpha },
@@ -244,12 +244,12 @@ describe('roles in an organization', () => {
       fields: ['non_field_errors'],
     },
     { reason: 'null', body: { user: 'mia', role: 'OrgUser', org: null }, fields: ['org'] },
-  ])('are not given for $reason', async ({ body, fields }) => {
+  ])('are not granted: $reason', async ({ body, fields }) => {
     const answer = await post(org, body);
     expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);
   });
 
-  test('are not given by others', async () => {
+  test('cannot be granted by others', async () => {
     for (const as of [auditor, eye, mia])
       expect((await post(org, { user: mia, role: 'OrgAdmin', org: alpha }, as)).status).toBe(403);
     const id = await bindingOf(boss, 'OrgAdmin');
@@ -258,7 +258,7 @@ describe('roles in an organization', () => {
     expect((await server.send('DELETE', `${org}${id}`, { as: mia })).status).toBe(403);
   });
 
-  test('are read by auditors and administrators, those of an organization there alone', async () => {
+  test('are read by auditors and administrators, those of an organization only there', async () => {
     const ofAlpha = ['boss (boss) OrgAdmin Alpha', 'eye (eye) OrgAuditor Alpha'];
     const ofDefault = ['Mia (mia) OrgUser DEFAULT', 'admin (admin) OrgUser DEFAULT'];
     for (const as of [admin, auditor])
@@ -277,7 +277,7 @@ describe('roles in an organization', () => {
     expect((await get(`${org}not-an-id`, eye)).status).toBe(404);
   });
 
-  test('of somebody who goes at this moment are refused, not broken', async () => {
+  test('of a user who is being deleted are refused without an internal error', async () => {
     const rounds = Array.from({ length: 6 }, async (_, i) => {
       const id = await server.addUser({ username: `short${i}` });
       const [answer] = await Promise.all([

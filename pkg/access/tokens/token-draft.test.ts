@@ -44,7 +44,7 @@ describe('a draft is read from an object', () => {
     expect(readTokenDraft(body)).toEqual({ draft: { ...nothing, ...draft }, unknown });
   });
 
-  test('and refused with a cause a field where values are of other types', () => {
+  test('and refused with a cause for each field of a wrong type', () => {
     expect(() =>
       readTokenDraft({ metadata: { name: 1 }, spec: { displayName: {}, expiresAt: 5, roles: ['a', 1] } }),
     ).toThrow(
@@ -61,7 +61,7 @@ describe('a draft is read from an object', () => {
       expect(() => readTokenDraft(body)).toThrow(expect.objectContaining({ code: 422 }));
   });
 
-  test('whatever it is: an answer, or 422', () => {
+  test('any object gives a draft, or 422', () => {
     const value = fc.jsonValue();
     const object = fc.record({
       metadata: fc.oneof(value, fc.record({ name: value, generateName: value })),

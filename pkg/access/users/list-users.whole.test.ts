@@ -69,7 +69,7 @@ describe('the list', () => {
     expect(namesOf((await get('', { headers: { 'X-SVC-ORG': otherOrg } })).json)).toEqual(['cleo', 'ZOË']);
   });
 
-  test('of ROOT is everybody, once', async () => {
+  test('of ROOT has every user, once', async () => {
     expect(namesOf((await get('?order=username', { headers: root })).json)).toEqual([
       'admin',
       'bo',
@@ -79,7 +79,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('holds records of these fields and no others', async () => {
+  test('has records of these fields only', async () => {
     const { json } = await get('?username=zoë');
     expect(json).toEqual([
       {
@@ -108,7 +108,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('of ROOT tells of which organization a role is', async () => {
+  test('of ROOT names the organization of a role', async () => {
     const { json } = await get('?username=zoë', { headers: root });
     expect((json as Shown[])[0]?.org_roles).toEqual(
       [
@@ -119,7 +119,7 @@ describe('the list', () => {
     );
   });
 
-  test('tells who may come in', async () => {
+  test('shows who can log in', async () => {
     const { json } = await get('?order=username', { headers: root });
     expect(json).toMatchObject([
       { is_valid: true },
@@ -178,7 +178,7 @@ describe('search and filters', () => {
     expect([answer.status, namesOf(answer.json)]).toEqual([200, expected]);
   });
 
-  test('id', async () => {
+  test('finds by id', async () => {
     expect(namesOf((await get(`?id=${admin.toUpperCase()}`)).json)).toEqual(['admin']);
   });
 
@@ -199,7 +199,7 @@ describe('search and filters', () => {
     expect(await get(query)).toMatchObject({ status: 400, json: { [field]: [expect.any(String)] } });
   });
 
-  test('everything that is wrong is said at once', async () => {
+  test('all errors are reported together', async () => {
     expect(Object.keys((await get('?order=x&id=x&is_active=x')).json as object).toSorted()).toEqual([
       'id',
       'is_active',
@@ -208,7 +208,7 @@ describe('search and filters', () => {
   });
 });
 
-describe('who may list', () => {
+describe('access to the list', () => {
   const cases: {
     reason: string;
     system?: SystemRole[];
@@ -247,7 +247,7 @@ describe('who may list', () => {
     await world.server.access.pool.query('DELETE FROM access.users WHERE id = $1', [as]);
   });
 
-  test('not who gives no credential', async () => {
+  test('is refused without a credential', async () => {
     expect(await world.server.send('GET', path)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
   });
 });
@@ -270,7 +270,7 @@ describe('thousands of users', () => {
   });
 
   test.each(['name', 'email', 'id', 'is_active', 'date_joined', 'last_login'].flatMap((field) => [field, `-${field}`]))(
-    'each comes once, by %s',
+    'each user is listed once, ordered by %s',
     async (order) => {
       const listed = (await get(`?order=${order}&search=n`, { headers: root })).json as Shown[];
       const seen = new Set(listed.map(({ id }) => id));
@@ -291,7 +291,7 @@ describe('thousands of users', () => {
   );
 });
 
-test('an organization may be selected by cookie, then header, then query, each before the one it follows', async () => {
+test('an organization can be selected by cookie, header and query, with this precedence', async () => {
   const cookie = { Cookie: `X-SVC-ORG="${otherOrg}"` };
   const listed = async (query: string, headers: Record<string, string>): Promise<string[]> =>
     namesOf((await get(`${query}${query === '' ? '?' : '&'}order=username&username=cleo`, { headers })).json);

@@ -28,7 +28,7 @@ describe('a username', () => {
     { reason: 'far too long for an index', text: 'ﷺ'.repeat(64) },
   ])('is not $reason', ({ text }) => expect(usernameFault(text)).toEqual(expect.any(String)));
 
-  test('folded is never an address, a prefix or a path, and fits an index', () => {
+  test('when folded is never an address, a prefix or a path, and fits an index', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 128 }), (text) => {
         const folded = fold(text);
