@@ -78,7 +78,7 @@ const kinds: { reason: string; rates: FaultRates }[] = [
 ];
 
 describe.each(kinds)('an informer where $reason', ({ rates }) => {
-  test.each([1, 2, 3])('ends with what is there, by a history that can be believed (seed %i)', async (seed) => {
+  test.each([1, 2, 3])('holds the final state, after a consistent sequence of events (seed %i)', async (seed) => {
     const random = new SeededRandom(seed);
     const run = `run-${kinds.findIndex((kind) => kind.rates === rates)}-${seed}`;
     await writeAtRandom(random, run, 10);
@@ -109,7 +109,7 @@ describe.each(kinds)('an informer where $reason', ({ rates }) => {
   });
 });
 
-test('what it hands out cannot be changed', async () => {
+test('returns objects that cannot be changed', async () => {
   const informer = new Informer({ client, type: postType, log: silent });
   await client.create(postType, newPost('frozen'));
   informer.start();
@@ -119,7 +119,7 @@ test('what it hands out cannot be changed', async () => {
   await informer.stop();
 });
 
-test('a listener that comes late hears of everything that is there', async () => {
+test('reports all existing objects to a listener that is added later', async () => {
   const informer = new Informer({ client, type: postType, selection: { labelSelector: 'late=yes' }, log: silent });
   await client.create(postType, newPost('late', 'a title', { labels: { late: 'yes' } }));
   informer.start();

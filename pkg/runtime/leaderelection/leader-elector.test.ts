@@ -9,7 +9,7 @@ const year = 31_536_000;
 
 afterEach(() => void jest.restoreAllMocks());
 
-test('a lease that says it lasts a year is free after ten minutes without a sign of its holder', async () => {
+test('a lease with a duration of a year can be taken after ten minutes without a renewal', async () => {
   let now = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => now);
   let looks = 0;

@@ -41,7 +41,7 @@ const sound: Source = { start: async () => true, stop: () => undefined };
 const failed = (message: string): ControllerStatus => ({ name: 'test', state: 'failed', problem: new Error(message) });
 const notStarted = 'could not start a controller; retrying';
 
-test('a source that gives up although nobody asked it to is a failure, and tried again', async () => {
+test('a source that ends by itself is a failure, and is retried', async () => {
   const { statuses, logged } = begin([{ start: async () => false, stop: () => undefined }, sound]);
   await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
   expect(statuses).toEqual([
@@ -51,7 +51,7 @@ test('a source that gives up although nobody asked it to is a failure, and tried
   expect(logged).toEqual([notStarted]);
 });
 
-test('a source that fails and does not stop is told of at once, and left behind after a time', async () => {
+test('a source that fails and does not stop is reported at once, and not waited for after a timeout', async () => {
   const stuck: Source = { start: () => Promise.reject(new Error('broken')), stop: () => new Promise(() => undefined) };
   const { statuses, logged } = begin([stuck, sound], { stopTimeoutMs: 5 });
   await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
@@ -62,7 +62,7 @@ test('a source that fails and does not stop is told of at once, and left behind 
   ]);
 });
 
-test('a source that ends as it is told to is no failure', async () => {
+test('a source that ends when it is stopped is not a failure', async () => {
   const obedient: Source = {
     start: (_enqueue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
     stop: () => undefined,

@@ -61,7 +61,7 @@ async function signedBy(name: string, number: number): Promise<void> {
   throw new Error(`${name} was not signed by ${number}`);
 }
 
-test('a leader that does not know that it is deposed has its writes refused', async () => {
+test('writes of a deposed leader are refused, even if it does not know that it is deposed', async () => {
   const [first, second] = env.servers.map(({ client }) => client);
   const election = { namespace: 'default', lease: 'signing', durationMs: 1000, retryMs: 50 };
   const faulty = new FaultyClient({ client: first!, seed: 1, rates: {} });

@@ -88,42 +88,45 @@ const failures: [string, (isFirst: boolean) => ControllerTerm][] = [
   ],
 ];
 
-test.each(failures)('a controller is told of, leaves the others alone, and is tried again: %s', async (_case, turn) => {
-  let begun = 0;
-  const broken = definitionOf('broken', () => {
-    begun += 1;
-    return turn(begun === 1);
-  });
-  let looks = 0;
-  const { manager, told } = startManager([
-    broken,
-    definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (looks += 1) })),
-  ]);
-  await waitUntil(
-    () => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
-    waitMs(),
-    'a look of the sound controller, and a failure of the broken one',
-  );
-  expect(manager.controllers).toEqual([
-    { name: 'broken', state: 'failed', problem: new Error('broken') },
-    { name: 'sound', state: 'running' },
-  ]);
-  expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
-  await waitUntil(
-    () => manager.controllers.every(({ state }) => state === 'running'),
-    waitMs(),
-    'both controllers to run',
-  );
-  expect(begun).toBe(2);
-  await manager.stop();
-  expect(told.filter((each) => each === 'could not start a controller; retrying')).toHaveLength(1);
-  expect(manager.controllers).toEqual([
-    { name: 'broken', state: 'waiting' },
-    { name: 'sound', state: 'waiting' },
-  ]);
-});
+test.each(failures)(
+  'a failing controller is reported, does not affect the others, and is retried: %s',
+  async (_case, turn) => {
+    let begun = 0;
+    const broken = definitionOf('broken', () => {
+      begun += 1;
+      return turn(begun === 1);
+    });
+    let looks = 0;
+    const { manager, told } = startManager([
+      broken,
+      definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (looks += 1) })),
+    ]);
+    await waitUntil(
+      () => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
+      waitMs(),
+      'a look of the sound controller, and a failure of the broken one',
+    );
+    expect(manager.controllers).toEqual([
+      { name: 'broken', state: 'failed', problem: new Error('broken') },
+      { name: 'sound', state: 'running' },
+    ]);
+    expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
+    await waitUntil(
+      () => manager.controllers.every(({ state }) => state === 'running'),
+      waitMs(),
+      'both controllers to run',
+    );
+    expect(begun).toBe(2);
+    await manager.stop();
+    expect(told.filter((each) => each === 'could not start a controller; retrying')).toHaveLength(1);
+    expect(manager.controllers).toEqual([
+      { name: 'broken', state: 'waiting' },
+      { name: 'sound', state: 'waiting' },
+    ]);
+  },
+);
 
-test('a manager is stopped while a controller waits to be tried again, and one never starts', async () => {
+test('a manager stops while one controller waits for a retry, and another never starts', async () => {
   const never: Source = { start: () => new Promise(() => undefined), stop: () => undefined };
   const throwing = definitionOf('throwing', () => {
     throw new Error('broken');

@@ -25,7 +25,7 @@ function newCorrelator(): {
 }
 
 describe('an event', () => {
-  test('says what happened to what, and who tells it', () => {
+  test('names its object, its reason and its source', () => {
     const { event } = newCorrelator().tell(post('a', 'team'))!;
     expect(event).toEqual({
       apiVersion: 'v1',
@@ -51,7 +51,7 @@ describe('an event', () => {
     });
   });
 
-  test('of a cluster-scoped object lies in default', () => {
+  test('of a cluster-scoped object is in the namespace default', () => {
     expect(newCorrelator().tell(post('a'))!.event.metadata.namespace).toBe('default');
   });
 
@@ -59,17 +59,17 @@ describe('an event', () => {
     ['System:View', /^system-view\.[0-9a-f]{16}$/],
     ['-.-', /^object\.[0-9a-f]{16}$/],
     ['a'.repeat(253), /^a{200}\.[0-9a-f]{16}$/],
-  ])('of %s has a name that may be stored', (name, form) => {
+  ])('of %s has a valid name', (name, form) => {
     expect(newCorrelator().tell(post(name))!.event.metadata.name).toMatch(form);
   });
 
-  test('holds no text that cannot be stored', () => {
+  test('contains no text that cannot be stored', () => {
     const { event } = newCorrelator().tell(post('a'), { message: `a\0b\uD800${'c'.repeat(2000)}` })!;
     expect(event.message).toBe(`ab\uFFFD${'c'.repeat(1020)}`);
   });
 });
 
-test('a repetition is counted: it is the same event', () => {
+test('a repetition increases the count of the same event', () => {
   const { tell, wait } = newCorrelator();
   const first = tell(post('a'))!;
   wait(90_000);
@@ -84,7 +84,7 @@ test('a repetition is counted: it is the same event', () => {
   });
 });
 
-test('another object, type, reason or message is another event', () => {
+test('another object, type, reason or message makes another event', () => {
   const { tell } = newCorrelator();
   const told = [
     tell(post('a')),
@@ -97,7 +97,7 @@ test('another object, type, reason or message is another event', () => {
   expect(told.map((each) => each!.event.count)).toEqual([1, 1, 1, 1, 1]);
 });
 
-test('more than ten messages of one kind become one event, until it is quiet for ten minutes', () => {
+test('more than ten messages of one kind become one event, until ten minutes without one', () => {
   const { tell, wait } = newCorrelator();
   const told = Array.from({ length: 13 }, (_, i) => tell(post('a'), { message: `message ${i}` })!);
   expect(new Set(told.map(({ key }) => key)).size).toBe(11);
@@ -106,7 +106,7 @@ test('more than ten messages of one kind become one event, until it is quiet for
   expect(tell(post('a'), { message: 'message 20' })!.event.message).toBe('message 20');
 });
 
-test('of one object so many are told at once, then one in five minutes; all are counted', () => {
+test('events of one object are limited to a burst, then to one in five minutes; all are counted', () => {
   const { tell, wait } = newCorrelator();
   const told = Array.from({ length: 30 }, () => tell(post('a')));
   expect(told.filter((each) => each !== undefined)).toHaveLength(25);
@@ -116,7 +116,7 @@ test('of one object so many are told at once, then one in five minutes; all are 
   expect(tell(post('a'))).toBeUndefined();
 });
 
-test('what was cut off is not kept in memory', () => {
+test('dropped text is not kept in memory', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const { tell } = newCorrelator();

@@ -40,7 +40,7 @@ async function missed(
   return { told, asked: api.asked, open: api.open, revision: events!.revision };
 }
 
-test('the last revision ends it, and its watch is closed', async () => {
+test('it ends at the last revision, and its watch is closed', async () => {
   expect(await missed({ events: [changed(3), changed(5), changed(6)], end: 'open' })).toEqual({
     told: ['n-3', 'n-5', 'all'],
     asked: ['1'],
@@ -49,15 +49,15 @@ test('the last revision ends it, and its watch is closed', async () => {
   });
 });
 
-test('what comes after the last revision ends it untold: the cache tells that', async () => {
+test('it ends without reporting what comes after the last revision: the cache reports that', async () => {
   expect((await missed({ events: [changed(3), changed(6)], end: 'open' })).told).toEqual(['n-3', 'all']);
 });
 
-test('a bookmark at the last revision ends it', async () => {
+test('it ends with a bookmark at the last revision', async () => {
   expect((await missed({ events: [changed(3), bookmark(5)], end: 'open' })).told).toEqual(['n-3', 'all']);
 });
 
-test('a watch that ends is taken up where it ended', async () => {
+test('a watch that ends is resumed where it ended', async () => {
   const { told, asked } = await missed(
     { events: [changed(2)] },
     { refusal: newServiceUnavailable('away') },
@@ -68,7 +68,7 @@ test('a watch that ends is taken up where it ended', async () => {
   expect(asked).toEqual(['1', '2', '2', '4']);
 });
 
-test('a history that is no longer kept ends it, and no position is held back any more', async () => {
+test('an expired history ends it, and it holds back no position any more', async () => {
   expect(await missed({ events: [changed(2)], end: newExpired('too old') })).toMatchObject({
     told: ['n-2', 'expired'],
     revision: undefined,

@@ -104,7 +104,7 @@ const worlds: { reason: string; rates: FaultRates; learnsOfDeletions: boolean }[
 ];
 
 describe.each(worlds)('a controller that resumes, where $reason', ({ rates, learnsOfDeletions }) => {
-  test.each([1, 2, 3])('misses nothing over restarts at random moments (seed %i)', async (seed) => {
+  test.each([1, 2, 3])('misses nothing over restarts at random times (seed %i)', async (seed) => {
     const random = new SeededRandom(seed);
     const run = `w${worlds.findIndex((world) => world.rates === rates)}s${seed}`;
     const books: Books = new Map();

@@ -19,7 +19,7 @@ const watch = (change: Partial<WatchDefinition> = {}): WatchDefinition => ({
   ...change,
 });
 
-test('a position is read as it was written', () => {
+test('a position is parsed as it was formatted', () => {
   const position = {
     signature: 's',
     revisions: [12n, 9_007_199_254_740_993n],
@@ -32,7 +32,7 @@ test('a position is read as it was written', () => {
   expect(parsePosition(formatPosition({ ...position, version: 'v' }))).toEqual({ ...position, version: 'v' });
 });
 
-describe('what is no position is none', () => {
+describe('an invalid position is refused', () => {
   const sound = { v: 1, signature: 's', revisions: ['1'], open: {} };
   test.each([
     ['no JSON', '{'],

@@ -61,7 +61,7 @@ async function settle(): Promise<void> {
   for (let turns = 0; turns < 5; turns += 1) await Promise.resolve();
 }
 
-test('whatever comes in whatever order: no key at two workers, none lost, none idle beside one that waits', async () => {
+test('in any order of requests: no key is processed twice at a time, none is lost, no worker is idle while one waits', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
       const clock = new ManualClock();
