@@ -26,7 +26,7 @@ function documentsOf(...endpoints: Partial<PluginEndpoint>[]): ReturnType<typeof
 const text: JsonSchema = { type: 'string' };
 
 describe('the documents', () => {
-  test('are those of the audiences that have endpoints', () => {
+  test('exist for the audiences that have endpoints', () => {
     expect(documentsOf()).toEqual([]);
     expect(
       documentsOf({ audience: 'public' }, {}, { path: '/other', method: 'POST' }).map(({ audience, paths }) => [

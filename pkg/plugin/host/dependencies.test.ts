@@ -11,7 +11,7 @@ function plugin(name: string, dependencies?: Record<string, string>, version = '
   };
 }
 
-describe('what a plugin depends on', () => {
+describe('the dependencies of a plugin', () => {
   const cases: { reason: string; of: Plugin; others?: Plugin[]; started?: string[]; problem: string | undefined }[] = [
     { reason: 'nothing', of: plugin('a'), problem: undefined },
     {
@@ -67,12 +67,12 @@ describe('what a plugin depends on', () => {
   });
 });
 
-test('what counts of the plugin itself is what it is to be, not what it was', () => {
+test('dependencies are those of the desired spec, not of the earlier one', () => {
   const [before, wanted] = [plugin('a'), plugin('a', { b: '^2.0.0' })];
   expect(dependencyProblem(wanted, [before, plugin('b')], () => true)?.reason).toBe('DependencyVersionMismatch');
 });
 
-test('those that depend on one, by name', () => {
+test('dependents are listed by name', () => {
   expect(
     dependentsOf('b', [plugin('a', { b: '*' }), plugin('b'), plugin('c', { a: '*' }), plugin('d', { a: '*', b: '*' })]),
   ).toEqual(['a', 'd']);

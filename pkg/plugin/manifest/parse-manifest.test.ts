@@ -31,7 +31,7 @@ function withSpec(spec: string): string {
   return `{ apiVersion: plugin.svc.run/v1alpha1, kind: Plugin, metadata: { name: blog }, spec: ${spec} }`;
 }
 
-test('what is right is read as written', () => {
+test('a valid manifest is parsed unchanged', () => {
   expect(parseManifest(Buffer.from(good))).toEqual({
     name: 'blog',
     spec: {
@@ -45,7 +45,7 @@ test('what is right is read as written', () => {
   });
 });
 
-describe('what is wrong is named', () => {
+describe('a mistake is named', () => {
   const cases: [string, string, string][] = [
     ['no object', '- a', 'ManifestInvalid: plugin.yaml: it must hold an object'],
     ['no YAML', 'a: [', 'ManifestInvalid: plugin.yaml: it is not valid YAML: line 1'],
@@ -156,7 +156,7 @@ describe('what is wrong is named', () => {
   });
 });
 
-test('whatever the file holds, the answer is a manifest or a PluginError', () => {
+test('any file gives a manifest or a PluginError', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json({ maxDepth: 5 }), fc.json().map(withSpec)), (text) => {
       expect(typeof messageFor(text)).toBe('string');

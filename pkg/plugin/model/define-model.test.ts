@@ -41,7 +41,7 @@ const Tag = defineModel({
 });
 
 describe('defineModel', () => {
-  test('gives the definition', () => {
+  test('returns the definition', () => {
     expect(Post.definition).toEqual({
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
@@ -99,7 +99,7 @@ describe('defineModel', () => {
     });
   });
 
-  test('gives the type a client takes', () => {
+  test('returns the type for clients', () => {
     expect(Post).toMatchObject({
       group: 'blog.example.com',
       version: 'v1',

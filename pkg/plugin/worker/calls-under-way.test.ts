@@ -15,7 +15,7 @@ const call = {
   requestId: 'r',
 } as unknown as EndpointCall;
 
-test('handlers that are never done do not lock the plugin for ever', async () => {
+test('handlers that never end do not block the plugin for ever', async () => {
   const posted: HostToWorker[] = [];
   const calls = new CallsUnderWay('test', (message) => posted.push(message), 20);
   const leaving = new AbortController();

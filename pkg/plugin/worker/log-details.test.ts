@@ -6,7 +6,7 @@ function told(details: object, longest = 16_384): Record<string, unknown> {
   return JSON.parse(formatDetails(details, longest) ?? '{"isTooLong":true}') as Record<string, unknown>;
 }
 
-test('errors are told wherever they are, with what they say and not with what hangs on them', () => {
+test('errors at any position are described by their message, without attached objects', () => {
   class RequestError extends Error {
     readonly config = { headers: { authorization: 'Bearer abcdef0123456789' } };
     toJSON(): object {
@@ -39,11 +39,11 @@ test.each<[string, unknown, object]>([
     { response: { headers: { 'set-cookie': ['s'] } } },
     { message: 'an object without a message: {"response":{"headers":{"set-cookie":"***"}}}' },
   ],
-])('under err %s is told like an error', (_case, err, expected) => {
+])('under err %s is described like an error', (_case, err, expected) => {
   expect(told({ err })).toEqual({ err: expected });
 });
 
-test('circles end, and one entry that cannot be told leaves the others alone', () => {
+test('cycles end, and one entry that cannot be described does not affect the others', () => {
   const circle: Record<string, unknown> = { a: 1 };
   circle['self'] = circle;
   circle['twice'] = [{ circle }, { b: 2 }];
@@ -62,7 +62,7 @@ test('circles end, and one entry that cannot be told leaves the others alone', (
   expect(told({ list: [shared, shared] })).toEqual({ list: [shared, shared] });
 });
 
-test('errors are cut so that what is told fits, and details that do not are not told', () => {
+test('errors are cut to fit, and details that do not fit are dropped', () => {
   const err = new Error('m'.repeat(100_000));
   for (let i = 0, each: Error = err; i < 5; i += 1) each = each.cause = new Error(`${i}`.repeat(100_000));
   const { err: cut } = told({ err, object: 'o' }) as { err: { message: string; cause: { message: string } } };

@@ -18,7 +18,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('a module that cannot be', () => {
+describe('a module that cannot be loaded', () => {
   test.each<[string, string, string, string | RegExp]>([
     [
       'throws',
@@ -109,7 +109,7 @@ describe('a module that cannot be', () => {
     });
   });
 
-  test('a start that is given up', async () => {
+  test('a start that is aborted', async () => {
     const giving = new AbortController();
     const start = plugins.start(`await new Promise(() => undefined);`, { signal: giving.signal });
     giving.abort();
@@ -141,7 +141,7 @@ describe('a plugin that', () => {
       'Threw',
       'Maximum call stack size exceeded',
     ],
-  ])('%s ends alone', async (_case, code, reason, message) => {
+  ])('%s crashes alone', async (_case, code, reason, message) => {
     const worker = await plugins.start(empty + code, { limits: { blockedSeconds: reason === 'Blocked' ? 1 : 30 } });
     const crash = await worker.ended;
     expect(crash.reason).toBe(reason);
@@ -162,7 +162,7 @@ describe('a plugin that', () => {
       'promises',
       `const list: unknown[] = []; void (async () => { for (;;) { list.push(new Array(100).fill(1)); await null; } })();`,
     ],
-  ])('eats memory by %s ends alone', async (_case, code) => {
+  ])('allocates memory by %s crashes alone', async (_case, code) => {
     const worker = await plugins.start(`${empty}setTimeout(() => { ${code} }, 1);`);
     expect(await worker.ended).toEqual({
       reason: 'OutOfMemory',
@@ -170,7 +170,7 @@ describe('a plugin that', () => {
     });
   });
 
-  test('makes much garbage goes on', async () => {
+  test('makes much garbage continues', async () => {
     const worker = await plugins.start(`${empty}let kept: unknown[] = [];
       const end = Date.now() + 1500;
       while (Date.now() < end) { kept = []; for (let i = 0; i < 100_000; i += 1) kept.push({ i }); }
@@ -180,7 +180,7 @@ describe('a plugin that', () => {
   });
 });
 
-test('what it prints is logged, line by line, and not without end', async () => {
+test('its output is logged, line by line, up to a limit', async () => {
   const worker = await plugins.start(`${empty}
     console.log('one\\ntwo');
     process.stderr.write('no end of line');
@@ -203,7 +203,7 @@ test('what it prints is logged, line by line, and not without end', async () => 
   expect(dropped.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(5000 - many);
 });
 
-test('it sees its own environment and nothing of ours', async () => {
+test('it sees its own environment and nothing of the host', async () => {
   const worker = await plugins.start(
     `${empty}import { workerData } from 'node:worker_threads';
     process.stdin.on('end', () => console.log('seen', JSON.stringify({ env: process.env, argv: process.argv.slice(2), execArgv: process.execArgv, workerData, stdin: 'closed' }))).resume();`,
@@ -220,7 +220,7 @@ test('it sees its own environment and nothing of ours', async () => {
   await worker.stop(1000);
 });
 
-test('what it sends by the port of its thread nobody has to read', async () => {
+test('messages that it sends by the port of its thread are ignored', async () => {
   const emit = jest.spyOn(Worker.prototype, 'emit');
   const worker = await plugins.start(`${empty}import { parentPort } from 'node:worker_threads';
     for (let i = 0; i < 1000; i += 1) parentPort!.postMessage('x'.repeat(1000));
@@ -231,7 +231,7 @@ test('what it sends by the port of its thread nobody has to read', async () => {
   emit.mockRestore();
 });
 
-test('a stop does not wait for ever, and is no crash', async () => {
+test('a stop has a timeout, and is not a crash', async () => {
   const worker = await plugins.start(
     `${plugin}export default definePlugin({ endpoints: [defineEndpoint({ audience: 'uc', group: 'a.example.com', version: 'v1', method: 'GET', path: '/a', handler: () => new Promise(() => undefined) })] });`,
   );
@@ -270,7 +270,7 @@ test('a stop does not wait for ever, and is no crash', async () => {
   expect(crashes).toEqual([]);
 });
 
-test('starts and stops leave nothing behind', async () => {
+test('starts and stops leave nothing', async () => {
   const bundle = await plugins.bundle(empty);
   const counts = (): Record<string, number> =>
     Object.fromEntries(

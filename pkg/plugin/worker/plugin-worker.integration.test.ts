@@ -141,7 +141,7 @@ test('it is described', () => {
   ]);
 });
 
-test('its controllers run when they are told to, over the API of the host', async () => {
+test('its controllers run when they are started, over the API of the host', async () => {
   const { client } = env.servers[0]!;
   await client.create(postType, newPost('counted', 'one two three'));
   await worker.runControllers();
@@ -160,7 +160,7 @@ test.each([
   ['refused', { type: 'StatusError', code: 404, reason: 'NotFound' }],
   ['cached', { type: 'StatusError', code: 404, message: 'posts.test.example.com "none" not found' }],
 ])(
-  "a reconcile that fails is logged with what was %s, the place in the author's file, object and attempt",
+  "a failing reconcile is logged with what was %s, the position in the author's file, object and attempt",
   async (name, err) => {
     const { client } = env.servers[0]!;
     await client.create(postType, newPost(name));
@@ -179,7 +179,7 @@ test.each([
   },
 );
 
-test('it says that its controllers run when they do, and what keeps them from it', async () => {
+test('it reports that its controllers run, and what prevents them', async () => {
   const broken = await plugins.start(`${sdk}
     let tries = 0;
     const definition = controllerFor(postType).named('broken').reconcile(async () => undefined);
@@ -205,7 +205,7 @@ test('it says that its controllers run when they do, and what keeps them from it
   });
 });
 
-test('it says that a controller is still starting when it has had the time to', async () => {
+test('it reports that a controller is still starting after its time', async () => {
   const slow = await plugins.start(`${sdk}
     const source = { start: (_enqueue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))), stop: () => undefined };
     const definition = controllerFor(postType).named('slow').reconcile(async () => undefined);
@@ -216,7 +216,7 @@ test('it says that a controller is still starting when it has had the time to', 
   expect(slow.health).toEqual({});
 });
 
-test('it says which reconciles fail, how often and since when', async () => {
+test('it reports which reconciles fail, how often and since when', async () => {
   const { client } = env.servers[0]!;
   let tell = (): void => undefined;
   const told = new Promise<void>((resolve) => (tell = resolve));
@@ -239,7 +239,7 @@ test('it says which reconciles fail, how often and since when', async () => {
 });
 
 describe('a request', () => {
-  test('is what its schemas make of it', async () => {
+  test('is converted by its schemas', async () => {
     const { json } = await answer({
       params: { name: 'a b', part: '7' },
       query: 'tag=a&tag=b%20c&draft=true&kind=80&other=x&tag=',
@@ -254,7 +254,7 @@ describe('a request', () => {
     });
   });
 
-  test('may come as YAML', async () => {
+  test('may be YAML', async () => {
     for (const contentType of ['application/yaml', 'text/yaml; charset="UTF-8"'])
       expect((await answer({ contentType, body: body('title: abc') })).json).toMatchObject({ body: { title: 'abc' } });
   });
@@ -370,7 +370,7 @@ describe('a request', () => {
     });
   });
 
-  test('tells each field that breaks a rule', async () => {
+  test('reports each field that breaks a rule', async () => {
     const { failure } = await answer({ body: body({ title: 5 }) });
     expect(failure).toMatchObject({
       reason: 'Invalid',
@@ -383,7 +383,7 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const said: [string, object][] = [
     ['nothing', { status: 204, headers: {} }],
     ['null', { status: 200, headers: { 'content-type': 'application/json' }, body: 'null' }],
@@ -417,7 +417,7 @@ describe('an answer', () => {
     ['large', /more than 8388608 characters/],
     ['absent', /is not a function/],
   ];
-  test.each(wrong)('%s is a 500 that says nothing; the log does', async (name, logged) => {
+  test.each(wrong)('%s is a 500 without details, which are logged', async (name, logged) => {
     const before = plugins.lines.length;
     const { status, failure } = await answer({
       operationId: 'getAnswersByName',
@@ -437,7 +437,7 @@ describe('an answer', () => {
 describe('calls under way', () => {
   const wait = { operationId: 'getAnswersByName', params: { name: 'wait' } };
 
-  test('are given up by their signal, in the handler too', async () => {
+  test('are aborted by their signal, in the handler too', async () => {
     const giving = new AbortController();
     const call = answer(wait, giving.signal);
     setImmediate(() => giving.abort());
