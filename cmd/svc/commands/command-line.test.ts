@@ -61,7 +61,7 @@ test.each([
   'backup',
   'new-token',
   'plugin',
-])('%s --help lists the options that it takes account of, and no others', async (words) => {
+])('%s --help lists the options that it uses, and no others', async (words) => {
   let text = '';
   jest.spyOn(process.stdout, 'write').mockImplementation((piece) => {
     text += String(piece);

@@ -49,7 +49,7 @@ async function startManager(api: string): Promise<{ program: Program; url: strin
 }
 
 describe('svc controller-manager', () => {
-  test('does the work of one that was killed in the middle of it, within the time of its lease', async () => {
+  test('takes over from one that was killed during its work, within the duration of its lease', async () => {
     const api = await startApiServer();
     const call = (method: string, path: string, body?: object): Promise<Response> =>
       fetch(`${api}${path}`, {

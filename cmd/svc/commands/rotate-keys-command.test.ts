@@ -43,6 +43,6 @@ test.each<{ reason: string; result?: Partial<RotationResult>; file?: string; dro
     result: { unreadable: 1, obstacle: 'EROFS' },
     last: '1 secret cannot be opened, and is kept with its key.',
   },
-])('what is left to do: $reason', ({ result, file: path, dropOld, last }) => {
+])('the remaining steps are shown: $reason', ({ result, file: path, dropOld, last }) => {
   expect(describeRotation({ ...none, ...result }, { file: path, dropOld }).at(-1)).toBe(last);
 });

@@ -221,14 +221,14 @@ describe('a plugin has the permissions of its manifest, and no others', () => {
   });
 });
 
-describe('who may act as whom', () => {
+describe('impersonation', () => {
   const list = (name: string, actAs: ActAs): Promise<unknown> => rest(name, actAs).list(namespaces);
   const cannot = (resource: string, name: string) => ({
     code: 403,
     message: `${resource} "${name}" is forbidden: User "manager" cannot impersonate resource "${resource}" in API group "" at the cluster scope`,
   });
 
-  test('a controller-manager as plugins that there are, and as nobody else', async () => {
+  test('is allowed to a controller-manager for existing plugins, and for nobody else', async () => {
     const { client } = env.servers[0]!;
     run(client, () => rest('manager'));
     await client.create(pluginType, {

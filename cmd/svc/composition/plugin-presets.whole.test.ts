@@ -141,7 +141,7 @@ async function make(name: string): Promise<boolean> {
   }
 }
 
-test('kill -9 amidst the presets, at the start and at the stop: nothing is forgotten, and nothing of a person is lost', async () => {
+test('after kill -9 during the presets, at the start and at the stop, nothing is forgotten, and no object of a user is lost', async () => {
   const api = await startServer();
   client = RestClient.connect({ url: api, token });
   await killedAt(startManager(api), 'created a preset');

@@ -85,7 +85,7 @@ class Poll {
   }
 }
 
-test('no request to an endpoint fails while its plugin is reloaded, here and at another server; its author is told what goes wrong', async () => {
+test('no request to an endpoint fails while its plugin is reloaded, here and at another server; failures are reported to its author', async () => {
   await put(
     'plugin.yaml',
     JSON.stringify({
@@ -171,7 +171,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
   expect(other!.filter((each) => each.includes('controller'))).toEqual([]);
 }, 180_000);
 
-test('a version that runs keeps its permissions until another takes its place, which has its own and no more', async () => {
+test('a running version keeps its permissions until another replaces it, which has only its own', async () => {
   const permission = (resource: string): object => ({
     apiGroups: ['greet.example.com'],
     resources: [resource],

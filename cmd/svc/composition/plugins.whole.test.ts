@@ -140,7 +140,7 @@ async function useAndDisable(api: string): Promise<void> {
   expect((await call(api, 'GET', `${notes}/mine`)).status).toBe(200);
 }
 
-test('svc serve runs a plugin that is dropped into its folder, from PATCH to PATCH, and svc controller-manager goes on with it', async () => {
+test('svc serve runs a plugin that is copied into its folder, from PATCH to PATCH, and svc controller-manager takes over', async () => {
   const first = await startServer('serve');
   await cp(join(folder, 'shelf'), join(folder, 'data/plugins/shelf'), { recursive: true });
   await useAndDisable(first.url);

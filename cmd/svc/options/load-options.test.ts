@@ -31,7 +31,7 @@ function load({ files = {}, environment = {}, args = [] }: Sources): Options {
   return loadOptions({ configFolder: folder, environment, args }).options;
 }
 
-test('every default is of its own type, and every name has one place in the environment', () => {
+test('every default has its type, and every name one environment variable', () => {
   for (const name of optionNames) {
     const option: Option<unknown> = optionTable[name];
     if (option.default !== '')
@@ -110,7 +110,7 @@ describe('one option in three spellings', () => {
     expect(load(sources)['svc.server.port']).toBe(port);
   });
 
-  test('values keep what was written', () => {
+  test('values are kept as written', () => {
     const files = {
       'a.yaml':
         'svc:\n  http: { cors: { allowed-origins: [https://a.example, "http://b.example:81"] } }\n  data: { dir: 0123 }\n',
@@ -125,7 +125,7 @@ describe('one option in three spellings', () => {
     expect(options['svc.database.url']).toBe('postgres://u:p=1@h/d');
   });
 
-  test('folders in the config folder are not read, and an absent folder is fine where nobody named it', () => {
+  test('subfolders of the config folder are not read, and an absent folder is accepted if nobody named it', () => {
     mkdirSync(join(folder, 'samples.yaml'));
     expect(load({})['svc.server.port']).toBe(8090);
     expect(() => loadOptions({ configFolder: join(folder, 'absent'), environment: {}, args: [] })).toThrow(
@@ -134,14 +134,14 @@ describe('one option in three spellings', () => {
   });
 });
 
-test('the configuration that comes with the program changes nothing', () => {
+test('the shipped configuration changes nothing', () => {
   const configFolder = fileURLToPath(new URL('../../../config', import.meta.url));
   expect(loadOptions({ configFolder, environment: {}, args: [] }).options).toEqual(
     loadOptions({ configFolder: folder, environment: {}, args: [] }).options,
   );
 });
 
-test('every option it shows is one, with its default or an example', () => {
+test('it shows existing options only, with their defaults or examples', () => {
   const shown = readFileSync(new URL('../../../config/svc.yaml', import.meta.url), 'utf8').replaceAll(
     /^( +)# /gm,
     '$1',
@@ -305,7 +305,7 @@ describe('a start ends with one sentence', () => {
     expect(() => load(sources)).not.toThrow(secret);
   });
 
-  test('whatever the command line is', () => {
+  test('for any command line', () => {
     fc.assert(
       fc.property(
         fc.array(
