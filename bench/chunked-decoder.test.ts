@@ -25,7 +25,7 @@ describe('ChunkedDecoder', () => {
     expect(decodeAll([Buffer.from(text)])).toEqual({ body, done });
   });
 
-  test('where the bytes are cut makes no difference', () => {
+  test('any split of the bytes gives the same result', () => {
     const chunks = fc.array(fc.string({ unit: fc.constantFrom('a', '\r', '\n', '0'), minLength: 1, maxLength: 20 }), {
       maxLength: 6,
     });

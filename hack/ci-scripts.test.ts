@@ -171,11 +171,11 @@ describe('the summary of CI', () => {
     expect(ran).toEqual({ code: each.code, output: each.says });
   });
 
-  test('nothing at all is no success', async () => {
+  test('no report at all is a failure', async () => {
     expect(await run('print-summary.mjs')).toEqual({ code: 1, output: '0 passed, 0 failed\n' });
   });
 
-  test('a report that is missing', async () => {
+  test('a missing report', async () => {
     expect(await run('print-summary.mjs', join(folder, 'absent'), write('jest.json', jest))).toEqual({
       code: 1,
       output: 'FAILED absent: no report was written\n10 passed, 1 failed\n',
@@ -183,7 +183,7 @@ describe('the summary of CI', () => {
   });
 });
 
-test('a suite that is not there is named before any runs', async () => {
+test('an unknown suite is reported before any runs', async () => {
   const path = fileURLToPath(new URL('run-suites.mjs', import.meta.url));
   const ended = new Promise((resolve) =>
     execFile(process.execPath, [path, '--only=verify,nonsense'], (error, _, stderr) => resolve([error?.code, stderr])),

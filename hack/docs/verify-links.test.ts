@@ -83,7 +83,7 @@ test.each(planted)('$reason is found', async ({ files, says }) => {
   expect(code).toBe(1);
 });
 
-test('what resolves is let through', async () => {
+test('links that resolve are accepted', async () => {
   const { code, output } = await verify({
     'README.md':
       '[a](docs/a.md#what-svcx-is-2023) [b](https://example.com/x.md) `[c](gone.md)`\n\n```md\n[d](gone.md)\n```\n',

@@ -90,7 +90,7 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
   );
 });
 
-test('a test that holds the event loop for ever is ended, and named', async () => {
+test('a test that blocks the event loop for ever is ended, and named', async () => {
   writeFileSync(join(folder, 'well.test.cjs'), "test('well', () => {});");
   writeFileSync(join(folder, 'held.test.cjs'), "test('held', async () => { for (;;) await Promise.resolve(); });");
   const run = start('--testEnvironmentOptions', JSON.stringify({ longestHoldSeconds: { processor: 3, all: 300 } }));

@@ -46,7 +46,7 @@ function serverOn(postgres: { stop: () => Promise<unknown> }, database: Database
   return { database, stop };
 }
 
-test('a synchronous standby that is not there is told, and its return: the embedded PostgreSQL', async () => {
+test('an absent synchronous standby is reported, and its return: the embedded PostgreSQL', async () => {
   const server = await embedded();
   // Less than a trial writes, and less than it writes after a refusal.
   for (const limit of ['-1', '512kB', '8MB']) await tellOfStandby(server, limit);

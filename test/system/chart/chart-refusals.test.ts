@@ -257,7 +257,7 @@ describeWithHelm('the chart refuses', () => {
     await expect(refusal).rejects.not.toThrow(planted);
   });
 
-  test('and lint does', async () => {
+  test('helm lint refuses it, too', async () => {
     await expect(lintChart({ database, replicaz: 2 })).rejects.toThrow(/replicaz/);
   });
 });

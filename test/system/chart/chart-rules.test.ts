@@ -220,7 +220,7 @@ describeWithHelm('the rules notice', () => {
     right = { documents: await renderChart({ database: { url: databaseUrl } }), existing: new Set() };
   });
 
-  test('nothing where nothing is wrong', () => expect(rules(right)).toEqual([]));
+  test('a correct chart has no violations', () => expect(rules(right)).toEqual([]));
 
   test.each(faults)('$reason', ({ breakIt, says }) => {
     const wrong = structuredClone(right);

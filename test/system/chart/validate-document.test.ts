@@ -34,7 +34,7 @@ describe('a document', () => {
     of('monitoring.coreos.com/v1', 'ServiceMonitor', monitor),
     of('gateway.networking.k8s.io/v1', 'HTTPRoute', route),
   ];
-  test.each(right)('of kind $kind that is right has no problem', (document) => {
+  test.each(right)('of kind $kind that is valid has no problem', (document) => {
     expect(problemsOf(document)).toEqual([]);
   });
 

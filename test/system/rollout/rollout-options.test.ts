@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parseRolloutOptions } from './rollout-options.ts';
 
 describe('options of a rollout', () => {
-  test('a quick run leaves the measuring out', () => {
+  test('a quick run skips the measurements', () => {
     expect(parseRolloutOptions(['--quick']).only).toEqual([
       'upgrade',
       'kill',

@@ -4,7 +4,7 @@ import { initial } from '../../../config/samples/plugins/blog/index-keys.ts';
 import blog from '../../../config/samples/plugins/blog/index.ts';
 import type { Post } from '../../../config/samples/plugins/blog/models.ts';
 
-test('a plugin is a value, which can be looked at before it runs', () => {
+test('a plugin is a value, which can be inspected before it runs', () => {
   expect(blog.models.map(({ plural }) => plural)).toEqual(['posts', 'tags', 'comments']);
   expect(blog.controllers.map(({ name }) => name)).toEqual(['publication', 'tag-counts', 'discussion']);
   expect(blog.endpoints.map(({ audience, method, path }) => `${audience} ${method} ${path}`)).toEqual([

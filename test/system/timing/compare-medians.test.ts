@@ -26,6 +26,6 @@ test.each([
   expect(high).toBeGreaterThanOrEqual(second - first);
 });
 
-test('the middle of an even and of an odd number', () => {
+test('the median of an even and of an odd number', () => {
   expect(compareMedians([1, 2, 3], [1, 2, 3, 4], new SeededRandom('a'))).toMatchObject({ first: 2, second: 2.5 });
 });

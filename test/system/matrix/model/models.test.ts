@@ -27,7 +27,7 @@ const member: Person = {
 };
 const root: Person = { username: 'root', systemRoles: ['SystemAdmin'], orgRoles: {}, groups: [], isAlive: true };
 
-describe('the organization of a call', () => {
+describe('the organization of a request', () => {
   const choices: { reason: string; choice: Omit<OrgChoice, 'name'>; person?: Person; is: string | number }[] = [
     { reason: 'the only one', choice: {}, is: a },
     { reason: 'DEFAULT, for who has none', choice: {}, person: root, is: defaultOrgId },
@@ -54,7 +54,7 @@ describe('the organization of a call', () => {
   });
 });
 
-describe('who is let in by the access service', () => {
+describe('the user at the access service', () => {
   const operation: AccessOperation = {
     method: 'POST',
     path: '/',
@@ -129,7 +129,7 @@ describe('who is let in by the access service', () => {
   });
 });
 
-describe('who is let in by the content platform', () => {
+describe('the user at the content platform', () => {
   const book = {
     clusterRoles: builtInRoles([{ group: 'x.io', plural: 'things' }]),
     roles: [],

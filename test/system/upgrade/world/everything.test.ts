@@ -31,11 +31,11 @@ test.each([
     free: true,
     expected: 1,
   },
-])('finds what is not as it was: $reason', ({ now, free, expected }) => {
+])('detects a difference: $reason', ({ now, free, expected }) => {
   expect(differences(before, after(now), () => free)).toHaveLength(expected);
 });
 
-test('finds what is gone, and minds nothing new', () => {
+test('detects missing objects, and ignores new ones', () => {
   expect(differences(before, new Map(), () => true)).toEqual(['v1/things /a is gone']);
   expect(differences(new Map(), before, () => false)).toEqual([]);
 });
