@@ -5,7 +5,7 @@ describe('options of the bench', () => {
   test.each([
     { reason: 'the default', args: [], sizes: [1000, 10_000, 100_000] },
     { reason: 'a million', args: ['--large=1000000'], sizes: [1000, 10_000, 100_000, 1_000_000] },
-    { reason: 'no power of ten', args: ['--large=3000'], sizes: [1000, 3000] },
+    { reason: 'not a power of ten', args: ['--large=3000'], sizes: [1000, 3000] },
     { reason: 'less than the smallest', args: ['--large=10'], sizes: [1000] },
   ])('lists are measured at every power of ten up to the largest: $reason', ({ args, sizes }) => {
     expect(parseBenchOptions(args).sizes).toEqual(sizes);

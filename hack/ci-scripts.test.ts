@@ -42,7 +42,7 @@ describe('a lock file', () => {
       code: 0,
     },
     {
-      reason: 'with platforms further in',
+      reason: 'with platforms of a nested package',
       packages: {
         '': {},
         'node_modules/a/node_modules/p': parent,
@@ -81,7 +81,7 @@ describe('a lock file', () => {
       code: 0,
     },
     {
-      reason: 'with an install script that nobody has looked at',
+      reason: 'with an install script that is not allowed',
       packages: { 'node_modules/@a/b': { integrity: 'x', hasInstallScript: true } },
       says: /^node_modules\/@a\/b has an install script .*\n1 problems/,
       code: 1,
@@ -152,7 +152,7 @@ describe('the summary of CI', () => {
       code: 1,
     },
     {
-      reason: 'a run of faults with a violation',
+      reason: 'a run with a violation',
       verify: { passed: 21, failed: 1 },
       jest,
       says: 'FAILED verify: 1\n31 passed, 1 failed\n',

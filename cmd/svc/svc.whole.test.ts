@@ -233,17 +233,17 @@ describe('the program', () => {
       stderr: /^svc: There is no option [^\n]*did you mean --svc\.server\.port\?\n$/,
     },
     {
-      reason: 'asks for what a command needs',
+      reason: 'reports a missing option of a command',
       args: ['unblock'],
       stderr: /^svc: required option '--user <name>' not specified\n$/,
     },
     {
-      reason: 'says that a database is away',
+      reason: 'reports an unavailable database',
       args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x', '--svc.database.start-timeout=0s'],
       stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/,
     },
     {
-      reason: 'says that a data folder is a file',
+      reason: 'reports a file instead of a data folder',
       args: ['serve', `--svc.data.dir=${main}/data`],
       stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/,
     },

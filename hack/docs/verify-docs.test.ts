@@ -68,10 +68,10 @@ describe('output', () => {
   const cases: { reason: string; actual: string; text: string; isJson?: boolean; matches: boolean }[] = [
     { reason: 'the same', actual: 'a\nb\n', text: 'a\nb', matches: true },
     { reason: 'another', actual: 'a', text: 'b', matches: false },
-    { reason: 'more than promised', actual: 'a\nb', text: 'a', matches: false },
+    { reason: 'more than expected', actual: 'a\nb', text: 'a', matches: false },
     { reason: 'anything in between', actual: 'a 1 b 2 c', text: 'a ... b ... c', matches: true },
-    { reason: 'anything, but in order', actual: 'a c b', text: 'a...b...c', matches: false },
-    { reason: 'ends may not overlap', actual: 'aba', text: 'ab...ba', matches: false },
+    { reason: 'anything in between, in order', actual: 'a c b', text: 'a...b...c', matches: false },
+    { reason: 'overlapping ends', actual: 'aba', text: 'ab...ba', matches: false },
     { reason: 'anything at the end', actual: 'a\nb\nc', text: 'a\n...', matches: true },
     {
       reason: 'JSON in another layout',

@@ -26,12 +26,12 @@ function verify(files: Record<string, string>): Promise<{ code: number; output: 
 
 const planted: { reason: string; files: Record<string, string>; says: RegExp }[] = [
   {
-    reason: 'a page that is not there',
+    reason: 'a missing page',
     files: { 'README.md': '\n[it](docs/gone.md)' },
     says: /README\.md:2: docs\/gone\.md leads to no file/,
   },
   {
-    reason: 'a heading that is not there',
+    reason: 'a missing heading',
     files: { 'README.md': '[it](docs/a.md#two)', 'docs/a.md': '# One\n' },
     says: /README\.md:1: docs\/a\.md#two leads to no heading/,
   },

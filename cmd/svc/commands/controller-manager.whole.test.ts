@@ -105,17 +105,17 @@ describe('svc controller-manager', () => {
 
   const refusals: { reason: string; args: string[]; says: RegExp }[] = [
     {
-      reason: 'a file that is not there',
+      reason: 'a missing file',
       args: ['--svc.controllers.token-file=/nowhere/token'],
       says: /^svc: \/nowhere\/token holds no token/,
     },
     {
-      reason: 'a file that holds no token',
+      reason: 'a file without a token',
       args: ['--svc.controllers.token-file=package.json'],
       says: /^svc: package.json holds no personal token/,
     },
     {
-      reason: 'a URL that is none',
+      reason: 'an invalid URL',
       args: ['--svc.controllers.api-url=nonsense'],
       says: /^svc: svc.controllers.api-url is "nonsense"/,
     },

@@ -93,7 +93,7 @@ describe('svc generate types', () => {
     ['no URL', ['--server=here'], /^--server is not the URL of a server/],
     ['another scheme', ['--server=file:///etc'], /^--server is not the URL of a server/],
     [
-      'a server that is away',
+      'an unavailable server',
       ['--server=http://127.0.0.1:1'],
       /^The models of http:\/\/127\.0\.0\.1:1 cannot be read: .* \(503\)\.$/,
     ],

@@ -37,7 +37,7 @@ test.each<{ reason: string; result?: Partial<RotationResult>; file?: string; dro
     last: 'Nothing needs the old keys any more, and the database has removed them: set svc.security.key to the first key alone.',
   },
   {
-    reason: 'a file, and what cannot be opened',
+    reason: 'a file, and a secret that cannot be opened',
     file,
     dropOld: true,
     result: { unreadable: 1, obstacle: 'EROFS' },

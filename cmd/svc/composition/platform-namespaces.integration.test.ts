@@ -67,7 +67,7 @@ test.each<[string, () => Promise<unknown>]>([
       }),
   ],
   [
-    'made one of another role',
+    'changed to another role',
     async () => {
       const { roleRef, ...binding } = await client.get(roleBindingType, users);
       await client.delete(roleBindingType, users);

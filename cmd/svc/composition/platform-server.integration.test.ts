@@ -89,7 +89,7 @@ test('a replaced authority is trusted from the next request on, and watches cont
 }, 60_000);
 
 test.each([
-  ['that is not there', undefined, /^svc\.access\.ca-file is ".*ca\.crt", which cannot be used \(ENOENT\)/],
+  ['that is missing', undefined, /^svc\.access\.ca-file is ".*ca\.crt", which cannot be used \(ENOENT\)/],
   [
     'without an authority',
     'x',

@@ -145,7 +145,11 @@ test.each([
   ['the address', {}, 'http://127.0.0.1:7'],
   ['any address', { 'svc.server.host': '0.0.0.0' }, /^http:\/\/[^:/]+:7$/],
   ['an address of version 6', { 'svc.server.host': 'fd00::1' }, 'http://[fd00::1]:7'],
-  ['what was given', { 'svc.plugins.host-url': 'https://plugins.internal:444/x' }, 'https://plugins.internal:444/x'],
+  [
+    'the configured one',
+    { 'svc.plugins.host-url': 'https://plugins.internal:444/x' },
+    'https://plugins.internal:444/x',
+  ],
 ])('the URL of a host is %s', (_reason, given, url) => {
   const { options } = loadOptions({
     environment: {},

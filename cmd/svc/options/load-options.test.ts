@@ -93,15 +93,15 @@ describe('one option in three spellings', () => {
       sources: { files: { 'a.yaml': 'svc:\n  server:\n    port:\n' } },
       port: 8090,
     },
-    { reason: 'an empty file says nothing', sources: { files: { 'a.yaml': '# nothing\n' } }, port: 8090 },
-    { reason: 'nor does a part of one', sources: { files: { 'a.yaml': 'svc:\n  server:\n' } }, port: 8090 },
+    { reason: 'an empty file', sources: { files: { 'a.yaml': '# nothing\n' } }, port: 8090 },
+    { reason: 'an empty part of a file', sources: { files: { 'a.yaml': 'svc:\n  server:\n' } }, port: 8090 },
     {
-      reason: 'other files are no business of ours',
+      reason: 'other files are ignored',
       sources: { files: { 'a.json': '{', '.a.yaml': 'x' } },
       port: 8090,
     },
     {
-      reason: 'nor are variables of others, or of the tests',
+      reason: 'variables of others, or of the tests, are ignored',
       sources: { environment: { PORT: '1', SVCX: '1', SVC_TEST_DATABASE: '1' } },
       port: 8090,
     },
@@ -164,7 +164,7 @@ describe('a start ends with one sentence', () => {
       sentence: /no option --svc\.server\.prot; did you mean --svc\.server\.port\?$/,
     },
     {
-      reason: 'unknown flag unlike any other',
+      reason: 'unknown flag without a similar name',
       sources: { args: ['--verbose'] },
       sentence: /no option --verbose; svc --help lists them all\.$/,
     },
@@ -173,7 +173,11 @@ describe('a start ends with one sentence', () => {
       sources: { args: ['--svc.server.drainTimeout=1s'] },
       sentence: /did you mean --svc\.server\.drain-timeout\?$/,
     },
-    { reason: 'a name of every object', sources: { args: ['--constructor=1'] }, sentence: /no option --constructor;/ },
+    {
+      reason: 'a property name of Object',
+      sources: { args: ['--constructor=1'] },
+      sentence: /no option --constructor;/,
+    },
     {
       reason: 'unknown variable',
       sources: { environment: { SVC_SERVER_PORTS: '1' } },
@@ -214,8 +218,8 @@ describe('a start ends with one sentence', () => {
       sources: { files: { 'a.yaml': 'svc.server.port: 1\nsvc.server.port: 2' } },
       sentence: /not valid YAML at line 2/,
     },
-    { reason: 'no YAML', sources: { files: { 'a.yaml': 'svc: {' } }, sentence: /a\.yaml is not valid YAML/ },
-    { reason: 'no map', sources: { files: { 'a.yaml': '- 1' } }, sentence: /holds no options/ },
+    { reason: 'not YAML', sources: { files: { 'a.yaml': 'svc: {' } }, sentence: /a\.yaml is not valid YAML/ },
+    { reason: 'not a map', sources: { files: { 'a.yaml': '- 1' } }, sentence: /holds no options/ },
     {
       reason: 'malformed flag',
       sources: { args: ['--svc.server.port=80x'] },

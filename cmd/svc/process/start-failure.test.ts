@@ -24,12 +24,16 @@ const failures: { reason: string; error: unknown; sentence: string | undefined }
       'The start failed: the database is shutting down or starting again (terminating connection). Start again when that is over.',
   },
   {
-    reason: 'a database that is gone, as the storage tells it',
+    reason: 'an unavailable database, as an error of the storage',
     error: new StorageError('Unavailable', 'x', { cause: systemError('ECONNRESET') }),
     sentence:
       'The start failed: the database does not answer at present (secret detail). Start again when that is over.',
   },
-  { reason: 'other faults of the storage are ours', error: new StorageError('Conflict', 'no'), sentence: undefined },
+  {
+    reason: 'another error of the storage is internal',
+    error: new StorageError('Conflict', 'no'),
+    sentence: undefined,
+  },
   {
     reason: 'a file of another user',
     error: systemError('EACCES', '/data'),
@@ -40,9 +44,9 @@ const failures: { reason: string; error: unknown; sentence: string | undefined }
     error: systemError('ENOSPC', '/data'),
     sentence: '/data cannot be used: the disk is full (ENOSPC).',
   },
-  { reason: 'a missing file is a fault of ours', error: systemError('ENOENT', '/data'), sentence: undefined },
-  { reason: 'a code without a path too', error: systemError('EACCES'), sentence: undefined },
-  { reason: 'and anything else', error: new TypeError('x is not a function'), sentence: undefined },
+  { reason: 'a missing file is an internal error', error: systemError('ENOENT', '/data'), sentence: undefined },
+  { reason: 'a code without a path', error: systemError('EACCES'), sentence: undefined },
+  { reason: 'another error', error: new TypeError('x is not a function'), sentence: undefined },
 ];
 test.each(failures)('$reason', ({ error, sentence }) => {
   expect(explainStartFailure(error)).toEqual(sentence);

@@ -156,7 +156,7 @@ describe('a list', () => {
       found: ['mia', 'ben'],
       reason: 'of a time',
     },
-    { query: '?unknown=1', found: ['nobody', 'mia', 'ben', 'mia'], reason: 'what is not known is ignored' },
+    { query: '?unknown=1', found: ['nobody', 'mia', 'ben', 'mia'], reason: 'unknown parameters are ignored' },
   ])('$query is $reason', async ({ query, found }) => {
     expect(await names(`${logins}${query}`, 'admin')).toEqual(found);
   });

@@ -77,7 +77,7 @@ test.each<[string, string | Buffer, string | RegExp, string?]>([
   ['no name', `--x\r\nContent-Disposition: form-data\r\n\r\nb\r\n${end}`, 'the multipart body cannot be read'],
   ['a header line without a name', `${named('a', 'X\r\n')}\r\nb\r\n${end}`, 'the multipart body cannot be read'],
   [
-    'a text that is no UTF-8',
+    'a text that is not UTF-8',
     Buffer.concat([Buffer.from(`${named('a')}\r\n`), Buffer.from([0xff]), Buffer.from(`\r\n${end}`)]),
     'the texts of a form must be UTF-8',
   ],

@@ -88,7 +88,7 @@ describe('a right password', () => {
     ['was changed', () => setPassword('another password')],
     ['is of a user who was disabled', () => change('is_active = false')],
     ['is of a user who has expired', () => change("date_expired = now() - interval '1 second'")],
-    ['is of a user who is gone', () => platform.database.pool.query('DELETE FROM access.users WHERE id = $1', [id])],
+    ['is of a deleted user', () => platform.database.pool.query('DELETE FROM access.users WHERE id = $1', [id])],
   ])('that %s is refused from the next request on', async (_reason, act) => {
     expect((await ask()).status).toBe(200);
     await act();

@@ -128,7 +128,7 @@ describe('a user with the right password', () => {
       body: (name: string) => JSON.stringify({ username: name, password, public_key: null, __proto__: { x: 1 } }),
     },
     {
-      reason: 'JSON that does not say so',
+      reason: 'JSON without a content type',
       type: '',
       body: (name: string) => JSON.stringify({ username: name, password }),
     },
@@ -209,7 +209,7 @@ describe('an unusable request', () => {
     {
       body: { username: true, password: { a: 1 } },
       json: { username: ['Not a valid string.'], password: ['Not a valid string.'] },
-      reason: 'no texts',
+      reason: 'values that are not texts',
     },
     {
       body: { username: 'x'.repeat(255), password: 'x'.repeat(1025) },
@@ -220,7 +220,11 @@ describe('an unusable request', () => {
       reason: 'too long',
     },
     { body: '{"username":', json: { code: 'parse_error' }, reason: 'broken JSON' },
-    { body: [], json: { non_field_errors: ['Invalid data. Expected an object.'] }, reason: 'no object' },
+    {
+      body: [],
+      json: { non_field_errors: ['Invalid data. Expected an object.'] },
+      reason: 'a body that is not an object',
+    },
   ])('$reason is 400 and computes no hash', async ({ body, json }) => {
     expect(await server.send('POST', path, { body, headers: { 'Content-Type': 'application/json' } })).toMatchObject({
       status: 400,
@@ -254,7 +258,7 @@ describe('an unusable request', () => {
     { name: '\ud800', reason: 'half a character' },
     { name: '\ufdfa'.repeat(254), reason: 'a text that grows when it is folded' },
     { name: "' OR 1=1 --", reason: 'SQL' },
-    { name: '__proto__', reason: 'a name of every object' },
+    { name: '__proto__', reason: 'a property name of Object' },
   ])('$reason is an unknown user', async ({ name }) => {
     const login = loginOf(server);
     const attempt = (secret: string): Promise<unknown> =>
@@ -436,7 +440,7 @@ test.each([
     status: 400,
   },
   {
-    reason: 'a text that is no UTF-8',
+    reason: 'a text that is not UTF-8',
     type: 'application/x-www-form-urlencoded',
     body: 'username=a&password=%ff',
     status: 400,

@@ -20,14 +20,14 @@ describe('a password', () => {
   const cases: { reason: string; set: string; typed: string; ok: boolean }[] = [
     { reason: 'composed and decomposed letters are the same', set: 'schön-é', typed: 'scho\u0308n-e\u0301', ok: true },
     { reason: 'upper and lower case are not', set: 'Secret-1', typed: 'secret-1', ok: false },
-    { reason: 'U+0000 ends nothing', set: 'ab\0cd', typed: 'ab\0ce', ok: false },
+    { reason: 'U+0000 does not end the password', set: 'ab\0cd', typed: 'ab\0ce', ok: false },
     {
-      reason: '256 characters of two units count to the last',
+      reason: 'all 256 characters of two units count',
       set: '🦀'.repeat(256),
       typed: `${'🦀'.repeat(255)}x`,
       ok: false,
     },
-    { reason: 'they are one password', set: '🦀'.repeat(256), typed: '🦀'.repeat(256), ok: true },
+    { reason: 'the same password', set: '🦀'.repeat(256), typed: '🦀'.repeat(256), ok: true },
   ];
   test.each(cases)('$reason', async ({ set, typed, ok }) => {
     expect(await hasher.verify(await hasher.hash(set), typed)).toEqual({ ok });
@@ -49,8 +49,8 @@ describe('a password', () => {
   });
 
   const outdated: { reason: string; options: Parameters<typeof hashSync>[1]; rehash: boolean }[] = [
-    { reason: 'with as much', options: { memoryCost: 64, timeCost: 2, parallelism: 2 }, rehash: false },
-    { reason: 'with more', options: { memoryCost: 128, timeCost: 3, parallelism: 3 }, rehash: false },
+    { reason: 'with the same parameters', options: { memoryCost: 64, timeCost: 2, parallelism: 2 }, rehash: false },
+    { reason: 'with stronger parameters', options: { memoryCost: 128, timeCost: 3, parallelism: 3 }, rehash: false },
     { reason: 'with less memory', options: { memoryCost: 63, timeCost: 3, parallelism: 2 }, rehash: true },
     { reason: 'with fewer passes', options: { memoryCost: 64, timeCost: 1, parallelism: 2 }, rehash: true },
     { reason: 'with fewer lanes', options: { memoryCost: 64, timeCost: 2, parallelism: 1 }, rehash: true },

@@ -46,9 +46,9 @@ describe('the message of a form', () => {
   });
 
   test.each([
-    ['a fault of ours', newDetail(500, 'error', 'x')],
-    ['a database that is away', newAccessUnavailable()],
-    ['a fault of the platform', newInternalError('x')],
+    ['an internal error', newDetail(500, 'error', 'x')],
+    ['an unavailable database', newAccessUnavailable()],
+    ['an internal error of the platform', newInternalError('x')],
     ['a bug', new Error('x')],
   ])('does not come from %s', (_reason, error) => {
     expect(refusalOf(error)).toBeUndefined();

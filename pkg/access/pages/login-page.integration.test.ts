@@ -65,29 +65,28 @@ describe('the login page', () => {
     isSecure: boolean;
   }>([
     {
-      reason: 'keeps its cookies to TLS, where a trusted proxy says that the browser came by it',
+      reason: 'has Secure cookies if a trusted proxy reports TLS',
       options: { trustedProxies: ['127.0.0.1'] },
       headers: { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'access.example.com' },
       origin: 'https://access.example.com',
       isSecure: true,
     },
     {
-      reason: 'keeps its cookies to TLS at its public address',
+      reason: 'has Secure cookies at its public address',
       options: { publicUrl: 'https://access.example.com' },
       headers: { Host: 'access.example.com' },
       origin: 'https://access.example.com',
       isSecure: true,
     },
     {
-      reason:
-        'keeps its cookies to TLS at its public address, also by a proxy that is not trusted and sends another host',
+      reason: 'has Secure cookies at its public address, also by an untrusted proxy that sends another host',
       options: { publicUrl: 'https://access.example.com' },
       headers: { Host: '10.0.0.7:8091' },
       origin: 'https://access.example.com',
       isSecure: true,
     },
     {
-      reason: 'does not believe a stranger who says that it is reached by TLS',
+      reason: 'ignores an untrusted client that reports TLS',
       options: {},
       headers: { 'X-Forwarded-Proto': 'https', Host: 'a.example' },
       origin: 'http://a.example',

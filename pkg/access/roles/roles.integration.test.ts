@@ -151,10 +151,14 @@ describe('roles in the system', () => {
 
   test.each([
     { reason: 'nothing', body: {}, fields: ['role', 'user'] },
-    { reason: 'what is not there', body: { user: 'nobody', role: 'King' }, fields: ['role', 'user'] },
+    { reason: 'a user and a role that do not exist', body: { user: 'nobody', role: 'King' }, fields: ['role', 'user'] },
     { reason: 'a role of organizations', body: { user: 'mia', role: orgAdminRole }, fields: ['role'] },
-    { reason: 'what is no text', body: { user: { id: 1 }, role: ['SystemUser'] }, fields: ['role', 'user'] },
-    { reason: 'what the user has', body: { user: 'mia', role: 'SystemUser' }, fields: ['non_field_errors'] },
+    { reason: 'values that are not text', body: { user: { id: 1 }, role: ['SystemUser'] }, fields: ['role', 'user'] },
+    {
+      reason: 'a role that the user already has',
+      body: { user: 'mia', role: 'SystemUser' },
+      fields: ['non_field_errors'],
+    },
   ])('are not granted: $reason', async ({ body, fields }) => {
     const answer = await post(system, body);
     expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);
@@ -239,7 +243,7 @@ describe('roles in an organization', () => {
     { reason: 'nowhere, nobody, nothing', body: { user: 'x', role: 'x', org: 'x' }, fields: ['org', 'role', 'user'] },
     { reason: 'a role of the system', body: { user: 'mia', role: 'SystemAdmin', org: 'Alpha' }, fields: ['role'] },
     {
-      reason: 'what the user has',
+      reason: 'a role that the user already has',
       body: { user: 'mia', role: 'OrgUser', org: 'DEFAULT' },
       fields: ['non_field_errors'],
     },

@@ -101,7 +101,7 @@ describe('an unusable file is refused, and its content is not shown', () => {
     { reason: 'blank lines and line ends of Windows are fine', text: `\r\n${key}\r\n\n`, sentence: undefined },
     { reason: 'its group may read it', text: key, mode: 0o440, sentence: undefined },
     { reason: 'empty', text: '\n', sentence: /holds no key/ },
-    { reason: 'a line that is no key', text: `${key}\n${key}0\n`, sentence: /^Line 2 of .*secret-key is not a key/ },
+    { reason: 'a line that is not a key', text: `${key}\n${key}0\n`, sentence: /^Line 2 of .*secret-key is not a key/ },
     {
       reason: 'everybody may read it',
       text: key,

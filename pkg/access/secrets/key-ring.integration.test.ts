@@ -112,7 +112,7 @@ describe('keys of an option', () => {
       sentence: /sealed with another key than there is in svc\.security\.key/,
     },
     {
-      reason: 'a key less than is needed',
+      reason: 'a missing key',
       before: [a, b],
       options: () => given(b),
       sentence: new RegExp(`sealed with the key ${a.id}, which is not in svc\\.security\\.key; add that key`),
@@ -125,7 +125,7 @@ describe('keys of an option', () => {
     },
     { reason: 'both options', before: [], options: () => ({ ...given(a), keyFile: '/x' }), sentence: /are both set/ },
     {
-      reason: 'a file that is not there',
+      reason: 'a missing file',
       before: [],
       options: () => ({ keyFile: '/absent/key', dataDir }),
       sentence: /no key file \/absent\/key/,

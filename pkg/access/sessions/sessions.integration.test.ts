@@ -107,7 +107,7 @@ describe('a session', () => {
     { end: 'UPDATE access.sessions SET expires = now() WHERE user_id = $1', reason: 'it was idle for too long' },
     { end: 'UPDATE access.users SET is_active = false WHERE id = $1', reason: 'its user is disabled' },
     { end: 'UPDATE access.users SET date_expired = now() WHERE id = $1', reason: 'its user has expired' },
-    { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is gone' },
+    { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is deleted' },
   ])('is over at the next request of every replica once $reason', async ({ end, reason }) => {
     const id = await server.addUser({ username: reason.replaceAll(' ', '-') });
     const { token } = await begin(id);
@@ -173,7 +173,7 @@ describe('a session', () => {
   test.each<[string, Record<string, string>, number]>([
     ['a page of this host', { Origin: 'http://127.0.0.1' }, 200],
     ['a page of this host by another port', { Origin: 'https://127.0.0.1:8443', 'Sec-Fetch-Site': 'same-site' }, 200],
-    ['a page that is allowed to', { Origin: 'https://console.example.com', 'Sec-Fetch-Site': 'cross-site' }, 200],
+    ['a page of an allowed origin', { Origin: 'https://console.example.com', 'Sec-Fetch-Site': 'cross-site' }, 200],
     ['a program', {}, 200],
     ['a page of another host', { Origin: 'http://evil.example' }, 403],
     [

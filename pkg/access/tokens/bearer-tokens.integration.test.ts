@@ -51,7 +51,7 @@ test.each([
   { header: 'Bearer a b', reason: 'two values' },
   { header: `Bearer ${'a'.repeat(36)}`, reason: 'an invented one' },
   { header: `Bearer ${'a'.repeat(35)}`, reason: 'one that is too short' },
-  { header: `Bearer ${'ä'.repeat(36)}`, reason: 'letters that none has' },
+  { header: `Bearer ${'ä'.repeat(36)}`, reason: 'invalid letters' },
   { header: `Bearer ${'a'.repeat(600)}`, reason: 'one that is far too long' },
 ])('$reason is 401, without the reason', async ({ header }) => {
   expect(await ask(header)).toMatchObject({
@@ -76,7 +76,7 @@ test.each([
   { end: 'UPDATE access.bearer_tokens SET expires = now() WHERE user_id = $1', reason: 'it has expired' },
   { end: 'UPDATE access.users SET is_active = false WHERE id = $1', reason: 'its user is disabled' },
   { end: 'UPDATE access.users SET date_expired = now() WHERE id = $1', reason: 'its user has expired' },
-  { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is gone' },
+  { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is deleted' },
 ])('a token is invalid at the next request of every replica once $reason', async ({ end, reason }) => {
   const id = await server.addUser({ username: reason.replaceAll(' ', '-') });
   const token = await issue(id);

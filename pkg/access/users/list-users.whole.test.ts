@@ -155,11 +155,11 @@ describe('search and filters', () => {
   const cases: { reason: string; query: string; expected: string[] }[] = [
     { reason: 'case of every script is ignored', query: '?q=OË', expected: ['ZOË'] },
     { reason: 'a wider form of a letter is that letter', query: '?search=ｂｏ', expected: ['bo'] },
-    { reason: 'the address counts', query: '?search=@zoë.EX', expected: ['ZOË'] },
+    { reason: 'the address is searched', query: '?search=@zoë.EX', expected: ['ZOË'] },
     { reason: 'search and q both hold', query: '?search=dee&q=bo', expected: [] },
-    { reason: 'a percent sign is no pattern', query: '?search=%25', expected: [] },
-    { reason: 'an underscore is none either', query: '?search=_', expected: [] },
-    { reason: 'a backslash is a letter', query: '?search=%5C', expected: [] },
+    { reason: 'a percent sign is not a pattern', query: '?search=%25', expected: [] },
+    { reason: 'an underscore is not a pattern', query: '?search=_', expected: [] },
+    { reason: 'a backslash is a literal', query: '?search=%5C', expected: [] },
     { reason: 'username in any case', query: '?username=CLEO', expected: ['cleo'] },
     { reason: 'address in any case', query: '?email=post@zoë.example', expected: ['ZOË'] },
     { reason: 'name as it is', query: '?name=Dee', expected: ['dee'] },
@@ -218,22 +218,40 @@ describe('access to the list', () => {
     code?: string;
   }[] = [
     { reason: 'an auditor of the system, anywhere', system: ['SystemAuditor'], in: 'Other', status: 200 },
-    { reason: 'and everybody at once', system: ['SystemAuditor'], in: 'root', status: 200 },
+    { reason: 'an auditor of the system, in ROOT', system: ['SystemAuditor'], in: 'root', status: 200 },
     { reason: 'an administrator of the organization', org: ['OrgAdmin'], in: 'other', status: 200 },
-    { reason: 'whose only organization need not be named', org: ['OrgAdmin'], status: 200 },
+    { reason: 'an administrator of the only organization, without naming it', org: ['OrgAdmin'], status: 200 },
     { reason: 'an auditor of the organization', org: ['OrgAuditor', 'OrgUser'], in: 'OTHER', status: 200 },
-    { reason: 'but not elsewhere', org: ['OrgAdmin'], in: 'DEFAULT', status: 403, code: 'permission_denied' },
-    { reason: 'nor everybody', org: ['OrgAdmin'], in: 'ROOT', status: 403, code: 'permission_denied' },
+    {
+      reason: 'no administrator of an organization in another',
+      org: ['OrgAdmin'],
+      in: 'DEFAULT',
+      status: 403,
+      code: 'permission_denied',
+    },
+    {
+      reason: 'no administrator of an organization in ROOT',
+      org: ['OrgAdmin'],
+      in: 'ROOT',
+      status: 403,
+      code: 'permission_denied',
+    },
     { reason: 'no ordinary member', org: ['OrgUser'], in: 'Other', status: 403, code: 'permission_denied' },
     { reason: 'nobody without a role there', system: ['SystemUser'], status: 403, code: 'permission_denied' },
     {
-      reason: 'nobody where there is nothing',
+      reason: 'nobody in an unknown organization',
       system: ['SystemAdmin'],
       in: 'nowhere',
       status: 404,
       code: 'org_not_found',
     },
-    { reason: 'nor in two organizations', system: ['SystemAdmin'], in: 'Other, DEFAULT', status: 400, code: 'invalid' },
+    {
+      reason: 'nobody in two organizations',
+      system: ['SystemAdmin'],
+      in: 'Other, DEFAULT',
+      status: 400,
+      code: 'invalid',
+    },
   ];
   test.each(cases)('$reason', async ({ system = [], org = [], in: where, status, code }) => {
     const as = await world.server.addUser({

@@ -111,7 +111,7 @@ describe('other credentials, with a new password', () => {
 
   test.each([
     ['without a password', { revoke_credentials: true }],
-    ['as what is neither true nor false', { password: fresh, revoke_credentials: 'perhaps' }],
+    ['with a value that is not a boolean', { password: fresh, revoke_credentials: 'perhaps' }],
   ])('are not ended %s: 400 by field', async (_reason, body) => {
     expect(await send('PATCH', mia, body)).toMatchObject({
       status: 400,

@@ -166,13 +166,17 @@ describe('a new user', () => {
   });
 
   const wrong: { reason: string; body: object; fields: string[] }[] = [
-    { reason: 'what is required', body: {}, fields: ['email', 'name', 'username'] },
+    { reason: 'missing required fields', body: {}, fields: ['email', 'name', 'username'] },
     {
-      reason: 'what is blank or null',
+      reason: 'blank and null values',
       body: { username: ' ', name: '', email: null },
       fields: ['email', 'name', 'username'],
     },
-    { reason: 'what is no text', body: { username: 1, name: ['x'], email: {} }, fields: ['email', 'name', 'username'] },
+    {
+      reason: 'values that are not text',
+      body: { username: 1, name: ['x'], email: {} },
+      fields: ['email', 'name', 'username'],
+    },
     {
       reason: 'everything at once',
       body: {
@@ -200,7 +204,7 @@ describe('a new user', () => {
       body: { ...mia, username: 'ﷺ'.repeat(128) },
       fields: ['username'],
     },
-    { reason: 'a password everybody tries', body: { ...mia, password: 'password123' }, fields: ['password'] },
+    { reason: 'a common password', body: { ...mia, password: 'password123' }, fields: ['password'] },
     { reason: 'a password that is the address', body: { ...mia, password: 'MIA@example.com' }, fields: ['password'] },
     { reason: 'a reserved group', body: { ...mia, groups: ['system:masters'] }, fields: ['groups'] },
     { reason: 'a group of an organization', body: { ...mia, groups: ['ok', ' ORG:x'] }, fields: ['groups'] },
@@ -209,7 +213,11 @@ describe('a new user', () => {
       body: { ...mia, date_expired: '2030-01-01T00:00:00' },
       fields: ['date_expired'],
     },
-    { reason: 'a day that is not', body: { ...mia, date_expired: '2030-02-30T00:00:00Z' }, fields: ['date_expired'] },
+    {
+      reason: 'a day that does not exist',
+      body: { ...mia, date_expired: '2030-02-30T00:00:00Z' },
+      fields: ['date_expired'],
+    },
     { reason: 'the year 0', body: { ...mia, date_expired: '0000-01-01T00:00:00Z' }, fields: ['date_expired'] },
   ];
   test.each(wrong)('is refused with every field that is wrong: $reason', async ({ body, fields }) => {
@@ -301,8 +309,8 @@ describe('one user', () => {
 
   test.each([
     { reason: 'another username', method: 'PATCH', body: { username: 'Mia' }, fields: ['username'] },
-    { reason: 'less than a PUT must have', method: 'PUT', body: { name: 'x' }, fields: ['email', 'username'] },
-    { reason: 'an address that another has', method: 'PATCH', body: { email: 'ADMIN@example.com' }, fields: ['email'] },
+    { reason: 'a PUT without all fields', method: 'PUT', body: { name: 'x' }, fields: ['email', 'username'] },
+    { reason: 'an address of another user', method: 'PATCH', body: { email: 'ADMIN@example.com' }, fields: ['email'] },
     { reason: 'no address at all', method: 'PATCH', body: { email: '' }, fields: ['email'] },
     { reason: 'a weak password', method: 'PATCH', body: { password: 'mia@example.com' }, fields: ['password'] },
   ])('cannot be given $reason', async ({ method, body, fields }) => {
@@ -563,17 +571,17 @@ describe("the user's own profile", () => {
     test.each([
       { reason: 'nothing', body: {}, fields: ['new_password', 'new_password_again', 'old_password'] },
       {
-        reason: 'two that differ',
+        reason: 'two different new passwords',
         body: { ...right, new_password_again: `${fresh} ` },
         fields: ['new_password_again'],
       },
       {
-        reason: 'a weak one',
+        reason: 'a weak password',
         body: { ...right, new_password: 'mia', new_password_again: 'mia' },
         fields: ['new_password'],
       },
-      { reason: 'a wrong old one', body: { ...right, old_password: 'guess' }, fields: ['old_password'] },
-      { reason: 'an empty old one', body: { ...right, old_password: '' }, fields: ['old_password'] },
+      { reason: 'a wrong old password', body: { ...right, old_password: 'guess' }, fields: ['old_password'] },
+      { reason: 'an empty old password', body: { ...right, old_password: '' }, fields: ['old_password'] },
     ])('is not changed by $reason', async ({ body, fields }) => {
       const answer = await change(body);
       expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);

@@ -104,7 +104,7 @@ test.each<[string, Record<string, string>, string | RegExp]>([
     /^index\.ts:1:17: the package left-pad is not in the plugin's node_modules: run "npm install left-pad" in \//,
   ],
   [
-    'one that only the host has',
+    'a package that only the host has',
     { 'index.ts': `import { Type } from 'typebox'; Type;` },
     /^index\.ts:1:22: the package typebox is not in/,
   ],

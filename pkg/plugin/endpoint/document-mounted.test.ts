@@ -107,7 +107,7 @@ describe('the documents', () => {
   test.each<[string, unknown]>([
     ['refers to itself', { type: 'object', properties: { child: { $ref: '#' } } }],
     ['has a name of its own', { $id: 'https://elsewhere.invalid/x', type: 'string' }],
-    ['is deeper than any', JSON.parse(`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`)],
+    ['is too deep', JSON.parse(`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`)],
     ['is none', 7],
   ])('show any value for a schema that %s', (_reason, response) => {
     const [document] = documentsOf({ response: response as JsonSchema });

@@ -98,7 +98,7 @@ describe('endpoints of one plugin', () => {
     ["a group of the platform's", { audience: 'uc', group: 'security.svc.run' }, /its group must not be svc\.run/],
     ['a version', { version: 'v1/x' }, /its version /],
     ['a path', { path: '/posts/' }, /its path /],
-    ['a path that is no text', { path: 7 }, /its path /],
+    ['a path that is not text', { path: 7 }, /its path /],
     ['an operationId', { operationId: 'a.b' }, /its operationId /],
     ['an operationId with a slash', { operationId: 'a/../b' }, /its operationId /],
   ])('cannot have %s that is invalid', (_reason, facts, message) => {

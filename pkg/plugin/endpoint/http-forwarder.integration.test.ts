@@ -62,14 +62,14 @@ describe('a response that is not from a host', () => {
     ['a 401', (response) => response.writeHead(401).end()],
     ['a 502 of a proxy', (response) => response.writeHead(502).end('<html>secret</html>')],
     [
-      'a 200 of something else',
+      'a 200 of another program',
       (response) =>
         response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":200,"headers":{}}\n'),
     ],
-    ['a 200 that is broken', (response) => response.writeHead(200, result).end('{')],
+    ['a malformed 200', (response) => response.writeHead(200, result).end('{')],
     ['a connection that breaks', (response) => response.destroy()],
     [
-      'an answer that breaks off',
+      'an incomplete response',
       (response) =>
         response.writeHead(200, { ...result, 'content-length': '100' }).write('{', () => response.destroy()),
     ],
@@ -199,7 +199,10 @@ describe('a captured request', () => {
   test.each<[string, Record<string, string>]>([
     ['nothing', {}],
     ['a token', { authorization: 'Bearer x' }],
-    ['a signature of nobody', { 'x-svc-signature': `v1.${Buffer.from('{}').toString('base64url')}.${'A'.repeat(86)}` }],
+    [
+      'a signature with an unknown key',
+      { 'x-svc-signature': `v1.${Buffer.from('{}').toString('base64url')}.${'A'.repeat(86)}` },
+    ],
   ])('is refused with %s', async (_reason, headers) => {
     for (const at of ['/plugin-endpoints/lost/find', '/plugin-endpoints', '/plugin-endpoints/lost/find/x']) {
       const answer = await fetch(`${test1.hostUrl}${at}`, { method: 'POST', headers, body: 'x' });

@@ -219,7 +219,7 @@ describe('a failure', () => {
     ['an exception', new Error('secret'), 500, null],
     ['a 500', new StatusError(500, 'InternalError', 'secret'), 500, null],
     ['a 502', new StatusError(502, 'ServiceUnavailable', 'secret'), 500, null],
-    ['a 503 of something behind it', newServiceUnavailable('connect ECONNREFUSED secret', 7), 503, '7'],
+    ['a 503 of another service', newServiceUnavailable('connect ECONNREFUSED secret', 7), 503, '7'],
     ['a 504', new StatusError(504, 'Timeout', 'secret'), 504, '1'],
   ])('behind the handler does not show its cause: %s', async (_reason, error, status, retryAfter) => {
     failing(error);
@@ -242,7 +242,7 @@ describe('a parameter that the endpoint cannot honour is refused', () => {
     ['a fence', { 'x-svc-fence': 'default/a@1' }, '', 400],
     ['a dry run', {}, '?dryRun=All', 400],
     ['a dry run among others', {}, '?dryRun=&dryRun=All', 400],
-    ['no dry run at all', {}, '?dryRun=', 200],
+    ['an empty dryRun', {}, '?dryRun=', 200],
   ])('%s', async (_reason, headers, query, status) => {
     const answer = await asked(`${open}/posts/a/likes${query}`, { method: 'DELETE', headers: { ...headers } });
     expect(answer.status).toBe(status);
@@ -266,9 +266,9 @@ describe('paths', () => {
   test.each([
     ['an endpoint that needs a credential', `${closed}/posts/a/publication`, 'PUT', 401, 200],
     ['one of the user center', '/apis/uc.api.blog.example.com/v1/me', 'GET', 401, 200],
-    ['an open one', `${open}/posts`, 'GET', 200, 200],
+    ['a public endpoint', `${open}/posts`, 'GET', 200, 200],
     ['another method of an open path', `${open}/posts`, 'POST', 405, 405],
-    ['OPTIONS that is no preflight', `${open}/posts`, 'OPTIONS', 405, 405],
+    ['OPTIONS that is not a preflight', `${open}/posts`, 'OPTIONS', 405, 405],
     ['another method of a closed path', `${closed}/posts/a/publication`, 'GET', 401, 405],
     ['beside an open path', `${open}/other`, 'GET', 401, 404],
     ['below one', `${open}/posts/a`, 'GET', 401, 404],

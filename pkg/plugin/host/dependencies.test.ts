@@ -15,14 +15,14 @@ describe('the dependencies of a plugin', () => {
   const cases: { reason: string; of: Plugin; others?: Plugin[]; started?: string[]; problem: string | undefined }[] = [
     { reason: 'nothing', of: plugin('a'), problem: undefined },
     {
-      reason: 'one that is started',
+      reason: 'a started dependency',
       of: plugin('a', { b: '^1.0.0' }),
       others: [plugin('b')],
       started: ['b'],
       problem: undefined,
     },
     {
-      reason: 'one that is not',
+      reason: 'a dependency that is not started',
       of: plugin('a', { b: '^1.0.0' }),
       others: [plugin('b')],
       problem: 'waits DependencyNotStarted it waits for: b',
@@ -35,7 +35,7 @@ describe('the dependencies of a plugin', () => {
       problem: 'waits DependencyNotStarted it waits for: b, d',
     },
     {
-      reason: 'one that is not there',
+      reason: 'a missing dependency',
       of: plugin('a', { b: '*' }),
       problem: 'fails DependencyMissing it depends on the plugin b (*), which is not there',
     },
@@ -54,7 +54,7 @@ describe('the dependencies of a plugin', () => {
       problem: 'fails DependencyCircle these plugins depend on one another in a circle: a -> b -> a',
     },
     {
-      reason: 'a name of every object',
+      reason: 'a property name of Object',
       of: plugin('a', { constructor: '*' }),
       problem: 'fails DependencyMissing it depends on the plugin constructor (*), which is not there',
     },

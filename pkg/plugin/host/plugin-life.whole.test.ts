@@ -435,7 +435,7 @@ describe('a failed start is undone', () => {
       change: () => write('throws', { enabled: true, before: "throw new Error('not today');" }),
     },
     {
-      reason: 'a preset of a kind that nobody knows',
+      reason: 'a preset of an unknown kind',
       name: 'unknown',
       says: 'False PresetKindUnknown',
       condition: 'PresetsApplied',
@@ -447,7 +447,7 @@ describe('a failed start is undone', () => {
       },
     },
     {
-      reason: "a preset that is another plugin's",
+      reason: 'a preset that belongs to another plugin',
       name: 'thief',
       says: 'False PresetTaken',
       condition: 'PresetsApplied',
@@ -472,7 +472,7 @@ describe('a failed start is undone', () => {
       },
     },
     {
-      reason: "a model that is another plugin's",
+      reason: 'a model that belongs to another plugin',
       name: 'clash',
       says: 'False Conflict',
       condition: 'ModelsServed',

@@ -228,7 +228,7 @@ describe('a newer version that cannot be started leaves the previous one unchang
       says: 'Error: not today',
     },
     {
-      what: 'a preset of a kind that nobody knows',
+      what: 'a preset of an unknown kind',
       reason: 'PresetKindUnknown',
       newer: { presets: [{ apiVersion: 'nowhere.example.com/v1', kind: 'Thing', metadata: { name: 'a' } }] },
       says: 'nowhere.example.com',
@@ -240,7 +240,7 @@ describe('a newer version that cannot be started leaves the previous one unchang
       says: 'bad',
     },
     {
-      what: 'a controller that throws as it begins',
+      what: 'a controller that throws at its start',
       reason: 'ControllersFailed',
       newer: {
         presets: [note('kept', 'other')],

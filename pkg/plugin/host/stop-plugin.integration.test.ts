@@ -139,7 +139,7 @@ describe('a preset definition that belongs to the user', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['with its label', async () => undefined],
     [
-      'whose label a person took away',
+      'whose label a user removed',
       () =>
         client.patch(definitionType, pluginKey(definition.metadata.name), {
           type: 'merge',

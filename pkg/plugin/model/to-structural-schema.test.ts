@@ -190,7 +190,7 @@ describe('convertSchema', () => {
     ['look-ahead', Type.String({ pattern: '^(?=a)' }), 'has a pattern that is not RE2'],
     ['flags', Type.String({ pattern: /a/i }), 'has a pattern with flags (i)'],
     [
-      'a default that is no JSON',
+      'a default that is not JSON',
       Type.String({ default: new Date(0) }),
       'has a default, an example or a rule that is not JSON',
     ],

@@ -173,9 +173,9 @@ describe('a user changes an object between the read and the write', () => {
   };
 
   test.each<[string, (name: string) => Promise<unknown>, unknown]>([
-    ['puts the label on it', (name) => label(name, keep), ['old', ['svc.run/do-not-overwrite', 'svc.run/plugin']]],
-    ['makes it theirs', (name) => label(name, { 'svc.run/plugin': null }), ['old', []]],
-    ['makes it anew', remake, ['mine', ['mine']]],
+    ['adds the label to it', (name) => label(name, keep), ['old', ['svc.run/do-not-overwrite', 'svc.run/plugin']]],
+    ['removes our label from it', (name) => label(name, { 'svc.run/plugin': null }), ['old', []]],
+    ['recreates it', remake, ['mine', ['mine']]],
     ['deletes it', (name) => client.delete(Widget, keyOf(name)), undefined],
     ['edits it', (name) => label(name, { mine: 'x' }), undefined],
   ])('of a removal: %s', async (what, act, expected) => {
@@ -190,13 +190,13 @@ describe('a user changes an object between the read and the write', () => {
 
   test.each<[string, (name: string) => Promise<unknown>, unknown, boolean]>([
     [
-      'puts the label on it',
+      'adds the label to it',
       (name) => label(name, keep),
       ['old', ['svc.run/do-not-overwrite', 'svc.run/plugin']],
       false,
     ],
-    ['makes it theirs', (name) => label(name, { 'svc.run/plugin': null }), ['new', ['svc.run/plugin']], true],
-    ['makes it anew', remake, ['new', ['mine', 'svc.run/plugin']], true],
+    ['removes our label from it', (name) => label(name, { 'svc.run/plugin': null }), ['new', ['svc.run/plugin']], true],
+    ['recreates it', remake, ['new', ['mine', 'svc.run/plugin']], true],
     ['deletes it', (name) => client.delete(Widget, keyOf(name)), ['new', ['svc.run/plugin']], false],
     ['edits it', (name) => label(name, { mine: 'x' }), ['new', ['mine', 'svc.run/plugin']], false],
   ])('of an update: %s', async (what, act, expected, isAdopted) => {

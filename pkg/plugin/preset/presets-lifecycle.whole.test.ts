@@ -136,19 +136,19 @@ describe('nothing is written when', () => {
       /it is served in v1$/,
     ],
     [
-      'a kind without namespaces is given one',
+      'a cluster-scoped kind has a namespace',
       () => ({ ...widget('a'), metadata: { name: 'a', namespace: 'default' } }),
       'PresetsInvalid',
       /metadata\.namespace may not be/,
     ],
     [
-      'a status is given that is written apart',
+      'an object has a status, which is written separately',
       () => ({ ...widget('a'), status: { ready: true } }),
       'PresetsInvalid',
       /status may not be/,
     ],
     [
-      'a definition is none',
+      'a definition is invalid',
       () => ({
         apiVersion: 'apiextensions.k8s.io/v1',
         kind: 'CustomResourceDefinition',
@@ -159,12 +159,12 @@ describe('nothing is written when', () => {
       /it is no definition/,
     ],
     [
-      'an object is there in two ways',
+      'an object occurs in two versions',
       (name) => ({ ...widget(name), spec: { size: 1 } }),
       'PresetsInvalid',
       /is in presets\/all\.yaml, document 1 as well/,
     ],
-    ['a name cannot be one', () => widget('a/b'), 'BadRequest', /name/],
+    ['a name is invalid', () => widget('a/b'), 'BadRequest', /name/],
   ])('%s', async (_case, second, reason, message) => {
     const { plugin, name } = fresh();
     const killer = new CrashScheduler();
@@ -272,7 +272,7 @@ describe('a refused object', () => {
     ['against its schema', (name) => widget(name, { size: 10 }), /was refused: .*spec\.size/],
     ['with the unique value of another', (name) => widget(name, { slug: 'taken' }), /was refused: .*spec\.slug/],
     [
-      'in no namespace there is',
+      'in a namespace that does not exist',
       (name) => gadget(name, 'nowhere'),
       /Gadget nowhere\/.* was refused: namespaces "nowhere" not found/,
     ],

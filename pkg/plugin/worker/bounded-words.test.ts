@@ -64,7 +64,7 @@ test.each<[string, unknown, string]>([
     'it threw an object without a message: {"headers":{"authorization":"***"}}',
   ],
   [
-    'one for another',
+    'an error with a cause',
     new Error('not saved', {
       cause: new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED', message: 'refused' } }),
     }),
@@ -76,7 +76,7 @@ test.each<[string, unknown, string]>([
     new AggregateError([new RangeError('one'), new Error('two')], 'all'),
     '; of several, the first: RangeError: one',
   ],
-  ['what is of the SDK', new Error("'file:///a/sdk-0123456789abcdef/sdk.mjs' does"), "Error: '@svc/sdk' does"],
+  ['an error in the SDK', new Error("'file:///a/sdk-0123456789abcdef/sdk.mjs' does"), "Error: '@svc/sdk' does"],
 ])('%s that was thrown is described', (_case, thrown, text) => {
   expect(errorText(thrown)).toContain(text);
 });

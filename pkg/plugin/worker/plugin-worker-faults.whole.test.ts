@@ -70,19 +70,19 @@ describe('a module that cannot be loaded', () => {
       'the controllers a and b have two different indexes named tag of posts.a.example.com',
     ],
     [
-      'has a model that is none',
+      'has an invalid model',
       `${plugin}export default { models: [{}], controllers: [], endpoints: [] };`,
       'DefinitionInvalid',
       'models[0] is another object, not what defineModel gives',
     ],
     [
-      'has two endpoints in one place',
+      'has two endpoints with one path',
       `${plugin}const e = (path: string) => defineEndpoint({ audience: 'uc', group: 'a.example.com', version: 'v1', method: 'GET', path, handler: async () => 1 }); export default definePlugin({ endpoints: [e('/a/{x}'), e('/a/{y}')] });`,
       'DefinitionInvalid',
       'matches the same paths as',
     ],
     [
-      'has a path that is none',
+      'has an invalid path',
       `${plugin}export default definePlugin({ endpoints: [defineEndpoint({ audience: 'uc', group: 'a.example.com', version: 'v1', method: 'GET', path: 'a', handler: async () => 1 })] });`,
       'DefinitionInvalid',
       'must begin with a slash',

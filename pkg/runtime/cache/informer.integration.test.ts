@@ -71,10 +71,13 @@ function checkHistory(events: readonly ObjectEvent<Post>[]): void {
 }
 
 const kinds: { reason: string; rates: FaultRates }[] = [
-  { reason: 'nothing goes wrong', rates: {} },
+  { reason: 'there are no faults', rates: {} },
   { reason: 'watches drop', rates: { droppedWatch: 0.2 } },
-  { reason: 'history is gone', rates: { droppedWatch: 0.2, expired: 0.5 } },
-  { reason: 'everything goes wrong', rates: { droppedWatch: 0.15, expired: 0.3, unavailable: 0.3, delayedEvent: 0.5 } },
+  { reason: 'history expires', rates: { droppedWatch: 0.2, expired: 0.5 } },
+  {
+    reason: 'there are faults of all kinds',
+    rates: { droppedWatch: 0.15, expired: 0.3, unavailable: 0.3, delayedEvent: 0.5 },
+  },
 ];
 
 describe.each(kinds)('an informer where $reason', ({ rates }) => {

@@ -97,7 +97,7 @@ const worlds: { reason: string; rates: FaultRates; learnsOfDeletions: boolean }[
     learnsOfDeletions: true,
   },
   {
-    reason: 'history is gone at times',
+    reason: 'history expires at times',
     rates: { droppedWatch: 0.1, expired: 0.4, delayedEvent: 0.3 },
     learnsOfDeletions: false,
   },

@@ -39,11 +39,11 @@ describe('an invalid position is refused', () => {
     ['nothing', 'null'],
     ['another form', JSON.stringify({ ...sound, v: 2 })],
     ['no signature', JSON.stringify({ ...sound, signature: 1 })],
-    ['a version that is no text', JSON.stringify({ ...sound, version: 2 })],
-    ['a revision that is no decimal', JSON.stringify({ ...sound, revisions: ['1', '0x2'] })],
+    ['a version that is not text', JSON.stringify({ ...sound, version: 2 })],
+    ['a revision that is not a decimal', JSON.stringify({ ...sound, revisions: ['1', '0x2'] })],
     ['a revision that is a number', JSON.stringify({ ...sound, revisions: [1] })],
-    ['a time that is none', JSON.stringify({ ...sound, open: { '/a': 'now' } })],
-    ['a key that is none', JSON.stringify({ ...sound, open: { a: 0 } })],
+    ['an invalid time', JSON.stringify({ ...sound, open: { '/a': 'now' } })],
+    ['an invalid key', JSON.stringify({ ...sound, open: { a: 0 } })],
     [
       'too many keys',
       JSON.stringify({
@@ -59,7 +59,7 @@ describe('an invalid position is refused', () => {
 describe('a signature changes with', () => {
   const signature = resumeSignature([watch(), watch({ selection: { labelSelector: 'a=b' } })]);
   test.each([
-    ['a watch less', resumeSignature([watch()])],
+    ['a missing watch', resumeSignature([watch()])],
     ['another selection', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=c' } })])],
     ['another order', resumeSignature([watch({ selection: { labelSelector: 'a=b' } }), watch()])],
     [

@@ -70,10 +70,10 @@ describeWithHelm('with what is there already', () => {
   });
 
   test.each([
-    { reason: 'begins with as many as there are', live: 5, replicas: 5 },
-    { reason: 'begins with the least, where there are fewer', live: 0, replicas: 2 },
+    { reason: 'starts with the current number of replicas', live: 5, replicas: 5 },
+    { reason: 'starts with the minimum if there are fewer', live: 0, replicas: 2 },
     // Rendering without a cluster finds none either, and would reset the number that autoscaling has set.
-    { reason: 'is left to itself where there are none', live: undefined, replicas: undefined },
+    { reason: 'sets no number if there are no replicas', live: undefined, replicas: undefined },
   ])('autoscaling, when switched on, $reason', async ({ live, replicas }) => {
     const path = '/apis/apps/v1/namespaces/prod/deployments/svc-apiserver';
     if (live !== undefined)
@@ -95,19 +95,19 @@ describeWithHelm('with what is there already', () => {
   test.each([
     { reason: 'the account of the release', settings: {}, live: 'svc', account: 'svc' },
     {
-      reason: 'none that only the upgrade makes',
+      reason: 'none that only the upgrade creates',
       settings: { 'serviceAccount.name': 'new' },
       live: 'svc',
       account: undefined,
     },
     {
-      reason: "a person's own",
+      reason: 'an existing one',
       settings: { 'serviceAccount.create': 'false', 'serviceAccount.name': 'own' },
       live: undefined,
       account: 'own',
     },
     {
-      reason: 'none of the chart where it makes none',
+      reason: 'none of the chart if it creates none',
       settings: { 'serviceAccount.create': 'false' },
       live: 'svc',
       account: 'default',

@@ -56,7 +56,7 @@ describe('a document', () => {
       says: /\/spec\/template\/spec\/containers\/1\/imagee is no known field/,
     },
     {
-      reason: 'an unknown field of a name of every object',
+      reason: 'an unknown field named like a property of Object',
       document: deployment({ constructor: 2 }),
       says: /\/spec\/constructor is no known field/,
     },

@@ -194,10 +194,10 @@ describe('a blocked event loop', () => {
   const hold: Hold = { began: 10, ended: 20, cpu: 300 };
 
   test.each([
-    ['that comes again every time is proven', [[hold], [hold], [{ ...hold, cpu: 200 }], [hold]], 200],
-    ['that does not come again is none', [[hold], [hold], [], [hold]], undefined],
-    ['that is short is none', [[{ ...hold, cpu: 50 }]], undefined],
-    ['while nothing ran is none', [[{ ...hold, began: 2000, ended: 3000 }]], undefined],
+    ['that recurs every time is reported', [[hold], [hold], [{ ...hold, cpu: 200 }], [hold]], 200],
+    ['that does not recur is ignored', [[hold], [hold], [], [hold]], undefined],
+    ['that is short is ignored', [[{ ...hold, cpu: 50 }]], undefined],
+    ['while no request ran is ignored', [[{ ...hold, began: 2000, ended: 3000 }]], undefined],
   ])('%s', async (_reason, told: Hold[][], cpu) => {
     const check = new HoldCheck(
       { takeHolds: async () => told.shift() ?? [] } as unknown as FuzzTarget,

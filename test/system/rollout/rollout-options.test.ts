@@ -19,7 +19,7 @@ describe('options of a rollout', () => {
 
   test.each([
     ['an unknown scenario', ['--only=upgrde'], 'there is no scenario upgrde'],
-    ['a seed that is no number', ['--seed=x'], '--seed must be a whole number'],
+    ['a seed that is not a number', ['--seed=x'], '--seed must be a whole number'],
     ['an unknown option', ['--fast'], '--fast'],
   ])('%s is refused', (_, args, message) => {
     expect(() => parseRolloutOptions(args)).toThrow(message);

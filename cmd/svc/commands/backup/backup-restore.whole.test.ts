@@ -426,7 +426,7 @@ test('an invalid backup is refused before a database is created for it', async (
 describe('the commands refuse with one sentence', () => {
   const refusals: { reason: string; args: () => string[]; sentence: RegExp }[] = [
     {
-      reason: 'a file that is there',
+      reason: 'an existing file',
       args: () => ['backup', ...onDatabase(home), `--to=${file}`],
       sentence: /svc\.backup exists already; give another name, or --force to replace it\.\n$/,
     },
@@ -436,12 +436,12 @@ describe('the commands refuse with one sentence', () => {
       sentence: /^svc: \/.* is a folder; give the name of a file in it\.\n$/,
     },
     {
-      reason: 'a folder that is not there',
+      reason: 'a missing folder',
       args: () => ['backup', ...onDatabase(home), `--to=${folder}/mount/svc.backup`],
       sentence: /^svc: There is no folder .*\/mount for the backup\.\n$/,
     },
     {
-      reason: 'a folder that cannot be',
+      reason: 'a folder that cannot exist',
       args: () => ['backup', ...onDatabase(home), '--to=/proc/x/y'],
       sentence: /^svc: There is no folder \/proc\/x for the backup\.\n$/,
     },
@@ -451,7 +451,7 @@ describe('the commands refuse with one sentence', () => {
       sentence: /^svc: \/dev\/null is not a regular file; redirect the backup there with >\.\n$/,
     },
     {
-      reason: 'a database that is there',
+      reason: 'a database with data',
       args: () => ['restore', ...onDatabase(home), `--from=${file}`],
       sentence: /^svc: The database has the schema access and platform already; /,
     },
@@ -466,7 +466,7 @@ describe('the commands refuse with one sentence', () => {
       sentence: /^svc: There is no database in /,
     },
     {
-      reason: 'an option it does not have',
+      reason: 'an unknown option',
       args: () => ['restore', ...onDatabase(home), '--replce'],
       sentence: /replce/,
     },

@@ -139,8 +139,8 @@ describe('personal tokens', () => {
   test.each([
     ['no role is chosen', { scope: 'roles', expiresAt: '30' }, 'roles'],
     ['it is unclear whether roles are meant', { scope: 'all', 'role:view': 'on', expiresAt: '30' }, 'roles'],
-    ['the role is not theirs', { scope: 'roles', 'role:admin': 'on', expiresAt: '30' }, 'roles'],
-    ['the time is none', { scope: 'all', expiresAt: '-1' }, 'expiresAt'],
+    ['the user does not have the role', { scope: 'roles', 'role:admin': 'on', expiresAt: '30' }, 'roles'],
+    ['the time is invalid', { scope: 'all', expiresAt: '-1' }, 'expiresAt'],
     ['the text is too long', { displayName: 'x'.repeat(300), scope: 'all', expiresAt: '30' }, 'displayName'],
   ])('are not created if %s', async (_reason, fields, field) => {
     const { id, client } = await server.newUser();

@@ -85,7 +85,7 @@ test.each([
   ['too few claims', signed('{"key":"a"}')],
   ['claims of other types', signed(JSON.stringify({ ...claims, key: {} }))],
   ['no host', signed(JSON.stringify({ ...claims, host: undefined }))],
-  ['a time that is no integer', signed(JSON.stringify({ ...claims, time: 1.5 }))],
+  ['a time that is not an integer', signed(JSON.stringify({ ...claims, time: 1.5 }))],
   ['a short nonce', signed(JSON.stringify({ ...claims, nonce: 'a' }))],
   ['kilobytes', signed(JSON.stringify({ ...claims, target: 'x'.repeat(5000) }))],
 ])('%s is not a signature', (_reason, text) => {

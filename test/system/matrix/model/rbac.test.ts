@@ -22,7 +22,7 @@ function bound(rule: Rule, namespace?: string): RoleBook {
 describe('a rule allows', () => {
   const rule = { verbs: ['get'], apiGroups: ['x.io'], resources: ['things'] };
   const cases: { reason: string; rule: Rule; asks: Attributes; is: boolean }[] = [
-    { reason: 'what it says', rule, asks: get, is: true },
+    { reason: 'its verbs, groups and resources', rule, asks: get, is: true },
     { reason: 'no other verb', rule, asks: { ...get, verb: 'list' }, is: false },
     { reason: 'no other group', rule, asks: { ...get, group: '' }, is: false },
     { reason: 'no subresource', rule, asks: { ...get, subresource: 'status' }, is: false },
@@ -88,7 +88,7 @@ describe('a binding reaches', () => {
   test.each([
     ['its namespace', 'press', true],
     ['no other', 'default', false],
-    ['not all of them', undefined, false],
+    ['no cluster-wide request', undefined, false],
   ])('%s', (_, namespace, is) => {
     expect(isAllowed(book, mia, { ...get, ...(namespace === undefined ? {} : { namespace }) })).toBe(is);
     expect(
