@@ -216,10 +216,10 @@ describe('svc serve', () => {
     // The leader releases the lease at its stop, and the other process continues.
     leaders[0]!.program.child.kill('SIGTERM');
     expect(await leaders[0]!.program.exited).toBe(0);
-    const heir = leaders[0] === a ? b! : a!;
-    expect((await heir.program.line('leading'))['identity']).not.toBe(spec.holderIdentity);
-    heir.program.child.kill('SIGTERM');
-    expect(await heir.program.exited).toBe(0);
+    const successor = leaders[0] === a ? b! : a!;
+    expect((await successor.program.line('leading'))['identity']).not.toBe(spec.holderIdentity);
+    successor.program.child.kill('SIGTERM');
+    expect(await successor.program.exited).toBe(0);
     await database.drop();
   });
 });

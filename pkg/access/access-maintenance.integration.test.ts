@@ -93,15 +93,15 @@ test('a failed round is logged, and the next one follows', async () => {
   const away = await Database.connect({ connection: home.connection, log: silentLog });
   const broken = new AccessDatabase(away);
   await away.close();
-  let heard = (): void => undefined;
+  let onWarning = (): void => undefined;
   const twice = new Promise<void>((resolve) => {
     let rounds = 0;
-    heard = () => {
+    onWarning = () => {
       rounds += 1;
       if (rounds === 2) resolve();
     };
   });
-  const log: DatabaseLog = { ...silentLog, warn: () => heard() };
+  const log: DatabaseLog = { ...silentLog, warn: () => onWarning() };
   const maintenance = new AccessMaintenance({ database: broken, log, everyMs: 1 });
   maintenance.start();
   await twice;

@@ -315,10 +315,10 @@ test('no secret is in a log, in the audit, in a table, or in a refusal, for any 
   expect((await change(password, other)).status).toBe(200);
 
   await service.stop();
-  await look();
+  await searchSecrets();
 });
 
-async function look(): Promise<void> {
+async function searchSecrets(): Promise<void> {
   const tables = (
     await database.pool.query<{ name: string }>(
       "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'access' AND table_type = 'BASE TABLE'",

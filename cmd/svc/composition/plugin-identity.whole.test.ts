@@ -139,7 +139,7 @@ async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
 }
 
 describe('a plugin has the permissions of its manifest, and no others', () => {
-  const doors: { name: string; where: string; start: () => void }[] = [
+  const transports: { name: string; where: string; start: () => void }[] = [
     {
       name: 'near',
       where: 'in the process of the server',
@@ -164,7 +164,7 @@ describe('a plugin has the permissions of its manifest, and no others', () => {
     },
   ];
 
-  test.each(doors)('$where', async ({ name, start }) => {
+  test.each(transports)('$where', async ({ name, start }) => {
     const { client } = env.servers[0]!;
     const readers = {
       apiVersion: 'rbac.authorization.k8s.io/v1',

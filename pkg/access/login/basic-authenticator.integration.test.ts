@@ -111,7 +111,7 @@ describe('a right password', () => {
   test('is checked again after its time', async () => {
     const { access } = platform;
     const service = new LoginService({ database: access, audit: platform.audit, hasher });
-    const brief = new BasicAuthenticator({
+    const shortLived = new BasicAuthenticator({
       database: access,
       proxies,
       cacheMs: 0,
@@ -120,13 +120,13 @@ describe('a right password', () => {
     const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<
       BasicAuthenticator['authenticateRequest']
     >[0];
-    await expect(brief.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
+    await expect(shortLived.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
     expect(logins).toHaveLength(2);
   });
 
   test('that is in use stays valid while failures of others lock its account', async () => {
     const service = new LoginService({ database: platform.access, audit: platform.audit, hasher, accountLimit: 2 });
-    const brief = new BasicAuthenticator({
+    const shortLived = new BasicAuthenticator({
       database: platform.access,
       proxies,
       cacheMs: 1000,
@@ -140,15 +140,15 @@ describe('a right password', () => {
     let now = 1000;
     clock.mockImplementation(() => now);
     try {
-      expect(await brief.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
+      expect(await shortLived.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
       for (let i = 0; i < 2; i += 1)
-        await expect(brief.authenticateRequest(requestOf('wrong'))).rejects.toMatchObject({ code: 401 });
+        await expect(shortLived.authenticateRequest(requestOf('wrong'))).rejects.toMatchObject({ code: 401 });
       for (let i = 0; i < 3; i += 1) {
         now += 900;
-        expect(await brief.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
+        expect(await shortLived.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
       }
       now += 1000;
-      await expect(brief.authenticateRequest(requestOf(password))).rejects.toMatchObject({ code: 401 });
+      await expect(shortLived.authenticateRequest(requestOf(password))).rejects.toMatchObject({ code: 401 });
     } finally {
       clock.mockRestore();
     }
@@ -156,7 +156,7 @@ describe('a right password', () => {
 
   test('of a watch is rechecked without a login, for as long as the watch lasts', async () => {
     const service = new LoginService({ database: platform.access, audit: platform.audit, hasher });
-    const brief = new BasicAuthenticator({
+    const shortLived = new BasicAuthenticator({
       database: platform.access,
       proxies,
       cacheMs: 1000,
@@ -165,10 +165,11 @@ describe('a right password', () => {
     const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<
       BasicAuthenticator['authenticateRequest']
     >[0];
-    for (let i = 0; i < 3; i += 1) expect(await brief.authenticateRequest(request)).toMatchObject({ name: username });
+    for (let i = 0; i < 3; i += 1)
+      expect(await shortLived.authenticateRequest(request)).toMatchObject({ name: username });
     await setPassword('another password');
     for (let i = 0; i < 10; i += 1)
-      await expect(brief.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
+      await expect(shortLived.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
     expect(logins).toHaveLength(1);
     expect((await ask('another password')).status).toBe(200);
   });

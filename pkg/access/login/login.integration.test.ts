@@ -19,12 +19,12 @@ const password = 'a horse, a battery, a staple';
 const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
 
 /** Number of checked passwords, of all replicas. */
-let looks = 0;
+let verifyCount = 0;
 let isOverloaded = false;
 const countingHasher: Pick<PasswordHasher, 'verify' | 'hash'> = {
   hash: (text) => hasher.hash(text),
   verify: (stored, text) => {
-    looks += 1;
+    verifyCount += 1;
     return isOverloaded ? Promise.reject(new TooManyPasswordsError()) : hasher.verify(stored, text);
   },
 };
@@ -56,7 +56,7 @@ beforeAll(async () => {
   passwordHash = await hasher.hash(password);
 });
 beforeEach(async () => {
-  looks = 0;
+  verifyCount = 0;
   await server.access.pool.query('TRUNCATE access.login_failures, access.login_logs, access.operate_logs');
 });
 afterAll(() => server.stop());
@@ -230,7 +230,7 @@ describe('an unusable request', () => {
       status: 400,
       json,
     });
-    expect(looks).toBe(0);
+    expect(verifyCount).toBe(0);
   });
 
   test('a number is accepted as its digits', async () => {
@@ -279,7 +279,7 @@ describe('a client without the password', () => {
       expect(unknown.headers).toMatchObject(headers);
       expect([known.status, unknown.status]).toEqual([400, 400]);
     }
-    expect(looks).toBe(14);
+    expect(verifyCount).toBe(14);
   });
 
   test('cannot find out by trying one name after the other either, as long as none is locked', async () => {
@@ -315,7 +315,7 @@ describe('a client without the password', () => {
         status: 400,
         json: { error: 'block_login', msg: expect.stringContaining('30 minutes') },
       });
-    expect(looks).toBe(8);
+    expect(verifyCount).toBe(8);
     expect((await other.send('GET', '/api/v1/who/', { as: token })).status).toBe(200);
   });
 
@@ -328,7 +328,7 @@ describe('a client without the password', () => {
     const { rows } = await lock();
     await logIn(username, password);
     expect((await lock()).rows).toEqual(rows);
-    expect(looks).toBe(7);
+    expect(verifyCount).toBe(7);
     await server.access.pool.query(
       `UPDATE access.login_failures SET expires = now() + interval '90 seconds' WHERE key = $1`,
       [key],
@@ -358,7 +358,7 @@ describe('a client without the password', () => {
       status === 429 ? 'throttled' : (json as { error: string }).error,
     );
     expect(errors.filter((error) => error === 'password_failed')).toHaveLength(7);
-    expect(looks).toBe(7);
+    expect(verifyCount).toBe(7);
     expect(await failures(`user:${username.toLowerCase()}`)).toBe(7);
   });
 
@@ -381,10 +381,16 @@ describe('a client without the password', () => {
 test('an attempt from a locked address is not checked any more, and only a few attempts a minute are recorded', async () => {
   const login = loginOf(server);
   const guess = (): Promise<unknown> =>
-    login.login({ username: `stranger${looks}`, password: wrong, address: '10.4.0.1', userAgent: '', type: 'basic' });
+    login.login({
+      username: `stranger${verifyCount}`,
+      password: wrong,
+      address: '10.4.0.1',
+      userAgent: '',
+      type: 'basic',
+    });
   for (let i = 0; i < 20; i += 1) await expect(guess()).rejects.toMatchObject({ body: { error: 'password_failed' } });
   for (let i = 0; i < 30; i += 1) await expect(guess()).rejects.toMatchObject({ body: { error: 'block_login' } });
-  expect(looks).toBe(20);
+  expect(verifyCount).toBe(20);
   const { rows } = await server.access.pool.query<{ count: string }>('SELECT count(*) FROM access.login_logs');
   expect(Number(rows[0]!.count)).toBeGreaterThanOrEqual(25);
   // Twice as many if a new minute began meanwhile.

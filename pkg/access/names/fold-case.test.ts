@@ -29,12 +29,15 @@ test('folding twice changes nothing, and neither do capitals', () => {
     if (fold(folded) !== folded || fold(letter.toUpperCase()) !== folded || fold(letter.toLowerCase()) !== folded)
       throw new Error(`U+${code.toString(16)}`);
   }
-  const tricky = fc.constantFrom(
+  const specialText = fc.constantFrom(
     ...Array.from('iIİıjJßẞσςΣΩÅǅⅠﬃ\u0307\u0307\u0345\u0316\u0301\u0327\u03B9\u1FBC\uD800'),
   );
   fc.assert(
     fc.property(
-      fc.string({ unit: fc.oneof(tricky, fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })), maxLength: 12 }),
+      fc.string({
+        unit: fc.oneof(specialText, fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })),
+        maxLength: 12,
+      }),
       (text) => {
         expect(fold(fold(text))).toBe(fold(text));
       },

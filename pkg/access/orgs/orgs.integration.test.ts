@@ -21,14 +21,14 @@ class TestNamespaces implements Namespaces {
   pause: Promise<void> | undefined;
   /** Runs during the next removal, after the namespace was deleted. */
   afterRemoval: (() => Promise<void>) | undefined;
-  #heard: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
 
   async ensure({ id, name }: { id: string; name: string }): Promise<void> {
     await this.pause;
     if (this.isAway) throw new Error('the platform is away');
     this.names.set(id, name);
     this.calls += 1;
-    for (const hear of this.#heard.splice(0)) hear();
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   async remove({ id }: { id: string }): Promise<'removed' | 'in use'> {
@@ -41,7 +41,7 @@ class TestNamespaces implements Namespaces {
 
   /** Resolves when the next namespace is created. */
   next(): Promise<void> {
-    return new Promise((resolve) => this.#heard.push(resolve));
+    return new Promise((resolve) => this.#waiters.push(resolve));
   }
 }
 
@@ -280,7 +280,7 @@ describe('a new organization', () => {
 
   test('is created, changed and deleted only by an administrator of the system', async () => {
     const id = await create('Alpha');
-    const boss = await server.addUser({
+    const orgAdmin = await server.addUser({
       username: 'boss',
       systemRoles: ['SystemAuditor'],
       orgRoles: { [id]: ['OrgAdmin'] },
@@ -291,7 +291,7 @@ describe('a new organization', () => {
       ['PATCH', id],
       ['DELETE', id],
     ] as const)
-      expect(await send(method, at, { name: 'x' }, boss)).toMatchObject({ status: 403 });
+      expect(await send(method, at, { name: 'x' }, orgAdmin)).toMatchObject({ status: 403 });
   });
 
   test('gets its namespace later if the platform is unavailable, from any replica', async () => {
@@ -312,18 +312,18 @@ describe('a new organization', () => {
 
 test('a platform that does not respond delays no request, and occupies at most one connection', async () => {
   creationTimeoutMs = 100;
-  const impatient = await server.startReplica();
+  const replica = await server.startReplica();
   let resume!: () => void;
   platform.pause = new Promise((resolve) => {
     resume = resolve;
   });
   const answers = await Promise.all(
-    Array.from({ length: 12 }, (_, i) => impatient.send('POST', path, { as: admin, body: { name: `Org ${i}` } })),
+    Array.from({ length: 12 }, (_, i) => replica.send('POST', path, { as: admin, body: { name: `Org ${i}` } })),
   );
   expect(answers.map(({ status, json }) => [status, (json as { namespace_ready: boolean }).namespace_ready])).toEqual(
     answers.map(() => [201, false]),
   );
-  expect((await impatient.send('GET', path, { as: admin })).status).toBe(200);
+  expect((await replica.send('GET', path, { as: admin })).status).toBe(200);
   resume();
   platform.pause = undefined;
   const [last] = answers.slice(-1);
@@ -483,14 +483,14 @@ describe('a deletion', () => {
   });
 
   test('leaves no namespace, even if replicas check it meanwhile', async () => {
-    const eager = [1, 2].map(
+    const checkers = [1, 2].map(
       () => new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 1 }),
     );
-    loops.push(...eager);
-    for (const loop of eager) loop.start();
+    loops.push(...checkers);
+    for (const loop of checkers) loop.start();
     const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => create(`Org ${i}`)));
     const answers = await Promise.all(ids.map((id) => send('DELETE', id)));
-    await Promise.all(eager.map((loop) => loop.stop()));
+    await Promise.all(checkers.map((loop) => loop.stop()));
     expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 204));
     expect(ids.filter((id) => platform.names.has(id))).toEqual([]);
   });

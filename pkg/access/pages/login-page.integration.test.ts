@@ -264,9 +264,9 @@ describe('logging out', () => {
     expect(await client.get('/login/?done=logout')).toMatchObject({
       text: expect.stringContaining('You are logged out.'),
     });
-    const thief = new FormClient(server);
-    for (const [name, value] of held) thief.cookies.set(name, value);
-    expect(await thief.get('/settings/')).toMatchObject({ status: 303 });
+    const attacker = new FormClient(server);
+    for (const [name, value] of held) attacker.cookies.set(name, value);
+    expect(await attacker.get('/settings/')).toMatchObject({ status: 303 });
     const { rows } = await server.access.pool.query('SELECT action FROM access.operate_logs WHERE user_id = $1', [mia]);
     expect(rows).toContainEqual({ action: 'revoke' });
   });

@@ -189,7 +189,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     });
   });
 
-  const looks = [
+  const displays = [
     { colorScheme: 'light', width: 1280 },
     { colorScheme: 'dark', width: 1280 },
     { colorScheme: 'dark', width: 360 },
@@ -198,7 +198,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
 
   /** In every color scheme and width: axe finds no faults, and the page does not scroll sideways. */
   async function check(page: Page, name: string): Promise<void> {
-    for (const { colorScheme, width } of looks) {
+    for (const { colorScheme, width } of displays) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 780 });
       // The result of the other rules is the same in all of them.

@@ -19,8 +19,8 @@ let other: AccessReplica;
 let alpha: string;
 let admin: string;
 let auditor: string;
-let boss: string;
-let eye: string;
+let orgAdmin: string;
+let orgAuditor: string;
 let mia: string;
 
 beforeAll(async () => {
@@ -42,8 +42,8 @@ beforeEach(async () => {
     orgRoles: { [defaultOrgId]: ['OrgUser'] },
   });
   auditor = await server.addUser({ username: 'auditor', systemRoles: ['SystemAuditor'] });
-  boss = await server.addUser({ username: 'boss', orgRoles: { [alpha]: ['OrgAdmin'] } });
-  eye = await server.addUser({ username: 'eye', orgRoles: { [alpha]: ['OrgAuditor'] } });
+  orgAdmin = await server.addUser({ username: 'boss', orgRoles: { [alpha]: ['OrgAdmin'] } });
+  orgAuditor = await server.addUser({ username: 'eye', orgRoles: { [alpha]: ['OrgAuditor'] } });
   mia = await server.addUser({ username: 'mia', name: 'Mia', orgRoles: { [defaultOrgId]: ['OrgUser'] } });
 });
 afterAll(() => server.stop());
@@ -127,11 +127,11 @@ describe('roles in the system', () => {
 
   test('are read by auditors, and written only by administrators', async () => {
     expect(titles((await get(`${system}?user=admin`, auditor)).json)).toEqual(['admin (admin) SystemAdmin']);
-    for (const as of [auditor, boss, mia])
+    for (const as of [auditor, orgAdmin, mia])
       expect((await post(system, { user: mia, role: 'SystemAdmin' }, as)).status).toBe(403);
     const id = await bindingOf(mia, 'SystemUser');
     expect((await server.send('DELETE', `${system}${id}`, { as: auditor })).status).toBe(403);
-    for (const as of [boss, eye, mia]) expect((await get(system, as)).status).toBe(403);
+    for (const as of [orgAdmin, orgAuditor, mia]) expect((await get(system, as)).status).toBe(403);
     expect((await server.send('PATCH', `${system}${id}`, { as: admin, body: {} })).status).toBe(405);
   });
 
@@ -192,16 +192,20 @@ describe('roles in an organization', () => {
       "INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgAuditor')",
       [mia, alpha],
     );
-    const answer = await post(org, { user: 'mia', role: 'OrgUser' }, boss);
+    const answer = await post(org, { user: 'mia', role: 'OrgUser' }, orgAdmin);
     expect(answer).toMatchObject({
       status: 201,
       json: { scope: 'org', user: mia, role_name: 'OrgUser', org: alpha, org_name: 'Alpha', created_by: 'boss' },
     });
-    expect(await post(org, { user: mia, role: orgAdminRole, org: 'alpha' }, boss)).toMatchObject({ status: 201 });
-    expect(await post(org, { user: mia, role: orgAdminRole, org: defaultOrgId }, boss)).toMatchObject({ status: 403 });
+    expect(await post(org, { user: mia, role: orgAdminRole, org: 'alpha' }, orgAdmin)).toMatchObject({ status: 201 });
+    expect(await post(org, { user: mia, role: orgAdminRole, org: defaultOrgId }, orgAdmin)).toMatchObject({
+      status: 403,
+    });
     const { id } = answer.json as { id: string };
-    expect((await server.send('DELETE', `${org}${id}`, { as: boss })).status).toBe(204);
-    expect((await server.send('DELETE', `${org}${await bindingOf(admin, 'OrgUser')}`, { as: boss })).status).toBe(404);
+    expect((await server.send('DELETE', `${org}${id}`, { as: orgAdmin })).status).toBe(204);
+    expect((await server.send('DELETE', `${org}${await bindingOf(admin, 'OrgUser')}`, { as: orgAdmin })).status).toBe(
+      404,
+    );
     const { rows } = await server.access.pool.query(
       'SELECT action, resource, org_id FROM access.operate_logs ORDER BY id',
     );
@@ -214,7 +218,7 @@ describe('roles in an organization', () => {
 
   test('are granted by its administrator to members only: other users are treated as missing', async () => {
     for (const role of ['OrgUser', 'King']) {
-      const answers = await Promise.all(['mia', mia, 'nobody'].map((user) => post(org, { user, role }, boss)));
+      const answers = await Promise.all(['mia', mia, 'nobody'].map((user) => post(org, { user, role }, orgAdmin)));
       expect(answers.map(({ status, text }) => [status, text])).toEqual(answers.map(() => [400, answers[2]!.text]));
     }
     expect(titles((await get(`${org}?user=mia`)).json)).toEqual(['Mia (mia) OrgUser DEFAULT']);
@@ -254,10 +258,10 @@ describe('roles in an organization', () => {
   });
 
   test('cannot be granted by others', async () => {
-    for (const as of [auditor, eye, mia])
+    for (const as of [auditor, orgAuditor, mia])
       expect((await post(org, { user: mia, role: 'OrgAdmin', org: alpha }, as)).status).toBe(403);
-    const id = await bindingOf(boss, 'OrgAdmin');
-    expect((await server.send('DELETE', `${org}${id}`, { as: eye })).status).toBe(403);
+    const id = await bindingOf(orgAdmin, 'OrgAdmin');
+    expect((await server.send('DELETE', `${org}${id}`, { as: orgAuditor })).status).toBe(403);
     expect((await server.send('DELETE', `${org}${id}`, { as: auditor })).status).toBe(403);
     expect((await server.send('DELETE', `${org}${id}`, { as: mia })).status).toBe(403);
   });
@@ -267,18 +271,18 @@ describe('roles in an organization', () => {
     const ofDefault = ['Mia (mia) OrgUser DEFAULT', 'admin (admin) OrgUser DEFAULT'];
     for (const as of [admin, auditor])
       expect(titles((await get(org, as)).json)).toEqual([...ofDefault.slice(0, 1), ...ofDefault.slice(1), ...ofAlpha]);
-    for (const as of [boss, eye]) expect(titles((await get(org, as)).json)).toEqual(ofAlpha);
+    for (const as of [orgAdmin, orgAuditor]) expect(titles((await get(org, as)).json)).toEqual(ofAlpha);
     expect((await get(org, mia)).status).toBe(403);
     expect(titles((await get(`${org}?org=alpha`)).json)).toEqual(ofAlpha);
     expect(titles((await get(org, admin, { 'X-SVC-ORG': 'DEFAULT' })).json)).toEqual(ofDefault);
     expect(titles((await get(`${org}?org=Alpha`, admin, { 'X-SVC-ORG': 'DEFAULT' })).json)).toEqual(ofAlpha);
     expect(titles((await get(org, admin, { 'X-SVC-ORG': 'ROOT' })).json)).toHaveLength(4);
-    expect((await get(`${org}?org=DEFAULT`, boss)).status).toBe(403);
-    expect((await get(org, boss, { 'X-SVC-ORG': 'DEFAULT' })).status).toBe(403);
+    expect((await get(`${org}?org=DEFAULT`, orgAdmin)).status).toBe(403);
+    expect((await get(org, orgAdmin, { 'X-SVC-ORG': 'DEFAULT' })).status).toBe(403);
     expect((await get(org, admin, { 'X-SVC-ORG': 'nowhere' })).status).toBe(404);
     expect((await get(`${org}?org=nowhere`)).json).toEqual({ org: [expect.any(String)] });
-    expect((await get(`${org}${await bindingOf(admin, 'OrgUser')}`, eye)).status).toBe(404);
-    expect((await get(`${org}not-an-id`, eye)).status).toBe(404);
+    expect((await get(`${org}${await bindingOf(admin, 'OrgUser')}`, orgAuditor)).status).toBe(404);
+    expect((await get(`${org}not-an-id`, orgAuditor)).status).toBe(404);
   });
 
   test('of a user who is being deleted are refused without an internal error', async () => {

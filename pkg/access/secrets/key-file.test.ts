@@ -153,14 +153,14 @@ describe('a ring of a file', () => {
 
   test('reads a refused file again, and logs the reason once', () => {
     write(keys[0]!.reveal());
-    const told: unknown[] = [];
-    const tell = (details: object): unknown => told.push(details);
-    const ring = new KeyRing(file.read()!, file, { info: tell, warn: tell, error: tell });
+    const warnings: unknown[] = [];
+    const warn = (details: object): unknown => warnings.push(details);
+    const ring = new KeyRing(file.read()!, file, { info: warn, warn, error: warn });
     write(keys.map((key) => key.reveal()).join('\n'), 0o644);
     expect([ring.refresh(), ring.refresh(), ring.keys.length]).toEqual([false, false, 1]);
     chmodSync(file.path, 0o600);
     expect([ring.refresh(), ring.refresh(), ring.keys.length]).toEqual([true, false, 2]);
-    expect(told).toEqual([{ reason: expect.stringMatching(/is open to others \(mode 0644\)/) }]);
+    expect(warnings).toEqual([{ reason: expect.stringMatching(/is open to others \(mode 0644\)/) }]);
   });
 
   test('cannot seal without a key, and can when the file exists', () => {

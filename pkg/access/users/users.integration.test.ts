@@ -100,51 +100,53 @@ describe('a new user', () => {
   });
 
   test('may be created by an administrator of the organization, in it, and without groups', async () => {
-    const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
-    expect(await create(mia, boss)).toMatchObject({
+    const orgAdmin = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
+    expect(await create(mia, orgAdmin)).toMatchObject({
       status: 201,
       json: { created_by: 'boss', system_roles: [{ name: 'SystemUser' }], org_roles: [{ name: 'OrgUser' }] },
     });
-    expect(await create({ ...mia, username: 'b', email: 'b@example.com', groups: [] }, boss)).toMatchObject({
+    expect(await create({ ...mia, username: 'b', email: 'b@example.com', groups: [] }, orgAdmin)).toMatchObject({
       status: 201,
     });
-    expect(await create({ ...mia, username: 'c', email: 'c@example.com', groups: ['writers'] }, boss)).toMatchObject({
+    expect(
+      await create({ ...mia, username: 'c', email: 'c@example.com', groups: ['writers'] }, orgAdmin),
+    ).toMatchObject({
       status: 403,
     });
-    expect(await create({}, boss, { 'X-SVC-ORG': 'DEFAULT' })).toMatchObject({
+    expect(await create({}, orgAdmin, { 'X-SVC-ORG': 'DEFAULT' })).toMatchObject({
       status: 403,
       json: { code: 'permission_denied' },
     });
-    expect(await create({}, boss, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({ status: 403 });
+    expect(await create({}, orgAdmin, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({ status: 403 });
   });
 
   test('created by an administrator of an organization cannot have a name that may have permissions; one of the system may reuse it', async () => {
-    const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
+    const orgAdmin = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
     await member('Old');
     expect((await send('DELETE', 'old')).status).toBe(204);
     const named = (username: string): object => ({ username, name: 'x', email: 'x@example.com' });
     for (const username of ['old', 'OLD', 'ｏｌｄ', 'Bound'])
-      expect(await create(named(username), boss)).toMatchObject({
+      expect(await create(named(username), orgAdmin)).toMatchObject({
         status: 400,
         json: { username: ['This field must be unique.'] },
       });
-    expect(await create(named('unknowable'), boss)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
+    expect(await create(named('unknowable'), orgAdmin)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
     for (const username of ['OLD', 'bound', 'unknowable'])
       expect((await create({ ...named(username), email: `${username}@example.com` })).status).toBe(201);
     expect((await send('DELETE', 'old')).status).toBe(204);
-    expect((await create(named('old'), boss)).status).toBe(400);
-    expect((await create(named('new'), boss)).status).toBe(201);
+    expect((await create(named('old'), orgAdmin)).status).toBe(400);
+    expect((await create(named('new'), orgAdmin)).status).toBe(201);
   });
 
   test('with the name of a user who is being deleted is refused, too', async () => {
-    const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
+    const orgAdmin = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
     const answers = await Promise.all(
       Array.from({ length: 6 }, async (_, i) => {
         await member(`short${i}`);
         const [, answer] = await Promise.all([
           send('DELETE', `short${i}`),
           other.send('POST', path, {
-            as: boss,
+            as: orgAdmin,
             body: { username: `short${i}`, name: 'x', email: `x${i}@example.com` },
           }),
         ]);
@@ -319,7 +321,7 @@ describe('one user', () => {
   });
 
   test('is changed, deleted and unblocked only by an administrator of the system: a member here may be an administrator elsewhere', async () => {
-    const boss = await add({ username: 'boss', orgRoles: { [defaultOrgId]: ['OrgAdmin'] } });
+    const orgAdmin = await add({ username: 'boss', orgRoles: { [defaultOrgId]: ['OrgAdmin'] } });
     const id = await member('mia');
     for (const [method, at] of [
       ['PUT', id],
@@ -329,7 +331,7 @@ describe('one user', () => {
     ] as const) {
       expect(
         await world.server.send(method, `${path}${at}/`, {
-          as: boss,
+          as: orgAdmin,
           body: { name: 'x', email: 'x@example.com', username: 'mia' },
         }),
       ).toMatchObject({ status: 403 });
@@ -433,17 +435,17 @@ describe('in a request without an organization', () => {
 });
 
 describe('an administrator always remains', () => {
-  const outs = [
+  const removals = [
     { reason: 'delete', method: 'DELETE', body: undefined },
     { reason: 'disable', method: 'PATCH', body: { is_active: false } },
     { reason: 'expire', method: 'PATCH', body: { date_expired: '2020-01-01T00:00:00Z' } },
   ];
-  test.each(outs)('an administrator cannot $reason themselves', async ({ method, body }) => {
+  test.each(removals)('an administrator cannot $reason themselves', async ({ method, body }) => {
     await add({ username: 'second', systemRoles: ['SystemAdmin'] });
     expect(await send(method, admin, body)).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
   });
 
-  test.each(outs)('an administrator cannot $reason the last one who can log in', async ({ method, body }) => {
+  test.each(removals)('an administrator cannot $reason the last one who can log in', async ({ method, body }) => {
     const gone = await add({ username: 'gone', systemRoles: ['SystemAdmin'] });
     const late = await add({
       username: 'late',
@@ -465,7 +467,7 @@ describe('an administrator always remains', () => {
       dateExpired: new Date('2099-01-01T00:00:00Z'),
       orgRoles: { [defaultOrgId]: ['OrgUser'] },
     });
-    for (const { method, body } of outs)
+    for (const { method, body } of removals)
       expect((await world.server.send(method, `${path}${admin}/`, { as: temporary, body })).status).toBe(403);
     expect((await send('PATCH', admin, { date_expired: '2099-01-01T00:00:00Z' })).status).toBe(403);
     expect((await send('DELETE', temporary)).status).toBe(204);
@@ -477,7 +479,7 @@ describe('an administrator always remains', () => {
     expect((await send('PUT', admin, json)).status).toBe(200);
   });
 
-  test.each(outs)('of two who $reason each other concurrently, one stays', async ({ method, body }) => {
+  test.each(removals)('of two who $reason each other concurrently, one stays', async ({ method, body }) => {
     for (let round = 0; round < 4; round += 1) {
       await world.server.access.pool.query('TRUNCATE access.users CASCADE');
       const [a, b] = await Promise.all(

@@ -61,7 +61,7 @@ test('does not repeatedly delete an event that waits for its finalizers', async 
   } as Client;
   const context = { client: counting, log: silent, signal: AbortSignal.timeout(20_000) } as ReconcileContext;
   const { reconcile } = eventExpiry({ client }).begin();
-  for (let looks = 0; looks < 2; looks += 1)
+  for (let rounds = 0; rounds < 2; rounds += 1)
     expect(await reconcile({ namespace: '', name: 'expired' }, context)).toEqual({ requeueAfterMs: 60_000 });
   expect(deletions).toBe(1);
   await client.patch(

@@ -26,14 +26,14 @@ afterAll(async () => {
  */
 function dyingAfter(count: number): { dying: Client; died: Promise<'died'> } {
   let left = count;
-  let tell: (what: 'died') => void;
+  let resolveDied: (what: 'died') => void;
   const died = new Promise<'died'>((resolve) => {
-    tell = resolve;
+    resolveDied = resolve;
   });
   const unlessDead = <Result>({ plural }: ResourceType, send: () => Promise<Result>): Promise<Result> => {
     // Leases come and go as they will.
     if (plural === 'leases' || left >= 0) return send();
-    tell('died');
+    resolveDied('died');
     return Promise.reject(newServiceUnavailable('this process is dead'));
   };
   const dying = wrapClient(client, {

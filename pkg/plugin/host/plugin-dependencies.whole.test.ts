@@ -207,8 +207,8 @@ describe('a newer version that may not run leaves the previous version running',
 
     if (reason === 'DependencyNotStarted') await enable(client, 'late');
     else await write('above', { version: '2.0.0', doing: 'return 2;' });
-    const mended = await startedAs(client, 'above', '2.0.0');
-    expect([condition(mended, 'Reloaded'), await act(host, 'above')]).toEqual([undefined, '200 2']);
+    const fixed = await startedAs(client, 'above', '2.0.0');
+    expect([condition(fixed, 'Reloaded'), await act(host, 'above')]).toEqual([undefined, '200 2']);
     await waitForPlugin(
       client,
       'top',

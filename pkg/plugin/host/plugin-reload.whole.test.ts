@@ -284,8 +284,8 @@ describe('a newer version that cannot be started leaves the previous one unchang
     await client.delete(noteType('kept'), pluginKey('mine'));
 
     await write('kept', { version: '2.1.0', presets: [note('kept', 'shipped')] });
-    const mended = await startedAs(client, 'kept', '2.1.0');
-    expect(condition(mended, 'Reloaded')).toBeUndefined();
+    const fixed = await startedAs(client, 'kept', '2.1.0');
+    expect(condition(fixed, 'Reloaded')).toBeUndefined();
     await poll.until('"2.1.0"');
     expect(await poll.stop()).toEqual(['"1.0.0"', '"2.1.0"']);
     expect(poll.workers).toBeLessThanOrEqual(2);
@@ -373,12 +373,14 @@ test('failing reconciles are reported in a condition until they succeed, as are 
   );
   const type = noteType('failing');
   await client.create(type, note('failing', 'one', { title: 'bad' }));
-  const told = await waitForPlugin(
+  const failing = await waitForPlugin(
     client,
     'failing',
     (plugin) => condition(plugin, 'ReconcilesSucceed') === 'False Failing',
   );
-  const { message, lastTransitionTime } = told.status!.conditions!.find((each) => each.type === 'ReconcilesSucceed')!;
+  const { message, lastTransitionTime } = failing.status!.conditions!.find(
+    (each) => each.type === 'ReconcilesSucceed',
+  )!;
   expect(message).toMatch(
     /^1 object fails since .*; the last is \/one, of the controller notes, at attempt \d+: RangeError: a bad title \(.*index\.ts:\d+:\d+\)$/,
   );

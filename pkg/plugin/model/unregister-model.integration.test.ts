@@ -52,7 +52,7 @@ test('an unregistered model loses its paths, watches and documents at once, on e
   const streams = await Promise.all(
     env.servers.map((server) => server.client.watch(Post, { resourceVersion: created.metadata.resourceVersion })),
   );
-  const told = Promise.all(
+  const received = Promise.all(
     streams.map(async (stream) => {
       const events: unknown[] = [];
       for await (const event of stream) events.push(event);
@@ -68,7 +68,7 @@ test('an unregistered model loses its paths, watches and documents at once, on e
   expect((await env.request(`${path}/a`)).status).toBe(404);
   expect((await env.request(path, { method: 'POST', body: object(Post, 'b') })).status).toBe(404);
   await waitUntil(async () => (await env.request(path, { server: 1 })).status === 404);
-  expect(await told).toEqual([[], []]);
+  expect(await received).toEqual([[], []]);
   // The watch ends cleanly, and the next one gets 404.
   expect([overHttp.status, (await overHttp.text()).trim()]).toEqual([200, '']);
   for (const document of [

@@ -57,7 +57,7 @@ async function find(type: ResourceType, name: string, namespace = ''): Promise<S
 
 const patch = (type: ResourceType, name: string, change: object, namespace = '') =>
   client.patch(type, { namespace, name }, { type: 'merge', patch: change as never });
-const letGo = (type: ResourceType, name: string, namespace = '') =>
+const removeFinalizers = (type: ResourceType, name: string, namespace = '') =>
   patch(type, name, { metadata: { finalizers: null } }, namespace);
 
 const gadget = (name: string, namespace?: string): AnyObject => ({
@@ -227,7 +227,7 @@ test('metadata of others, the status, and defaults of the schema are kept; other
     annotations: { a: 'new', b: 'mine' },
     finalizers: ['example.com/mine', held],
   });
-  await letGo(Widget, name);
+  await removeFinalizers(Widget, name);
 });
 
 test('a namespaced object without a namespace is in default; namespaces and definitions are created first', async () => {
@@ -329,7 +329,7 @@ describe('a preset that is no longer shipped', () => {
     await patch(Widget, `${name}-old`, { metadata: { finalizers: [held] } });
     await plugin.start([widget(`${name}-new`)]);
     expect(plugin.inventory.map((record) => record.name)).toEqual([`${name}-new`, `${name}-old`]);
-    await letGo(Widget, `${name}-old`);
+    await removeFinalizers(Widget, `${name}-old`);
     await plugin.start([widget(`${name}-new`)]);
     expect(plugin.inventory.map((record) => record.name)).toEqual([`${name}-new`]);
   });
@@ -360,7 +360,7 @@ describe('a finalizer', () => {
     expect(plugin.inventory).toEqual(left.map(({ record }) => record));
     expect(await find(Widget, `${name}-free`)).toBeUndefined();
     const stopped = plugin.stop();
-    await letGo(Widget, name);
+    await removeFinalizers(Widget, name);
     expect([await stopped, plugin.inventory]).toEqual([{ left: [] }, []]);
   });
 
@@ -374,7 +374,7 @@ describe('a finalizer', () => {
       message: expect.stringMatching(`Widget ${name} is still being deleted after 3000 ms: it is held by ${held}`),
     });
     const started = plugin.start([widget(name)]);
-    await letGo(Widget, name);
+    await removeFinalizers(Widget, name);
     await started;
     expect((await find(Widget, name))?.metadata.deletionTimestamp).toBeUndefined();
     expect(plugin.inventory).toHaveLength(1);
@@ -386,7 +386,7 @@ describe('a finalizer', () => {
     await patch(Widget, name, { metadata: { finalizers: [held] } });
     const stopped = plugin.stop();
     await untilDeleting(name);
-    await letGo(Widget, name);
+    await removeFinalizers(Widget, name);
     await client.create(Widget, widget(name, { color: 'mine' }, { 'svc.run/plugin': plugin.name }) as never);
     expect(await stopped).toEqual({ left: [] });
     expect((await find(Widget, name))?.spec).toMatchObject({ color: 'mine' });
@@ -558,7 +558,7 @@ describe('a definition among the presets', () => {
       `it is being deleted, and held by ${held}`,
       expect.anything(),
     ]);
-    await letGo(typeOf(shipped), 'a');
+    await removeFinalizers(typeOf(shipped), 'a');
     expect(await plugin.stop()).toEqual({ left: [] });
   });
 
@@ -650,5 +650,5 @@ test('a signal aborts a start and a stop', async () => {
   await expect(stopped).rejects.toBe(reason);
   expect(plugin.inventory).toHaveLength(1);
   await expect(plugin.start([widget(name)], { signal: leaving.signal })).rejects.toBe(reason);
-  await letGo(Widget, name);
+  await removeFinalizers(Widget, name);
 });

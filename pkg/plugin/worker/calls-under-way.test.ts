@@ -25,10 +25,10 @@ test('handlers that never end do not block the plugin for ever', async () => {
   await expect(calls.begin(call, new AbortController().signal)).rejects.toMatchObject({ code: 429 });
   await waitUntil(
     async () => {
-      const giving = new AbortController();
-      const next = calls.begin(call, giving.signal).catch((error: { code: number }) => error.code);
+      const abort = new AbortController();
+      const next = calls.begin(call, abort.signal).catch((error: { code: number }) => error.code);
       await setImmediate();
-      giving.abort();
+      abort.abort();
       return (await next) !== 429;
     },
     waitMs(),

@@ -10,9 +10,9 @@ const controllers: ControllerStatus[] = [
 const broken = 'the controller broken does not run: TypeError: no';
 
 test('a controller that is still starting is no problem at first, and one later', () => {
-  const told = (hasSettled: boolean): string | undefined =>
+  const described = (hasSettled: boolean): string | undefined =>
     describeHealth({ controllers, failures: undefined }, hasSettled).controllers?.replace(/ \(\/[^)]*\)/, '');
-  expect([told(false), told(true)]).toEqual([broken, `the controller slow is still starting; ${broken}`]);
+  expect([described(false), described(true)]).toEqual([broken, `the controller slow is still starting; ${broken}`]);
 });
 
 test('running controllers are not mentioned, and of many failing ones only the first', () => {

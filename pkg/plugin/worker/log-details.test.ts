@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { newForbidden } from '#pkg/apimachinery/index';
 import { formatDetails } from './log-details.ts';
 
-function told(details: object, longest = 16_384): Record<string, unknown> {
+function described(details: object, longest = 16_384): Record<string, unknown> {
   return JSON.parse(formatDetails(details, longest) ?? '{"isTooLong":true}') as Record<string, unknown>;
 }
 
@@ -16,7 +16,7 @@ test('errors at any position are described by their message, without attached ob
   const err = new AggregateError([new RequestError('one'), 'two'], 'all', {
     cause: newForbidden({ group: 'a', resource: 'b' }, 'c', 'why'),
   });
-  const details = told({ err, nested: { list: [new RequestError('three')] }, other: new RequestError('four') });
+  const details = described({ err, nested: { list: [new RequestError('three')] }, other: new RequestError('four') });
   expect(details).toMatchObject({
     err: {
       type: 'AggregateError',
@@ -40,7 +40,7 @@ test.each<[string, unknown, object]>([
     { message: 'an object without a message: {"response":{"headers":{"set-cookie":"***"}}}' },
   ],
 ])('under err %s is described like an error', (_case, err, expected) => {
-  expect(told({ err })).toEqual({ err: expected });
+  expect(described({ err })).toEqual({ err: expected });
 });
 
 test('cycles end, and one entry that cannot be described does not affect the others', () => {
@@ -53,19 +53,19 @@ test('cycles end, and one entry that cannot be described does not affect the oth
       throw new Error('no');
     },
   });
-  expect(told({ circle, big: 5n, nothing: undefined, f: () => 1 })).toEqual({
+  expect(described({ circle, big: 5n, nothing: undefined, f: () => 1 })).toEqual({
     circle: { a: 1, self: '[circular]', twice: [{ circle: '[circular]' }, { b: 2 }] },
     big: '5',
   });
-  expect(told(trap)).toMatchObject({ fine: 1, err: { message: 'e' }, trap: 'could not be told' });
+  expect(described(trap)).toMatchObject({ fine: 1, err: { message: 'e' }, trap: 'could not be told' });
   const shared = { same: 1 };
-  expect(told({ list: [shared, shared] })).toEqual({ list: [shared, shared] });
+  expect(described({ list: [shared, shared] })).toEqual({ list: [shared, shared] });
 });
 
 test('errors are cut to fit, and details that do not fit are dropped', () => {
   const err = new Error('m'.repeat(100_000));
   for (let i = 0, each: Error = err; i < 5; i += 1) each = each.cause = new Error(`${i}`.repeat(100_000));
-  const { err: cut } = told({ err, object: 'o' }) as { err: { message: string; cause: { message: string } } };
+  const { err: cut } = described({ err, object: 'o' }) as { err: { message: string; cause: { message: string } } };
   expect([cut.message.startsWith('mmm'), cut.cause.message.startsWith('000')]).toEqual([true, true]);
   expect(formatDetails({ long: 'x'.repeat(100_000) }, 16_384)).toBeUndefined();
 });

@@ -110,9 +110,9 @@ describe('a module that cannot be loaded', () => {
   });
 
   test('a start that is aborted', async () => {
-    const giving = new AbortController();
-    const start = plugins.start(`await new Promise(() => undefined);`, { signal: giving.signal });
-    giving.abort();
+    const abort = new AbortController();
+    const start = plugins.start(`await new Promise(() => undefined);`, { signal: abort.signal });
+    abort.abort();
     await expect(start).rejects.toMatchObject({ reason: 'Timeout' });
   });
 });

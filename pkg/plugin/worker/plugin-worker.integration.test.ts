@@ -218,18 +218,18 @@ test('it reports that a controller is still starting after its time', async () =
 
 test('it reports which reconciles fail, how often and since when', async () => {
   const { client } = env.servers[0]!;
-  let tell = (): void => undefined;
-  const told = new Promise<void>((resolve) => (tell = resolve));
+  let onHealth = (): void => undefined;
+  const healthChanged = new Promise<void>((resolve) => (onHealth = resolve));
   const failing = await plugins.start(
     `${sdk}
     export default definePlugin({ controllers: [controllerFor(postType).named('failing').reconcile(async ({ name }) => {
       if (name === 'unlucky') throw new RangeError('out of luck');
     })] });`,
-    { onHealth: () => tell() },
+    { onHealth: () => onHealth() },
   );
   await client.create(postType, newPost('unlucky'));
   await failing.runControllers();
-  await told;
+  await healthChanged;
   expect(failing.health.reconciles).toMatch(
     /^1 object fails since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ; the last is \/unlucky, of the controller failing, at attempt \d+: RangeError: out of luck \(\/.*\/index\.ts:5:\d+\)$/,
   );
@@ -443,9 +443,9 @@ describe('calls under way', () => {
   const wait = { operationId: 'getAnswersByName', params: { name: 'wait' } };
 
   test('are aborted by their signal, in the handler too', async () => {
-    const giving = new AbortController();
-    const call = answer(wait, giving.signal);
-    setImmediate(() => giving.abort());
+    const abort = new AbortController();
+    const call = answer(wait, abort.signal);
+    setImmediate(() => abort.abort());
     expect(await call).toMatchObject({ status: 504 });
     while (plugins.logged(/^given up$/).length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(await answer(wait, AbortSignal.abort())).toMatchObject({ status: 504 });

@@ -127,12 +127,12 @@ test('reports all existing objects to a listener that is added later', async () 
   await client.create(postType, newPost('late', 'a title', { labels: { late: 'yes' } }));
   informer.start();
   await informer.waitForSync();
-  const heard: string[] = [];
-  const unlisten = informer.listen(({ type, object }) => heard.push(`${type} ${object.metadata.name}`));
-  expect(heard).toEqual(['create late']);
+  const received: string[] = [];
+  const unlisten = informer.listen(({ type, object }) => received.push(`${type} ${object.metadata.name}`));
+  expect(received).toEqual(['create late']);
   unlisten();
   await client.delete(postType, { namespace: '', name: 'late' });
   await informer.waitUntil(() => informer.indexer.size === 0, AbortSignal.timeout(60_000));
-  expect(heard).toEqual(['create late']);
+  expect(received).toEqual(['create late']);
   await informer.stop();
 });

@@ -22,7 +22,7 @@ function added(revision: number): ClientEvent<AnyObject> {
 }
 
 /** Records all calls of a sink as text, and waits for a number of them. */
-function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): {
+function recordCalls(apply: (event: ClientEvent<AnyObject>) => void = () => {}): {
   texts: string[];
   sink: ReflectorSink<AnyObject>;
   until: (text: string) => Promise<void>;
@@ -60,7 +60,7 @@ test('a watch that ends is resumed at its last event or bookmark, and is closed'
       { events: [added(10)], end: 'open' },
     ],
   });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   follow(api, sink);
   await until('n-10');
   expect(api.asked).toEqual(['list', '1', '2', '9']);
@@ -76,7 +76,7 @@ test('an expired history causes a new list, and is not a problem', async () => {
     lists: [empty, empty, empty, { ...empty, resourceVersion: '5' }],
     watches: [expired, expired, expired, { events: [added(6)], end: 'open' }],
   });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   follow(api, sink);
   await until('n-6');
   expect(api.asked).toEqual(['list', '1', 'list', '1', 'list', '1', 'list', '5']);
@@ -85,7 +85,7 @@ test('an expired history causes a new list, and is not a problem', async () => {
 
 test('the third failure in a row is a problem, until the next watch begins', async () => {
   const api = new ScriptedApi({ lists: [empty], watches: [unreachable, unreachable, unreachable, { end: 'open' }] });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   follow(api, sink);
   await until('well');
   expect(texts).toEqual(['0 at 1', 'failing', 'well']);
@@ -101,7 +101,7 @@ test('an event that the sink refused causes a list, because it would not be sent
     lists: [empty, { resourceVersion: '2', items: [scriptedObject('n-2', 2)] }],
     watches: [{ events: [added(2)] }, { events: [added(3)], end: 'open' }],
   });
-  const { texts, sink, until } = heard(refuseOnce);
+  const { texts, sink, until } = recordCalls(refuseOnce);
   follow(api, sink);
   await until('n-3');
   expect(texts).toEqual(['0 at 1', '1 at 2', 'n-3']);
@@ -110,7 +110,7 @@ test('an event that the sink refused causes a list, because it would not be sent
 test('lists that the sink refuses are a problem, until one succeeds', async () => {
   const lists = Array.from({ length: 4 }, () => empty);
   const api = new ScriptedApi({ lists, watches: [{ end: 'open' }] });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   let refusals = 0;
   const replace: typeof sink.replace = (objects, revision) => {
     refusals += 1;
@@ -125,7 +125,7 @@ test('lists that the sink refuses are a problem, until one succeeds', async () =
 test('the next watch after a success is resumed soon, regardless of earlier failures', async () => {
   const rounds = Array.from({ length: 30 }, (_, i): ScriptedWatch => ({ events: [added(i + 2)] }));
   const api = new ScriptedApi({ lists: [empty], watches: [unreachable, unreachable, unreachable, ...rounds] });
-  const { sink, until } = heard();
+  const { sink, until } = recordCalls();
   follow(api, sink);
   // With unlimited doubling the last wait would take days.
   await until('n-31');
@@ -141,7 +141,7 @@ test('a long list is read in chunks, and reported when it is complete', async ()
     lists: [part('a', 'a'), part('b', 'b'), part('c')],
     watches: [{ end: 'open', events: [added(8)] }],
   });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   let names: string[] = [];
   follow(api, {
     ...sink,
@@ -158,7 +158,7 @@ test('a long list is read in chunks, and reported when it is complete', async ()
 
 test('after a stop nothing is reported, not even a list in progress', async () => {
   const api = new ScriptedApi({ lists: [{ ...empty, continue: 'a' }, empty] });
-  const { texts, sink } = heard();
+  const { texts, sink } = recordCalls();
   follow(api, sink);
   await running!.stop();
   expect(texts).toEqual([]);

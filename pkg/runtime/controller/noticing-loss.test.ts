@@ -85,11 +85,11 @@ test('an event that a handler loses is reported until one passes it, or a deleti
   const { send, failing } = watching((builder) =>
     builder.watches(scriptedType, (event) => handlers.shift()!(event), { predicates: [predicate] }),
   );
-  const heard = [created, created, created, created, deleted].map((event) => {
+  const failureCounts = [created, created, created, created, deleted].map((event) => {
     send(1, event);
     return failing().length;
   });
-  expect(heard).toEqual([1, 1, 0, 1, 0]);
+  expect(failureCounts).toEqual([1, 1, 0, 1, 0]);
 });
 
 test('a terminal failure is cleared when its object is deleted, even if the event is dropped', () => {

@@ -66,8 +66,8 @@ test('writes of a deposed leader are refused, even if it does not know that it i
   const election = { namespace: 'default', lease: 'signing', durationMs: 1000, retryMs: 50 };
   const faulty = new FaultyClient({ client: first!, seed: 1, rates: {} });
   const refused = new Set<string>();
-  let tell = (): void => {};
-  const told = new Promise<void>((resolve) => (tell = resolve));
+  let resolveRefused = (): void => {};
+  const lastRefused = new Promise<void>((resolve) => (resolveRefused = resolve));
   const deposed = new Manager({
     client: withLeasesBy(faulty, first!),
     log: silent,
@@ -76,7 +76,7 @@ test('writes of a deposed leader are refused, even if it does not know that it i
     controllers: [
       signing(1, (name) => {
         refused.add(name);
-        if (name === 'after') tell();
+        if (name === 'after') resolveRefused();
       }),
     ],
   });
@@ -97,7 +97,7 @@ test('writes of a deposed leader are refused, even if it does not know that it i
     const { metadata, spec } = await first!.get(leaseType, { namespace: 'default', name: 'signing' });
     expect(spec).toMatchObject({ holderIdentity: 'leader', leaseTransitions: 1 });
     await first!.create(postType, newPost('after'));
-    await Promise.all([signedBy('after', 2), told]);
+    await Promise.all([signedBy('after', 2), lastRefused]);
     expect(deposed.running).toEqual(['signing']);
     const { items } = await first!.list(postType);
     expect(items.map((post) => [post.metadata.name, post.status?.words])).toEqual([

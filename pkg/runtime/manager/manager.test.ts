@@ -40,13 +40,13 @@ function asking(): Source {
 function startManager(
   controllers: readonly ControllerDefinition[],
   stopTimeoutMs = 20_000,
-): { manager: Manager; told: string[] } {
-  const told: string[] = [];
-  const error = (_details: object, message: string): void => void told.push(message);
+): { manager: Manager; logged: string[] } {
+  const logged: string[] = [];
+  const error = (_details: object, message: string): void => void logged.push(message);
   const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error };
   const manager = new Manager({ client: {} as Client, log, controllers, stopTimeoutMs });
   manager.start();
-  return { manager, told };
+  return { manager, logged };
 }
 
 const failures: [string, (isFirst: boolean) => ControllerTerm][] = [
@@ -96,13 +96,13 @@ test.each(failures)(
       begun += 1;
       return turn(begun === 1);
     });
-    let looks = 0;
-    const { manager, told } = startManager([
+    let reconcileCount = 0;
+    const { manager, logged } = startManager([
       broken,
-      definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (looks += 1) })),
+      definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (reconcileCount += 1) })),
     ]);
     await waitUntil(
-      () => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
+      () => reconcileCount > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
       waitMs(),
       'a look of the sound controller, and a failure of the broken one',
     );
@@ -118,7 +118,7 @@ test.each(failures)(
     );
     expect(begun).toBe(2);
     await manager.stop();
-    expect(told.filter((each) => each === 'could not start a controller; retrying')).toHaveLength(1);
+    expect(logged.filter((each) => each === 'could not start a controller; retrying')).toHaveLength(1);
     expect(manager.controllers).toEqual([
       { name: 'broken', state: 'waiting' },
       { name: 'sound', state: 'waiting' },
@@ -131,13 +131,13 @@ test('a manager stops while one controller waits for a retry, and another never 
   const throwing = definitionOf('throwing', () => {
     throw new Error('broken');
   });
-  const { manager, told } = startManager(
+  const { manager, logged } = startManager(
     [throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))],
     10,
   );
   await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs(), 'the throwing controller to fail');
   await manager.stop();
-  expect(told).toEqual([
+  expect(logged).toEqual([
     'could not start a controller; retrying',
     'reconciles did not end in time; stopping without waiting for them',
   ]);

@@ -51,18 +51,18 @@ function troubled(random: SeededRandom): Pick<Client, 'create' | 'patch'> {
 
 test('a reconcile records events of its object; repetitions are counted', async () => {
   const post = await client.create(postType, newPost('told'));
-  let looks = 0;
+  let reconcileCount = 0;
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const telling = controllerFor(postType, { fieldSelector: 'metadata.name=told' })
+  const recording = controllerFor(postType, { fieldSelector: 'metadata.name=told' })
     .named('telling')
     .reconcile(async (_request, { events }) => {
-      looks += 1;
+      reconcileCount += 1;
       events.record(post, seen);
-      if (looks === 5) end();
+      if (reconcileCount === 5) end();
       return { requeueAfterMs: 1 };
     });
-  const manager = new Manager({ client, log: silent, controllers: [telling] });
+  const manager = new Manager({ client, log: silent, controllers: [recording] });
   manager.start();
   await ended;
   await manager.stop();
@@ -70,7 +70,7 @@ test('a reconcile records events of its object; repetitions are counted', async 
   expect(others).toEqual([]);
   expect(event).toMatchObject({
     ...seen,
-    count: looks,
+    count: reconcileCount,
     involvedObject: { uid: post.metadata.uid, apiVersion: 'test.example.com/v1' },
     source: { component: 'telling' },
   });
@@ -119,14 +119,14 @@ describe('a failing write', () => {
   });
 
   test('never throws: refused events are dropped, counted, and logged once', async () => {
-    const told: string[] = [];
+    const warnings: string[] = [];
     const refusing: Pick<Client, 'create' | 'patch'> = {
       create: () => Promise.reject(newForbidden({ group: '', resource: 'events' }, '', 'no')),
       patch: () => Promise.reject(new Error('not asked')),
     };
     const recorder = new EventRecorder({
       client: refusing,
-      log: { ...silent, warn: (_details, message) => told.push(message) },
+      log: { ...silent, warn: (_details, message) => warnings.push(message) },
     });
     const sink = recorder.sinkOf('posts');
     sink.record(newPost('a'), seen);
@@ -135,7 +135,7 @@ describe('a failing write', () => {
     await recorder.stop();
     sink.record(newPost('c'), seen);
     expect(recorder.dropped).toBe(3);
-    expect(told).toEqual(['dropped events']);
+    expect(warnings).toEqual(['dropped events']);
   });
 
   test('fills a bounded queue, and a stop waits no longer than its timeout', async () => {

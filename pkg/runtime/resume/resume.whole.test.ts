@@ -303,14 +303,14 @@ test('a successor with warm caches continues where the leader was', async () => 
   for (const name of ['heir-a', 'heir-b', 'heir-c']) await stage.write(name);
   const leader = stage.start(stage.definition(), { election: { ...election, identity: 'leader' } });
   await stage.until(() => stage.seen.length === 3);
-  const heir = stage.start(stage.definition(), { election: { ...election, identity: 'heir' } });
+  const successor = stage.start(stage.definition(), { election: { ...election, identity: 'heir' } });
   await remove('heir-b');
   await stage.until(() => stage.seen.includes('heir-b'));
   await leader.stop();
   stage.seen = [];
   await stage.write('heir-d');
   await stage.until(() => stage.seen.includes('heir-d'));
-  await heir.stop();
+  await successor.stop();
   expect(stage.seen).toEqual(['heir-d']);
 });
 

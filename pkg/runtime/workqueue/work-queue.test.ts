@@ -105,13 +105,13 @@ describe('a queue', () => {
 
   test('reports to its observer how long keys waited and were processed', async () => {
     const clock = new ManualClock();
-    const told: string[] = [];
+    const observed: string[] = [];
     const observer = {
-      depth: (keys: number) => told.push(`depth ${keys}`),
-      added: () => told.push('added'),
-      taken: (ms: number) => told.push(`taken ${ms}`),
-      done: (ms: number) => told.push(`done ${ms}`),
-      retried: () => told.push('retried'),
+      depth: (keys: number) => observed.push(`depth ${keys}`),
+      added: () => observed.push('added'),
+      taken: (ms: number) => observed.push(`taken ${ms}`),
+      done: (ms: number) => observed.push(`done ${ms}`),
+      retried: () => observed.push('retried'),
     };
     const queue = new WorkQueue({ clock, observer, limiter: new ItemBackoff({ jitter: 0 }) });
     queue.add('a');
@@ -120,7 +120,7 @@ describe('a queue', () => {
     clock.advance(4);
     queue.done('a');
     queue.addRateLimited('a');
-    expect(told).toEqual(['added', 'depth 1', 'taken 3', 'depth 0', 'done 4', 'retried']);
+    expect(observed).toEqual(['added', 'depth 1', 'taken 3', 'depth 0', 'done 4', 'retried']);
   });
 });
 

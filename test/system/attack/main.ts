@@ -4,11 +4,11 @@ import { parseAttackOptions, usage, type AttackOptions } from './attack-options.
 import { runAttacks, type Verdict } from './attack-run.ts';
 
 function line({ name, way, p50, p99, results, failures }: Verdict): string {
-  const told = Object.entries(results)
+  const counts = Object.entries(results)
     .map(([status, count]) => `${count} ${status}`)
     .join(', ');
   return [
-    `${way.padEnd(8)} ${name.padEnd(52)} ${p50.toFixed(1).padStart(7)} ${p99.toFixed(1).padStart(7)} ms   ${told}`,
+    `${way.padEnd(8)} ${name.padEnd(52)} ${p50.toFixed(1).padStart(7)} ${p99.toFixed(1).padStart(7)} ms   ${counts}`,
     ...failures.map((failure) => `  FAILED ${failure}`),
   ].join('\n');
 }

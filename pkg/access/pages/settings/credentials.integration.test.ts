@@ -24,9 +24,9 @@ describe('access keys', () => {
       expect.stringMatching(/^[0-9A-Za-z]{36}$/),
     ]);
     const [keyId, secret] = secretsOf(made.text);
-    const later = await client.get('/settings/access-keys/');
-    expect(later.text).toContain(keyId);
-    expect(later.text).not.toContain(secret);
+    const reloaded = await client.get('/settings/access-keys/');
+    expect(reloaded.text).toContain(keyId);
+    expect(reloaded.text).not.toContain(secret);
     expect(JSON.stringify(server.logs)).not.toContain(secret);
     expect(await server.auditOf(id)).toEqual(['create access_key']);
   });
@@ -105,9 +105,9 @@ describe('personal tokens', () => {
     });
     const [token, ...more] = secretsOf(made.text);
     expect({ token, more }).toEqual({ token: expect.stringMatching(/^pat_[0-9A-Za-z]{36}$/), more: [] });
-    const later = await client.get('/settings/personal-tokens/');
-    expect(later.text).toContain('&lt;backup&gt;');
-    expect(later.text).not.toContain(token);
+    const reloaded = await client.get('/settings/personal-tokens/');
+    expect(reloaded.text).toContain('&lt;backup&gt;');
+    expect(reloaded.text).not.toContain(token);
     expect(JSON.stringify(server.logs)).not.toContain(token);
     const { rows } = await server.access.pool.query(
       "SELECT roles, expires > now() + interval '29 days' AND expires < now() + interval '31 days' AS is_right FROM access.personal_tokens WHERE user_id = $1",
