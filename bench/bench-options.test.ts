@@ -5,9 +5,9 @@ describe('options of the bench', () => {
   test.each([
     { reason: 'the default', args: [], sizes: [1000, 10_000, 100_000] },
     { reason: 'a million', args: ['--large=1000000'], sizes: [1000, 10_000, 100_000, 1_000_000] },
-    { reason: 'no power of ten', args: ['--large=3000'], sizes: [1000, 3000] },
+    { reason: 'not a power of ten', args: ['--large=3000'], sizes: [1000, 3000] },
     { reason: 'less than the smallest', args: ['--large=10'], sizes: [1000] },
-  ])('lists are asked of every power of ten up to the largest: $reason', ({ args, sizes }) => {
+  ])('lists are measured at every power of ten up to the largest: $reason', ({ args, sizes }) => {
     expect(parseBenchOptions(args).sizes).toEqual(sizes);
   });
 
@@ -20,7 +20,7 @@ describe('options of the bench', () => {
     expect(() => parseBenchOptions(args)).toThrow(says);
   });
 
-  test('the quick form is small, where nothing else is asked for', () => {
+  test('the quick form is small, unless options say otherwise', () => {
     expect(parseBenchOptions(['--quick'])).toMatchObject({ isQuick: true, rounds: 1, sizes: [1000, 3000] });
     expect(parseBenchOptions(['--quick', '--rounds=2'])).toMatchObject({ rounds: 2 });
   });

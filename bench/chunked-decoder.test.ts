@@ -12,7 +12,7 @@ function decodeAll(pieces: Buffer[]): { body: string; done: boolean } {
 
 describe('ChunkedDecoder', () => {
   test.each([
-    { reason: 'nothing in it', text: '0\r\n\r\n', body: '', done: true },
+    { reason: 'an empty body', text: '0\r\n\r\n', body: '', done: true },
     {
       reason: 'chunks with an extension and a trailer',
       text: '3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n',
@@ -20,12 +20,12 @@ describe('ChunkedDecoder', () => {
       done: true,
     },
     { reason: 'line ends within a chunk', text: '4\r\n\r\n\r\n\r\n0\r\n\r\n', body: '\r\n\r\n', done: true },
-    { reason: 'a stream that goes on', text: '3\r\nabc\r\n', body: 'abc', done: false },
+    { reason: 'an unfinished stream', text: '3\r\nabc\r\n', body: 'abc', done: false },
   ])('$reason', ({ text, body, done }) => {
     expect(decodeAll([Buffer.from(text)])).toEqual({ body, done });
   });
 
-  test('where the bytes are cut makes no difference', () => {
+  test('any split of the bytes gives the same result', () => {
     const chunks = fc.array(fc.string({ unit: fc.constantFrom('a', '\r', '\n', '0'), minLength: 1, maxLength: 20 }), {
       maxLength: 6,
     });

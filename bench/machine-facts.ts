@@ -22,7 +22,7 @@ export async function reportMachine(report: Report, database: EmbeddedPostgresPr
     'machine',
     `${processors[0]?.model.trim() ?? 'unknown processor'}, ${processors.length} cores, ${(totalmem() / 2 ** 30).toFixed(0)} GB, Linux ${release()}`,
   );
-  report.fact('load', `${loadavg()[0]?.toFixed(2)} before the run; above 0.3 the machine was not ours alone`);
+  report.fact('load', `${loadavg()[0]?.toFixed(2)} before the run; above 0.3 other programs used the machine`);
   report.fact(
     'svc',
     `${installedVersion('../package.json')}; express ${installedVersion('../node_modules/express/package.json')}, pg ${installedVersion('../node_modules/pg/package.json')}`,

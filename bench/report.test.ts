@@ -20,7 +20,7 @@ function contender(name: string, rates: number[], errors = 0): Contender {
   return { name, run: () => Promise.resolve(sample(windows.next().value ?? 0)) };
 }
 
-test('only windows of the same turn are divided by each other', async () => {
+test('only windows of the same round are divided by each other', async () => {
   const compared = await compare([contender('svc', [100, 200, 300]), contender('bare', [100, 100, 600])], 3);
   expect(compared[1]?.ratio).toEqual({ median: 1, min: 0.5, max: 2 });
   const report = new Report();

@@ -34,7 +34,7 @@ const header = [
   'per second',
   'first line / it (min..max)',
   'p50 / p99 ms',
-  'CPU µs each: server, PostgreSQL, loader; and what else there is to say',
+  'CPU µs each: server, PostgreSQL, loader; and remarks',
 ];
 
 /** Collects the results of the scenarios, and whether any response was wrong. */

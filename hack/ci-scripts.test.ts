@@ -42,7 +42,7 @@ describe('a lock file', () => {
       code: 0,
     },
     {
-      reason: 'with platforms further in',
+      reason: 'with platforms of a nested package',
       packages: {
         '': {},
         'node_modules/a/node_modules/p': parent,
@@ -81,7 +81,7 @@ describe('a lock file', () => {
       code: 0,
     },
     {
-      reason: 'with an install script that nobody has looked at',
+      reason: 'with an install script that is not allowed',
       packages: { 'node_modules/@a/b': { integrity: 'x', hasInstallScript: true } },
       says: /^node_modules\/@a\/b has an install script .*\n1 problems/,
       code: 1,
@@ -148,11 +148,11 @@ describe('the summary of CI', () => {
       reason: 'a broken report',
       verify,
       jest: '{',
-      says: 'FAILED jest: it wrote no report\n6 passed, 1 failed\n',
+      says: 'FAILED jest: no report was written\n6 passed, 1 failed\n',
       code: 1,
     },
     {
-      reason: 'a run of faults with a violation',
+      reason: 'a run with a violation',
       verify: { passed: 21, failed: 1 },
       jest,
       says: 'FAILED verify: 1\n31 passed, 1 failed\n',
@@ -162,7 +162,7 @@ describe('the summary of CI', () => {
       reason: 'a report of something else',
       verify: {},
       jest,
-      says: 'FAILED verify: it wrote no report\n10 passed, 1 failed\n',
+      says: 'FAILED verify: no report was written\n10 passed, 1 failed\n',
       code: 1,
     },
   ];
@@ -171,19 +171,19 @@ describe('the summary of CI', () => {
     expect(ran).toEqual({ code: each.code, output: each.says });
   });
 
-  test('nothing at all is no success', async () => {
+  test('no report at all is a failure', async () => {
     expect(await run('print-summary.mjs')).toEqual({ code: 1, output: '0 passed, 0 failed\n' });
   });
 
-  test('a report that is missing', async () => {
+  test('a missing report', async () => {
     expect(await run('print-summary.mjs', join(folder, 'absent'), write('jest.json', jest))).toEqual({
       code: 1,
-      output: 'FAILED absent: it wrote no report\n10 passed, 1 failed\n',
+      output: 'FAILED absent: no report was written\n10 passed, 1 failed\n',
     });
   });
 });
 
-test('a suite that is not there is named before any runs', async () => {
+test('an unknown suite is reported before any runs', async () => {
   const path = fileURLToPath(new URL('run-suites.mjs', import.meta.url));
   const ended = new Promise((resolve) =>
     execFile(process.execPath, [path, '--only=verify,nonsense'], (error, _, stderr) => resolve([error?.code, stderr])),

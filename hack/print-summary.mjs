@@ -30,7 +30,7 @@ function read(file) {
   } catch {
     // Reported below.
   }
-  return { passed: 0, failed: 1, failures: [`${basename(file, '.json')}: it wrote no report`] };
+  return { passed: 0, failed: 1, failures: [`${basename(file, '.json')}: no report was written`] };
 }
 
 /** A suite that fails to load has no tests in the count. */

@@ -49,7 +49,7 @@ test('without the compiler and without a build it says what to do', async () => 
   );
 });
 
-test('without development dependencies it runs what was built, on a PostgreSQL of its own', async () => {
+test('without development dependencies it runs the build, on the embedded PostgreSQL', async () => {
   await promisify(execFile)(process.execPath, [
     join(repository, 'node_modules/typescript/bin/tsc'),
     '-p',

@@ -12,7 +12,7 @@ describe('options of the measurement', () => {
     { reason: 'more objects', args: ['--objects=5e6'], expected: { objects: 5_000_000 } },
     { reason: 'the quick form', args: ['--quick'], expected: { isQuick: true, objects: 5000, samples: 200 } },
     {
-      reason: 'the quick form, but for what is asked for',
+      reason: 'the quick form, with an explicit option',
       args: ['--quick', '--samples=50'],
       expected: { objects: 5000, samples: 50 },
     },

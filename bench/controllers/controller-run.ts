@@ -44,10 +44,10 @@ export interface ControllerFigures {
 const writers = 64;
 const reconcilers = 32;
 const lanes = 10;
-const tell = (details: object, message: string): void =>
+const printWarning = (details: object, message: string): void =>
   void process.stderr.write(`${message} ${JSON.stringify(details)}\n`);
 /** Warnings too: if a position could not be stored, a restart would seem slow. */
-const log: Log = { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
+const log: Log = { debug: () => undefined, info: () => undefined, warn: printWarning, error: printWarning };
 
 /** Fills the model and measures controllers on it through one client. */
 export async function measureControllers(client: Client, plan: ControllerPlan): Promise<ControllerFigures> {
@@ -164,17 +164,20 @@ async function measureStart(
   client: Client,
   { objects, controllers }: ControllerPlan,
 ): Promise<ControllerFigures['startAll']> {
-  const looks = Array.from({ length: controllers }, () => 0);
-  const definitions = looks.map((_, i) =>
+  const reconcileCounts = Array.from({ length: controllers }, () => 0);
+  const definitions = reconcileCounts.map((_, i) =>
     controllerFor(Sheet, { labelSelector: `lane=${i % lanes}` })
       .named(`lane-${i}`)
       .reconcile(async () => {
-        looks[i]! += 1;
+        reconcileCounts[i]! += 1;
       }),
   );
   const began = performance.now();
   return whileRunning(client, definitions, async () => {
-    await until(() => looks.every((count) => count >= objects / lanes));
-    return { milliseconds: performance.now() - began, reconciles: looks.reduce((sum, count) => sum + count, 0) };
+    await until(() => reconcileCounts.every((count) => count >= objects / lanes));
+    return {
+      milliseconds: performance.now() - began,
+      reconciles: reconcileCounts.reduce((sum, count) => sum + count, 0),
+    };
   });
 }

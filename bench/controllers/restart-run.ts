@@ -26,7 +26,7 @@ export async function measureRestarts(client: Client, objects: number): Promise<
 
 async function restart(client: Client, objects: number, isResumed: boolean): Promise<Restart> {
   const first = watched(isResumed);
-  await whileRunning(client, [first.definition], () => until(() => first.looks() >= objects));
+  await whileRunning(client, [first.definition], () => until(() => first.reconcileCount() >= objects));
   const { metadata } = await client.patch(
     Sheet,
     { namespace: '', name: 'sheet-0' },
@@ -35,24 +35,24 @@ async function restart(client: Client, objects: number, isResumed: boolean): Pro
   const second = watched(isResumed);
   const began = performance.now();
   return whileRunning(client, [second.definition], async () => {
-    await until(() => second.hasSeen(metadata.resourceVersion) && (isResumed || second.looks() >= objects));
-    return { milliseconds: performance.now() - began, reconciles: second.looks() };
+    await until(() => second.hasSeen(metadata.resourceVersion) && (isResumed || second.reconcileCount() >= objects));
+    return { milliseconds: performance.now() - began, reconciles: second.reconcileCount() };
   });
 }
 
 function watched(isResumed: boolean): {
   definition: ControllerDefinition;
-  looks: () => number;
+  reconcileCount: () => number;
   hasSeen: (resourceVersion: string) => boolean;
 } {
-  let looks = 0;
+  let reconcileCount = 0;
   const seen = new Set<string>();
   const definition = controllerFor(Sheet)
     .named(isResumed ? 'resumed' : 'anew')
     .withTuning({ concurrency: 32, ...(isResumed ? { resume: {} } : {}) })
     .reconcile(async ({ name }, { lister }) => {
-      looks += 1;
+      reconcileCount += 1;
       if (name === 'sheet-0') seen.add(lister(Sheet).get({ namespace: '', name })?.metadata.resourceVersion ?? '');
     });
-  return { definition, looks: () => looks, hasSeen: (resourceVersion) => seen.has(resourceVersion) };
+  return { definition, reconcileCount: () => reconcileCount, hasSeen: (resourceVersion) => seen.has(resourceVersion) };
 }

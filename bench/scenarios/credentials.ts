@@ -188,17 +188,17 @@ async function benchLogins({ run, api, identity }: Credentials, paths: string[],
       seconds: options.seconds,
       processes,
     });
-  const tell = (who: string, sample: Sample): void => {
+  const reportLoad = (who: string, sample: Sample): void => {
     const { p50, p99, errors, failure } = sample;
     report.figure({ scenario: 'logins', who, perSecond: rateOf(sample), p50, p99 });
     if (errors > 0) report.fail(`logins, ${who}: ${errors} errors, the first: ${failure ?? ''}`);
   };
   try {
-    tell(`logins alone, c=${loginConnections}`, await logIn());
-    tell(`GET one object alone, c=${connections}`, await read());
+    reportLoad(`logins alone, c=${loginConnections}`, await logIn());
+    reportLoad(`GET one object alone, c=${connections}`, await read());
     const [reads, beside] = await Promise.all([read(), logIn()]);
-    tell(`GET one object beside logins, c=${connections}`, reads);
-    tell(`logins beside GET one object, c=${loginConnections}`, beside);
+    reportLoad(`GET one object beside logins, c=${connections}`, reads);
+    reportLoad(`logins beside GET one object, c=${loginConnections}`, beside);
   } finally {
     logins.stop();
   }

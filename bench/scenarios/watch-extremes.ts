@@ -121,7 +121,6 @@ async function paceLarge(
     stalled?.run({ type: 'wait', seconds }),
   ]);
   await worker.run({ type: 'close' });
-  if (sample!.requests !== expected)
-    report.fail(`${scenario}: ${sample!.requests} events came, ${expected} should have`);
+  if (sample!.requests !== expected) report.fail(`${scenario}: ${sample!.requests} events arrived of ${expected}`);
   return { sample: sample!, cutOff };
 }

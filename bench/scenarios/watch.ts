@@ -69,7 +69,7 @@ export async function benchPace(
     p99,
     cpu,
   });
-  if (requests !== expected) report.fail(`${scenario}: ${requests} events came, ${expected} should have`);
+  if (requests !== expected) report.fail(`${scenario}: ${requests} events arrived of ${expected}`);
   return p99;
 }
 
@@ -121,7 +121,7 @@ async function benchFanOut(run: BenchRun, worker: WatchWorker): Promise<void> {
   });
   if (sample.errors > 0) report.fail(`${scenario}: ${sample.errors} errors, the first: ${sample.failure ?? ''}`);
   if (result.complete !== fanOutWatchers)
-    report.fail(`${scenario}: ${fanOutWatchers - result.complete} watchers did not hear of everything`);
+    report.fail(`${scenario}: ${fanOutWatchers - result.complete} watchers did not receive every event`);
 }
 
 async function revisionOf(api: ApiServer): Promise<number> {

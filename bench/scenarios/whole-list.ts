@@ -36,5 +36,5 @@ async function report(run: BenchRun, scenario: string, read: () => Promise<Whole
     cpu: { server: each(chunks.cpu.server), postgres: each(chunks.cpu.postgres), loader: each(chunks.cpu.loader) },
     note: `an object; ${number(bytes / 1e6 / chunks.seconds)} MB/s; server ${number(before)} MB before, ${number(readPeak(api.pid))} MB at most`,
   });
-  if (objects !== expected) run.report.fail(`${scenario}: ${objects} objects came, ${expected} are there`);
+  if (objects !== expected) run.report.fail(`${scenario}: ${objects} objects arrived of ${expected}`);
 }

@@ -31,7 +31,7 @@ const as = (token: string): { headers: Record<string, string> } => ({
 });
 
 describe('svc serve', () => {
-  test('on an embedded PostgreSQL: ready, stopped by SIGTERM, and all there at the next start', async () => {
+  test('on an embedded PostgreSQL: starts, is stopped by SIGTERM, and has all data at the next start', async () => {
     const dataDir = join(folder, 'embedded');
     const first = await startServe(dataDir);
     expect(await (await fetch(`${first.url}/readyz`)).text()).toBe('ok');
@@ -53,7 +53,7 @@ describe('svc serve', () => {
     expect(rival.stderr).toMatch(/^svc: Another server \(process \d+\) is using the data folder/);
   });
 
-  test('is known by its public addresses, keeps its cookies to https, and warns of a port without it', async () => {
+  test('uses its public addresses, sends its cookies over https only, and warns of a port without it', async () => {
     const dataDir = join(folder, 'public');
     const { program, url, accessUrl } = await startServe(dataDir, [
       onUrl(),
@@ -87,7 +87,7 @@ describe('svc serve', () => {
     ]);
   });
 
-  test('ends its watches at SIGTERM and lets no request be lost', async () => {
+  test('ends its watches at SIGTERM, and no request is lost', async () => {
     const { program, url, token } = await startServe(join(folder, 'drain'), [onUrl()]);
     const watch = await fetch(`${url}/api/v1/namespaces?watch=true`, as(token));
     expect(watch.status).toBe(200);

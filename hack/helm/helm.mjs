@@ -46,7 +46,7 @@ function runTool(tool, args) {
       { env, timeout: TIMEOUT_MS, maxBuffer: LARGEST_OUTPUT },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
-        else if (error.code === 'ENOENT') reject(new Error(`there is no ${tool} here: run node hack/helm/fetch.mjs`));
+        else if (error.code === 'ENOENT') reject(new Error(`${tool} is not installed: run node hack/helm/fetch.mjs`));
         else reject(new Error(`${stderr.trim()}\n${stdout.trim()}`.trim() || error.message));
       },
     );

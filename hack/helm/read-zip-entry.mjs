@@ -10,7 +10,7 @@ const ENTRY = 0x02014b50;
 export function readZipEntry(zip, name) {
   let end = zip.length - 22;
   while (end >= 0 && zip.readUInt32LE(end) !== END) end -= 1;
-  if (end < 0) throw new Error('this is no zip archive');
+  if (end < 0) throw new Error('this is not a zip archive');
   let at = zip.readUInt32LE(end + 16);
   for (let left = zip.readUInt16LE(end + 10); left > 0; left -= 1) {
     if (zip.readUInt32LE(at) !== ENTRY) throw new Error('the directory of the zip archive is damaged');

@@ -64,7 +64,7 @@ export function valuesTable() {
 export function pageWithTable(text = readFileSync(page, 'utf8')) {
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
-  if (after === undefined) throw new Error(`docs/kubernetes.md has no place for the table: ${begin} and ${end}`);
+  if (after === undefined) throw new Error(`docs/kubernetes.md lacks the markers of the table: ${begin} and ${end}`);
   return `${before}${begin}\n${valuesTable()}\n${end}${after}`;
 }
 

@@ -20,7 +20,7 @@ function main(args: readonly string[]): number {
     args.find((argument) => argument.startsWith(`--${name}=`))?.slice(name.length + 3);
   const engine = valueOf('engine') ?? findEngine();
   if (engine === undefined) {
-    process.stderr.write(`An image is built by one of ${engines.join(', ')}, and none of them answers here.\n`);
+    process.stderr.write(`Building an image needs one of ${engines.join(', ')}, and none of them works here.\n`);
     return 1;
   }
   const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };

@@ -11,7 +11,7 @@ const instructions = await readDockerfile();
 const textsOf = (name: string): string[] =>
   instructions.filter((instruction) => instruction.name === name).map(({ text }) => text);
 
-test('a linter finds nothing in it', async () => {
+test('the linter finds no fault', async () => {
   // It does not resolve ARGs in image names.
   const { node, base } = await baseImages();
   const text = (await readFile(dockerfile, 'utf8'))
@@ -35,7 +35,7 @@ test('a linter finds nothing in it', async () => {
 });
 
 describe('our own rules', () => {
-  test('two stages, each of a named version; both of one Debian, as the binary of Node.js is linked with its libraries', async () => {
+  test('two stages have a named version each, and one Debian, because the binary of Node.js is linked with its libraries', async () => {
     const { node, base } = await baseImages();
     expect(node).toMatch(/^docker\.io\/library\/node:\d+\.\d+\.\d+-[a-z]+-slim$/);
     expect(base).toBe(`docker.io/library/debian:${/-([a-z]+)-slim$/.exec(node)?.[1]}-slim`);
@@ -61,7 +61,7 @@ describe('our own rules', () => {
     expect(texts).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
   });
 
-  test('labels say which build it is; a build that is told nothing is one of package.json alone', async () => {
+  test('labels identify the build; without build arguments they are those of package.json', async () => {
     const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as { version: string };
     expect(textsOf('ARG')).toEqual(expect.arrayContaining([`BUILD_VERSION=${version}`, 'BUILD_COMMIT']));
     const [labels] = textsOf('LABEL');
@@ -75,12 +75,12 @@ describe('our own rules', () => {
     ]);
   });
 
-  test('nothing runs in the last stage: its base may have no shell', () => {
+  test('nothing runs in the last stage, because its base may have no shell', () => {
     const last = instructions.slice(instructions.findLastIndex(({ name }) => name === 'FROM'));
     expect(last.map(({ name }) => name)).not.toContain('RUN');
   });
 
-  test('what is copied is let through by .dockerignore, which lets nothing else through', async () => {
+  test('.dockerignore lets through what is copied, and nothing else', async () => {
     const ignored = (await readFile(join(repository, '.dockerignore'), 'utf8'))
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));

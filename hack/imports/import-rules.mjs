@@ -15,7 +15,7 @@ export const importRules = [
   },
   {
     name: 'no-path',
-    comment: 'an absolute path, or one out of the repository, is no way to import a file',
+    comment: 'an import must not use an absolute path, or one that leaves the repository',
     from: {},
     to: { path: String.raw`^(?:/|\.\./|file:)` },
   },

@@ -69,15 +69,15 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
     60_000,
     'the tests to begin',
   );
-  const told = names.map(
+  const processes = names.map(
     (name) =>
       JSON.parse(readFileSync(join(folder, `${name}.pid`), 'utf8')) as {
         pid: number;
         connection: { host: string; port: number };
       },
   );
-  const workers = told.map(({ pid }) => pid);
-  const { host, port } = told[0]!.connection;
+  const workers = processes.map(({ pid }) => pid);
+  const { host, port } = processes[0]!.connection;
   const [postmaster, pgdata] = readFileSync(join(host, `.s.PGSQL.${port}.lock`), 'utf8').split('\n');
   expect(new Set([run.pid, ...workers, Number(postmaster)]).size).toBe(4);
   process.kill(whom === 'the run alone' ? run.pid! : -run.pid!, signal);
@@ -90,7 +90,7 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
   );
 });
 
-test('a test that holds the event loop for ever is ended, and named', async () => {
+test('a test that blocks the event loop for ever is ended, and named', async () => {
   writeFileSync(join(folder, 'well.test.cjs'), "test('well', () => {});");
   writeFileSync(join(folder, 'held.test.cjs'), "test('held', async () => { for (;;) await Promise.resolve(); });");
   const run = start('--testEnvironmentOptions', JSON.stringify({ longestHoldSeconds: { processor: 3, all: 300 } }));

@@ -4,7 +4,7 @@ import { startAccessTest } from './accesstest/start-access-test.ts';
 import { newAccessConflict, newAccessNotFound } from './http/access-error.ts';
 import type { Operation } from './operations/operation.ts';
 
-test('a refusal keeps its connection', async () => {
+test('a refused transaction keeps its connection', async () => {
   const refusals: Operation[] = [
     {
       method: 'POST',
@@ -38,7 +38,7 @@ test('a refusal keeps its connection', async () => {
   }
 });
 
-test('lists have the connections and the timeout of everything else', async () => {
+test('lists use the pool and the timeout of all other statements', async () => {
   const server = await startAccessTest({ operations: () => [] });
   try {
     const { pool, kysely } = server.access;

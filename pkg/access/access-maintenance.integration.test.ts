@@ -65,14 +65,14 @@ const left = {
   operate_logs: 2,
 };
 
-test('deletes what is over, and that alone, however many statements it takes, with several replicas at once', async () => {
+test('deletes only expired rows, in as many statements as needed, also with several concurrent replicas', async () => {
   await fill();
   const options = { database: access, log: silentLog, auditRetentionDays: 30, batch: 4 };
   await Promise.all([new AccessMaintenance(options).clean(), new AccessMaintenance(options).clean()]);
   expect(await counts()).toEqual(left);
 });
 
-test('goes round after round until it is stopped', async () => {
+test('runs repeatedly until it is stopped', async () => {
   await fill();
   const maintenance = new AccessMaintenance({ database: access, log: silentLog, auditRetentionDays: 30, everyMs: 1 });
   maintenance.start();
@@ -89,19 +89,19 @@ test('goes round after round until it is stopped', async () => {
   expect(await counts()).toEqual(before);
 });
 
-test('a round that fails is logged, and the next one comes', async () => {
+test('a failed round is logged, and the next one follows', async () => {
   const away = await Database.connect({ connection: home.connection, log: silentLog });
   const broken = new AccessDatabase(away);
   await away.close();
-  let heard = (): void => undefined;
+  let onWarning = (): void => undefined;
   const twice = new Promise<void>((resolve) => {
     let rounds = 0;
-    heard = () => {
+    onWarning = () => {
       rounds += 1;
       if (rounds === 2) resolve();
     };
   });
-  const log: DatabaseLog = { ...silentLog, warn: () => heard() };
+  const log: DatabaseLog = { ...silentLog, warn: () => onWarning() };
   const maintenance = new AccessMaintenance({ database: broken, log, everyMs: 1 });
   maintenance.start();
   await twice;

@@ -98,7 +98,7 @@ export class AccessMaintenance {
     } catch (error) {
       this.#options.log.warn(
         { err: error },
-        'Expired credentials and old audit rows could not be deleted, or names not compared; the next round tries again.',
+        'could not delete expired credentials and old audit rows, or not compare names; the next round retries',
       );
     }
     if (this.#isRunning) this.#schedule();

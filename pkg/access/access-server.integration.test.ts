@@ -6,7 +6,7 @@ import { AccessServer } from './access-server.ts';
 import { startAccessTest } from './accesstest/start-access-test.ts';
 import { jsonAnswer } from './operations/operation.ts';
 
-test('no more requests are under way than may be: one more is told to come again, in the words of this service, and probes are answered', async () => {
+test('a request beyond the limit in flight is refused with Retry-After, in the format of this service, and probes are answered', async () => {
   let isUnderWay: () => void = () => undefined;
   const underWay = new Promise<void>((resolve) => (isUnderWay = resolve));
   let end: () => void = () => undefined;
@@ -44,7 +44,7 @@ test('no more requests are under way than may be: one more is told to come again
   expect(server.logs).toContainEqual(expect.objectContaining({ level: 40, refused: { total: 1 } }));
 });
 
-test('a large body for which there is no room is told to come again, and counted as refused', async () => {
+test('a large body without room for it is refused with Retry-After, and counted as refused', async () => {
   const byteBudget = new ByteBudget({ total: 1_000_000, parsed: 10_000_000, maxWaitMs: 0 });
   const server = await startAccessTest({
     byteBudget,
@@ -78,7 +78,7 @@ test('a large body for which there is no room is told to come again, and counted
   }
 });
 
-test('what fails because of the database is 503 and says why, without a word of what it was', async () => {
+test('a failure of the database is 503 with its cause, without details of the failure', async () => {
   const full = Object.assign(new Error('could not extend file "base/5/16859" for INSERT INTO secrets'), {
     code: '53100',
     severity: 'ERROR',
@@ -133,7 +133,7 @@ test.each([
   ['/readyz', 503],
   ['/healthz', 503],
   ['/api/v1/users/profile/', 429],
-])('a connection beyond the limit may ask how the server is: %s is %d', async (path, status) => {
+])('a connection beyond the limit may ask for the health of the server: %s is %d', async (path, status) => {
   const server = new AccessServer({
     svcVersion: 'test',
     log: pino({ level: 'silent' }),

@@ -237,7 +237,10 @@ export class AccessService {
     this.#names
       .prepare()
       .catch((error: unknown) =>
-        this.#options.log.warn({ err: error }, 'names could not be compared; it is tried again'),
+        this.#options.log.warn(
+          { err: error },
+          'could not compare names; retrying when a name is created and in the next round',
+        ),
       );
     this.#maintenance.start();
   }

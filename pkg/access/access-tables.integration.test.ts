@@ -23,7 +23,7 @@ test('the tables in code are those of the migrated schema', async () => {
   expect(rows[0]!.tables).toEqual(accessColumns);
 });
 
-test('pg gives what the types of the columns say', async () => {
+test('pg returns values of the types that the columns declare', async () => {
   const { rows } = await server.access.pool.query(
     `SELECT 1::bigint AS "bigint", true AS "boolean", '\\x61'::bytea AS bytea, 1::integer AS "integer", 'a' AS text, ARRAY['a'] AS "text[]",
       '2026-01-01Z'::timestamptz AS timestamptz, '${rootOrgId}'::uuid AS uuid`,

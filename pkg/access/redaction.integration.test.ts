@@ -188,7 +188,7 @@ function signature(keyId: string, secret: string, date: string): OutgoingHttpHea
   };
 }
 
-test('no secret is in a log, in the audit, in a table, or in a refusal, however it was used', async () => {
+test('no secret is in a log, in the audit, in a table, or in a refusal, for any use', async () => {
   const profile = '/api/v1/users/profile/';
   const password = keep(
     'the initial password',
@@ -315,10 +315,10 @@ test('no secret is in a log, in the audit, in a table, or in a refusal, however 
   expect((await change(password, other)).status).toBe(200);
 
   await service.stop();
-  await look();
+  await searchSecrets();
 });
 
-async function look(): Promise<void> {
+async function searchSecrets(): Promise<void> {
   const tables = (
     await database.pool.query<{ name: string }>(
       "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'access' AND table_type = 'BASE TABLE'",

@@ -24,7 +24,7 @@ const ignored = 'extra_float_digits,statement_timeout,lock_timeout,idle_in_trans
 /** svc through each usable mode of PgBouncer: whether it starts and works, and what it costs. */
 export async function measurePooler(run: CapacityRun): Promise<void> {
   const program = programs.find((file) => existsSync(file));
-  if (program === undefined) return run.report.line('\nNo PgBouncer is installed: nothing to say of it.');
+  if (program === undefined) return run.report.line('\nPgBouncer is not installed: skipped.');
   const rows: string[][] = [['way', 'what came of it', 'GETs/s, 64 at a time', 'creates/s, 64 at a time']];
   const model = modelOfSize(0);
   await defineModel(run.api, model);

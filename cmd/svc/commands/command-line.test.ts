@@ -10,7 +10,7 @@ afterEach(() => {
 const cases: { reason: string; args: string[]; environment?: Record<string, string>; sentence: string }[] = [
   { reason: 'an unknown command', args: ['srve'], sentence: 'There is no command srve; did you mean serve?' },
   {
-    reason: 'an unknown command unlike any other',
+    reason: 'an unknown command without a similar name',
     args: ['destroy', '--svc.server.port=1'],
     sentence:
       'There is no command destroy; there are serve, apiserver, access-server, controller-manager, migrate, version, new-token, generate, plugin, private-token, unblock, rotate-keys, backup, restore.',
@@ -29,10 +29,10 @@ const cases: { reason: string; args: string[]; environment?: Record<string, stri
   {
     reason: 'an API server without a database',
     args: ['apiserver'],
-    sentence: 'svc apiserver has no PostgreSQL of its own; set svc.database.url, or use svc serve.',
+    sentence: 'svc apiserver has no embedded PostgreSQL; set svc.database.url, or use svc serve.',
   },
   {
-    reason: 'an access server with a token that is none, before it looks for the database',
+    reason: 'an access server with an invalid token, before it connects to the database',
     args: [
       'access-server',
       '--svc.database.url=postgres://127.0.0.1:1/svc',
@@ -41,7 +41,7 @@ const cases: { reason: string; args: string[]; environment?: Record<string, stri
     sentence: 'svc.security.initial-admin-token is not a personal token',
   },
   {
-    reason: 'a config folder that is not there',
+    reason: 'a missing config folder',
     args: ['migrate', '--config', '/absent'],
     sentence: 'The config folder /absent cannot be read (ENOENT).',
   },
@@ -61,7 +61,7 @@ test.each([
   'backup',
   'new-token',
   'plugin',
-])('%s --help lists the options that it takes account of, and no others', async (words) => {
+])('%s --help lists the options that it uses, and no others', async (words) => {
   let text = '';
   jest.spyOn(process.stdout, 'write').mockImplementation((piece) => {
     text += String(piece);

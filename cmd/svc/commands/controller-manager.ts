@@ -71,7 +71,7 @@ async function startControllerManager(
     const platform = { ...platformServer(options, 'svc.controllers', log), token };
     const client = RestClient.connect({
       ...platform,
-      warn: (text) => log.debug({ warning: text }, 'a controller was warned'),
+      warn: (text) => log.debug({ warning: text }, 'the API warned a controller'),
     });
     teardown.add('client', async () => client.close());
     const hosted: EndpointGroup[] = [];
@@ -115,7 +115,7 @@ function pluginClients(
     RestClient.connect({
       ...platform,
       actAs: { user: pluginUser(plugin), groups: [pluginsGroup] },
-      warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned'),
+      warn: (text) => log.debug({ plugin, warning: text }, 'the API warned a plugin'),
     }),
   );
   teardown.add('the clients of plugins', async () => clients.close());

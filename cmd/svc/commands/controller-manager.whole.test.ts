@@ -49,7 +49,7 @@ async function startManager(api: string): Promise<{ program: Program; url: strin
 }
 
 describe('svc controller-manager', () => {
-  test('does the work of one that was killed in the middle of it, within the time of its lease', async () => {
+  test('takes over from one that was killed during its work, within the duration of its lease', async () => {
     const api = await startApiServer();
     const call = (method: string, path: string, body?: object): Promise<Response> =>
       fetch(`${api}${path}`, {
@@ -105,17 +105,17 @@ describe('svc controller-manager', () => {
 
   const refusals: { reason: string; args: string[]; says: RegExp }[] = [
     {
-      reason: 'a file that is not there',
+      reason: 'a missing file',
       args: ['--svc.controllers.token-file=/nowhere/token'],
       says: /^svc: \/nowhere\/token holds no token/,
     },
     {
-      reason: 'a file that holds no token',
+      reason: 'a file without a token',
       args: ['--svc.controllers.token-file=package.json'],
       says: /^svc: package.json holds no personal token/,
     },
     {
-      reason: 'a URL that is none',
+      reason: 'an invalid URL',
       args: ['--svc.controllers.api-url=nonsense'],
       says: /^svc: svc.controllers.api-url is "nonsense"/,
     },

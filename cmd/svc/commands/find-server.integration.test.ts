@@ -71,14 +71,14 @@ test.each<[string, () => Partial<ServerSources>]>([
   expect(await find(sources())).toBe(env.url);
 });
 
-test('a kubeconfig that this program has not written says nothing', async () => {
+test('a kubeconfig that this program has not written is ignored', async () => {
   await writeFile(join(folder, 'empty/kubeconfig'), JSON.stringify({ clusters: [{ cluster: { server: env.url } }] }));
   await expect(find({ args: ['--svc.server.port=0', data('empty')] })).rejects.toThrow(
     'No server answers. Tried: nothing, as svc.server.port is 0',
   );
 });
 
-test('what was tried is said, with the options that led there', async () => {
+test('an error lists what was tried, with the options that led there', async () => {
   await writeKubeconfig(join(folder, 'other/kubeconfig'), {
     url: `https://127.0.0.1:${closedPort}`,
     token: newPersonalToken(),
@@ -98,7 +98,7 @@ test('what was tried is said, with the options that led there', async () => {
   );
 });
 
-test('a mistake in an option is said first', async () => {
+test('a mistake in an option is reported first', async () => {
   await expect(find({ args: ['--svc.server.prt=1'] })).rejects.toThrow('did you mean --svc.server.port?');
   await expect(find({ server: env.url, tokenFile: join(folder, 'data/admin-token'), args: ['word'] })).rejects.toThrow(
     'neither a command nor an option',

@@ -54,7 +54,7 @@ describe('svc generate types', () => {
     expect(text).toContain('export class PostClient {');
   });
 
-  test('leaves a file alone that says the same, and puts right one that does not', async () => {
+  test('keeps an up-to-date file, and corrects another', async () => {
     await generate('again');
     const file = join(folder, 'again/test.example.com/v1.ts');
     const [text, { ino }] = [await readFile(file, 'utf8'), await stat(file)];
@@ -66,7 +66,7 @@ describe('svc generate types', () => {
     expect(await filesIn('again')).toHaveLength(1);
   });
 
-  test('writes what it is asked for, of the server itself too', async () => {
+  test('writes the requested types, also those of the server itself', async () => {
     expect(
       await generate('some', [
         '--model=leases.coordination.k8s.io',
@@ -93,7 +93,7 @@ describe('svc generate types', () => {
     ['no URL', ['--server=here'], /^--server is not the URL of a server/],
     ['another scheme', ['--server=file:///etc'], /^--server is not the URL of a server/],
     [
-      'a server that is away',
+      'an unavailable server',
       ['--server=http://127.0.0.1:1'],
       /^The models of http:\/\/127\.0\.0\.1:1 cannot be read: .* \(503\)\.$/,
     ],

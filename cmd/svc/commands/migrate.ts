@@ -41,7 +41,10 @@ export async function checkMigrate({ options }: LoadedOptions): Promise<number> 
         facts.pending.length === 0 ? 'the schema is up to date' : 'the schema would be brought up to date',
       );
       if (newer.length > 0)
-        log.info({ schema: facts.schema, newer }, 'a newer version was here, and this one may work beside it');
+        log.info(
+          { schema: facts.schema, newer },
+          'a newer version has migrated this schema, and this version is compatible with it',
+        );
       if (underWay)
         log.warn({ schema: facts.schema }, 'another process is bringing the schema up to date at this moment');
       if (inUseBy.length > 0)

@@ -31,7 +31,7 @@ const schemas = async (): Promise<string[]> =>
     )
   ).rows.map(({ nspname }) => nspname);
 
-test('svc migrate --check tells, and leaves it to svc migrate', async () => {
+test('svc migrate --check reports what svc migrate will do, and changes nothing', async () => {
   const before = await migrate('--check');
   expect([before.code, before.stderr, await schemas()]).toEqual([0, '', []]);
   expect(before.lines).toContainEqual(
@@ -55,7 +55,7 @@ test('svc migrate --check tells, and leaves it to svc migrate', async () => {
   expect(after.lines.at(-1)).toMatchObject({ msg: 'the database is up to date' });
 });
 
-test('ends with 1 and one sentence where it cannot take the database over', async () => {
+test('exits with 1 and one sentence if it cannot migrate the database', async () => {
   await client.query("INSERT INTO platform.migration (name) VALUES ('9999_future')");
   const newer = await migrate('--check');
   expect([newer.code, newer.stderr]).toEqual([

@@ -91,7 +91,7 @@ const onUrl = (): string[] => [`--svc.data.dir=${dataDir}`, '--svc.database.url'
 const aToken = /^[0-9a-f]{40}\n$/;
 
 describe('svc private-token', () => {
-  test('prints the token alone, and says in a sentence what it cannot do', async () => {
+  test('prints only the token, and reports a failure in one sentence', async () => {
     const created = await runProgram('private-token', 'create', ...onUrl(), '--user', 'MIA', '--svc.log.level=trace');
     expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(aToken) });
     expect(created.stderr).not.toContain(created.stdout.trim());
@@ -146,7 +146,7 @@ describe('svc private-token', () => {
     expect(rows.map(({ action }) => action)).toEqual(['create', 'show', 'rotate', 'delete']);
   });
 
-  test('works beside a server that has the embedded PostgreSQL, which goes on, and without one', async () => {
+  test('works next to a server with the embedded PostgreSQL, which continues, and without one', async () => {
     const embedded = await EmbeddedPostgres.start({ dataDir, log: silentLog, settings: { fsync: 'off' } });
     const server = await Database.connect({ connection: embedded.connection, log: silentLog });
     await migrate(server, 'access', accessMigrations);
@@ -167,7 +167,7 @@ describe('svc private-token', () => {
   });
 });
 
-test('svc unblock forgets the failures of a user, by username or e-mail, and of who is no user', async () => {
+test('svc unblock resets the failures of a user, by username or e-mail, and of an unknown name', async () => {
   const failures = new LoginFailures(access);
   const limit = { failures: 1, seconds: 1800, isExtended: true };
   const keys = ['user:mia', 'user:nobody', 'user:other'];
@@ -178,12 +178,12 @@ test('svc unblock forgets the failures of a user, by username or e-mail, and of 
   expect(await run('unblock', '--user=MIA@example.com', ...onUrl())).toEqual({
     code: 0,
     stdout: '',
-    stderr: 'Failed logins of Mia are forgotten.\n',
+    stderr: 'Failed logins of Mia are reset.\n',
   });
   expect(await run('unblock', '--user', ' Nobody ', ...onUrl())).toEqual({
     code: 0,
     stdout: '',
-    stderr: 'There is no such user; failed logins by this name are forgotten.\n',
+    stderr: 'There is no such user; failed logins with this name are reset.\n',
   });
   expect(await blocked()).toEqual([false, false, true]);
   const { rows } = await database.pool.query<{ resource: string }>(
@@ -192,7 +192,7 @@ test('svc unblock forgets the failures of a user, by username or e-mail, and of 
   expect(rows.map(({ resource }) => resource)).toEqual([' Nobody ', 'Mia']);
 });
 
-test('svc rotate-keys seals anew while a server goes on, drops old keys, and prints counts alone', async () => {
+test('svc rotate-keys seals again while a server runs, drops old keys, and prints only counts', async () => {
   const serverKeys = await openKeyRing(access, { dataDir });
   const server = new PrivateTokens({ database: access, box: new SecretBox(serverKeys), audit: new Audit(access) });
   const token = await server.create('mia');

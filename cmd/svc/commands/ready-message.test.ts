@@ -3,7 +3,7 @@ import { readyMessage } from './ready-message.ts';
 
 const least = { url: 'http://127.0.0.1:8090', tokenFile: 'data/admin-token', username: 'admin' };
 
-test('it says where the server is, how to get in, and what to try', () => {
+test('shows where the server is, how to log in, and what to try', () => {
   const urls = {
     tlsUrl: 'https://127.0.0.1:8443',
     accessUrl: 'http://127.0.0.1:8091',
@@ -24,7 +24,7 @@ test('it says where the server is, how to get in, and what to try', () => {
 `);
 });
 
-test('what is not there is not named', () => {
+test('absent parts are not mentioned', () => {
   expect(readyMessage(least)).not.toMatch(/Access|kubectl|undefined/);
   expect(readyMessage({ ...least, accessUrl: 'http://127.0.0.1:8091' })).toContain(
     'http://127.0.0.1:8091: log in as admin\n',

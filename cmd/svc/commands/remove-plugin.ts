@@ -76,11 +76,11 @@ async function definitionsOf(client: Client, plugin: string): Promise<Stored<Cus
 
 /** If the folder exists, the Plugin would be recreated, disabled: fails before anything is deleted. */
 function checkFolder({ metadata: { name }, status }: Stored<Plugin>, folders: LocalFolders | undefined): void {
-  if (status?.phase === undefined) throw new OperatorError(`No controllers run, which would stop the plugin ${name}.`);
+  if (status?.phase === undefined) throw new OperatorError(`No controllers are running to stop the plugin ${name}.`);
   if (isFolderMissing(status)) return;
   if (folders === undefined)
     throw new OperatorError(
-      `The folder of the plugin ${name} is still there: take it away first, or delete it with --delete-folder.`,
+      `The folder of the plugin ${name} still exists: remove it first, or delete it with --delete-folder.`,
     );
   if (folders.paths.length === 0)
     throw new OperatorError(

@@ -111,12 +111,12 @@ async function release(name: string): Promise<void> {
   expect((await call('PATCH', `${files}/${name}`, { metadata: { finalizers: null } })).status).toBe(200);
 }
 
-test('one command removes a plugin, with its folder and its objects, which its controllers let go of', async () => {
+test('one command removes a plugin, with its folder and its objects, whose finalizers its controllers remove', async () => {
   await startWithObjects('a', 'b');
   const refused = await svc('plugin', 'remove', 'attachments', '--delete-data');
   expect(refused).toEqual({
     code: 1,
-    text: expect.stringMatching(/^svc: The folder of the plugin attachments is still there: [^\n]*\n$/),
+    text: expect.stringMatching(/^svc: The folder of the plugin attachments still exists: [^\n]*\n$/),
   });
   const nowhere = join(folder, 'nowhere');
   const absent = await svc(
@@ -154,7 +154,7 @@ test('one command removes a plugin, with its folder and its objects, which its c
   });
 }, 240_000);
 
-test('data stays unless it is asked for; held objects of a removed plugin are named, can be read and let go', async () => {
+test('data is kept unless its deletion is requested; objects with finalizers of a removed plugin are listed, and can be read and released', async () => {
   await startWithObjects('c', 'd');
   const removed = await svc('plugin', 'remove', 'attachments', '--delete-folder');
   expect(removed).toEqual({
@@ -177,7 +177,7 @@ test('data stays unless it is asked for; held objects of a removed plugin are na
   await until(definition, ({ status }) => status === 404);
 }, 240_000);
 
-test('objects that somebody else holds are waited for while the plugin runs, and those made meanwhile are deleted too', async () => {
+test('objects with finalizers of others are waited for while the plugin runs, and those created meanwhile are deleted too', async () => {
   await startWithObjects();
   await makeObject('held', ['other.example.com/held']);
   const removal = svc('plugin', 'remove', 'attachments', '--delete-data', '--delete-folder');
@@ -192,7 +192,7 @@ test('objects that somebody else holds are waited for while the plugin runs, and
   expect((await call('GET', definition)).status).toBe(404);
 }, 240_000);
 
-test('of a plugin that has failed the objects that it holds can be let go of, and all else goes', async () => {
+test('the objects with finalizers of a failed plugin can be released, and everything else is deleted', async () => {
   await startWithObjects('e');
   await writeFile(join(folder, 'plugins/attachments/index.ts'), "throw new Error('not today');");
   expect((await svc('plugin', 'disable', 'attachments')).code).toBe(0);

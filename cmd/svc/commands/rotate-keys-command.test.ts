@@ -24,7 +24,7 @@ test.each<{ reason: string; result?: Partial<RotationResult>; file?: string; dro
     file,
     dropOld: true,
     result: { obstacle: 'EROFS' },
-    last: `Nothing needs the old keys any more, and the database has forgotten them. ${file} cannot be replaced here (EROFS): where it comes from, set it to the first key alone.`,
+    last: `Nothing needs the old keys any more, and the database has removed them. ${file} cannot be replaced here (EROFS): set it to the first key alone where it comes from.`,
   },
   {
     reason: 'an option',
@@ -34,15 +34,15 @@ test.each<{ reason: string; result?: Partial<RotationResult>; file?: string; dro
   {
     reason: 'an option, and the database knows one key',
     dropOld: true,
-    last: 'Nothing needs the old keys any more, and the database has forgotten them: set svc.security.key to the first key alone.',
+    last: 'Nothing needs the old keys any more, and the database has removed them: set svc.security.key to the first key alone.',
   },
   {
-    reason: 'a file, and what cannot be opened',
+    reason: 'a file, and a secret that cannot be opened',
     file,
     dropOld: true,
     result: { unreadable: 1, obstacle: 'EROFS' },
-    last: '1 secret cannot be opened, and stays as it is with its key.',
+    last: '1 secret cannot be opened, and is kept with its key.',
   },
-])('what is left to do: $reason', ({ result, file: path, dropOld, last }) => {
+])('the remaining steps are shown: $reason', ({ result, file: path, dropOld, last }) => {
   expect(describeRotation({ ...none, ...result }, { file: path, dropOld }).at(-1)).toBe(last);
 });

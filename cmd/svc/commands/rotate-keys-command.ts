@@ -34,9 +34,10 @@ export function describeRotation(
 ): string[] {
   const { accessKeys, privateTokens, unreadable, isNewKey, dropped, old, obstacle } = result;
   const lines = [`Sealed anew: ${count(accessKeys, 'access key')}, ${count(privateTokens, 'private token')}.`];
-  if (unreadable > 0) lines.push(`${count(unreadable, 'secret')} cannot be opened, and stays as it is with its key.`);
+  if (unreadable > 0) lines.push(`${count(unreadable, 'secret')} cannot be opened, and is kept with its key.`);
   if (isNewKey) lines.push(`There is a new key in ${file}.`);
-  if (!isNewKey && !dropOld && file !== undefined) lines.push(`No new key was made, as ${file} still holds old ones.`);
+  if (!isNewKey && !dropOld && file !== undefined)
+    lines.push(`No new key was generated, because ${file} still has old ones.`);
   if (dropped > 0) lines.push(`${count(dropped, 'old key')} dropped from ${file}.`);
   if (unreadable === 0 && old > 0)
     lines.push(`Nothing needs the old keys any more${afterwards(file, dropOld, obstacle)}`);
@@ -45,9 +46,9 @@ export function describeRotation(
 
 function afterwards(file: string | undefined, dropOld: boolean, obstacle: string | undefined): string {
   if (obstacle !== undefined)
-    return `, and the database has forgotten them. ${file} cannot be replaced here (${obstacle}): where it comes from, set it to the first key alone.`;
+    return `, and the database has removed them. ${file} cannot be replaced here (${obstacle}): set it to the first key alone where it comes from.`;
   if (file !== undefined) return ': svc rotate-keys --drop-old removes them.';
-  if (dropOld) return ', and the database has forgotten them: set svc.security.key to the first key alone.';
+  if (dropOld) return ', and the database has removed them: set svc.security.key to the first key alone.';
   return ': run svc rotate-keys --drop-old, then set svc.security.key to the first key alone.';
 }
 

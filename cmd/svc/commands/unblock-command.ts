@@ -20,8 +20,8 @@ export function unblock(options: Options, user: string): Promise<number> {
     for (const each of new Set([key, accountKey(account?.username_key ?? name)])) await failures.clear(each);
     process.stderr.write(
       account === undefined
-        ? 'There is no such user; failed logins by this name are forgotten.\n'
-        : `Failed logins of ${account.username} are forgotten.\n`,
+        ? 'There is no such user; failed logins with this name are reset.\n'
+        : `Failed logins of ${account.username} are reset.\n`,
     );
     return 0;
   });

@@ -246,7 +246,7 @@ async function endSessions({ accessUrl }: Served, person: Person): Promise<void>
     await demand(accessUrl, 'DELETE', `/api/v1/authentication/sessions/${id}/`, { headers: person.bearer });
 }
 
-describe('what one replica takes away is refused by the other, from the next request on', () => {
+describe('what one replica revokes is refused by the other, from the next request on', () => {
   test.each(Object.keys(credentials))(
     '%s',
     async (name) => {
@@ -315,7 +315,7 @@ describe('what one replica takes away is refused by the other, from the next req
   });
 });
 
-describe('what is counted is counted by both together', () => {
+describe('limits are counted over both replicas', () => {
   test('requests of a user', async () => {
     const minute = async (): Promise<string> =>
       String(
@@ -357,7 +357,7 @@ describe('what is counted is counted by both together', () => {
   }, 60_000);
 });
 
-describe('a process that is killed leaves nothing half done', () => {
+describe('a killed process leaves nothing half done', () => {
   const file = (): string[] => [`--svc.security.key-file=${join(folder, 'keys')}`];
   let alive: { id: string; secret: string }[] = [];
   let person: Person;
@@ -380,7 +380,7 @@ describe('a process that is killed leaves nothing half done', () => {
     return answers;
   }
 
-  test('making and revoking credentials: each works everywhere or nowhere, and has its row of the audit', async () => {
+  test('creating and revoking credentials: each takes effect everywhere or nowhere, and is recorded in the audit', async () => {
     for (let round = 0; round < 2; round += 1) {
       const owner = await addPerson();
       const made: { id: string; secret: string; removed: 'no' | 'asked' | 'yes' }[] = [];
@@ -429,7 +429,7 @@ describe('a process that is killed leaves nothing half done', () => {
     }
   }, 120_000);
 
-  test('svc rotate-keys, at any moment: every secret opens on both, and the next run ends the work', async () => {
+  test('svc rotate-keys, at any moment: every secret opens on both, and the next run completes the work', async () => {
     for (let i = 0; i < 5; i += 1) alive.push(await newKey(a.accessUrl, person.bearer));
     const rotate = (...more: string[]): Program =>
       new Program([

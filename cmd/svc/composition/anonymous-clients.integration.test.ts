@@ -178,7 +178,7 @@ async function sendSlowly(path: string, { count, from }: { count: number; from: 
   return sockets;
 }
 
-test('slow bodies of anonymous clients behind the same proxy keep nobody out: 33 of them stopped access management', async () => {
+test('33 slow bodies of anonymous clients behind one proxy lock out nobody', async () => {
   // The signature was verified before, so it is known.
   expect(await askAll('192.0.2.1')).toEqual(allServed);
   const sockets = await sendSlowly(auth, { count: 33, from: '192.0.2.1' });
@@ -208,7 +208,7 @@ describe('wrong credentials of an address', () => {
   ];
 
   test.each(forms)(
-    '%s, on %s: beyond the limit they are 429, and keep out nobody who is known or logs in',
+    '%s, on %s: beyond the limit they get 429, and known users and logins are not affected',
     async (form, service, headers) => {
       const from = `192.0.2.${10 + forms.findIndex(([one, of]) => one === form && of === service)}`;
       expect(await askAll(from)).toEqual(allServed);

@@ -40,7 +40,7 @@ test('0 is no limit', () => {
   expect(optionsOf(...off, '--svc.http.min-body-rate=0B').maxInFlight).toEqual({ maxWaitMs: 1000, senders: {} });
 });
 
-test('browsers are told to come by https alone where it is asked for, with a certificate of the operator', () => {
+test('browsers are told to use https only if that is configured, with a certificate of the operator', () => {
   const own = '--svc.tls.cert-file=/x';
   expect(optionsOf(own).strictTransportDays).toBeUndefined();
   expect(optionsOf('--svc.http.hsts-days=7').strictTransportDays).toBeUndefined();
@@ -48,7 +48,7 @@ test('browsers are told to come by https alone where it is asked for, with a cer
   expect(optionsOf(own, '--svc.http.hsts-days=0').strictTransportDays).toBe(0);
 });
 
-test('a connection on which an answer is awaited is not taken for a stalled one', () => {
+test('a connection that waits for a response is not treated as stalled', () => {
   expect(optionsOf('--svc.api.request-timeout=10m').limits?.stallTimeoutMs).toBe(1_200_000);
 });
 
@@ -57,16 +57,13 @@ test.each([
   { args: ['--svc.access.throttle.anonymous=100'], is: 100 },
   { args: ['--svc.access.throttle.anonymous=100', '--svc.http.max-wrong-credentials=50'], is: 50 },
   { args: ['--svc.access.throttle.anonymous=100', '--svc.http.max-wrong-credentials=0'], is: undefined },
-])(
-  'of access management no more wrong credentials are looked up than its throttle lets pass: $args',
-  ({ args, is }) => {
-    const { options } = loadOptions({ environment: {}, args });
-    expect(accessHttpOptions(options)).toEqual({
-      ...apiHttpOptions(options),
-      maxInFlight: {
-        ...apiHttpOptions(options).maxInFlight,
-        ...(is === undefined ? {} : { wrongCredentialsPerMinute: is }),
-      },
-    });
-  },
-);
+])('access management looks up no more wrong credentials than its throttle allows: $args', ({ args, is }) => {
+  const { options } = loadOptions({ environment: {}, args });
+  expect(accessHttpOptions(options)).toEqual({
+    ...apiHttpOptions(options),
+    maxInFlight: {
+      ...apiHttpOptions(options).maxInFlight,
+      ...(is === undefined ? {} : { wrongCredentialsPerMinute: is }),
+    },
+  });
+});

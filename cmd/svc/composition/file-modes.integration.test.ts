@@ -45,7 +45,7 @@ beforeEach(async () => {
   await put('config/svc.yaml', 0o644, 'svc.server.port: 8090\n');
 });
 
-test('nothing is said of modes as the server makes them, nor of what is not there', async () => {
+test('modes that the server sets, and missing files, cause no message', async () => {
   expect(await check()).toEqual([]);
   for (const name of ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key'])
     await put(`data/${name}`, 0o600);
@@ -68,7 +68,7 @@ describe('a secret of the data folder', () => {
       ),
     );
   });
-  test.each(names)('%s may be for its group', async (name) => {
+  test.each(names)('%s may be readable by its group', async (name) => {
     await put(`data/${name}`, 0o640);
     expect(await check()).toEqual([]);
     await put(`data/${name}`, 0o660);
@@ -96,7 +96,7 @@ describe('code that others can write', () => {
     expect(await check([], { runsPlugins: false })).toEqual([]);
   });
 
-  test('also in the folder that an option names, and for its group it may be open', async () => {
+  test('also in the folder that an option names; its group may write it', async () => {
     const path = await put('elsewhere/blog/index.ts', 0o664);
     await chmod(dirname(path), 0o775);
     const args = [`--svc.plugins.dir=${join(folder, 'elsewhere')}`];
@@ -105,7 +105,7 @@ describe('code that others can write', () => {
     await expect(check(args)).rejects.toThrow(`Others can write ${dirname(path)}`);
   });
 
-  test('a link is what it leads to: its own mode says nothing, and one may lead back, or nowhere', async () => {
+  test('a link counts as its target: its own mode is ignored, and it may lead back, or nowhere', async () => {
     await put('data/plugins/blog/index.ts', 0o644);
     const links = [
       ['index.ts', 'link.ts'],
@@ -119,29 +119,33 @@ describe('code that others can write', () => {
   test.each([
     ['a plugin', 'checkout', 'checkout', 0o777],
     ['a file of it', 'checkout/src/index.ts', 'checkout', 0o666],
-  ])('also by a link to it: %s', async (_what, name, linked, mode) => {
+  ])('also through a link: %s', async (_what, name, linked, mode) => {
     await put('checkout/src/index.ts', 0o644);
     await mkdir(join(folder, 'data/plugins'), { recursive: true });
     await symlink(join(folder, linked), join(folder, 'data/plugins/blog'));
     expect(await check()).toEqual([]);
     await chmod(join(folder, name), mode);
     await expect(check()).rejects.toThrow(
-      `Others can write ${join(folder, name)} (mode 0${mode.toString(8)}), which holds code that this program runs; take that away with chmod -R o-w ${join(folder, linked)}.`,
+      `Others can write ${join(folder, name)} (mode 0${mode.toString(8)}), which holds code that this program runs; remove that permission with chmod -R o-w ${join(folder, linked)}.`,
     );
   });
 
-  test('of a folder with very many entries not all are looked at, and the log says so', async () => {
+  test('of a folder with very many entries only a part is checked, which is logged', async () => {
     for (const name of ['a', 'b', 'c']) await put(`data/plugins/${name}`, 0o644);
     expect(await check([], { mostEntries: 4 })).toEqual([]);
     expect(await check([], { mostEntries: 3 })).toEqual([
-      { path: join(folder, 'data/plugins'), mode: undefined, msg: expect.stringContaining('not checked') },
+      {
+        path: join(folder, 'data/plugins'),
+        mode: undefined,
+        msg: expect.stringContaining('more entries than are checked'),
+      },
     ]);
   });
 });
 
-describe('what the operator hands in', () => {
+describe('files of the operator', () => {
   const named = ['svc.tls.key-file', 'svc.access.token-file', 'svc.controllers.token-file'] as const;
-  test.each(named)('%s that others can read is warned of', async (option) => {
+  test.each(named)('%s readable by others causes a warning', async (option) => {
     const path = await put('handed', 0o644);
     expect(await check([`--${option}=${path}`])).toEqual([
       { path, mode: '0644', msg: expect.stringContaining('others can read this file, which holds a secret') },
@@ -150,7 +154,7 @@ describe('what the operator hands in', () => {
     expect(await check([`--${option}=${path}`])).toEqual([]);
   });
 
-  test("so are a database's key, and a config file with a secret", async () => {
+  test('a key of a database, and a config file with a secret, cause one too', async () => {
     const key = await put('client.key', 0o644);
     const config = await put(
       'config/secrets.yaml',
@@ -161,7 +165,7 @@ describe('what the operator hands in', () => {
   });
 
   test.each(['svc.tls.cert-file', 'svc.access.ca-file', 'svc.controllers.ca-file', 'svc.database.ca-file'])(
-    '%s that others can write is warned of, and may be read',
+    '%s writable by others causes a warning, and may be readable',
     async (option) => {
       const path = await put('handed', 0o644);
       expect(await check([`--${option}=${path}`])).toEqual([]);
@@ -172,7 +176,7 @@ describe('what the operator hands in', () => {
     },
   );
 
-  test('so are the data folder, the config folder and its files', async () => {
+  test('the data folder, the config folder and its files cause one too', async () => {
     await mkdir(join(folder, 'data'));
     for (const name of ['data', 'config', 'config/svc.yaml']) await chmod(join(folder, name), 0o777);
     expect((await check()).map(({ path }) => path)).toEqual([

@@ -43,7 +43,7 @@ export async function checkFileModes(
       {
         bits: readableByOthers,
         isOwnOnly: true,
-        what: 'others can read this file, which holds a secret; make it 0600, or 0640 where its group must read it',
+        what: 'others can read this file, which holds a secret; make it 0600, or 0640 if its group must read it',
       },
       log,
     );
@@ -53,7 +53,7 @@ export async function checkFileModes(
       {
         bits: writableByOthers,
         isOwnOnly: false,
-        what: 'others can write this, and the server believes what is in it; take that away with chmod o-w',
+        what: 'others can write this, and the server trusts its content; remove that permission with chmod o-w',
       },
       log,
     );
@@ -118,7 +118,7 @@ async function refuseForeignCode(
     if (count === mostEntries)
       return log.warn(
         { path: folder, mostEntries },
-        'the folder holds more than is looked at: whether others can write the rest of this code was not checked',
+        'the folder has more entries than are checked: other users may be able to write the rest of this code',
       );
     const { path, root } = waiting.pop()!;
     const isLink = path !== folder && (await statOf(path, lstat))?.isSymbolicLink() === true;
@@ -129,7 +129,7 @@ async function refuseForeignCode(
     const from = isLink ? target : root;
     if ((stats.mode & writableByOthers) !== 0)
       throw new OperatorError(
-        `Others can write ${target} (mode ${modeOf(stats)}), which holds code that this program runs; take that away with chmod -R o-w ${from}.`,
+        `Others can write ${target} (mode ${modeOf(stats)}), which holds code that this program runs; remove that permission with chmod -R o-w ${from}.`,
       );
     if (stats.isDirectory())
       waiting.push(...(await namesIn(target)).map((name) => ({ path: join(target, name), root: from })));

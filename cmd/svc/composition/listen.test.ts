@@ -11,7 +11,7 @@ function warned(address: string): Record<string, unknown>[] {
 }
 
 test.each(['0.0.0.0', '::', '10.0.0.7', '2001:db8::1', '::ffff:10.0.0.7'])(
-  'a port without TLS on %s is warned of',
+  'a port without TLS on %s causes a warning',
   (address) => {
     expect(warned(address)).toEqual([
       expect.objectContaining({
@@ -25,11 +25,11 @@ test.each(['0.0.0.0', '::', '10.0.0.7', '2001:db8::1', '::ffff:10.0.0.7'])(
   },
 );
 
-test.each(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])('one on %s is not', (address) => {
+test.each(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])('a port on %s causes none', (address) => {
   expect(warned(address)).toEqual([]);
 });
 
-test('a name counts as the address that it stands for', async () => {
+test('a host name counts as its address', async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   expect(warned((server.address() as AddressInfo).address)).toEqual([]);

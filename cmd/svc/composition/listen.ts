@@ -37,6 +37,6 @@ export function warnWithoutTls(address: AddressInfo, host: 'svc.server.host' | '
   if (isLoopback(address.address)) return;
   log.warn(
     { option: host, address: address.address, port: address.port },
-    'other machines can reach this port, which has no TLS: passwords, tokens and sessions can be read on the way; let it listen on 127.0.0.1 and serve https, or allow nobody but a proxy that does',
+    'other machines can reach this port, which has no TLS: passwords, tokens and sessions can be read in transit; listen on 127.0.0.1 and serve https, or allow only a proxy that does',
   );
 }

@@ -39,7 +39,7 @@ export async function openAccess(
   if (keys.isEmpty)
     log.warn(
       { file: keys.file?.path },
-      'no key for secrets: access keys and private tokens cannot be used here until the key of this database is in this file, or in svc.security.key',
+      'no key for secrets: access keys and private tokens do not work until the key of this database is in this file or in svc.security.key',
     );
   const access = new AccessService({
     database,

@@ -78,7 +78,7 @@ async function untilSaid(controllers: PlatformControllers, expected: Record<stri
   expect(await read(controllers)).toEqual(expected);
 }
 
-test('of two one leads, whose controllers run, and the other stands by until it does', async () => {
+test('of two one leads and runs its controllers, and the other stands by', async () => {
   const first = start(sound);
   await untilSaid(first, allOf('ok'));
   const second = start(sound);
@@ -88,7 +88,7 @@ test('of two one leads, whose controllers run, and the other stands by until it 
   expect(await read(first)).toEqual(allOf('stands by'));
 });
 
-test('a controller that has not read what there is at first starts', async () => {
+test('a controller that is still reading existing objects is starting', async () => {
   const slow: Source = {
     start: (_enqueue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
     stop: () => undefined,
@@ -97,7 +97,7 @@ test('a controller that has not read what there is at first starts', async () =>
   await untilSaid(controllers, { ...allOf('ok'), 'controller plugins': 'starts' });
 });
 
-test('one that cannot be built fails, and the others run', async () => {
+test('a controller that cannot be built fails, and the others run', async () => {
   const broken: ControllerDefinition = {
     ...sound,
     begin: () => {
@@ -107,7 +107,7 @@ test('one that cannot be built fails, and the others run', async () => {
   await untilSaid(start(broken), { ...allOf('ok'), 'controller plugins': 'failed: broken' });
 });
 
-test('an election that cannot be held fails, and the controllers stand by', async () => {
+test('a failing election is reported, and the controllers stand by', async () => {
   const refusing = wrapClient(client, {
     get: (type, ...more) =>
       type.plural === leaseType.plural ? Promise.reject(new Error('leases are forbidden')) : client.get(type, ...more),
@@ -118,7 +118,7 @@ test('an election that cannot be held fails, and the controllers stand by', asyn
   });
 });
 
-test('reconciles that fail are counted until they succeed, with the last as the reason', async () => {
+test('failing reconciles are counted until they succeed, with the last as the reason', async () => {
   let isBroken = true;
   const failing = controllerFor(postType)
     .named('plugins')
@@ -140,13 +140,13 @@ test('reconciles that fail are counted until they succeed, with the last as the 
   await untilSaid(controllers, allOf('ok'));
 });
 
-test('plugins whose controllers are in trouble are named', async () => {
+test('plugins with failing controllers are named', async () => {
   await untilSaid(start(sound, { troubled: ['blog', 'shop'] }), {
     ...allOf('ok'),
     'plugin controllers': 'failed: controllers of plugins are in trouble: blog, shop',
   });
 });
 
-test('each check is shown and decides nothing', () => {
+test('each check is shown, and does not affect readiness', () => {
   expect(start(sound).readyz.map(({ isInformative }) => isInformative)).toEqual(Object.keys(allOf('')).map(() => true));
 });

@@ -42,7 +42,7 @@ const right = [
 ];
 const users = { namespace, name: 'svc:org-users' };
 
-test('the namespace tells the name of its organization, a new one too, and keeps what else it tells', async () => {
+test('the namespace has the name of its organization, also a new one, and keeps its other annotations', async () => {
   await client.patch(
     namespaceType,
     { namespace: '', name: namespace },
@@ -67,7 +67,7 @@ test.each<[string, () => Promise<unknown>]>([
       }),
   ],
   [
-    'made one of another role',
+    'changed to another role',
     async () => {
       const { roleRef, ...binding } = await client.get(roleBindingType, users);
       await client.delete(roleBindingType, users);
@@ -81,14 +81,14 @@ test.each<[string, () => Promise<unknown>]>([
       await client.create(roleBindingType, other);
     },
   ],
-])('a binding that was %s is put right, and others stay', async (_what, change) => {
+])('a binding that was %s is restored, and others stay', async (_what, change) => {
   await change();
   expect(await bindings()).not.toEqual(right);
   await namespaces.ensure({ id, name: 'Press' });
   expect(await bindings()).toEqual(right);
 });
 
-test('what is as it should be is not written', async () => {
+test('what is up to date is not written', async () => {
   const before = await client.list(roleBindingType, { namespace });
   await namespaces.ensure({ id, name: 'Press' });
   expect(

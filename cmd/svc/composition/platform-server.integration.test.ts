@@ -46,7 +46,7 @@ async function replace(text: string): Promise<void> {
   await rename(`${caFile}.new`, caFile);
 }
 
-test('an authority that is replaced is trusted from the next request on, and watches stay', async () => {
+test('a replaced authority is trusted from the next request on, and watches continue', async () => {
   const [authority, next] = [await makeAuthority(), await makeAuthority()];
   const certificate = new ServerCertificate(await issueCertificate(authority, ['127.0.0.1']));
   let streamed: ((text: string) => void) | undefined;
@@ -89,7 +89,7 @@ test('an authority that is replaced is trusted from the next request on, and wat
 }, 60_000);
 
 test.each([
-  ['that is not there', undefined, /^svc\.access\.ca-file is ".*ca\.crt", which cannot be used \(ENOENT\)/],
+  ['that is missing', undefined, /^svc\.access\.ca-file is ".*ca\.crt", which cannot be used \(ENOENT\)/],
   [
     'without an authority',
     'x',

@@ -18,7 +18,7 @@ export function platformServer(
   const caFile = options[`${of}.ca-file`];
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new OperatorError(
-      `${of}.api-url is ${JSON.stringify(url)}, which is no URL of a server: http://host:port or https://host:port.`,
+      `${of}.api-url is ${JSON.stringify(url)}, which is not the URL of a server: http://host:port or https://host:port.`,
     );
   }
   return { url, ...(caFile === undefined ? {} : { ca: authorityOf(caFile, { option: `${of}.ca-file`, log }) }) };
@@ -46,7 +46,7 @@ function authorityOf(file: string, { option, log }: { option: string; log: Logge
     } catch (error) {
       const reason = codeOf(error);
       if (reason !== complaint)
-        log.warn({ file, reason }, 'the new authority of the server cannot be used; the one before stays');
+        log.warn({ file, reason }, 'the changed authority of the server cannot be used; the previous one stays in use');
       complaint = reason;
     }
     return used;

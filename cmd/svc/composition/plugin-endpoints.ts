@@ -27,7 +27,7 @@ export function pluginHostUrl(options: Options, port: number): string {
     url.hash === '';
   if (!isPlain)
     throw new OperatorError(
-      `svc.plugins.host-url is ${JSON.stringify(given)}, which is no URL of a server: http://host:port or https://host:port.`,
+      `svc.plugins.host-url is ${JSON.stringify(given)}, which is not the URL of a server: http://host:port or https://host:port.`,
     );
   return given;
 }

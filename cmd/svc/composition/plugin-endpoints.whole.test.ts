@@ -106,7 +106,7 @@ async function checkAll(servers: readonly string[]): Promise<void> {
   }
 }
 
-test('a plugin in a process of its own answers through every API server, and is gone with one PATCH', async () => {
+test('a plugin in its own process answers through every API server, until one PATCH disables it', async () => {
   const servers = [await start('apiserver', 'a'), await start('apiserver', 'b')];
   const manager = new Program([
     'controller-manager',
@@ -136,7 +136,7 @@ test('a plugin in a process of its own answers through every API server, and is 
   for (const url of servers) expect((await answer(`${url}${open}`, 503)).headers.get('retry-after')).toBe('2');
 });
 
-test('it answers where it runs, and through the others', async () => {
+test('it answers in its process, and through the others', async () => {
   const servers = [await start('serve', 'c'), await start('serve', 'd'), await start('apiserver', 'e')];
   await checkAll(servers);
 });
@@ -145,7 +145,11 @@ test.each([
   ['the address', {}, 'http://127.0.0.1:7'],
   ['any address', { 'svc.server.host': '0.0.0.0' }, /^http:\/\/[^:/]+:7$/],
   ['an address of version 6', { 'svc.server.host': 'fd00::1' }, 'http://[fd00::1]:7'],
-  ['what was given', { 'svc.plugins.host-url': 'https://plugins.internal:444/x' }, 'https://plugins.internal:444/x'],
+  [
+    'the configured one',
+    { 'svc.plugins.host-url': 'https://plugins.internal:444/x' },
+    'https://plugins.internal:444/x',
+  ],
 ])('the URL of a host is %s', (_reason, given, url) => {
   const { options } = loadOptions({
     environment: {},
@@ -154,7 +158,7 @@ test.each([
   expect(pluginHostUrl(options, 7)).toEqual(typeof url === 'string' ? url : expect.stringMatching(url));
 });
 
-test.each(['nowhere', 'ftp://x', 'http://a:b@x', 'http://x?y'])('%s is no URL of a host', (url) => {
+test.each(['nowhere', 'ftp://x', 'http://a:b@x', 'http://x?y'])('%s is not the URL of a host', (url) => {
   const { options } = loadOptions({ environment: {}, args: [`--svc.plugins.host-url=${url}`] });
   expect(() => pluginHostUrl(options, 7)).toThrow(/^svc.plugins.host-url is /);
 });

@@ -139,7 +139,7 @@ async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
 }
 
 describe('a plugin has the permissions of its manifest, and no others', () => {
-  const doors: { name: string; where: string; start: () => void }[] = [
+  const transports: { name: string; where: string; start: () => void }[] = [
     {
       name: 'near',
       where: 'in the process of the server',
@@ -164,7 +164,7 @@ describe('a plugin has the permissions of its manifest, and no others', () => {
     },
   ];
 
-  test.each(doors)('$where', async ({ name, start }) => {
+  test.each(transports)('$where', async ({ name, start }) => {
     const { client } = env.servers[0]!;
     const readers = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -221,14 +221,14 @@ describe('a plugin has the permissions of its manifest, and no others', () => {
   });
 });
 
-describe('who may act as whom', () => {
+describe('impersonation', () => {
   const list = (name: string, actAs: ActAs): Promise<unknown> => rest(name, actAs).list(namespaces);
   const cannot = (resource: string, name: string) => ({
     code: 403,
     message: `${resource} "${name}" is forbidden: User "manager" cannot impersonate resource "${resource}" in API group "" at the cluster scope`,
   });
 
-  test('a controller-manager as plugins that there are, and as nobody else', async () => {
+  test('is allowed to a controller-manager for existing plugins, and for nobody else', async () => {
     const { client } = env.servers[0]!;
     run(client, () => rest('manager'));
     await client.create(pluginType, {

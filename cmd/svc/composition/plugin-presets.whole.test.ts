@@ -141,10 +141,10 @@ async function make(name: string): Promise<boolean> {
   }
 }
 
-test('kill -9 amidst the presets, at the start and at the stop: nothing is forgotten, and nothing of a person is lost', async () => {
+test('after kill -9 during the presets, at the start and at the stop, nothing is forgotten, and no object of a user is lost', async () => {
   const api = await startServer();
   client = RestClient.connect({ url: api, token });
-  await killedAt(startManager(api), 'a preset was created');
+  await killedAt(startManager(api), 'created a preset');
   expect((await notes()).length).toBeLessThan(count);
   const adopted: string[] = [];
   for (const name of persons) if (await make(name)) adopted.push(name);
@@ -161,7 +161,7 @@ test('kill -9 amidst the presets, at the start and at the stop: nothing is forgo
   ]).toEqual([count, adopted]);
 
   await setEnabled(false);
-  await killedAt(manager, 'a preset was deleted');
+  await killedAt(manager, 'deleted a preset');
   expect((await notes()).length).toBeGreaterThan(adopted.length);
   manager = startManager(api);
   expect((await inPhase('Disabled')).status?.presets ?? []).toEqual([]);

@@ -85,7 +85,7 @@ class Poll {
   }
 }
 
-test('no request to an endpoint fails while its plugin is reloaded, here and at another server; its author is told what goes wrong', async () => {
+test('no request to an endpoint fails while its plugin is reloaded, here and at another server; failures are reported to its author', async () => {
   await put(
     'plugin.yaml',
     JSON.stringify({
@@ -110,7 +110,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
     // One version cannot be started.
     if (i === 3) {
       await put('index.ts', module('never', "throw new Error('not today');"));
-      await serve.program.line('a newer version of a plugin could not be started; the one before goes on');
+      await serve.program.line('could not start a newer version of a plugin; the previous version keeps running');
     }
     await put('index.ts', module(`hello ${i}`));
     for (const poll of polls) await poll.until(`200 "hello ${i}"`);
@@ -131,7 +131,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
       spec: { title: 'five' },
     }),
   });
-  const line = await serve.program.line('the reconcile failed, and is tried again');
+  const line = await serve.program.line('the reconcile failed; retrying');
   expect(line).toMatchObject({
     level: 'warn',
     plugin: 'greet',
@@ -171,7 +171,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
   expect(other!.filter((each) => each.includes('controller'))).toEqual([]);
 }, 180_000);
 
-test('a version that runs keeps its permissions until another takes its place, which has its own and no more', async () => {
+test('a running version keeps its permissions until another replaces it, which has only its own', async () => {
   const permission = (resource: string): object => ({
     apiGroups: ['greet.example.com'],
     resources: [resource],
@@ -207,7 +207,7 @@ test('a version that runs keeps its permissions until another takes its place, w
   poll.answers.clear();
 
   await write('6.0.0', [permission('others')], module('never', "throw new Error('not today');"));
-  await program.line('a newer version of a plugin could not be started; the one before goes on');
+  await program.line('could not start a newer version of a plugin; the previous version keeps running');
   // Then all that the newer version's manifest changes is done.
   while (!(await allowed()).includes('others')) await pause(20);
   expect(await allowed()).toBe('others,notes');

@@ -111,7 +111,7 @@ function newPost(slug: string, spec: object): object {
 test.each([
   ['one process', async () => startServer('serve')],
   ['separate processes', async () => startServer('apiserver').then(startManager)],
-])('the sample, dropped into the folder of a running server: %s', async (_how, start) => {
+])('the sample, copied into the folder of a running server: %s', async (_how, start) => {
   await start();
   await cp(sample, join(folder, 'plugins', 'blog'), { recursive: true });
   await until(plugin, {

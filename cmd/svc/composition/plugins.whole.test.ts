@@ -140,7 +140,7 @@ async function useAndDisable(api: string): Promise<void> {
   expect((await call(api, 'GET', `${notes}/mine`)).status).toBe(200);
 }
 
-test('svc serve runs a plugin that is dropped into its folder, from PATCH to PATCH, and svc controller-manager goes on with it', async () => {
+test('svc serve runs a plugin that is copied into its folder, from PATCH to PATCH, and svc controller-manager takes over', async () => {
   const first = await startServer('serve');
   await cp(join(folder, 'shelf'), join(folder, 'data/plugins/shelf'), { recursive: true });
   await useAndDisable(first.url);
@@ -153,7 +153,7 @@ test('svc serve runs a plugin that is dropped into its folder, from PATCH to PAT
   await cp(join(folder, 'shelf'), join(folder, 'plugins/shelf'), { recursive: true });
   const before = await call(api, 'GET', `${plugins}/shelf`);
   const manager = await startManager(api);
-  await manager.line('a plugin is started');
+  await manager.line('started a plugin');
   expect((await call(api, 'GET', `${plugins}/shelf`)).body.metadata!.resourceVersion).not.toBe(
     before.body.metadata!.resourceVersion,
   );

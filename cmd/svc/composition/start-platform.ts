@@ -200,7 +200,7 @@ function administrator(
     registry,
     authorizer: new MastersAuthorizer(),
     user,
-    warn: (text) => log.debug({ warning: text }, 'a controller was warned'),
+    warn: (text) => log.debug({ warning: text }, 'the API warned a controller'),
   });
   teardown.add('the client of controllers', async () => client.close());
   return client;
@@ -218,7 +218,7 @@ function pluginClients(
       registry,
       authorizer,
       user,
-      warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned'),
+      warn: (text) => log.debug({ plugin, warning: text }, 'the API warned a plugin'),
     });
   });
   teardown.add('the clients of plugins', async () => clients.close());

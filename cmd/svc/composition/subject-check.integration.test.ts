@@ -42,7 +42,7 @@ test.each([
   expect(await Promise.all(checks.map(async (check) => check(name)))).toEqual([isBound, isBound]);
 });
 
-test('what cannot be known is no answer', async () => {
+test('if the bindings cannot be read the check fails', async () => {
   await expect(subjectsByIndex({ lagMs: 6000, isSubject: () => false })('mia')).rejects.toThrow('bindings');
   await expect(subjectsByClient({ list: () => Promise.reject(new Error('away')) })('mia')).rejects.toThrow('away');
 });

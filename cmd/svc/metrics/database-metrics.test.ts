@@ -19,7 +19,7 @@ test('each failure of the database is counted by its name, from 0', async () => 
   );
 });
 
-test('the reason why writes are refused is 1, the others 0; each failure has it looked at', async () => {
+test('the reason for refused writes is 1, the others 0; each failure updates it', async () => {
   const registry = new Registry();
   const metrics = new DatabaseMetrics(registry);
   const suspected: DatabaseFailure[] = [];

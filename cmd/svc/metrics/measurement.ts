@@ -28,7 +28,7 @@ export class Measurement<T> {
     try {
       return await withinTime({ timeoutMs: TIMEOUT_MS }, (limit) => untilAborted(this.#measure(), limit));
     } catch (error) {
-      this.#log.debug({ err: error }, 'the database could not be measured');
+      this.#log.debug({ err: error }, 'could not measure the database');
       return undefined;
     }
   }

@@ -15,13 +15,13 @@ const token = newPersonalToken();
 
 describe('the listener', () => {
   test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1', '::ffff:127.0.0.1'])(
-    'on %s is for this machine only',
+    'on %s is reachable from this machine only',
     (host) => {
       expect(check(`--svc.server.host=${host}`)).not.toThrow();
     },
   );
   test.each(['0.0.0.0', '::', '10.0.0.7', 'example.com', '127.example.com', '1270.0.0.1'])(
-    'on %s needs a token of its own',
+    'on %s needs a configured token',
     (host) => {
       expect(check(`--svc.server.host=${host}`)).toThrow(/initial-admin-token/);
       expect(check(`--svc.server.host=${host}`, `--svc.security.initial-admin-token=${token}`)).not.toThrow();
@@ -29,7 +29,7 @@ describe('the listener', () => {
   );
 });
 
-test.each(['secret', 'pat_', `${token}0`, token.toUpperCase()])('%s is no token, and is not repeated', (wrong) => {
+test.each(['secret', 'pat_', `${token}0`, token.toUpperCase()])('%s is not a token, and is not repeated', (wrong) => {
   const start = check(`--svc.security.initial-admin-token=${wrong}`);
   expect(start).toThrow(/not a personal token/);
   if (wrong !== 'pat_') expect(start).not.toThrow(wrong);
@@ -39,7 +39,7 @@ test.each([
   ['shorter', '999ms', '1s', true],
   ['as long', '1s', '1s', false],
   ['longer', '40s', '30s', false],
-])('a wait for others %s than the time for an answer', (_reason, wait, timeout, isFine) => {
+])('a wait for other requests %s than the request timeout', (_reason, wait, timeout, isFine) => {
   const start = check(`--svc.http.max-wait=${wait}`, `--svc.api.request-timeout=${timeout}`);
   if (isFine) expect(start).not.toThrow();
   else expect(start).toThrow(/max-wait.*504 instead of 429/);

@@ -10,7 +10,7 @@ export function checkOptions(options: Options): void {
   const timeoutMs = options['svc.api.request-timeout'];
   if (maxWaitMs >= timeoutMs) {
     throw new OperatorError(
-      `svc.http.max-wait is ${maxWaitMs / 1000}s and svc.api.request-timeout ${timeoutMs / 1000}s: who waits so long would be answered 504 instead of 429; make max-wait the shorter one.`,
+      `svc.http.max-wait is ${maxWaitMs / 1000}s and svc.api.request-timeout ${timeoutMs / 1000}s: a request that waits so long would get 504 instead of 429; make max-wait shorter.`,
     );
   }
   checkReachability(options);
@@ -36,7 +36,7 @@ export function checkAdminToken(options: Options): void {
   const token = options['svc.security.initial-admin-token'];
   if (token !== undefined && !isPersonalToken(token)) {
     throw new OperatorError(
-      'svc.security.initial-admin-token is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty, and the start makes one.',
+      'svc.security.initial-admin-token is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty to have one generated.',
     );
   }
 }
@@ -44,7 +44,7 @@ export function checkAdminToken(options: Options): void {
 /** `svc apiserver` and `svc access-server` do not start an embedded PostgreSQL. */
 export function checkDatabaseUrl(options: Options, verb: 'apiserver' | 'access-server'): void {
   if (options['svc.database.url'] === undefined) {
-    throw new OperatorError(`svc ${verb} has no PostgreSQL of its own; set svc.database.url, or use svc serve.`);
+    throw new OperatorError(`svc ${verb} has no embedded PostgreSQL; set svc.database.url, or use svc serve.`);
   }
 }
 

@@ -31,7 +31,7 @@ function load({ files = {}, environment = {}, args = [] }: Sources): Options {
   return loadOptions({ configFolder: folder, environment, args }).options;
 }
 
-test('every default is of its own type, and every name has one place in the environment', () => {
+test('every default has its type, and every name one environment variable', () => {
   for (const name of optionNames) {
     const option: Option<unknown> = optionTable[name];
     if (option.default !== '')
@@ -93,15 +93,15 @@ describe('one option in three spellings', () => {
       sources: { files: { 'a.yaml': 'svc:\n  server:\n    port:\n' } },
       port: 8090,
     },
-    { reason: 'an empty file says nothing', sources: { files: { 'a.yaml': '# nothing\n' } }, port: 8090 },
-    { reason: 'nor does a part of one', sources: { files: { 'a.yaml': 'svc:\n  server:\n' } }, port: 8090 },
+    { reason: 'an empty file', sources: { files: { 'a.yaml': '# nothing\n' } }, port: 8090 },
+    { reason: 'an empty part of a file', sources: { files: { 'a.yaml': 'svc:\n  server:\n' } }, port: 8090 },
     {
-      reason: 'other files are no business of ours',
+      reason: 'other files are ignored',
       sources: { files: { 'a.json': '{', '.a.yaml': 'x' } },
       port: 8090,
     },
     {
-      reason: 'nor are variables of others, or of the tests',
+      reason: 'variables of others, or of the tests, are ignored',
       sources: { environment: { PORT: '1', SVCX: '1', SVC_TEST_DATABASE: '1' } },
       port: 8090,
     },
@@ -110,7 +110,7 @@ describe('one option in three spellings', () => {
     expect(load(sources)['svc.server.port']).toBe(port);
   });
 
-  test('values keep what was written', () => {
+  test('values are kept as written', () => {
     const files = {
       'a.yaml':
         'svc:\n  http: { cors: { allowed-origins: [https://a.example, "http://b.example:81"] } }\n  data: { dir: 0123 }\n',
@@ -125,7 +125,7 @@ describe('one option in three spellings', () => {
     expect(options['svc.database.url']).toBe('postgres://u:p=1@h/d');
   });
 
-  test('folders in the config folder are not read, and an absent folder is fine where nobody named it', () => {
+  test('subfolders of the config folder are not read, and an absent folder is accepted if nobody named it', () => {
     mkdirSync(join(folder, 'samples.yaml'));
     expect(load({})['svc.server.port']).toBe(8090);
     expect(() => loadOptions({ configFolder: join(folder, 'absent'), environment: {}, args: [] })).toThrow(
@@ -134,14 +134,14 @@ describe('one option in three spellings', () => {
   });
 });
 
-test('the configuration that comes with the program changes nothing', () => {
+test('the shipped configuration changes nothing', () => {
   const configFolder = fileURLToPath(new URL('../../../config', import.meta.url));
   expect(loadOptions({ configFolder, environment: {}, args: [] }).options).toEqual(
     loadOptions({ configFolder: folder, environment: {}, args: [] }).options,
   );
 });
 
-test('every option it shows is one, with its default or an example', () => {
+test('it shows existing options only, with their defaults or examples', () => {
   const shown = readFileSync(new URL('../../../config/svc.yaml', import.meta.url), 'utf8').replaceAll(
     /^( +)# /gm,
     '$1',
@@ -164,7 +164,7 @@ describe('a start ends with one sentence', () => {
       sentence: /no option --svc\.server\.prot; did you mean --svc\.server\.port\?$/,
     },
     {
-      reason: 'unknown flag unlike any other',
+      reason: 'unknown flag without a similar name',
       sources: { args: ['--verbose'] },
       sentence: /no option --verbose; svc --help lists them all\.$/,
     },
@@ -173,7 +173,11 @@ describe('a start ends with one sentence', () => {
       sources: { args: ['--svc.server.drainTimeout=1s'] },
       sentence: /did you mean --svc\.server\.drain-timeout\?$/,
     },
-    { reason: 'a name of every object', sources: { args: ['--constructor=1'] }, sentence: /no option --constructor;/ },
+    {
+      reason: 'a property name of Object',
+      sources: { args: ['--constructor=1'] },
+      sentence: /no option --constructor;/,
+    },
     {
       reason: 'unknown variable',
       sources: { environment: { SVC_SERVER_PORTS: '1' } },
@@ -214,8 +218,8 @@ describe('a start ends with one sentence', () => {
       sources: { files: { 'a.yaml': 'svc.server.port: 1\nsvc.server.port: 2' } },
       sentence: /not valid YAML at line 2/,
     },
-    { reason: 'no YAML', sources: { files: { 'a.yaml': 'svc: {' } }, sentence: /a\.yaml is not valid YAML/ },
-    { reason: 'no map', sources: { files: { 'a.yaml': '- 1' } }, sentence: /holds no options/ },
+    { reason: 'not YAML', sources: { files: { 'a.yaml': 'svc: {' } }, sentence: /a\.yaml is not valid YAML/ },
+    { reason: 'not a map', sources: { files: { 'a.yaml': '- 1' } }, sentence: /holds no options/ },
     {
       reason: 'malformed flag',
       sources: { args: ['--svc.server.port=80x'] },
@@ -305,7 +309,7 @@ describe('a start ends with one sentence', () => {
     expect(() => load(sources)).not.toThrow(secret);
   });
 
-  test('whatever the command line is', () => {
+  test('for any command line', () => {
     fc.assert(
       fc.property(
         fc.array(

@@ -4,7 +4,7 @@ import { optionsOfCommand } from './options-of-command.ts';
 
 const of = (command: string): OptionName[] => optionsOfCommand(command, optionNames);
 
-test('a command that asks a server has what leads to it, and nothing else', () => {
+test('a command that calls a server has the options to find it, and no others', () => {
   expect(of('plugin').toSorted()).toEqual([
     'svc.controllers.api-url',
     'svc.controllers.ca-file',
@@ -17,14 +17,14 @@ test('a command that asks a server has what leads to it, and nothing else', () =
   expect(of('plugin remove').filter((name) => !of('plugin').includes(name))).toEqual(['svc.plugins.dir']);
 });
 
-test('a command on the database has what leads to that', () => {
+test('a command on the database has the options to find that', () => {
   expect(of('unblock').every((name) => /^svc\.(?:database\.|data\.dir$|log\.(?:level|format)$)/.test(name))).toBe(true);
   expect(of('private-token')).toEqual(
     expect.arrayContaining(['svc.security.key', 'svc.security.key-file', 'svc.database.url']),
   );
 });
 
-test('a server has no options of processes of another kind', () => {
+test('a server has no options of other processes', () => {
   expect(of('serve')).not.toContain('svc.controllers.api-url');
   expect(of('apiserver')).not.toContain('svc.access.port');
   expect(of('apiserver')).not.toContain('svc.plugins.dir');
@@ -36,7 +36,7 @@ test('a server has no options of processes of another kind', () => {
   );
 });
 
-test('each option is one of some command; a command without options has none', () => {
+test('each option belongs to a command; a command without options has none', () => {
   const commands = ['serve', 'apiserver', 'access-server', 'controller-manager'];
   expect(optionNames.filter((name) => !commands.some((command) => of(command).includes(name)))).toEqual([]);
   expect([of('version'), of('new-token')]).toEqual([[], []]);

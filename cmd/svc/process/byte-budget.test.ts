@@ -12,7 +12,7 @@ test.each([
   expect(Math.floor(automaticBytes(limits) / megabyte)).toBe(megabytes);
 });
 
-test('the options decide where they are set: two thirds are moved, one is parsed', () => {
+test('the options override it: two thirds are for moved bytes, one for parsed ones', () => {
   const budget = newByteBudget(
     loadOptions({
       environment: {},

@@ -13,7 +13,7 @@ test.each([
     delayMs: 20_000,
     drainTimeoutMs: 20_000,
     warned: [
-      { level: 40, shutdownDelayMs: 30_000, usedMs: 20_000, msg: expect.stringMatching(/shutdown-delay is cut/) },
+      { level: 40, shutdownDelayMs: 30_000, usedMs: 20_000, msg: expect.stringMatching(/shutdown-delay is shortened/) },
     ],
   },
   {

@@ -25,6 +25,6 @@ export function warnOfShortDelay(options: Options, log: Logger): void {
   if (delayMs === wanted) return;
   log.warn(
     { shutdownDelayMs: wanted, usedMs: delayMs },
-    'svc.server.shutdown-delay is cut, as svc.server.drain-timeout leaves no more: make that twice the delay and 5s',
+    'svc.server.shutdown-delay is shortened, because svc.server.drain-timeout is too short for it: set that to twice the delay plus 5s',
   );
 }

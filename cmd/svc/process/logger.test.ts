@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { newLogger } from './logger.ts';
 
-test('what is logged under err says what it is, where it comes from and why, whether it is an error or what a plugin made of one', () => {
+test('an error under err is logged with its type, position and causes, also one that a plugin has converted', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-logger-'));
   try {
     const file = join(folder, 'log');
@@ -47,7 +47,7 @@ test('what is logged under err says what it is, where it comes from and why, whe
   }
 });
 
-test('how the database failed is told of an error, and of one that was made of it', () => {
+test('a failure of the database is named for its error, and for an error caused by it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-logger-'));
   try {
     const file = join(folder, 'log');
@@ -70,7 +70,7 @@ test('how the database failed is told of an error, and of one that was made of i
   }
 });
 
-test('what is logged for people is written before the call returns, without colours into a file', () => {
+test('log lines for people are written before the call returns, without colours into a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-logger-'));
   try {
     const file = join(folder, 'log');

@@ -20,7 +20,7 @@ test('an error is shown with its stack and its causes', () => {
   expect(text).toMatch(/"code": "57P01"[^]*\n +Error: lost\n +at connect \(pool\.ts:2:1\)\n/);
 });
 
-test('nothing in an entry commands the terminal, or looks like another entry', () => {
+test('nothing in an entry controls the terminal, or imitates another entry', () => {
   const hostile = '\u001b[2Jx\r\u009b1m\u202e\n[09:30:00.125] INFO: y';
   const text = line({
     path: hostile,
@@ -33,7 +33,7 @@ test('nothing in an entry commands the terminal, or looks like another entry', (
   expect(text.match(/^\[/gm)).toHaveLength(1);
 });
 
-test('colours are asked for', () => {
+test('colours are optional', () => {
   const entry = '{"level":"info","time":"2026-01-31T09:30:00.125Z","msg":"ready"}\n';
   expect(prettyLine({ colors: true })(entry)).toContain('\u001b[32mINFO\u001b[39m');
 });

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { runUntilSignal } from './run-until-signal.ts';
 
-test('what can no longer go on as it is is stopped, and ends with 1', async () => {
+test('after a failure the process is stopped, and exits with 1', async () => {
   let stopped = 0;
   const running = {
     failed: Promise.resolve('the ground moved'),
@@ -18,7 +18,7 @@ test('what can no longer go on as it is is stopped, and ends with 1', async () =
   expect(stopped).toBe(1);
 });
 
-test('and ends, too, where the stop does not', async () => {
+test('it exits even if the stop hangs', async () => {
   const program = `
     import { pino } from 'pino';
     import { runUntilSignal } from ${JSON.stringify(fileURLToPath(new URL('run-until-signal.ts', import.meta.url)))};

@@ -25,8 +25,8 @@ export async function runUntilSignal(
     killIfThreadsRemain(log);
     process.exit(1);
   };
-  process.on('unhandledRejection', (error) => abandon({ err: error }, 'a failure was handled by nobody'));
-  process.on('uncaughtException', (error) => abandon({ err: error }, 'an error was caught by nobody'));
+  process.on('unhandledRejection', (error) => abandon({ err: error }, 'unhandled promise rejection'));
+  process.on('uncaughtException', (error) => abandon({ err: error }, 'uncaught exception'));
   let limit: NodeJS.Timeout | undefined;
   const limitStop = (): void =>
     void (limit ??= setTimeout(
@@ -69,7 +69,7 @@ export async function runUntilSignal(
 function killIfThreadsRemain(log: Logger): void {
   process.once('exit', () => {
     if (threadCount() === 0) return;
-    log.warn({ threads: threadCount() }, 'killed, as threads of plugins may hold up the end');
+    log.warn({ threads: threadCount() }, 'killing this process, because threads of plugins may block its exit');
     process.kill(process.pid, 'SIGKILL');
   });
 }

@@ -14,7 +14,7 @@ const failures: { reason: string; error: unknown; sentence: string | undefined }
     reason: 'a table that a backup reads',
     error: new StorageError('TableInUse', 'of some model'),
     sentence: expect.stringMatching(
-      /^A table of the platform has to change .* start again when that is over\.$/,
+      /^A migration must change a table of the platform, .* start again when that transaction is over\.$/,
     ) as unknown as string,
   },
   {
@@ -24,12 +24,16 @@ const failures: { reason: string; error: unknown; sentence: string | undefined }
       'The start failed: the database is shutting down or starting again (terminating connection). Start again when that is over.',
   },
   {
-    reason: 'a database that is gone, as the storage tells it',
+    reason: 'an unavailable database, as an error of the storage',
     error: new StorageError('Unavailable', 'x', { cause: systemError('ECONNRESET') }),
     sentence:
       'The start failed: the database does not answer at present (secret detail). Start again when that is over.',
   },
-  { reason: 'other faults of the storage are ours', error: new StorageError('Conflict', 'no'), sentence: undefined },
+  {
+    reason: 'another error of the storage is internal',
+    error: new StorageError('Conflict', 'no'),
+    sentence: undefined,
+  },
   {
     reason: 'a file of another user',
     error: systemError('EACCES', '/data'),
@@ -40,9 +44,9 @@ const failures: { reason: string; error: unknown; sentence: string | undefined }
     error: systemError('ENOSPC', '/data'),
     sentence: '/data cannot be used: the disk is full (ENOSPC).',
   },
-  { reason: 'a missing file is a fault of ours', error: systemError('ENOENT', '/data'), sentence: undefined },
-  { reason: 'a code without a path too', error: systemError('EACCES'), sentence: undefined },
-  { reason: 'and anything else', error: new TypeError('x is not a function'), sentence: undefined },
+  { reason: 'a missing file is an internal error', error: systemError('ENOENT', '/data'), sentence: undefined },
+  { reason: 'a code without a path', error: systemError('EACCES'), sentence: undefined },
+  { reason: 'another error', error: new TypeError('x is not a function'), sentence: undefined },
 ];
 test.each(failures)('$reason', ({ error, sentence }) => {
   expect(explainStartFailure(error)).toEqual(sentence);
@@ -51,8 +55,8 @@ test.each(failures)('$reason', ({ error, sentence }) => {
 const listens: { code: string; says: RegExp }[] = [
   { code: 'EADDRINUSE', says: /^Port 80 on ::1 is in use/ },
   { code: 'EACCES', says: /^This user may not listen on port 80/ },
-  { code: 'EADDRNOTAVAIL', says: /^::1 is no address of this machine/ },
-  { code: 'ENOTFOUND', says: /^The host name ::1 is not known/ },
+  { code: 'EADDRNOTAVAIL', says: /^::1 is not an address of this machine/ },
+  { code: 'ENOTFOUND', says: /^The host name ::1 is unknown/ },
 ];
 test.each(listens)('a listener that fails with $code', ({ code, says }) => {
   expect(

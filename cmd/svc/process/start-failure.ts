@@ -17,7 +17,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 const tableInUse =
-  'A table of the platform has to change for this version, and a long transaction uses it, of a backup or a dump perhaps; start again when that is over.';
+  'A migration must change a table of the platform, and a long transaction uses it, for example a backup or a dump; start again when that transaction is over.';
 
 /** The message for a failure that an operator can fix; undefined for a fault of the program itself. */
 export function explainStartFailure(error: unknown): string | undefined {
@@ -45,8 +45,8 @@ export function explainListenFailure(
   const sentences: Readonly<Record<string, string>> = {
     EADDRINUSE: `Port ${port} on ${host} is in use by another program; stop that, or choose another port with --${named.port}.`,
     EACCES: `This user may not listen on port ${port}; choose one from 1024 on with --${named.port}.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; correct ${named.host}.`,
-    ENOTFOUND: `The host name ${host} is not known; correct ${named.host}.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; correct ${named.host}.`,
+    ENOTFOUND: `The host name ${host} is unknown; correct ${named.host}.`,
     EAI_AGAIN: `The host name ${host} cannot be looked up; correct ${named.host}.`,
   };
   const sentence = code !== undefined && Object.hasOwn(sentences, code) ? sentences[code] : undefined;

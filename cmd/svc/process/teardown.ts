@@ -27,7 +27,7 @@ export class Teardown {
         this.#log.debug({ step: step.name }, 'stopped');
       } catch (error) {
         isClean = false;
-        this.#log.error({ err: error, step: step.name }, 'could not be stopped cleanly');
+        this.#log.error({ err: error, step: step.name }, 'could not stop cleanly');
       }
     }
     return isClean;

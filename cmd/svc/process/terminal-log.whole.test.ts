@@ -82,7 +82,7 @@ async function tokenIn(program: Program): Promise<string> {
   60_000,
 );
 
-test('elsewhere they are JSON, unless svc.log.format says pretty', async () => {
+test('without a terminal lines are JSON, unless svc.log.format is pretty', async () => {
   const json = new Program(serve());
   await json.line('ready');
   json.child.kill('SIGTERM');

@@ -68,9 +68,9 @@ export class LocalCertificate {
     if (isTimely(new X509Certificate(this.certificate.pair.cert))) return;
     try {
       this.certificate.replace(await writePair(options, 'server', await issueCertificate(authority, namesOf(options))));
-      options.log.info({ notAfter: this.certificate.notAfter.toISOString() }, 'the certificate was renewed');
+      options.log.info({ notAfter: this.certificate.notAfter.toISOString() }, 'renewed certificate');
     } catch (error) {
-      options.log.error({ err: error }, 'the certificate cannot be renewed');
+      options.log.error({ err: error }, 'could not renew certificate');
     }
   }
 
@@ -80,7 +80,7 @@ export class LocalCertificate {
     this.#hasWarned = true;
     log.warn(
       { file: join(folder, 'ca.crt') },
-      'the authority is not valid by the clock of this machine, or soon out of date; restart to have it made anew',
+      "the certificate authority is expired, expires soon, or is not valid yet by this machine's clock; restart to generate a new one",
     );
   }
 }
@@ -95,7 +95,7 @@ async function newAuthority(options: LocalCertificateOptions): Promise<KeyPair> 
   if ((await readSecretFile(file)) !== undefined)
     options.log.warn(
       { file },
-      'the authority cannot be used, and is made anew: clients that were given it need the new one',
+      'the certificate authority cannot be used; generating a new one, which clients must be given',
     );
   return writePair(options, 'ca', await makeAuthority());
 }

@@ -13,7 +13,7 @@ test.each([
   ['everywhere, by IPv6', '::', []],
   ['everywhere, in its own way', '0:0::0', []],
   ['everywhere of IPv4, in the form of IPv6', '::ffff:0.0.0.0', []],
-])('a server that listens on %s is certified so', (_reason, host, names) => {
+])('the certificate of a server that listens on %s', (_reason, host, names) => {
   const { options } = loadOptions({
     environment: {},
     args: [`--svc.server.tls.host=${host}`, `--svc.access.tls.host=${host}`],

@@ -29,7 +29,7 @@ export async function prepareKubeconfig(
     ...(authority === undefined ? {} : { authority }),
     ...(serverName === undefined ? {} : { serverName }),
   });
-  if (!written) log.info({ file }, 'this file is not of this program, and is left alone');
+  if (!written) log.info({ file }, 'this kubeconfig was not written by svc; it is kept unchanged');
   return written ? file : undefined;
 }
 

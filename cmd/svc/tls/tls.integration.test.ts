@@ -102,7 +102,7 @@ describe('certificate and key files', () => {
     return files;
   }
 
-  test('that are replaced are used from the next connection on, and open ones stay', async () => {
+  test('that are replaced are used from the next connection on, and open connections stay', async () => {
     const authority = await makeAuthority();
     const files = await openMounted(await issueCertificate(authority, ['127.0.0.1']));
     const { port } = await listen(files.certificate);
@@ -114,7 +114,7 @@ describe('certificate and key files', () => {
     expect(String((await once(before, 'data'))[0])).toContain('200 OK');
   });
 
-  test('that cannot be used are complained of once, and the ones before stay', async () => {
+  test('that cannot be used are logged once, and the previous ones stay in use', async () => {
     const authority = await makeAuthority();
     const files = await openMounted(await issueCertificate(authority, ['127.0.0.1']));
     const { pair } = files.certificate;
@@ -127,7 +127,7 @@ describe('certificate and key files', () => {
     expect(messages.filter((message) => message.startsWith('the new certificate'))).toHaveLength(1);
   });
 
-  test('that are replaced between the reads of the two are read again, as one pair', async () => {
+  test('that are replaced between the two reads are read again, as one pair', async () => {
     const authority = await makeAuthority();
     // All different, because a version that returns while the next one is read would look unchanged.
     const pairs = await Promise.all(Array.from({ length: 10 }, () => issueCertificate(authority, ['127.0.0.1'])));
@@ -137,7 +137,7 @@ describe('certificate and key files', () => {
     expect(messages.filter((message) => message !== 'the certificate was replaced')).toEqual([]);
   });
 
-  test('that are written one after the other are used when both are there, whichever comes first', async () => {
+  test('that are written one after the other are used when both exist, in any order', async () => {
     const authority = await makeAuthority();
     const write = async (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
     const before = await issueCertificate(authority, ['127.0.0.1']);
@@ -177,7 +177,7 @@ describe('certificate and key files', () => {
 });
 
 describe('a listener of https', () => {
-  test('ends connections that never shake hands with its drain', async () => {
+  test('ends connections without a handshake at its drain', async () => {
     const authority = await makeAuthority();
     const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
     const silent = connect(port, '127.0.0.1');
@@ -188,7 +188,7 @@ describe('a listener of https', () => {
     expect(server.connections.failedHandshakes).toBe(0);
   });
 
-  test('counts connections from the first byte, shaken hands or not', async () => {
+  test('counts connections from the first byte, with and without a handshake', async () => {
     const authority = await makeAuthority();
     const server = new HttpServer({
       handler: async ({ response }) => void response.end('ok'),
@@ -214,7 +214,7 @@ describe('a listener of https', () => {
     expect(server.connections.open).toBe(1);
   });
 
-  test('counts those on which TLS does not come about: who speaks http, and who does not know the authority', async () => {
+  test('counts failed handshakes: a client that speaks http, and one that does not trust the authority', async () => {
     const [authority, another] = [await makeAuthority(), await makeAuthority()];
     const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
     const plain = connect(port, '127.0.0.1');
@@ -229,7 +229,7 @@ describe('a listener of https', () => {
   /** Connections from these addresses are never closed to make room. */
   const proxies = new TrustedProxies(['127.0.0.1']);
 
-  test('closes an idle connection for one that comes later, shaken hands or not', async () => {
+  test('closes an idle connection for a new one, with and without a handshake', async () => {
     const authority = await makeAuthority();
     const server = new HttpServer({
       handler: async ({ response }) => void response.end('ok'),
@@ -279,7 +279,7 @@ describe('a listener of https', () => {
     }
   });
 
-  test('closes the oldest of these for one that comes later, which is no handshake that failed', async () => {
+  test('closes the oldest of these for a new one, which is not a failed handshake', async () => {
     const authority = await makeAuthority();
     const server = new HttpServer({
       handler: async ({ response }) => void response.end('ok'),
@@ -308,7 +308,7 @@ describe('a listener of https', () => {
     await waitUntil(() => server.connections.failedHandshakes === 1);
   });
 
-  test('shares its limits with that of http', async () => {
+  test('shares its limits with the http listener', async () => {
     const authority = await makeAuthority();
     const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
     const plain = await server.listen({ host: '127.0.0.1', port: 0 });
@@ -350,7 +350,7 @@ describe('the certificate of one machine', () => {
     return local;
   };
 
-  test('is known by its authority, and kept', async () => {
+  test('is signed by its authority, and kept', async () => {
     const first = await open();
     const { port } = await listen(first.certificate);
     expect((await greet(port, first.authority)).authorized).toBe(true);
@@ -364,7 +364,7 @@ describe('the certificate of one machine', () => {
     ['a damaged certificate', 'server.crt', 'x', true],
     ['a key of something else', 'server.key', undefined, true],
     ['a damaged authority', 'ca.crt', 'x', false],
-  ])('is made anew for %s', async (_reason, name, text, keepsAuthority) => {
+  ])('is generated again for %s', async (_reason, name, text, keepsAuthority) => {
     const first = await open();
     await writeFile(join(folder, 'tls', name), text ?? (await makeAuthority()).key);
     const second = await open();
@@ -374,22 +374,22 @@ describe('the certificate of one machine', () => {
     expect((await greet(port, second.authority)).authorized).toBe(true);
   });
 
-  test('is made anew for a host that it is not for, by the same authority', async () => {
+  test('is generated again for a host that it lacks, by the same authority', async () => {
     const first = await open();
     const second = await open(['svc.example.com', '10.1.2.3']);
     expect(second.certificate.dnsNames).toContain('svc.example.com');
     expect(second.authority.trim()).toBe(first.authority.trim());
   });
 
-  describe('where the clock was', () => {
+  describe('if the clock was', () => {
     const setClock = (days: number): void =>
       void jest.useFakeTimers({ now: Date.now() + days * 86_400_000, doNotFake: [...everythingButDate] });
 
-    test('wrong, is made anew when it is right, by the same authority, while the server runs', async () => {
+    test('wrong, is generated again when the clock is right, by the same authority, while the server runs', async () => {
       setClock(-100);
       const local = await open();
       jest.useRealTimers();
-      await waitUntil(() => messages.includes('the certificate was renewed'));
+      await waitUntil(() => messages.includes('renewed certificate'));
       const { port } = await listen(local.certificate);
       expect((await greet(port, local.authority)).authorized).toBe(true);
       setClock(85);
@@ -406,25 +406,25 @@ describe('the certificate of one machine', () => {
       ['ahead', 40],
       ['decades behind', -20_000],
     ])(
-      '%s when the authority was made, the authority is made anew at the next start, which is asked for',
+      '%s when the authority was generated, the authority is generated again at the next start, which a warning asks for',
       async (_reason, days) => {
         setClock(days);
         const first = await open();
         jest.useRealTimers();
-        await waitUntil(() => messages.some((message) => message.endsWith('restart to have it made anew')));
+        await waitUntil(() => messages.some((message) => message.endsWith('restart to generate a new one')));
         await first.close();
         const second = await open();
         expect(messages).toContain(
-          'the authority cannot be used, and is made anew: clients that were given it need the new one',
+          'the certificate authority cannot be used; generating a new one, which clients must be given',
         );
         const { port } = await listen(second.certificate);
         expect((await greet(port, second.authority)).authorized).toBe(true);
-        expect(messages.filter((message) => message.endsWith('restart to have it made anew'))).toHaveLength(1);
+        expect(messages.filter((message) => message.endsWith('restart to generate a new one'))).toHaveLength(1);
       },
     );
   });
 
-  test('ends no later than its authority', async () => {
+  test('expires no later than its authority', async () => {
     jest.useFakeTimers({ now: Date.now() - 3600 * 86_400_000, doNotFake: [...everythingButDate] });
     const authority = await makeAuthority();
     jest.useRealTimers();
@@ -433,7 +433,7 @@ describe('the certificate of one machine', () => {
   });
 });
 
-test('a kubeconfig of somebody else is left alone, ours is kept up to date', async () => {
+test('a kubeconfig of another program is kept, ours is updated', async () => {
   const file = join(folder, 'kubeconfig');
   const parts = { url: 'https://127.0.0.1:8443', token: 'pat_x' };
   expect(await writeKubeconfig(file, parts)).toBe(true);

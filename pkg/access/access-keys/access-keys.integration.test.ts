@@ -41,8 +41,8 @@ async function audited(): Promise<string[]> {
   return rows.map(({ text }) => text.trim());
 }
 
-describe('a key', () => {
-  test('tells its secret once, when it is made', async () => {
+describe('an access key', () => {
+  test('shows its secret once, when it is created', async () => {
     const { secret, ...key } = await create(mia);
     expect(secret).toMatch(/^[0-9A-Za-z]{36}$/);
     expect(key).toEqual({
@@ -72,7 +72,7 @@ describe('a key', () => {
     expect(rows[0]!.row + rows[0]!.secret.toString('latin1')).not.toContain(secret);
   });
 
-  test('is made as it is asked for, by JSON and by a form', async () => {
+  test('is created with the values of the request, as JSON and as a form', async () => {
     expect(
       await create(mia, { ip_group: ['10.0.0.0/8', '::1'], is_active: false, id: absent, date_last_used: 'x' }),
     ).toMatchObject({ ip_group: ['10.0.0.0/8', '::1'], is_active: false, date_last_used: null });
@@ -84,7 +84,7 @@ describe('a key', () => {
     expect(form).toMatchObject({ status: 201, json: { ip_group: ['10.0.0.1', '10.0.0.2'], is_active: true } });
   });
 
-  test('is changed in what is sent, by PATCH and by PUT, and deleted', async () => {
+  test('is changed only in the fields that were sent, by PATCH and by PUT, and deleted', async () => {
     const { id } = await create(mia);
     expect(await server.send('PATCH', `${path}${id}/`, { as: mia, body: { is_active: false } })).toMatchObject({
       status: 200,
@@ -134,7 +134,7 @@ describe('a key', () => {
     });
   });
 
-  test('is not made twice by a key of idempotency', async () => {
+  test('cannot be created with an Idempotency-Key', async () => {
     expect(await server.send('POST', path, { as: mia, headers: { 'Idempotency-Key': 'a' } })).toMatchObject({
       status: 400,
       json: { code: 'invalid' },
@@ -142,7 +142,7 @@ describe('a key', () => {
     expect(await server.send('GET', path, { as: mia })).toMatchObject({ json: [] });
   });
 
-  test("is nobody else's, not an administrator's either", async () => {
+  test('is visible to its owner only, not to an administrator', async () => {
     const { id } = await create(mia);
     for (const id2 of [id, absent, 'nonsense', '%00', `${id}'`]) {
       for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
@@ -175,7 +175,7 @@ describe('a key that is limited to addresses', () => {
   };
   const limit = { ip_group: ['127.0.0.0/8', '::1'] };
 
-  test("makes no keys and changes no addresses, its own or another's", async () => {
+  test("cannot create keys or change addresses, its own or another key's", async () => {
     const limited = (await create(mia, limit)) as { id: string; secret: string };
     const free = (await create(mia)) as { id: string; secret: string };
     expect(await asKey(limited, 'POST', path, limit)).toMatchObject({
@@ -199,7 +199,7 @@ describe('a key that is limited to addresses', () => {
 });
 
 describe('a user', () => {
-  test('has at most ten, whatever is asked at once of several replicas', async () => {
+  test('has at most ten keys, even by concurrent requests to several replicas', async () => {
     const replica = await server.startReplica();
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? server : replica).send('POST', path, { as: mia })),
@@ -217,7 +217,7 @@ describe('a user', () => {
     expect(await audited()).toHaveLength(13);
   });
 
-  test('sees them whole or by the page', async () => {
+  test('lists them as a whole or by page', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 3; i += 1) ids.push((await create(mia)).id);
     expect(((await server.send('GET', path, { as: mia })).json as KeyJson[]).map(({ id }) => id)).toEqual(ids);

@@ -88,7 +88,7 @@ oYi+1hqp1fIekaxsyQIDAQAB
   });
 });
 
-describe('a signature that holds', () => {
+describe('a valid signature', () => {
   const names = ['(request-target)', 'accept', 'date'];
   const value = (options: Partial<DraftOptions> = {}): string =>
     /signature="(.*)"$/.exec(sign({ names, ...options }))![1]!;
@@ -118,7 +118,7 @@ describe('a signature that holds', () => {
       `Signature keyId="${keyId.replaceAll('-', String.raw`\-`)}",headers="${names.join(' ')}",signature="${value()}"`,
     ],
     [
-      'what nobody knows',
+      'unknown parameters',
       `Signature keyId="${keyId}",ext="a\\"b",opaque=1,headers="${names.join(' ')}",signature="${value()}"`,
     ],
   ])('%s', (_, authorization) => {
@@ -133,7 +133,7 @@ describe('a signature that holds', () => {
     expect(holds(claim)).toBe(true);
   });
 
-  test('covers headers as they were sent: twice, empty, in bytes of UTF-8', () => {
+  test('covers headers as they were sent: repeated, empty, in UTF-8', () => {
     const sent = {
       ...request,
       headers: { ...request.headers, 'X-Empty': '', 'X-Name': Buffer.from('Zoë', 'utf8').toString('latin1') },
@@ -146,7 +146,7 @@ describe('a signature that holds', () => {
     expect(holds(readDraftSignature(signed.replace('Signature ', ''), { ...messageOf(sent), rawHeaders }))).toBe(true);
   });
 
-  test('covers when it was created and expires, with the algorithm of that draft', () => {
+  test('covers its creation and expiry times, with the algorithm of that draft', () => {
     const more = 'created=1741104550,expires=1741104610';
     const headers = '(request-target) date (created) (expires)';
     const lines = { '(created)': '1741104550', '(expires)': '1741104610' };
@@ -160,7 +160,7 @@ describe('a signature that holds', () => {
     expect(read(`${signed.replace('hs2019', 'hmac-sha512')},${more}`)).toBeUndefined();
   });
 
-  test('of a digest is for one body, and for one request', () => {
+  test('with a digest is valid for one body and one request', () => {
     const body = Buffer.from('{"a":1}');
     const of = (name: string): string => createHash(name).update(body).digest('base64');
     const signed = ['(request-target)', 'date', 'digest', 'content-digest'];
@@ -188,7 +188,7 @@ describe('a signature that holds', () => {
   });
 });
 
-describe('what is not accepted', () => {
+describe('an invalid signature', () => {
   const good = sign({ algorithm: 'hmac-sha256' });
   const signature = /signature="(.*)"/.exec(good)![1]!;
   const without = (name: string): string =>
@@ -201,7 +201,7 @@ describe('what is not accepted', () => {
     ['no request target', sign({ names: ['accept', 'date'] })],
     ['no date', sign({ names: ['(request-target)', 'accept'] })],
     ['a header that was not sent', sign({ names: ['(request-target)', 'date', 'x-svc-org'] })],
-    ['a header named as a property of every object', sign({ names: ['(request-target)', 'date', 'constructor'] })],
+    ['a header named like a property of Object', sign({ names: ['(request-target)', 'date', 'constructor'] })],
     ['a name twice', sign({ names: ['(request-target)', 'date', 'date'] })],
     ['an upper-case name', good.replace('accept date', 'Accept Date')],
     ['two spaces between names', good.replace('accept date', 'accept  date')],
@@ -212,16 +212,16 @@ describe('what is not accepted', () => {
     ['two commas', good.replace(',', ',,')],
     ['a semicolon', good.replace(',', ';')],
     ['no quotes around the signature', good.replace(`"${signature}"`, signature)],
-    ['a quote that does not end', good.slice(0, -1)],
-    ['text behind a quote', good.replace('",', '"x,')],
+    ['an unclosed quote', good.slice(0, -1)],
+    ['text after a quote', good.replace('",', '"x,')],
     ['spaces around =', good.replace('keyId=', 'keyId =')],
-    ['a key that is no id', good.replace(keyId, 'admin')],
+    ['a key that is not an id', good.replace(keyId, 'admin')],
     ['a key with a quote in it', good.replace(keyId, `${keyId}' OR ''='`)],
     ['an empty key', good.replace(keyId, '')],
     ['hmac-sha1', sign({ algorithm: 'hmac-sha1' })],
     ['rsa-sha256', good.replace('hmac-sha256', 'rsa-sha256')],
     ['an algorithm of JavaScript', good.replace('hmac-sha256', 'toString')],
-    ['no algorithm, yet said', good.replace('hmac-sha256', '')],
+    ['an empty algorithm', good.replace('hmac-sha256', '')],
     ['hmac-sha512 with a signature of 32 bytes', good.replace('hmac-sha256', 'hmac-sha512')],
     ['base64 without padding', good.replace(signature, signature.replace('=', ''))],
     ['base64 with too much padding', good.replace(signature, `${signature}=`)],
@@ -229,7 +229,7 @@ describe('what is not accepted', () => {
     ['base64 that is not canonical', good.replace(signature, `${'A'.repeat(42)}B=`)],
     ['a space in base64', good.replace(signature, ` ${signature}`)],
     ['hex', good.replace(signature, 'ab'.repeat(32))],
-    ['no signature, yet said', good.replace(signature, '')],
+    ['an empty signature', good.replace(signature, '')],
     ['created in words', `${good},created="now"`],
     ['expires in words', `${good},expires="1e99"`],
     [
@@ -261,13 +261,13 @@ describe('what is not accepted', () => {
     expect(read(sign({}, sent), sent)).toBeUndefined();
   });
 
-  test('a value with a line of its own in it', () => {
+  test('a header value that contains a line break', () => {
     const split = { ...request, headers: { Accept: `x\ndate: ${date}`, Date: date } };
     expect(read(sign({}, split), split)).toBeUndefined();
   });
 });
 
-test('a signature is for its time', () => {
+test('a signature is valid only for a limited time', () => {
   const claim = read(sign())!;
   const made = claim.times[0]!;
   const at = (now: number, maxSkewMs = 300_000, expires?: number): boolean =>
@@ -331,7 +331,7 @@ describe('any single change of what was signed fails', () => {
     );
   });
 
-  test('the header itself, but for its letter case and what it says beyond', () => {
+  test('other letter case and additional parameters of the header change nothing', () => {
     const authorization = sign({ algorithm: 'hmac-sha256' }).replace('Signature ', '');
     fc.assert(
       fc.property(change, (how) => {
@@ -345,7 +345,7 @@ describe('any single change of what was signed fails', () => {
   });
 });
 
-test('no text is an error', () => {
+test('no header text causes an error', () => {
   const part = fc.constantFrom(
     'keyId',
     'algorithm',

@@ -8,7 +8,7 @@ const of = (text: string): string | undefined => {
   return time === undefined ? undefined : new Date(time).toISOString();
 };
 
-describe('a date of HTTP', () => {
+describe('an HTTP date', () => {
   test.each([
     ['Sun, 06 Nov 1994 08:49:37 GMT', '1994-11-06T08:49:37.000Z', 'IMF-fixdate'],
     ['Sunday, 06-Nov-94 08:49:37 GMT', '1994-11-06T08:49:37.000Z', 'RFC 850'],
@@ -51,11 +51,11 @@ describe('a date of HTTP', () => {
     ['Tue, 04 Mar 2025 16:09:10 GMT, Tue, 04 Mar 2025 16:09:10 GMT', 'the header twice'],
     ['Tue, ٠٤ Mar 2025 16:09:10 GMT', 'digits of another script'],
     ['1741104550', 'a number'],
-  ])('%j is none: %s', (text) => {
+  ])('%j is not a date: %s', (text) => {
     expect(of(text)).toBeUndefined();
   });
 
-  test('is what JavaScript writes, whenever it is', () => {
+  test('is accepted in every form that JavaScript writes', () => {
     const seconds = fc
       .integer({ min: Date.UTC(1, 0), max: Date.UTC(9999, 11, 31) })
       .map((time) => time - (time % 1000));
@@ -65,7 +65,7 @@ describe('a date of HTTP', () => {
     );
   });
 
-  test('is none in any text, and never an error', () => {
+  test('is not found in arbitrary text, and never causes an error', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => parseHttpDate(text) === undefined),
       { numRuns: 500 },

@@ -19,11 +19,11 @@ describe('an address list', () => {
     ['the ends of a range', ['10.0.0.1-10.0.0.9'], '10.0.0.1', true],
     ['the ends of a range', ['10.0.0.1-10.0.0.9'], '10.0.0.9', true],
     ['beyond a range', ['10.0.0.1-10.0.0.9'], '10.0.0.10', false],
-    ['an IPv6 address, however it is written', ['2001:DB8:0:0::1'], '2001:db8::1', true],
+    ['an IPv6 address in any notation', ['2001:DB8:0:0::1'], '2001:db8::1', true],
     ['an IPv6 network', ['2001:db8::/32'], '2001:db8:ffff::1', true],
     ['an IPv6 range', ['2001:db8::1-2001:db8::ff'], '2001:db8::80', true],
     ['an IPv4 address written as IPv6', ['::ffff:10.0.0.1'], '10.0.0.1', true],
-    ['an entry that is none does not hide the others', ['nonsense', '10.0.0.1'], '10.0.0.1', true],
+    ['an invalid entry does not hide the others', ['nonsense', '10.0.0.1'], '10.0.0.1', true],
     ['no address at all', ['0.0.0.0/0', '::/0'], '', false],
   ])('%s: %j, %s is %s', (_, ipGroup, address, expected) => {
     expect(allowsAddress(ipGroup, address)).toBe(expected);
@@ -69,7 +69,7 @@ describe('an address list', () => {
     expect(isIpGroupEntry(entry)).toBe(false);
   });
 
-  test('allows by a range what lies within it, and no text is an error', () => {
+  test('allows the addresses of a range, and no text causes an error', () => {
     const dotted = (value: number): string =>
       [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255].join('.');
     const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });

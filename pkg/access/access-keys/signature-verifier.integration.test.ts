@@ -97,7 +97,7 @@ const lastUsed = async (): Promise<Date | null> =>
   ).rows[0]!.date_last_used;
 
 describe('a signed request', () => {
-  test("is its key's owner, on every replica, by either standard and by both at once", async () => {
+  test('acts as the owner of its key, on every replica, by either standard and by both together', async () => {
     const replica = await server.startReplica();
     expect(await send()).toMatchObject(good());
     expect(await send({ at: replica, target: path })).toMatchObject(good());
@@ -110,7 +110,7 @@ describe('a signed request', () => {
     expect(await audited()).toEqual([]);
   });
 
-  test('counts as absent beside another credential where it names no access key, as that of a proxy', async () => {
+  test('is ignored next to another credential if it names no access key, like the signature of a proxy', async () => {
     const ofProxy = signMessage(
       { method: 'GET', target: path, headers: {} },
       { ...key, keyId: 'proxy-1', origin: server.url, created: Math.floor(Date.now() / 1000) },
@@ -123,11 +123,11 @@ describe('a signed request', () => {
     expect(await server.send('GET', path, { headers: { ...ofProxy } })).toMatchObject(refusal);
   });
 
-  test('may have a tab after the word, and what cannot be read there is refused', async () => {
+  test('may have a tab after the scheme, and is refused if it cannot be parsed', async () => {
     expect(await server.send('GET', path, { headers: { Authorization: 'Signature\tx' } })).toMatchObject(refusal);
   });
 
-  test("is nobody's where a second credential is another user's", async () => {
+  test('is refused if a second credential belongs to another user', async () => {
     const noah = await server.addUser({ username: 'noah' });
     await server.access.pool.query('UPDATE access.access_keys SET user_id = $1', [noah]);
     const signed = signMessage(
@@ -139,7 +139,7 @@ describe('a signed request', () => {
     expect(await server.send('GET', path, { as: server.userId, headers: { ...signed } })).toMatchObject(refusal);
   });
 
-  test('is refused where anything that was signed is another', async () => {
+  test('is refused if any signed part differs', async () => {
     expect(await send({ target: '/api/v1/who' })).toMatchObject(refusal);
     expect(await send({ target: `${path}?` })).toMatchObject(refusal);
     expect(await send({ secret: `${key.secret}x` })).toMatchObject(refusal);
@@ -157,7 +157,7 @@ describe('a signed request', () => {
     expect(await lastUsed()).toBeNull();
   });
 
-  test('is of its time: five minutes either way, by the draft and by RFC 9421', async () => {
+  test('is valid for five minutes before and after its time, by the draft and by RFC 9421', async () => {
     for (const dateIn of [-290_000, 290_000]) expect(await send({ dateIn })).toMatchObject(good());
     for (const dateIn of [-310_000, 310_000]) expect(await send({ dateIn })).toMatchObject(refusal);
     const now = Math.floor(Date.now() / 1000);
@@ -169,7 +169,7 @@ describe('a signed request', () => {
     expect([...new Set(await audited())]).toEqual([`failed_use access_key ${key.keyId} its date is too far from now`]);
   });
 
-  test('is of a key that is active, and an owner who is', async () => {
+  test('requires an active key and an active owner', async () => {
     await server.access.pool.query('UPDATE access.access_keys SET is_active = false');
     expect(await send()).toMatchObject(refusal);
     await server.access.pool.query('UPDATE access.access_keys SET is_active = true');
@@ -187,7 +187,7 @@ describe('a signed request', () => {
     ]);
   });
 
-  test('comes from where its key may be used, and that is looked at last', async () => {
+  test('must come from an address of its key, which is checked last', async () => {
     key = await server.addKey({ ipGroup: ['203.0.113.0/24'] });
     expect(await send({ headers: { 'X-Forwarded-For': '203.0.113.9' } })).toMatchObject(good());
     expect(await send({ headers: { 'X-Forwarded-For': '198.51.100.1' } })).toMatchObject(refusal);
@@ -198,7 +198,7 @@ describe('a signed request', () => {
     ]);
   });
 
-  test("notes its key's use at most once a minute", async () => {
+  test('records the use of its key at most once a minute', async () => {
     expect(await send({ secret: 'x' })).toMatchObject(refusal);
     expect(await lastUsed()).toBeNull();
     await Promise.all(Array.from({ length: 8 }, () => send()));
@@ -211,13 +211,16 @@ describe('a signed request', () => {
     expect((await lastUsed())!.getTime()).toBeGreaterThanOrEqual(first!.getTime());
   });
 
-  test('fails as one of no key where the secret cannot be opened', async () => {
+  test('fails like an unknown key if the secret cannot be opened', async () => {
     await server.access.pool.query(
       "UPDATE access.access_keys SET secret = overlay(secret placing '\\x00' from octet_length(secret))",
     );
     expect(await send()).toMatchObject(refusal);
     expect(server.logs).toContainEqual(
-      expect.objectContaining({ msg: 'the secret of an access key cannot be opened', accessKey: key.keyId }),
+      expect.objectContaining({
+        msg: 'could not open the sealed secret of an access key; check that all keys are in svc.security.key or the key file',
+        accessKey: key.keyId,
+      }),
     );
   });
 });
@@ -226,7 +229,7 @@ describe('a signed digest', () => {
   const names = ['(request-target)', 'date', 'digest'];
   const digestOf = (text: string): string => `SHA-256=${createHash('sha256').update(text).digest('base64')}`;
 
-  test('is of the body', async () => {
+  test('must match the body', async () => {
     expect(await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body })).toMatchObject(good());
     expect(
       await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body: '{"a":2}', dateIn: 1000 }),
@@ -244,7 +247,7 @@ describe('a signed digest', () => {
     expect([...new Set(await audited())]).toEqual([`failed_use access_key ${key.keyId} the digest is not of the body`]);
   });
 
-  test('serves once, on whichever replica, at once too', async () => {
+  test('is accepted once, on any replica, also concurrently', async () => {
     const replica = await server.startReplica();
     const headers = { Digest: digestOf(body), Date: new Date().toUTCString() };
     const answers = await Promise.all(
@@ -259,7 +262,7 @@ describe('a signed digest', () => {
     expect([...new Set(await audited())]).toEqual([`failed_use access_key ${key.keyId} it was used before`]);
   });
 
-  test('is not remembered for ever, nor where the signature does not hold', async () => {
+  test('is forgotten after a time, and not recorded for an invalid signature', async () => {
     await server.access.pool.query(
       "INSERT INTO access.signature_uses SELECT sha256(i::text::bytea), now() - interval '1 second' FROM generate_series(1, 25) i",
     );
@@ -277,7 +280,7 @@ describe('a signed digest', () => {
     }
   });
 
-  test('without one, two calls in one second are two calls; with a nonce they are one', async () => {
+  test('without a digest two calls in one second are two calls; with a nonce they are one', async () => {
     const headers = { Date: new Date().toUTCString() };
     for (let i = 0; i < 3; i += 1) expect(await send({ headers })).toMatchObject(good());
     const options = { created: Math.floor(Date.now() / 1000), more: ';nonce="n1"' };
@@ -286,7 +289,7 @@ describe('a signed digest', () => {
   });
 });
 
-describe('where writes must sign a digest', () => {
+describe('if writes must sign a digest', () => {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
   const operations: Operation[] = methods.map((method) => ({ ...who[0]!, method, operationId: `strict${method}` }));
   const digest = (name: 'Digest' | 'Content-Digest', text: string): Record<string, string> => {
@@ -336,7 +339,7 @@ describe('where writes must sign a digest', () => {
     ).rows.map(({ detail }) => detail);
 
   test.each(methods.slice(1))(
-    '%s without one is the usual 401, by either standard, with a body and without, and the audit says why',
+    '%s without a digest gets the usual 401, by either standard, with a body and without, and the audit gives the reason',
     async (method) => {
       const unsigned = digest('Digest', body);
       expect(await sendStrict(method, { body })).toMatchObject(refusal);
@@ -355,7 +358,7 @@ describe('where writes must sign a digest', () => {
     },
   );
 
-  test.each(methods.slice(1))('%s with one passes, be its body empty or not', async (method) => {
+  test.each(methods.slice(1))('%s with a digest passes, with an empty body and with another', async (method) => {
     const names = ['(request-target)', 'date', 'digest'];
     for (const sent of [body, '']) {
       const signed = { status: 200, json: { id: strict.userId } };
@@ -371,12 +374,12 @@ describe('where writes must sign a digest', () => {
     expect(await details()).toEqual([]);
   });
 
-  test('a read needs none, with the header list of the reference', async () => {
+  test('a read needs no digest, with the header list of the reference', async () => {
     expect(await sendStrict('GET', {})).toMatchObject({ status: 200 });
     expect(await sendStrict('HEAD', {})).toMatchObject({ status: 200 });
   });
 
-  test('a wrong signature is told from a missing digest in no answer and in the audit alone', async () => {
+  test('a wrong signature and a missing digest get the same response and differ only in the audit', async () => {
     expect(await send({ at: strict, ...strictKey, method: 'POST', secret: 'x', body })).toMatchObject(refusal);
     expect(await details()).toEqual(['wrong signature']);
   });
@@ -387,7 +390,7 @@ test('by default the header list of the reference passes for every method', asyn
     expect(await send({ method, ...(method === 'POST' ? { body } : {}) })).toMatchObject(good());
 });
 
-test('with the window off any date is good, and a digest serves once all the same', async () => {
+test('with the window off any date is accepted, and a digest is still accepted once', async () => {
   const open = await startKeyTest({ operations: who, maxSkewMs: 0 });
   try {
     const ofOpen = await open.addKey();
@@ -405,8 +408,8 @@ test('with the window off any date is good, and a digest serves once all the sam
   }
 });
 
-describe('what is wrong', () => {
-  test('costs the same statements, whatever is wrong with it', async () => {
+describe('a wrong credential', () => {
+  test('causes the same statements for every kind of mistake', async () => {
     const { pool } = server.access;
     const query = pool.query.bind(pool);
     let names: string[] = [];
@@ -450,7 +453,7 @@ describe('what is wrong', () => {
         .on('close', () => resolve(text));
     });
 
-  test('is always the same 401, in hundreds of ways', async () => {
+  test('gets the same 401 in hundreds of variants', async () => {
     const date = new Date().toUTCString();
     const authorization = signDraft(
       { method: 'GET', target: path, headers: { Accept: '*/*', Date: date } },

@@ -157,7 +157,10 @@ export class SignatureVerifier {
     try {
       return this.#secrets.open(key.secret, sealedTables.accessKeys.purposeOf(claim.keyId));
     } catch (error) {
-      this.#log.error({ err: error, accessKey: claim.keyId }, 'the secret of an access key cannot be opened');
+      this.#log.error(
+        { err: error, accessKey: claim.keyId },
+        'could not open the sealed secret of an access key; check that all keys are in svc.security.key or the key file',
+      );
       return randomUUID();
     }
   }

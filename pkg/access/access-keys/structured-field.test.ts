@@ -62,7 +62,7 @@ describe('a dictionary', () => {
     ['a=?2', 'neither true nor false'],
     ['a=@1659578233', 'a date, which is younger than signatures'],
     ['a ;x', 'a space before a semicolon'],
-  ])('%j is none: %s', (text) => {
+  ])('%j is not a dictionary: %s', (text) => {
     expect(parseDictionary(text)).toBeUndefined();
   });
 
@@ -72,7 +72,7 @@ describe('a dictionary', () => {
     });
   });
 
-  test('in its one form stays as it is, and no text is an error', () => {
+  test('in canonical form is read unchanged, and no text causes an error', () => {
     const letters = fc.constantFrom(
       'a',
       'b',

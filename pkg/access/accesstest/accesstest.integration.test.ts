@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('a user that was put into the tables is known to every replica', async () => {
+test('a user inserted into the tables is known to every replica', async () => {
   const id = await server.addUser({ username: 'mia', orgRoles: { [defaultOrgId]: ['OrgUser'] } });
   const other = await server.startReplica();
   for (const replica of [server, other]) {
@@ -29,7 +29,7 @@ test('a user that was put into the tables is known to every replica', async () =
   }
 });
 
-test('nobody is let in without a credential, or with that of a disabled user', async () => {
+test('requests without a credential, or with one of a disabled user, are refused', async () => {
   const id = await server.addUser({ username: 'gone', isActive: false });
   expect(await server.send('GET', '/api/v1/who')).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
   expect(await server.send('GET', '/api/v1/who', { as: id })).toMatchObject({

@@ -34,7 +34,7 @@ export async function ensureAdminToken(options: AdminTokenOptions): Promise<void
     const token = initial ?? newPersonalToken();
     await add(options, token);
     await writeSecretFile(file, token);
-    log.info({ file }, "the administrator's token was written");
+    log.info({ file }, "wrote the administrator's token");
     return;
   }
   // A new database with an old data folder.
@@ -42,7 +42,7 @@ export async function ensureAdminToken(options: AdminTokenOptions): Promise<void
   if (!(await isKnown(client, admin, kept)))
     log.warn(
       { file },
-      'the token in this file is not known to the database; remove the file, and the next start makes one',
+      'the database does not know the token in this file; remove the file, and the next start creates a new token',
     );
 }
 

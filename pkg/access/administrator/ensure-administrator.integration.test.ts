@@ -75,7 +75,7 @@ const addOther = (): Promise<unknown> =>
   );
 
 describe('the first start', () => {
-  test('makes the administrator, and leaves password and token in files that nobody else can read', async () => {
+  test('creates the administrator, and writes password and token to files that only this user can read', async () => {
     expect(await ensure()).toEqual({ tokenFile: file, passwordFile: join(data, 'initial-admin-password') });
     expect((await readdir(data)).toSorted()).toEqual(['admin-token', 'initial-admin-password']);
     for (const name of await readdir(data)) expect((await stat(join(data, name))).mode & 0o777).toBe(0o600);
@@ -95,9 +95,9 @@ describe('the first start', () => {
     });
   });
 
-  test('says where they are, never what they are, and tells the audit', async () => {
+  test('logs the files but not their content, and writes the audit', async () => {
     await ensure();
-    expect(messages).toEqual(["the administrator's password was written", "the administrator's token was written"]);
+    expect(messages).toEqual(["wrote the administrator's password", "wrote the administrator's token"]);
     const { rows } = await database.pool.query<{ line: string }>(
       "SELECT action || ' ' || resource_type || ' ' || resource AS line, l::text AS whole FROM access.operate_logs l ORDER BY id",
     );
@@ -110,7 +110,7 @@ describe('the first start', () => {
     for (const secret of [await password(), await tokenIn()]) expect(all).not.toContain(secret);
   });
 
-  test('takes what the options give', async () => {
+  test('uses the values of the options', async () => {
     const initialToken = newPersonalToken();
     await ensure({ initialToken, initialPassword: 'correct horse battery' });
     expect([await tokenIn(), await password()]).toEqual([initialToken, 'correct horse battery']);
@@ -121,14 +121,14 @@ describe('the first start', () => {
     ['too short', 'short', /^svc\.security\.initial-admin-password cannot be used: This password is too short/],
     ['too common', 'password1', /too common/],
     ['not of one line', 'correct horse\nbattery', /control character/],
-  ])('refuses a password that is %s, and leaves nothing behind', async (_reason, initialPassword, message) => {
+  ])('refuses a password that is %s, and creates nothing', async (_reason, initialPassword, message) => {
     await expect(ensure({ initialPassword })).rejects.toThrow(message);
     await expect(ensure({ initialPassword })).rejects.toMatchObject({ name: 'InitialPasswordError' });
     expect([await admins(), await countTokens()]).toEqual([[], 0]);
     await expect(readdir(data)).rejects.toThrow('ENOENT');
   });
 
-  test('of many processes at once makes one user and one password, on one folder and on folders of their own', async () => {
+  test('of many concurrent processes creates one user and one password, on one folder and on separate folders', async () => {
     await Promise.all(Array.from({ length: 8 }, () => ensure()));
     expect([(await admins()).length, await countTokens(), await isPassword(await password())]).toEqual([1, 1, true]);
     await empty();
@@ -149,7 +149,7 @@ describe('the first start', () => {
   test.each([
     ['token', 'admin-token'],
     ['password', 'initial-admin-password'],
-  ])('that cannot write the %s leaves no user, and the next one heals it', async (_reason, name) => {
+  ])('that cannot write the %s creates no user, and the next one succeeds', async (_reason, name) => {
     await mkdir(join(data, name, 'in the way'), { recursive: true });
     await expect(ensure()).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
     expect([await admins(), await countTokens()]).toEqual([[], 0]);
@@ -158,7 +158,7 @@ describe('the first start', () => {
     expect([await isPassword(await password()), await isAdmin(await tokenIn())]).toEqual([true, true]);
   });
 
-  test('takes up the files of a process that was ended before its commit', async () => {
+  test('uses the files of a process that ended before its commit', async () => {
     await ensure();
     const before = [await password(), await tokenIn()];
     await empty();
@@ -186,7 +186,7 @@ describe('later starts', () => {
     ).toEqual(['initial-admin-token', expect.stringMatching(/^initial-admin-token-[0-9a-f]{8}$/)]);
   });
 
-  test('give a fresh token where the file is gone, and the old one stays; the password of a missing file stays too', async () => {
+  test('create a new token if the file is missing, and the old one stays valid; a missing password is not replaced', async () => {
     await ensure();
     const [old, text] = [await tokenIn(), await password()];
     await rm(data, { recursive: true });
@@ -197,19 +197,19 @@ describe('later starts', () => {
     expect(await readdir(data)).toEqual(['admin-token']);
   });
 
-  test('tell of a file that another database knows, and it opens nothing here', async () => {
+  test('warn about a file of another database, whose token is not accepted here', async () => {
     await ensure();
     const foreign = newPersonalToken();
     await writeFile(file, foreign);
     messages = [];
     await ensure();
     expect(messages).toEqual([
-      'the token in this file is not known to the database; remove the file, and the next start makes one',
+      'the database does not know the token in this file; remove the file, and the next start creates a new token',
     ]);
     expect(await isAdmin(foreign)).toBe(false);
   });
 
-  test('do not revive a revoked token, by file or by option', async () => {
+  test('do not restore a revoked token, by file or by option', async () => {
     const initialToken = newPersonalToken();
     await ensure({ initialToken });
     await database.pool.query('UPDATE access.personal_tokens SET revoked = now()');
@@ -217,7 +217,7 @@ describe('later starts', () => {
     expect(await isAdmin(initialToken)).toBe(false);
   });
 
-  test('do not bring back an administrator who was deleted, and make no token for whoever has the name now', async () => {
+  test('do not restore a deleted administrator, and create no token for another user of that name', async () => {
     await ensure();
     const token = await tokenIn();
     await addOther();
@@ -232,7 +232,7 @@ describe('later starts', () => {
     expect([(await admins())[0]!.hash, await countTokens(), await who(token)]).toEqual([null, 0, undefined]);
   });
 
-  test('leave alone an administrator without a password whom somebody made so', async () => {
+  test('do not change an administrator who was created without a password', async () => {
     await addOther();
     await ensure();
     await database.pool.query(
@@ -282,7 +282,7 @@ describe('a database of the last release', () => {
     }
   });
 
-  test('has tokens of a name for the user who had it then, not for whoever has it later', async () => {
+  test('gives its tokens of a name to no user who was created later with that name', async () => {
     const token = newPersonalToken();
     await database.pool.query(
       "INSERT INTO access.personal_tokens (name, username, hash, created) VALUES ('old', 'mia', $1, now() - interval '1 day')",

@@ -131,7 +131,7 @@ async function setPassword(
     },
     client,
   );
-  log.info({ file }, "the administrator's password was written");
+  log.info({ file }, "wrote the administrator's password");
 }
 
 /**

@@ -98,7 +98,7 @@ test('rows have the shape of the contract', async () => {
   ]);
 });
 
-test("the system's administrators and auditors see all, an organization's what concerns it, others nothing", async () => {
+test('administrators and auditors of the system see all rows, those of an organization its rows, others none', async () => {
   for (const name of ['mia', 'ben', 'nobody']) await login(name);
   await operate('in default', defaultOrgId);
   await operate('in other', otherOrg);
@@ -122,7 +122,7 @@ test("the system's administrators and auditors see all, an organization's what c
   }
 });
 
-test('everybody sees how they logged in, and who tried', async () => {
+test('users see their own logins, and the attempts of others', async () => {
   await login('mia');
   await login('ben');
   await login('mia', false);
@@ -156,7 +156,7 @@ describe('a list', () => {
       found: ['mia', 'ben'],
       reason: 'of a time',
     },
-    { query: '?unknown=1', found: ['nobody', 'mia', 'ben', 'mia'], reason: 'what is not known is ignored' },
+    { query: '?unknown=1', found: ['nobody', 'mia', 'ben', 'mia'], reason: 'unknown parameters are ignored' },
   ])('$query is $reason', async ({ query, found }) => {
     expect(await names(`${logins}${query}`, 'admin')).toEqual(found);
   });
@@ -177,7 +177,7 @@ describe('a list', () => {
     });
   });
 
-  test('comes in pages', async () => {
+  test('is paged', async () => {
     const { json } = await server.send('GET', `${logins}?limit=2&offset=1&order=datetime`, { as: users['admin'] });
     expect(json).toMatchObject({
       count: 4,
@@ -188,7 +188,7 @@ describe('a list', () => {
   });
 });
 
-test('a list of any length comes whole', async () => {
+test('a list of any length is returned completely', async () => {
   await server.access.pool.query(
     "INSERT INTO access.login_logs (username, type, remote_addr, user_agent, is_success) SELECT 'u' || i, 'api', '', '', true FROM generate_series(1, 3500) i",
   );
@@ -221,7 +221,7 @@ describe('of many rows', () => {
       scope: sql<boolean>`org_id = ${someone}::uuid`,
       index: 'operate_logs_of_organizations',
     },
-  ])('a page, and what follows a batch, are found by an index: those $reason', async ({ list, scope, index }) => {
+  ])('a page, and what follows a batch, are found by an index: rows $reason', async ({ list, scope, index }) => {
     const { pool } = server.access;
     const asked: CompiledQuery[] = [];
     const kysely = new Kysely<AccessTables>({
@@ -246,7 +246,7 @@ describe('of many rows', () => {
   });
 });
 
-test('of a flood of wrong credentials the first are kept, and everything else all the same', async () => {
+test('of a flood of wrong credentials only the first are recorded, and everything else is recorded still', async () => {
   for (let i = 0; i < 100; i += 1)
     await server.audit.operate({
       actor: undefined,

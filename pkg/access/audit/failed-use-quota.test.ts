@@ -4,7 +4,7 @@ import { FailedUseQuota } from './failed-use-quota.ts';
 const taken = (quota: FailedUseQuota, addresses: readonly string[]): number =>
   addresses.filter((address) => quota.take(address)).length;
 
-test('of one address the first 60 count, and others are none the worse for it', () => {
+test('of one address the first 60 are recorded, without an effect on others', () => {
   const quota = new FailedUseQuota();
   expect(
     taken(
@@ -15,7 +15,7 @@ test('of one address the first 60 count, and others are none the worse for it', 
   expect(quota.take('192.0.2.2')).toBe(true);
 });
 
-test('all of a network of IPv6 count together', () => {
+test('all addresses of an IPv6 network are counted together', () => {
   expect(
     taken(
       new FailedUseQuota(),
@@ -24,7 +24,7 @@ test('all of a network of IPv6 count together', () => {
   ).toBe(60);
 });
 
-test('of many addresses the first 1000 count', () => {
+test('of many addresses the first 1000 are recorded', () => {
   expect(
     taken(
       new FailedUseQuota(),

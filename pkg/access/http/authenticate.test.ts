@@ -56,18 +56,18 @@ const ask = async (...headers: [string, string][]): Promise<unknown> => {
   }
 };
 
-describe('who asks', () => {
+describe('authentication', () => {
   const cases: { reason: string; headers: [string, string][]; answer: string }[] = [
-    { reason: 'nobody says', headers: [], answer: 'nobody' },
-    { reason: 'a token says', headers: [['Authorization', 'Token ada']], answer: 'ada by private_token' },
+    { reason: 'no credential', headers: [], answer: 'nobody' },
+    { reason: 'a token', headers: [['Authorization', 'Token ada']], answer: 'ada by private_token' },
     {
-      reason: 'the word may be in any case, with spaces around the value',
+      reason: 'the scheme in any case, with spaces around the value',
       headers: [['Authorization', '  bEARER   ada ']],
       answer: 'ada by bearer',
     },
-    { reason: 'a session says', headers: [['Cookie', 'a=b; svc_sessionid="ada"']], answer: 'ada by session' },
+    { reason: 'a session', headers: [['Cookie', 'a=b; svc_sessionid="ada"']], answer: 'ada by session' },
     {
-      reason: 'the header decides before the cookie, where both name one user',
+      reason: 'the header takes precedence over the cookie if both name one user',
       headers: [
         ['Authorization', 'Bearer ada'],
         ['Cookie', 'svc_sessionid=ada'],
@@ -75,16 +75,16 @@ describe('who asks', () => {
       answer: 'ada by bearer',
     },
     {
-      reason: 'two users at once are nobody',
+      reason: 'credentials of two users are refused',
       headers: [
         ['Authorization', 'Bearer ada'],
         ['Cookie', 'svc_sessionid=bob'],
       ],
       answer: 'authentication_failed',
     },
-    { reason: 'a stale cookie counts as none', headers: [['Cookie', 'svc_sessionid=stale']], answer: 'nobody' },
+    { reason: 'a stale cookie is ignored', headers: [['Cookie', 'svc_sessionid=stale']], answer: 'nobody' },
     {
-      reason: 'nor does it harm another credential',
+      reason: 'a stale cookie beside another credential is ignored',
       headers: [
         ['Authorization', 'Bearer ada'],
         ['Cookie', 'svc_sessionid=stale'],
@@ -101,12 +101,12 @@ describe('who asks', () => {
       answer: 'authentication_failed',
     },
     {
-      reason: 'a scheme that is known, in a form that nothing reads',
+      reason: 'a known scheme in an unsupported form',
       headers: [['Authorization', 'Signature\tx']],
       answer: 'authentication_failed',
     },
     {
-      reason: 'such a form beside a good cookie',
+      reason: 'an unsupported form beside a good cookie',
       headers: [
         ['Authorization', 'Signature\tx'],
         ['Cookie', 'svc_sessionid=ada'],
@@ -116,7 +116,7 @@ describe('who asks', () => {
     { reason: 'no value', headers: [['Authorization', 'Bearer']], answer: 'authentication_failed' },
     { reason: 'two values', headers: [['Authorization', 'Bearer a b']], answer: 'authentication_failed' },
     {
-      reason: 'a value beyond reason',
+      reason: 'a value that is too long',
       headers: [['Authorization', `Bearer ${'a'.repeat(513)}`]],
       answer: 'authentication_failed',
     },
@@ -151,14 +151,14 @@ describe('who asks', () => {
       headers: [['Authorization', 'Bearer disabled']],
       answer: 'authentication_failed',
     },
-    { reason: 'a session of one', headers: [['Cookie', 'svc_sessionid=disabled']], answer: 'nobody' },
+    { reason: 'a session of a disabled user', headers: [['Cookie', 'svc_sessionid=disabled']], answer: 'nobody' },
   ];
   test.each(cases)('$reason: $answer', async ({ headers, answer }) => {
     expect(await ask(...headers)).toBe(answer);
   });
 });
 
-test('a token in the URL, where logs and histories keep it, is nobody', async () => {
+test('a token in the URL, which logs and histories keep, is ignored', async () => {
   expect(
     await authenticate(requestWith([], '/api/v1/users/profile/?token=ada&access_token=ada&svc_sessionid=ada'), parts),
   ).toBeUndefined();

@@ -25,7 +25,7 @@ test.each([
   expect(credentialKeyOf(headers)).toEqual(is === undefined ? undefined : { key: `signature ${is}`, isPublic: true });
 });
 
-test('a secret is told from others by its hash, the session by its cookie wherever that stands', () => {
+test('a secret is identified by its hash, and the session by its cookie at any position', () => {
   const keys = [
     { authorization: 'Bearer a' },
     { authorization: 'Token a' },
@@ -43,7 +43,7 @@ test('a secret is told from others by its hash, the session by its cookie wherev
 });
 
 test.each(['bearer a', 'BEARER  a', 'Bearer\ta', ' Bearer a '])(
-  '%j is the same credential as any other way to write it',
+  '%j is the same credential as its other spellings',
   (authorization) => {
     for (const keyOf of [credentialKeyOf, platformCredentialKeyOf])
       expect(keyOf({ authorization })).toEqual(keyOf({ authorization: 'Bearer a' }));
@@ -51,7 +51,7 @@ test.each(['bearer a', 'BEARER  a', 'Bearer\ta', ' Bearer a '])(
   },
 );
 
-test('on the content platform nothing that signs is a credential, or hides the one that counts', () => {
+test('on the content platform a signature is not a credential, and does not hide the effective one', () => {
   const session = { cookie: 'svc_sessionid=a' };
   expect(platformCredentialKeyOf({ ...session, 'signature-input': 'changes' })).toEqual(credentialKeyOf(session));
   expect(platformCredentialKeyOf({ 'signature-input': 'changes' })).toBeUndefined();

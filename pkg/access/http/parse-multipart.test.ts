@@ -9,7 +9,7 @@ const end = '--x--\r\n';
 const parse = async (body: string | Buffer, contentType = type): Promise<[string, unknown][]> =>
   Array.from((await parseMultipart(Buffer.from(body), contentType)).entries());
 
-test('what FormData sends comes back, whatever is in it', async () => {
+test('parses what FormData encodes, for any content', async () => {
   const text = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.constantFrom('--x', '\r\n--x\r\n', '"', '%22', 'a\r\nb', '\r\n', '--'),
@@ -42,7 +42,7 @@ test.each<[string, string, [string, string][], string?]>([
   ],
   ['a text that begins like a delimiter', `${named('a')}\r\n\r\n--y\r\n${end}`, [['a', '\r\n--y']]],
   ['a long text of many lines', `${named('a')}\r\n${'b\r\n'.repeat(2000)}\r\n${end}`, [['a', 'b\r\n'.repeat(2000)]]],
-])('%s is read', async (_, body, expected, contentType = type) => {
+])('%s is parsed', async (_, body, expected, contentType = type) => {
   expect(await parse(body, contentType)).toEqual(expected);
 });
 
@@ -77,17 +77,17 @@ test.each<[string, string | Buffer, string | RegExp, string?]>([
   ['no name', `--x\r\nContent-Disposition: form-data\r\n\r\nb\r\n${end}`, 'the multipart body cannot be read'],
   ['a header line without a name', `${named('a', 'X\r\n')}\r\nb\r\n${end}`, 'the multipart body cannot be read'],
   [
-    'a text that is no UTF-8',
+    'a text that is not UTF-8',
     Buffer.concat([Buffer.from(`${named('a')}\r\n`), Buffer.from([0xff]), Buffer.from(`\r\n${end}`)]),
     'the texts of a form must be UTF-8',
   ],
-])('%s is refused, and the rule named', async (_, body, expected, contentType = type) => {
+])('%s is refused, with the rule', async (_, body, expected, contentType = type) => {
   const error = await parse(body, contentType).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AccessError);
   expect(error).toMatchObject({ status: 400, body: { detail: expect.stringMatching(expected) } });
 });
 
-test('nothing that comes makes anything but fields or a 400', async () => {
+test('any input results in fields or a 400', async () => {
   const piece = fc.constantFrom(
     '--x',
     '--x--',

@@ -13,14 +13,14 @@ test.each<{ headers: Record<string, string>; tls?: boolean; publicUrl?: string; 
     is: true,
     reason: 'a page of another port, as the login page is',
   },
-  { headers: { origin: 'http://SVC.example.com' }, is: true, reason: 'a host has no case' },
+  { headers: { origin: 'http://SVC.example.com' }, is: true, reason: 'a host in other letter case' },
   { headers: { origin: 'https://svc.example.com' }, is: true, reason: 'TLS may end before this server' },
-  { headers: { origin: 'http://svc.example.com' }, tls: true, is: false, reason: "a page without TLS may be anyone's" },
+  { headers: { origin: 'http://svc.example.com' }, tls: true, is: false, reason: 'a page without TLS can be forged' },
   {
     headers: { origin: 'https://svc.example.com', 'sec-fetch-site': 'same-origin' },
     tls: true,
     is: true,
-    reason: 'both say so',
+    reason: 'both headers say so',
   },
   { headers: { origin: 'https://evil.example.com' }, is: false, reason: 'another host' },
   { headers: { origin: 'https://svc.example.com.evil.com' }, is: false, reason: 'a host that begins like this one' },
@@ -29,11 +29,11 @@ test.each<{ headers: Record<string, string>; tls?: boolean; publicUrl?: string; 
   {
     headers: { origin: 'http://svc.example.com', 'sec-fetch-site': 'cross-site' },
     is: false,
-    reason: 'the browser knows better',
+    reason: 'Sec-Fetch-Site takes precedence',
   },
   { headers: { 'sec-fetch-site': 'same-site' }, is: true, reason: 'a browser that sends no Origin' },
   { headers: { 'sec-fetch-site': 'none' }, is: false, reason: 'typed into the address bar, which changes nothing' },
-  { headers: {}, is: false, reason: 'nothing is said' },
+  { headers: {}, is: false, reason: 'no headers' },
   {
     headers: { origin: 'https://app.example.org', 'sec-fetch-site': 'cross-site' },
     is: true,
@@ -61,9 +61,9 @@ test.each<{ headers: Record<string, string>; tls?: boolean; publicUrl?: string; 
     headers: { origin: 'http://svc.example.com' },
     publicUrl: 'https://public.example.com',
     is: true,
-    reason: 'who comes past the proxy',
+    reason: 'a request that bypasses the proxy',
   },
-  { headers: { origin: 'chrome-extension://svc.example.com' }, is: false, reason: 'no page at all' },
+  { headers: { origin: 'chrome-extension://svc.example.com' }, is: false, reason: 'no page' },
 ])('$headers is $is: $reason', ({ headers, tls = false, publicUrl, is }) => {
   const request = Object.assign(new IncomingMessage(Object.assign(new Socket(), { encrypted: tls })), {
     headers: { host: 'svc.example.com', ...headers },

@@ -38,7 +38,7 @@ async function passedOf(asked: readonly Promise<number | undefined>[]): Promise<
   return (await Promise.all(asked)).filter((seconds) => seconds === undefined).length;
 }
 
-test('lets exactly the limit pass in a minute, and says when to come again', async () => {
+test('allows exactly the limit within a minute, and says when to retry', async () => {
   const { passed, seconds } = await withinOneMinute(async () => {
     const throttle = newThrottle({ anonymous: 100 });
     const asked = Array.from({ length: 150 }, () => throttle.take('ip:192.0.2.1'));
@@ -48,7 +48,7 @@ test('lets exactly the limit pass in a minute, and says when to come again', asy
   expect(Number.isInteger(seconds) && seconds! >= 1 && seconds! <= 60).toBe(true);
 });
 
-test('counts keys and kinds apart, and a network of IPv6 together', async () => {
+test('counts keys and kinds separately, and the addresses of an IPv6 network together', async () => {
   const passed = await withinOneMinute(async () => {
     const throttle = newThrottle({ anonymous: 3, user: 5 });
     const take = (key: string): Promise<number> => passedOf(Array.from({ length: 9 }, () => throttle.take(key)));
@@ -58,7 +58,7 @@ test('counts keys and kinds apart, and a network of IPv6 together', async () => 
   expect(passed).toEqual([3, 3, 5, 3]);
 });
 
-test('replicas together let no more pass than the limit, and hardly less', async () => {
+test('replicas together allow no more than the limit, and hardly less', async () => {
   const passed = await withinOneMinute(async () => {
     const replicas = [newThrottle({ user: 512 }), newThrottle({ user: 512 }), newThrottle({ user: 512 })];
     return passedOf(Array.from({ length: 900 }, (_, i) => replicas[i % 3]!.take('user:mia')));
@@ -68,7 +68,7 @@ test('replicas together let no more pass than the limit, and hardly less', async
   expect(passed).toBeGreaterThan(512 - 3 * 16);
 });
 
-test('asks the database for few of the requests', async () => {
+test('queries the database for few of the requests', async () => {
   const queries = await withinOneMinute(async () => {
     const access = new AccessDatabase(database);
     let count = 0;
@@ -82,7 +82,7 @@ test('asks the database for few of the requests', async () => {
   expect(queries).toBeLessThan(30);
 });
 
-test('counts for itself while the database is away, exactly the limit too, and complains once', async () => {
+test('counts locally while the database is unavailable, up to the exact limit, and warns once', async () => {
   const away = await Database.connect({ connection: home.connection, log: silentLog });
   const access = new AccessDatabase(away);
   await away.close();
@@ -102,7 +102,7 @@ test('counts for itself while the database is away, exactly the limit too, and c
   expect(complaints).toHaveLength(1);
 });
 
-test('over HTTP: who guesses credentials is counted by address, a user by name wherever they are, and the rest is 429', async () => {
+test('over HTTP: wrong credentials are counted by address, users by name from any address, and the excess gets 429', async () => {
   const { got: answers, logs } = await withinOneMinute(async () => {
     const server = await startAccessTest({
       operations: () => [],

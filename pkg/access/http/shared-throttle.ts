@@ -117,6 +117,9 @@ export class SharedThrottle implements Throttle {
   #complain(error: unknown): void {
     if (performance.now() - this.#lastComplaintAt < 60_000) return;
     this.#lastComplaintAt = performance.now();
-    this.#log.warn({ err: error }, 'Requests cannot be counted in the database; each replica counts its own for now.');
+    this.#log.warn(
+      { err: error },
+      'could not count requests in the database; until that works again, each replica counts its own requests',
+    );
   }
 }

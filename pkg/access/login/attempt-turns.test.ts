@@ -24,7 +24,7 @@ const of = (account: string, address = account): { account: string; address: str
 
 const turn = (): Promise<void> => new Promise(setImmediate);
 
-test('attempts for one account follow each other, a failed one too; another account does not wait', async () => {
+test('attempts for one account run one after the other, also after a failure; another account does not wait', async () => {
   const turns = new AttemptTurns();
   const [first, second, other] = [attempt(), attempt(), attempt()];
   const results = [
@@ -43,7 +43,7 @@ test('attempts for one account follow each other, a failed one too; another acco
   expect(await Promise.all(results.slice(1))).toEqual(['done', 'done']);
 });
 
-test('who would be too many, of one account or in all, is refused at once, and has a place when others have left', async () => {
+test('attempts beyond the limit, of one account or in all, are refused at once, and accepted when others have ended', async () => {
   const turns = new AttemptTurns({ perAccount: 2, inAll: 3 });
   const running = attempt();
   const results = [

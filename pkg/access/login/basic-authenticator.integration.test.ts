@@ -59,7 +59,7 @@ const setPassword = async (secret: string): Promise<void> =>
   ));
 
 describe('a right password', () => {
-  test('is the user as of now, by username or e-mail', async () => {
+  test('authenticates the user with the current data, by username or e-mail', async () => {
     for (const name of [username, `${username}@example.com`, username.toUpperCase()]) {
       expect(await ask(password, name)).toMatchObject({
         status: 200,
@@ -68,7 +68,7 @@ describe('a right password', () => {
     }
   });
 
-  test('is a login of the audit, and is not tried again within a minute', async () => {
+  test('is a login in the audit, and is not checked again within a minute', async () => {
     for (let i = 0; i < 5; i += 1) expect((await ask()).status).toBe(200);
     expect(logins).toHaveLength(1);
     const { rows } = await platform.database.pool.query(
@@ -78,7 +78,7 @@ describe('a right password', () => {
     expect(rows).toEqual([{ type: 'basic', is_success: true, remote_addr: '127.0.0.1' }]);
   });
 
-  test('that comes many times at once is one login', async () => {
+  test('that is used concurrently is one login', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => ask()));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(logins).toHaveLength(1);
@@ -88,7 +88,7 @@ describe('a right password', () => {
     ['was changed', () => setPassword('another password')],
     ['is of a user who was disabled', () => change('is_active = false')],
     ['is of a user who has expired', () => change("date_expired = now() - interval '1 second'")],
-    ['is of a user who is gone', () => platform.database.pool.query('DELETE FROM access.users WHERE id = $1', [id])],
+    ['is of a deleted user', () => platform.database.pool.query('DELETE FROM access.users WHERE id = $1', [id])],
   ])('that %s is refused from the next request on', async (_reason, act) => {
     expect((await ask()).status).toBe(200);
     await act();
@@ -100,7 +100,7 @@ describe('a right password', () => {
     ]);
   });
 
-  test('that was changed and changed back is tried anew', async () => {
+  test('that was changed and changed back is checked again', async () => {
     expect((await ask()).status).toBe(200);
     await setPassword('another password');
     await setPassword(password);
@@ -108,10 +108,10 @@ describe('a right password', () => {
     expect(logins).toHaveLength(2);
   });
 
-  test('is tried anew when its time is over', async () => {
+  test('is checked again after its time', async () => {
     const { access } = platform;
     const service = new LoginService({ database: access, audit: platform.audit, hasher });
-    const brief = new BasicAuthenticator({
+    const shortLived = new BasicAuthenticator({
       database: access,
       proxies,
       cacheMs: 0,
@@ -120,13 +120,13 @@ describe('a right password', () => {
     const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<
       BasicAuthenticator['authenticateRequest']
     >[0];
-    await expect(brief.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
+    await expect(shortLived.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
     expect(logins).toHaveLength(2);
   });
 
-  test('that is used goes on while its account is locked by failures of others', async () => {
+  test('that is in use stays valid while failures of others lock its account', async () => {
     const service = new LoginService({ database: platform.access, audit: platform.audit, hasher, accountLimit: 2 });
-    const brief = new BasicAuthenticator({
+    const shortLived = new BasicAuthenticator({
       database: platform.access,
       proxies,
       cacheMs: 1000,
@@ -140,23 +140,23 @@ describe('a right password', () => {
     let now = 1000;
     clock.mockImplementation(() => now);
     try {
-      expect(await brief.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
+      expect(await shortLived.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
       for (let i = 0; i < 2; i += 1)
-        await expect(brief.authenticateRequest(requestOf('wrong'))).rejects.toMatchObject({ code: 401 });
+        await expect(shortLived.authenticateRequest(requestOf('wrong'))).rejects.toMatchObject({ code: 401 });
       for (let i = 0; i < 3; i += 1) {
         now += 900;
-        expect(await brief.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
+        expect(await shortLived.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
       }
       now += 1000;
-      await expect(brief.authenticateRequest(requestOf(password))).rejects.toMatchObject({ code: 401 });
+      await expect(shortLived.authenticateRequest(requestOf(password))).rejects.toMatchObject({ code: 401 });
     } finally {
       clock.mockRestore();
     }
   });
 
-  test('of a watch is looked at again without a login, however long it lasts', async () => {
+  test('of a watch is rechecked without a login, for as long as the watch lasts', async () => {
     const service = new LoginService({ database: platform.access, audit: platform.audit, hasher });
-    const brief = new BasicAuthenticator({
+    const shortLived = new BasicAuthenticator({
       database: platform.access,
       proxies,
       cacheMs: 1000,
@@ -165,23 +165,24 @@ describe('a right password', () => {
     const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<
       BasicAuthenticator['authenticateRequest']
     >[0];
-    for (let i = 0; i < 3; i += 1) expect(await brief.authenticateRequest(request)).toMatchObject({ name: username });
+    for (let i = 0; i < 3; i += 1)
+      expect(await shortLived.authenticateRequest(request)).toMatchObject({ name: username });
     await setPassword('another password');
     for (let i = 0; i < 10; i += 1)
-      await expect(brief.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
+      await expect(shortLived.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
     expect(logins).toHaveLength(1);
     expect((await ask('another password')).status).toBe(200);
   });
 
-  test('acts with what the user holds now', async () => {
+  test('has the current permissions of the user', async () => {
     await ask();
     await change("groups = '{editors}'");
     expect((await ask()).json).toMatchObject({ groups: ['editors', 'system:authenticated'] });
   });
 });
 
-describe('a wrong one', () => {
-  test('is 401, whoever is meant, and is not remembered', async () => {
+describe('a wrong password', () => {
+  test('is 401 for any user, and is not cached', async () => {
     const answers = [await ask('wrong'), await ask(password, 'nobody'), await ask('wrong')];
     expect(answers.map(({ status, json }) => [status, json['message']])).toEqual(
       Array.from({ length: 3 }, () => [401, 'Unauthorized']),
@@ -189,7 +190,7 @@ describe('a wrong one', () => {
     expect(logins).toHaveLength(3);
   });
 
-  test('locks as at the login page, the right one included; what was verified goes on for its minute', async () => {
+  test('locks the account like the login page, also for the right password; a verified one stays valid for its minute', async () => {
     expect((await ask(password, `${username}@example.com`)).status).toBe(200);
     for (let i = 0; i < 7; i += 1) expect((await ask(`wrong ${i}`)).status).toBe(401);
     expect((await ask()).status).toBe(401);
@@ -201,7 +202,7 @@ describe('a wrong one', () => {
     expect(rows).toEqual([{ reason: 'block_login' }]);
   });
 
-  test('counts for the address, too', async () => {
+  test('is counted for the address, too', async () => {
     const ofAddress = async (): Promise<number> =>
       (
         await platform.database.pool.query<{ count: number }>(
@@ -214,7 +215,7 @@ describe('a wrong one', () => {
     expect(await ofAddress()).toBe(before + 2);
   });
 
-  test('is not the personal token of the user', async () => {
+  test("is not accepted if it is the user's personal token", async () => {
     const token = newPersonalToken();
     await platform.database.pool.query(
       "INSERT INTO access.personal_tokens (name, username, user_id, hash) VALUES ('t', '', $1, $2)",
@@ -225,14 +226,14 @@ describe('a wrong one', () => {
   });
 });
 
-describe('what cannot be looked at', () => {
-  test('is 401 where it is malformed, and costs no login', async () => {
+describe('a credential that cannot be checked', () => {
+  test('is 401 if it is malformed, and costs no login', async () => {
     for (const authorization of ['Basic', 'Basic !', 'Basic bWlh', `${header(username, password)} x`])
       expect((await platform.send('GET', '/whoami', { authorization })).status).toBe(401);
     expect(logins).toHaveLength(0);
   });
 
-  test('is 429 where too many passwords are tried, 503 where the database is away, and is tried again', async () => {
+  test('is 429 if too many passwords are being checked, 503 if the database is unavailable, and can be retried', async () => {
     fault = newThrottled(1);
     expect(isAccessError(fault)).toBe(true);
     const busy = await ask();

@@ -19,12 +19,12 @@ const password = 'a horse, a battery, a staple';
 const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
 
 /** Number of checked passwords, of all replicas. */
-let looks = 0;
+let verifyCount = 0;
 let isOverloaded = false;
 const countingHasher: Pick<PasswordHasher, 'verify' | 'hash'> = {
   hash: (text) => hasher.hash(text),
   verify: (stored, text) => {
-    looks += 1;
+    verifyCount += 1;
     return isOverloaded ? Promise.reject(new TooManyPasswordsError()) : hasher.verify(stored, text);
   },
 };
@@ -56,7 +56,7 @@ beforeAll(async () => {
   passwordHash = await hasher.hash(password);
 });
 beforeEach(async () => {
-  looks = 0;
+  verifyCount = 0;
   await server.access.pool.query('TRUNCATE access.login_failures, access.login_logs, access.operate_logs');
 });
 afterAll(() => server.stop());
@@ -90,8 +90,8 @@ const times = <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: n }, (_, i) => work(i)));
 const wrong = 'something else';
 
-describe('who knows the password', () => {
-  test('gets a token and the record of the user, and may come in with it', async () => {
+describe('a user with the right password', () => {
+  test('gets a token and the record of the user, and the token is accepted', async () => {
     const username = await newUser();
     const before = Date.now();
     const answer = await logIn(username, password);
@@ -128,7 +128,7 @@ describe('who knows the password', () => {
       body: (name: string) => JSON.stringify({ username: name, password, public_key: null, __proto__: { x: 1 } }),
     },
     {
-      reason: 'JSON that does not say so',
+      reason: 'JSON without a content type',
       type: '',
       body: (name: string) => JSON.stringify({ username: name, password }),
     },
@@ -157,7 +157,7 @@ describe('who knows the password', () => {
     expect((await logIn(as(await newUser()), password)).status).toBe(201);
   });
 
-  test('gets the token of the user in the body, whatever credential came along', async () => {
+  test('gets the token of the user in the body, regardless of other credentials of the request', async () => {
     const [mine, theirs] = [await newUser(), await newUser()];
     const { token } = (await logIn(mine, password)).json as { token: string };
     expect(await server.send('POST', path, { as: token, body: { username: theirs, password } })).toMatchObject({
@@ -170,7 +170,7 @@ describe('who knows the password', () => {
     });
   });
 
-  test('is told that the user is inactive or expired, and others are not', async () => {
+  test('learns that the user is inactive or expired, unlike others', async () => {
     const inactive = await newUser({ isActive: false });
     const expired = await newUser({ dateExpired: new Date(Date.now() - 1000) });
     expect(await logIn(inactive, password)).toMatchObject({
@@ -185,7 +185,7 @@ describe('who knows the password', () => {
       expect(await logIn(username, wrong)).toMatchObject({ status: 400, json: { error: 'password_failed' } });
   });
 
-  test('has it hashed anew where more is asked for by now, and it is no other password for that', async () => {
+  test('has the password hashed again if the parameters have become stronger, and it counts as the same password', async () => {
     const username = await newUser({
       passwordHash: await new PasswordHasher({ memoryKiB: 32, passes: 1 }).hash(password),
     });
@@ -199,7 +199,7 @@ describe('who knows the password', () => {
   });
 });
 
-describe('what is no use', () => {
+describe('an unusable request', () => {
   const required = ['This field is required.'];
   test.each([
     { body: {}, json: { username: required, password: required }, reason: 'nothing' },
@@ -209,7 +209,7 @@ describe('what is no use', () => {
     {
       body: { username: true, password: { a: 1 } },
       json: { username: ['Not a valid string.'], password: ['Not a valid string.'] },
-      reason: 'no texts',
+      reason: 'values that are not texts',
     },
     {
       body: { username: 'x'.repeat(255), password: 'x'.repeat(1025) },
@@ -220,16 +220,20 @@ describe('what is no use', () => {
       reason: 'too long',
     },
     { body: '{"username":', json: { code: 'parse_error' }, reason: 'broken JSON' },
-    { body: [], json: { non_field_errors: ['Invalid data. Expected an object.'] }, reason: 'no object' },
-  ])('$reason is 400 and costs no hash', async ({ body, json }) => {
+    {
+      body: [],
+      json: { non_field_errors: ['Invalid data. Expected an object.'] },
+      reason: 'a body that is not an object',
+    },
+  ])('$reason is 400 and computes no hash', async ({ body, json }) => {
     expect(await server.send('POST', path, { body, headers: { 'Content-Type': 'application/json' } })).toMatchObject({
       status: 400,
       json,
     });
-    expect(looks).toBe(0);
+    expect(verifyCount).toBe(0);
   });
 
-  test('a number counts as its digits', async () => {
+  test('a number is accepted as its digits', async () => {
     expect(await server.send('POST', path, { body: { username: 4711, password: 12345678 } })).toMatchObject({
       status: 400,
       json: { error: 'password_failed' },
@@ -254,8 +258,8 @@ describe('what is no use', () => {
     { name: '\ud800', reason: 'half a character' },
     { name: '\ufdfa'.repeat(254), reason: 'a text that grows when it is folded' },
     { name: "' OR 1=1 --", reason: 'SQL' },
-    { name: '__proto__', reason: 'a name of every object' },
-  ])('$reason is a stranger', async ({ name }) => {
+    { name: '__proto__', reason: 'a property name of Object' },
+  ])('$reason is an unknown user', async ({ name }) => {
     const login = loginOf(server);
     const attempt = (secret: string): Promise<unknown> =>
       login.login({ username: name, password: secret, address: '10.3.0.1', userAgent: '', type: 'basic' });
@@ -265,8 +269,8 @@ describe('what is no use', () => {
   });
 });
 
-describe('who does not know the password', () => {
-  test('cannot tell whether there is such a user', async () => {
+describe('a client without the password', () => {
+  test('cannot find out whether a user exists', async () => {
     const username = await newUser();
     for (let i = 0; i < 9; i += 1) {
       const [known, unknown] = [await logIn(username, wrong), await logIn('nobody', wrong, { from: '10.9.9.9' })];
@@ -275,10 +279,10 @@ describe('who does not know the password', () => {
       expect(unknown.headers).toMatchObject(headers);
       expect([known.status, unknown.status]).toEqual([400, 400]);
     }
-    expect(looks).toBe(14);
+    expect(verifyCount).toBe(14);
   });
 
-  test('cannot tell either by going from name to name, as long as none is locked', async () => {
+  test('cannot find out by trying one name after the other either, as long as none is locked', async () => {
     const username = await newUser();
     const strangers = [username, `${username}@example.com`].map((name) => name.replace('User', 'Nobody'));
     for (let i = 0; i < 7; i += 1) {
@@ -288,7 +292,7 @@ describe('who does not know the password', () => {
     }
   });
 
-  test('locks the account by 7 failures, the right password included, under all its names; a stranger to the password who is in stays in', async () => {
+  test('locks the account with 7 failures, also for the right password and under all its names; an existing session stays', async () => {
     const username = await newUser();
     const { token } = (await logIn(username, password)).json as { token: string };
     const names = [
@@ -311,11 +315,11 @@ describe('who does not know the password', () => {
         status: 400,
         json: { error: 'block_login', msg: expect.stringContaining('30 minutes') },
       });
-    expect(looks).toBe(8);
+    expect(verifyCount).toBe(8);
     expect((await other.send('GET', '/api/v1/who/', { as: token })).status).toBe(200);
   });
 
-  test('is locked out for as long as was said: attempts meanwhile neither extend it nor are looked at', async () => {
+  test('is locked out for the announced time: attempts during it neither extend it nor are checked', async () => {
     const username = await newUser();
     for (let i = 0; i < 7; i += 1) await logIn(username, wrong);
     const key = `user:${username.toLowerCase()}`;
@@ -324,7 +328,7 @@ describe('who does not know the password', () => {
     const { rows } = await lock();
     await logIn(username, password);
     expect((await lock()).rows).toEqual(rows);
-    expect(looks).toBe(7);
+    expect(verifyCount).toBe(7);
     await server.access.pool.query(
       `UPDATE access.login_failures SET expires = now() + interval '90 seconds' WHERE key = $1`,
       [key],
@@ -334,7 +338,7 @@ describe('who does not know the password', () => {
     expect((await logIn(username, password)).status).toBe(201);
   });
 
-  test('begins anew after the right password', async () => {
+  test('starts again from zero after the right password', async () => {
     const username = await newUser();
     for (let round = 0; round < 2; round += 1) {
       for (let i = 0; i < 6; i += 1)
@@ -344,7 +348,7 @@ describe('who does not know the password', () => {
     expect(await failures(`user:${username.toLowerCase()}`)).toBe(0);
   });
 
-  test('gets no more guesses by guessing at once, on several replicas', async () => {
+  test('gets no more attempts by concurrency, on several replicas', async () => {
     const username = await newUser();
     // From many addresses, a few at a time each, so that only the account's limit applies.
     const answers = await times(50, (i) =>
@@ -354,11 +358,11 @@ describe('who does not know the password', () => {
       status === 429 ? 'throttled' : (json as { error: string }).error,
     );
     expect(errors.filter((error) => error === 'password_failed')).toHaveLength(7);
-    expect(looks).toBe(7);
+    expect(verifyCount).toBe(7);
     expect(await failures(`user:${username.toLowerCase()}`)).toBe(7);
   });
 
-  test('is stopped by the address, too, whichever names are tried; others are not', async () => {
+  test('is limited by address, too, for any names; other addresses are not', async () => {
     await newUser();
     for (let i = 0; i < 20; i += 1)
       expect((await logIn(`stranger${i}`, wrong, { from: `2001:db8::${i.toString(16)}` })).json).toMatchObject({
@@ -374,20 +378,26 @@ describe('who does not know the password', () => {
   });
 });
 
-test('of a locked address nothing is looked at any more, and a few attempts a minute are rows', async () => {
+test('an attempt from a locked address is not checked any more, and only a few attempts a minute are recorded', async () => {
   const login = loginOf(server);
   const guess = (): Promise<unknown> =>
-    login.login({ username: `stranger${looks}`, password: wrong, address: '10.4.0.1', userAgent: '', type: 'basic' });
+    login.login({
+      username: `stranger${verifyCount}`,
+      password: wrong,
+      address: '10.4.0.1',
+      userAgent: '',
+      type: 'basic',
+    });
   for (let i = 0; i < 20; i += 1) await expect(guess()).rejects.toMatchObject({ body: { error: 'password_failed' } });
   for (let i = 0; i < 30; i += 1) await expect(guess()).rejects.toMatchObject({ body: { error: 'block_login' } });
-  expect(looks).toBe(20);
+  expect(verifyCount).toBe(20);
   const { rows } = await server.access.pool.query<{ count: string }>('SELECT count(*) FROM access.login_logs');
   expect(Number(rows[0]!.count)).toBeGreaterThanOrEqual(25);
   // Twice as many if a new minute began meanwhile.
   expect(Number(rows[0]!.count)).toBeLessThanOrEqual(30);
 });
 
-test('a name longer than any costs next to nothing, and counts', async () => {
+test('a name beyond the maximum length costs next to nothing, and counts', async () => {
   const login = loginOf(server);
   const username = `a${'\u0300\u0316'.repeat(250_000)}`;
   const began = performance.now();
@@ -401,13 +411,13 @@ test('a name longer than any costs next to nothing, and counts', async () => {
   expect(performance.now() - began).toBeLessThan(20_000);
 });
 
-test('a name that grows when it is folded lets in', async () => {
+test('a user logs in with a name that grows when it is folded', async () => {
   const username = 'ﬃ'.repeat(120);
   await server.addUser({ username, passwordHash });
   expect((await logIn(username, password)).status).toBe(201);
 });
 
-test('a body that is no JSON is not repeated, as there may be a password in it', async () => {
+test('a body that is not JSON is not repeated, because it may contain a password', async () => {
   const answer = await server.send('POST', path, {
     body: `{"username": "x", "password": ${password}}`,
     headers: { 'Content-Type': 'application/json' },
@@ -436,7 +446,7 @@ test.each([
     status: 400,
   },
   {
-    reason: 'a text that is no UTF-8',
+    reason: 'a text that is not UTF-8',
     type: 'application/x-www-form-urlencoded',
     body: 'username=a&password=%ff',
     status: 400,
@@ -461,7 +471,7 @@ test.each([
 });
 
 test.each(['%', '%zz', '%ff', '%C3'])(
-  'a path or a parameter with the escape %s cannot be read, whoever asks for whatever',
+  'a path or a parameter with the escape %s is malformed, for any client and any path',
   async (escape) => {
     for (const target of [
       `/api/v1/who/?limit=${escape}`,
@@ -475,7 +485,7 @@ test.each(['%', '%zz', '%ff', '%C3'])(
   },
 );
 
-test('as many right passwords at once are no failures', async () => {
+test('concurrent right passwords are not failures', async () => {
   const username = await newUser();
   for (let i = 0; i < 6; i += 1) await logIn(username, wrong);
   expect((await times(8, () => logIn(username, password))).map(({ status }) => status)).toEqual(
@@ -484,7 +494,7 @@ test('as many right passwords at once are no failures', async () => {
   expect(await failures(`ip:10.0.0.${count}`)).toBe(6);
 });
 
-test('where no more passwords can be looked at the answer is 429, and nothing is counted', async () => {
+test('beyond the limit of concurrent checks the response is 429, and nothing is counted', async () => {
   const username = await newUser();
   isOverloaded = true;
   try {
@@ -501,7 +511,7 @@ test('where no more passwords can be looked at the answer is 429, and nothing is
   expect((await logIn(username, password)).status).toBe(201);
 });
 
-test('every login and every failed one is a row of the audit, without the password', async () => {
+test('every login and every failed login is recorded in the audit, without the password', async () => {
   const username = await newUser();
   await logIn(username.toUpperCase(), password);
   await logIn(`${username}@example.com`, wrong);
@@ -525,7 +535,7 @@ test('every login and every failed one is a row of the audit, without the passwo
   for (const secret of [password, wrong, passwordHash]) expect(text).not.toContain(secret);
 });
 
-test('a password that is asked for again counts like a login, and is none', async () => {
+test('a confirmation of the password is counted like a login, and is not one', async () => {
   const username = await newUser();
   const login = loginOf(server);
   const attempt = { username, address: '10.2.0.1' };

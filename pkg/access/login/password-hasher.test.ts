@@ -8,7 +8,7 @@ const cheap = { memoryKiB: 8, passes: 1, lanes: 1 };
 const hasher = new PasswordHasher(cheap);
 
 describe('a password', () => {
-  test('is hashed by OWASP’s parameters, with a salt of its own, and recognised', async () => {
+  test('is hashed with the parameters of OWASP and its own salt, and verified', async () => {
     const real = new PasswordHasher();
     const stored = await real.hash('correct horse');
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
@@ -20,20 +20,20 @@ describe('a password', () => {
   const cases: { reason: string; set: string; typed: string; ok: boolean }[] = [
     { reason: 'composed and decomposed letters are the same', set: 'schön-é', typed: 'scho\u0308n-e\u0301', ok: true },
     { reason: 'upper and lower case are not', set: 'Secret-1', typed: 'secret-1', ok: false },
-    { reason: 'U+0000 ends nothing', set: 'ab\0cd', typed: 'ab\0ce', ok: false },
+    { reason: 'U+0000 does not end the password', set: 'ab\0cd', typed: 'ab\0ce', ok: false },
     {
-      reason: '256 characters of two units count to the last',
+      reason: 'all 256 characters of two units count',
       set: '🦀'.repeat(256),
       typed: `${'🦀'.repeat(255)}x`,
       ok: false,
     },
-    { reason: 'they are one password', set: '🦀'.repeat(256), typed: '🦀'.repeat(256), ok: true },
+    { reason: 'the same password', set: '🦀'.repeat(256), typed: '🦀'.repeat(256), ok: true },
   ];
   test.each(cases)('$reason', async ({ set, typed, ok }) => {
     expect(await hasher.verify(await hasher.hash(set), typed)).toEqual({ ok });
   });
 
-  test('is nobody’s without a hash, with a broken one, and where it is longer than any may be', async () => {
+  test('does not match without a hash, with a broken one, or beyond the maximum length', async () => {
     const long = 'x'.repeat(1025);
     const ofLong = hashSync(long, { memoryCost: 8, timeCost: 1 });
     for (const stored of [
@@ -49,8 +49,8 @@ describe('a password', () => {
   });
 
   const outdated: { reason: string; options: Parameters<typeof hashSync>[1]; rehash: boolean }[] = [
-    { reason: 'with as much', options: { memoryCost: 64, timeCost: 2, parallelism: 2 }, rehash: false },
-    { reason: 'with more', options: { memoryCost: 128, timeCost: 3, parallelism: 3 }, rehash: false },
+    { reason: 'with the same parameters', options: { memoryCost: 64, timeCost: 2, parallelism: 2 }, rehash: false },
+    { reason: 'with stronger parameters', options: { memoryCost: 128, timeCost: 3, parallelism: 3 }, rehash: false },
     { reason: 'with less memory', options: { memoryCost: 63, timeCost: 3, parallelism: 2 }, rehash: true },
     { reason: 'with fewer passes', options: { memoryCost: 64, timeCost: 1, parallelism: 2 }, rehash: true },
     { reason: 'with fewer lanes', options: { memoryCost: 64, timeCost: 2, parallelism: 1 }, rehash: true },
@@ -64,8 +64,8 @@ describe('a password', () => {
   });
 });
 
-describe('the work', () => {
-  test('is done for no hash as for one', async () => {
+describe('the computation', () => {
+  test('takes as long without a hash as with one', async () => {
     const real = new PasswordHasher();
     const stored = await real.hash('secret');
     const times: [number[], number[]] = [[], []];
@@ -82,7 +82,7 @@ describe('the work', () => {
     expect(Math.max(known, unknown) / Math.min(known, unknown)).toBeLessThan(100);
   });
 
-  test('leaves the event loop free', async () => {
+  test('does not block the event loop', async () => {
     const real = new PasswordHasher({ maxRunning: 2 });
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
@@ -91,7 +91,7 @@ describe('the work', () => {
     expect(turns).toBeGreaterThan(6);
   });
 
-  test('beyond those who run and those who wait is refused at once, and what was accepted is done', async () => {
+  test('is refused at once beyond the running and waiting ones, and what was accepted is done', async () => {
     const narrow = new PasswordHasher({ ...cheap, maxRunning: 1, maxWaiting: 2 });
     const asked = await Promise.allSettled(Array.from({ length: 5 }, () => narrow.hash('secret')));
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isAccessError } from '../http/access-error.ts';
 import { TooManyPasswordsError, TurnQueue } from './turn-queue.ts';
 
-test('never more than may run at a time, in the order of coming, whatever fails', async () => {
+test('runs at most the maximum at a time, in order of arrival, despite failures', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
@@ -39,7 +39,7 @@ test('never more than may run at a time, in the order of coming, whatever fails'
   );
 });
 
-test('one too many is 429 wherever it is answered, without a word of its own', () => {
+test('an excess request gets 429 everywhere, without details', () => {
   expect(new TooManyPasswordsError()).toMatchObject({
     status: 429,
     body: { code: 'throttled' },

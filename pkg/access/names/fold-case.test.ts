@@ -18,23 +18,26 @@ test.each([
   expect(fold(one)).toBe(fold(other));
 });
 
-test('what differs in more than case stays different', () => {
+test('names that differ in more than case stay different', () => {
   expect(new Set(['a', 'á', 'ą', 'ȧ', 'j', 'ss', 's'].map(fold)).size).toBe(7);
 });
 
-test('folding again changes nothing, and neither do capitals', () => {
+test('folding twice changes nothing, and neither do capitals', () => {
   for (let code = 0; code < 0x30000; code += 1) {
     const letter = String.fromCodePoint(code);
     const folded = fold(letter);
     if (fold(folded) !== folded || fold(letter.toUpperCase()) !== folded || fold(letter.toLowerCase()) !== folded)
       throw new Error(`U+${code.toString(16)}`);
   }
-  const tricky = fc.constantFrom(
+  const specialText = fc.constantFrom(
     ...Array.from('iIİıjJßẞσςΣΩÅǅⅠﬃ\u0307\u0307\u0345\u0316\u0301\u0327\u03B9\u1FBC\uD800'),
   );
   fc.assert(
     fc.property(
-      fc.string({ unit: fc.oneof(tricky, fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })), maxLength: 12 }),
+      fc.string({
+        unit: fc.oneof(specialText, fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })),
+        maxLength: 12,
+      }),
       (text) => {
         expect(fold(fold(text))).toBe(fold(text));
       },
@@ -43,7 +46,7 @@ test('folding again changes nothing, and neither do capitals', () => {
   );
 });
 
-test('a text that is nobody’s costs nothing, however its marks stand', () => {
+test('a text that is not a name costs nothing, in any order of its marks', () => {
   const began = performance.now();
   for (const length of [1023, 500_000]) fold(`a${'\u0300\u0316'.repeat(length / 2)}`);
   expect(performance.now() - began).toBeLessThan(20_000);

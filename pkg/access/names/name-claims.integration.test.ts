@@ -53,7 +53,7 @@ function newClaims(): { claims: NameClaims; warnings: () => object[] } {
 
 describe('a username that looks like another', () => {
   test.each([`${a}dmin`, 'adrnin', `${a.toUpperCase()}dmin`, 'ａｄｒｎｉｎ'])(
-    '%s is refused by field, whatever replica is asked',
+    '%s is refused by field, on any replica',
     async (username) => {
       for (const replica of replicas)
         expect(await create(username, replica)).toMatchObject({ status: 400, json: { username: [taken] } });
@@ -62,11 +62,11 @@ describe('a username that looks like another', () => {
     },
   );
 
-  test('is refused as one that is taken where it is the same', async () => {
+  test('is refused as taken if it is the same name', async () => {
     expect(await create('ADMIN')).toMatchObject({ status: 400, json: { username: ['This field must be unique.'] } });
   });
 
-  test('is one, of many that are made at once by two replicas', async () => {
+  test('is created once by many concurrent requests to two replicas', async () => {
     const alike = [
       'scope',
       's\u0441ope',
@@ -83,7 +83,7 @@ describe('a username that looks like another', () => {
     for (const answer of refused) expect(answer).toMatchObject({ status: 400, json: { username: [taken] } });
   });
 
-  test('may be had when the other is gone', async () => {
+  test('is available when the other is deleted', async () => {
     const { json } = await create('mia');
     expect((await create(`mi${a}`)).status).toBe(400);
     expect((await world.server.send('DELETE', `${path}${(json as { id: string }).id}/`, { as: admin })).status).toBe(
@@ -93,8 +93,8 @@ describe('a username that looks like another', () => {
   });
 });
 
-describe('names from before', () => {
-  test('get their claims; of two that look alike the older, both stay, and the log says so once', async () => {
+describe('existing names', () => {
+  test('get their claims; of two that look alike the older gets them, both stay, and the log reports them once', async () => {
     const older = await add({ username: 'leo' });
     const younger = await add({ username: 'le\u043E' });
     await add({ username: 'noah' });
@@ -119,7 +119,7 @@ describe('names from before', () => {
     expect((await create('leo')).json).toEqual({ username: [taken] });
   });
 
-  test('that have a part of their claims, as another has the rest, get that when the other goes', async () => {
+  test('that have only a part of their claims get the rest when the other name is deleted', async () => {
     const older = await add({ username: 'lvan' });
     // Looks like the previous one as written, but not as folded.
     const younger = await add({ username: 'Ivan' });
@@ -132,7 +132,7 @@ describe('names from before', () => {
     );
   });
 
-  test('are more than one batch', async () => {
+  test('are claimed in several batches', async () => {
     await world.server.access.pool.query(
       "INSERT INTO access.users (username, username_key, name, search_text) SELECT n, n, n, n FROM (SELECT 'user' || i FROM generate_series(1, 450) i) AS made (n)",
     );
@@ -140,7 +140,7 @@ describe('names from before', () => {
     expect(await rows('username_skeletons')).toHaveLength(451);
   });
 
-  test('and those that a replica of the version before makes are waited for', async () => {
+  test('created by a replica of the previous version are waited for', async () => {
     await add({ username: 'eve' });
     const { claims } = newClaims();
     // A process that has just started.
@@ -148,7 +148,7 @@ describe('names from before', () => {
     expect((await create('\u0435ve')).json).toEqual({ username: [taken] });
   });
 
-  test('are compared anew by other data', async () => {
+  test('are compared again after a change of the data', async () => {
     const { pool } = world.server.access;
     await pool.query("UPDATE access.username_skeletons SET made_of = '1.0 admin', skeleton = sha256('old')");
     await newClaims().claims.prepare();
@@ -156,7 +156,7 @@ describe('names from before', () => {
     expect((await create(`${a}dmin`)).status).toBe(400);
   });
 
-  test('wait for nobody: a user who is being changed is for the next round', async () => {
+  test('are not waited for: a user who is being changed is left to the next round', async () => {
     const id = await add({ username: 'busy' });
     await world.server.access.transaction(async (on) => {
       await on.query('SELECT 1 FROM access.users WHERE id = $1 FOR UPDATE', [id]);
@@ -167,7 +167,7 @@ describe('names from before', () => {
     expect(await rows('username_skeletons')).toHaveLength(2);
   });
 
-  test('a start that is ended goes on at the next', async () => {
+  test('an interrupted start is continued by the next one', async () => {
     const { claims } = newClaims();
     await claims.stop();
     await add({ username: 'late' });
@@ -183,7 +183,7 @@ describe('the name of an organization', () => {
     world.server.send(method, `${orgs}${id}/`, { as: admin, body });
   const idOf = ({ json }: AccessAnswer): string => (json as { id: string }).id;
 
-  test('that looks like another is refused, when it is made and when it is changed', async () => {
+  test('that looks like another is refused, at creation and at a change', async () => {
     const acme = idOf(await createOrg('Acme'));
     expect(await createOrg('\u0410cme')).toMatchObject({ status: 400, json: { name: [taken] } });
     expect(await createOrg('R\u041E\u041ET')).toMatchObject({ status: 400, json: { name: [taken] } });
@@ -194,7 +194,7 @@ describe('the name of an organization', () => {
     expect(await rename(other, { name: 'Acme' })).toMatchObject({ status: 200 });
   });
 
-  test('that looks like another from before is kept, also by who sends it back as it is', async () => {
+  test('that already looked like another is kept, also by a request that sends it back unchanged', async () => {
     await world.server.access.pool.query("INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme')");
     const { rows: made } = await world.server.access.pool.query<{ id: string }>(
       "INSERT INTO access.organizations (name, name_key) VALUES ('\u0410cme', 'x') RETURNING id",
@@ -209,7 +209,7 @@ describe('the name of an organization', () => {
     expect(await rename(made[0]!.id, { name: '\u0410crne' })).toMatchObject({ status: 400 });
   });
 
-  test("that another has had from before is that one's alone when this one gets another", async () => {
+  test('that is given up by a rename is claimed by its lookalike from before', async () => {
     const { pool } = world.server.access;
     const { rows: made } = await pool.query<{ id: string }>(
       "INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme') RETURNING id",

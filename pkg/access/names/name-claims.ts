@@ -74,7 +74,7 @@ export class NameClaims {
       return this.adopt();
     });
     await this.#next.catch((error: unknown) =>
-      this.#log.warn({ err: error }, 'names could not be compared; the next round tries again'),
+      this.#log.warn({ err: error }, 'could not compare names; the next round retries'),
     );
   }
 
@@ -188,7 +188,7 @@ export class NameClaims {
     const pair = `${kind}\n${name}\n${like}`;
     if (this.#logged.has(pair) || this.#logged.size >= MOST_LOGGED) return;
     this.#logged.add(pair);
-    this.#log.warn({ kind, name, like }, 'two names look alike; both were there before and stay');
+    this.#log.warn({ kind, name, like }, 'two names look alike; both existed before and are kept');
   }
 }
 

@@ -69,12 +69,12 @@ const operationOf = (path: string, method: string): JsonObject =>
   (document['paths'] as Record<string, Record<string, JsonObject>>)[path]![method]!;
 
 describe('the OpenAPI document', () => {
-  test('has no fault', () => {
+  test('is valid', () => {
     expect(document['openapi']).toBe('3.1.0');
     expect(openApiFaults(document)).toEqual([]);
   });
 
-  test('names the public address, where there is one, before the address it was fetched from', () => {
+  test('names the public address, if there is one, before the address it was fetched from', () => {
     expect(document['servers']).toEqual([{ url: '/' }]);
     expect(openApiDocument(operations, { svcVersion: '2.22.0', publicUrl: 'https://a.example' })['servers']).toEqual([
       { url: 'https://a.example' },
@@ -82,7 +82,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  test('would be found out if it had one', () => {
+  test('an invalid document is detected', () => {
     const paths = {
       '/a/{id}/': {
         get: { operationId: 'same', parameters: [], answers: { 200: { $ref: '#/components/responses/Nothing' } } },
@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     expect(openApiFaults({ ...document, paths: { 'no-slash': {} } })).not.toEqual([]);
   });
 
-  test('has the operations that have a document, and no page', () => {
+  test('has the documented operations, and no pages', () => {
     expect(Object.keys(document['paths'] as JsonObject)).toEqual([
       '/api/v1/login/',
       '/api/v1/users/',
@@ -102,7 +102,7 @@ describe('the OpenAPI document', () => {
     expect(document['tags']).toEqual([{ name: 'Authentication' }, { name: 'Users' }]);
   });
 
-  test('names the four ways to say who asks, any of which will do', () => {
+  test('names the four ways to authenticate as alternatives', () => {
     expect((document['components'] as JsonObject)['securitySchemes']).toMatchObject({
       signature: { in: 'header', name: 'Authorization', description: expect.stringContaining('(request-target)') },
       privateToken: {
@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     expect(operationOf('/api/v1/users/', 'get')['security']).toBeUndefined();
   });
 
-  test('shows the organization where one is selected, and the CSRF token where something is changed', () => {
+  test('shows the organization if one can be selected, and the CSRF token if something is changed', () => {
     const references = (operation: JsonObject): unknown[] =>
       (operation['parameters'] as JsonObject[]).map(({ $ref: reference, name }) => reference ?? name);
     expect(references(operationOf('/api/v1/users/', 'get'))).toEqual([
@@ -133,7 +133,7 @@ describe('the OpenAPI document', () => {
     expect(references(operationOf('/api/v1/login/', 'post'))).toEqual([]);
   });
 
-  test('offers a form where all fields are texts', () => {
+  test('offers a form if all fields are texts', () => {
     const typesOf = (operation: JsonObject): string[] =>
       Object.keys((operation['requestBody'] as JsonObject)['content'] as JsonObject);
     expect(typesOf(operationOf('/api/v1/login/', 'post'))).toEqual([
@@ -148,12 +148,12 @@ describe('the OpenAPI document', () => {
     ['/api/v1/login/', 'post', ['201', '400', '401', '413', '415', '429', 'default']],
     ['/api/v1/users/', 'get', ['200', '400', '401', '403', '404', '429', 'default']],
     ['/api/v1/users/{id}/', 'delete', ['204', '401', '403', '404', '429', 'default']],
-  ])('%s %s answers what it can answer', (path, method, expected) => {
+  ])('%s %s lists all its responses', (path, method, expected) => {
     const { responses } = operationOf(path, method);
     expect(Object.keys(responses as JsonObject).toSorted()).toEqual(expected);
   });
 
-  test("an operation's own words stay", () => {
+  test('keeps the description of an operation', () => {
     expect(operationOf('/api/v1/login/', 'post')['responses']).toMatchObject({
       400: { content: { 'application/json': { schema: { type: 'object' } } } },
     });
@@ -163,7 +163,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-test('a schema is shown without what only requests are checked by', () => {
+test('a schema is shown without the keywords for validation only', () => {
   const schema = { type: 'string', minLength: 1, maxLength: 3, enum: ['x'] };
   const field = line({ maxLength: 3, enum: ['x'], fault: () => 'No.', refusal: 'Expected x.' });
   const shown = openApiDocument(

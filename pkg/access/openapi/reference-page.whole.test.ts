@@ -61,11 +61,11 @@ describe('the reference over HTTP', () => {
     '/api/docs/..%2Fslash',
     '/api/docs/%2Fslash',
     '/api/docs/package.json',
-  ])('%s is none of its files', async (path) => {
+  ])('%s is not one of its files', async (path) => {
     expect([400, 404]).toContain((await server.send('GET', path)).status);
   });
 
-  test('its page is read, not written', async () => {
+  test('its page can be read, not written', async () => {
     expect(await server.send('POST', '/api/docs/')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
@@ -91,7 +91,7 @@ if (!hasBrowser) test.skip('WARNING: THE REFERENCE PAGE IS NOT TESTED: there is 
   afterAll(() => browser?.close());
 
   test.each(['/api/docs/', '/api/docs'])(
-    '%s shows the operations, and tries them with the CSRF token of who is logged in',
+    '%s shows the operations, and tries them with the CSRF token of the session',
     async (path) => {
       const context = await browser.newContext();
       await context.addCookies([{ name: 'svc_csrftoken', value: 'csrf', url: server.url }]);

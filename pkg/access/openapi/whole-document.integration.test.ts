@@ -70,7 +70,7 @@ const described = (): [string, OperationObject][] =>
   );
 
 describe('the document of the whole service', () => {
-  test('has no fault', () => {
+  test('is valid', () => {
     expect(openApiFaults(document)).toEqual([]);
   });
 
@@ -92,7 +92,7 @@ describe('the document of the whole service', () => {
     );
   });
 
-  test('shows the organization where a call is made in one', () => {
+  test('shows the organization if a call needs one', () => {
     const inOne = described().flatMap(([name, { parameters }]) =>
       parameters.some(({ $ref: reference }) => reference === '#/components/parameters/Organization') ? [name] : [],
     );

@@ -31,25 +31,25 @@ test.each<{
   base: string;
 }>([
   {
-    reason: 'with the public URL, whatever Host says',
+    reason: 'with the public URL, for any Host',
     options: { publicUrl },
     headers: { Host: 'evil.example' },
     base: publicUrl,
   },
   {
-    reason: 'with the public URL, whatever a trusted proxy says',
+    reason: 'with the public URL, for any header of a trusted proxy',
     options: { publicUrl, trustedProxies: local },
     headers: proxied,
     base: publicUrl,
   },
   {
-    reason: 'with what a trusted proxy says',
+    reason: 'with the headers of a trusted proxy',
     options: { trustedProxies: local },
     headers: proxied,
     base: 'https://front.example.com',
   },
   {
-    reason: 'with Host, whatever a proxy says that nobody trusts',
+    reason: 'with Host, for any header of an untrusted proxy',
     options: {},
     headers: proxied,
     base: 'http://inner:8091',

@@ -34,7 +34,7 @@ describe('a field of a body', () => {
       expected: 'a\r\n\tb',
     },
     {
-      reason: 'a bell in a free text',
+      reason: 'a control character in a free text',
       schema: freeText({ maxLength: 128 }),
       value: 'a\u0007',
       expected: 'wrong',
@@ -52,15 +52,15 @@ describe('a field of a body', () => {
     { reason: 'a word for true', schema: flag(), value: 'TRUE', expected: true },
     { reason: 'a number for false', schema: flag(), value: '0', expected: false },
     { reason: 'null for a boolean', schema: flag(), value: null, expected: 'wrong' },
-    { reason: 'a word that is none', schema: flag(), value: 'yes', expected: 'wrong' },
+    { reason: 'a text that is not a boolean', schema: flag(), value: 'yes', expected: 'wrong' },
     {
       reason: 'a time',
       schema: optionalTime(),
       value: '2030-01-31T10:30:00.5+01:00',
       expected: new Date('2030-01-31T09:30:00.500Z'),
     },
-    { reason: 'no time', schema: optionalTime(), value: null, expected: null },
-    { reason: 'no time in a form', schema: optionalTime(), value: '', expected: null },
+    { reason: 'a text that is not a time', schema: optionalTime(), value: null, expected: null },
+    { reason: 'an empty time in a form', schema: optionalTime(), value: '', expected: null },
     { reason: 'a time without an offset', schema: optionalTime(), value: '2030-01-31T10:30:00', expected: 'wrong' },
     {
       reason: 'a time before the year 1',
@@ -88,13 +88,13 @@ describe('a field of a body', () => {
       expected: 'wrong',
     },
     {
-      reason: 'a blank among them',
+      reason: 'a blank among texts',
       schema: texts({ maxItems: 3 }),
       value: ['x', ' '],
       expected: 'wrong',
     },
     {
-      reason: 'something else among them',
+      reason: 'another type among texts',
       schema: texts({ maxItems: 3 }),
       value: ['x', 1],
       expected: 'wrong',
@@ -112,7 +112,7 @@ describe('a field of a body', () => {
     expect(wrongIn(fields)).toEqual(expected === 'wrong' ? ['a'] : []);
   });
 
-  test('that is not there is wrong only where it is required', () => {
+  test('that is missing is refused only if it is required', () => {
     const schema = Type.Object({
       a: Type.Optional(line()),
       b: Type.Optional(flag()),
@@ -126,7 +126,7 @@ describe('a field of a body', () => {
     expect(wrongIn(fields)).toEqual(['toString']);
   });
 
-  test('may be anything: it is taken or refused, never more', () => {
+  test('with any value is accepted or refused, without another effect', () => {
     const schemas = [line(), flag(), optionalTime(), uuid(), texts({ maxItems: 2 })].map((a) => Type.Object({ a }));
     fc.assert(
       fc.property(fc.jsonValue(), (value) =>

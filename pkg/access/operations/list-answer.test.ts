@@ -22,19 +22,19 @@ const read = async (query: string): Promise<unknown> => {
   return JSON.parse(text);
 };
 
-test('without a limit it is an array of all', async () => {
+test('without a limit it is an array of all items', async () => {
   expect(await read('search=x')).toEqual(rows.map((n) => ({ n })));
   expect(await read('offset=3')).toHaveLength(7);
 });
 
-test('an empty one is an array too', async () => {
+test('an empty list is an array too', async () => {
   const { stream } = await listAnswer(call(''), { ...source, async *all() {} });
   let text = '';
   for await (const piece of stream!) text += piece;
   expect(text).toBe('[]');
 });
 
-test('with one it tells of the parts before and after, in whose addresses other parameters stay', async () => {
+test('with a limit it links the previous and next parts, and their URLs keep the other parameters', async () => {
   expect(await read('search=a%20b&limit=3&offset=2')).toEqual({
     count: 7,
     next: 'http://h:1/api/v1/users/users/?search=a+b&limit=3&offset=5',
@@ -50,7 +50,7 @@ test('with one it tells of the parts before and after, in whose addresses other 
   });
 });
 
-test('a limit above 1000 is 1000', () => {
+test('a limit above 1000 is taken as 1000', () => {
   expect(readPage(new URLSearchParams('limit=5000'))).toEqual({ limit: 1000, offset: 0 });
 });
 

@@ -55,7 +55,7 @@ async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins:
   if (!isFromElsewhere(context.request, { url, allowedOrigins })) return;
   context.log.info(
     { origin: context.request.headers.origin, own: url.ownOrigins(context.request) },
-    'a session was used by a page that is not of this service',
+    'refused a session that a page of another origin used',
   );
   throw newForeignOrigin();
 }

@@ -52,7 +52,7 @@ test.each([
   expect(refusal('GET', path)).toMatchObject({ status: 404, body: { code: 'not_found' } });
 });
 
-test('405 says what is allowed', () => {
+test('405 lists the allowed methods', () => {
   expect(refusal('DELETE', '/api/v1/users/users/')).toMatchObject({
     status: 405,
     headers: { Allow: 'GET, POST, HEAD' },
@@ -60,13 +60,13 @@ test('405 says what is allowed', () => {
   });
 });
 
-test('one operation for one method and path', () => {
+test('a method and a path have one operation', () => {
   expect(() => new OperationTable([operation('GET', '/a/{id}/'), operation('GET', '/a/{name}/')])).toThrow(
     'two operations for GET /a/{name}/',
   );
 });
 
-test('one name for one parameter', () => {
+test('a parameter has one name', () => {
   expect(() => new OperationTable([operation('GET', '/a/{id}/'), operation('PUT', '/a/{name}/')])).toThrow(
     'a parameter of /a/{name}/ is {id} elsewhere',
   );

@@ -51,7 +51,8 @@ export class OperationTable {
     }
     if (node.operations.has(operation.method))
       throw new Error(`two operations for ${operation.method} ${operation.path}`);
-    if (otherName !== undefined) throw new Error(`a parameter of ${operation.path} is {${otherName}} elsewhere`);
+    if (otherName !== undefined)
+      throw new Error(`a parameter of ${operation.path} is named {${otherName}} in another path`);
     node.operations.set(operation.method, operation);
   }
 }

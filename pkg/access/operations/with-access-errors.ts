@@ -85,7 +85,7 @@ function translate(context: RequestContext, error: unknown): AccessError {
     return newAccessUnavailable(why);
   }
   if (error instanceof SecretKeyError) {
-    context.log.error({ err: error }, 'a secret cannot be sealed');
+    context.log.error({ err: error }, 'could not seal a secret');
     return newAccessUnavailable();
   }
   if (!isStatusError(error)) {

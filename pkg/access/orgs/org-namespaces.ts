@@ -137,7 +137,7 @@ export class OrgNamespaces {
       if (outcome !== undefined) return outcome;
       await delay(Math.random() * REMOVAL_PAUSE_MS);
     }
-    throw new Error('others made the namespace anew each time');
+    throw new Error('the namespace was created again after each deletion');
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -199,9 +199,6 @@ export class OrgNamespaces {
   }
 
   #failed(orgId: string | undefined, error: unknown): void {
-    this.#log.warn(
-      { err: error, organization: orgId },
-      'The namespace of an organization could not be made; it will be tried again.',
-    );
+    this.#log.warn({ err: error, organization: orgId }, 'could not create the namespace of an organization; retrying');
   }
 }

@@ -21,14 +21,14 @@ class TestNamespaces implements Namespaces {
   pause: Promise<void> | undefined;
   /** Runs during the next removal, after the namespace was deleted. */
   afterRemoval: (() => Promise<void>) | undefined;
-  #heard: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
 
   async ensure({ id, name }: { id: string; name: string }): Promise<void> {
     await this.pause;
     if (this.isAway) throw new Error('the platform is away');
     this.names.set(id, name);
     this.calls += 1;
-    for (const hear of this.#heard.splice(0)) hear();
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   async remove({ id }: { id: string }): Promise<'removed' | 'in use'> {
@@ -41,7 +41,7 @@ class TestNamespaces implements Namespaces {
 
   /** Resolves when the next namespace is created. */
   next(): Promise<void> {
-    return new Promise((resolve) => this.#heard.push(resolve));
+    return new Promise((resolve) => this.#waiters.push(resolve));
   }
 }
 
@@ -99,7 +99,7 @@ const isReady = async (id: string): Promise<boolean | undefined> =>
   ).rows[0]?.ready;
 
 describe('the list', () => {
-  test('has all of them for who may see everything', async () => {
+  test('has all organizations for users who may see everything', async () => {
     await create('Beta');
     const auditor = await server.addUser({ username: 'eye', systemRoles: ['SystemAuditor'] });
     for (const as of [admin, auditor]) {
@@ -111,7 +111,7 @@ describe('the list', () => {
     }
   });
 
-  test('has those in which one has a role for others, and can be searched, ordered and paged', async () => {
+  test('has those in which the user has a role for others, and can be searched, ordered and paged', async () => {
     const [a, b] = [await create('Alpha'), await create('Beta')];
     await create('Gamma');
     const mia = await server.addUser({ username: 'mia', orgRoles: { [a]: ['OrgUser'], [b]: ['OrgAdmin'] } });
@@ -138,7 +138,7 @@ describe('the list', () => {
   });
 });
 
-describe('the current one', () => {
+describe('the current organization', () => {
   const cases: {
     reason: string;
     system?: SystemRole[];
@@ -148,10 +148,14 @@ describe('the current one', () => {
     expected: string | number;
   }[] = [
     { reason: 'the only one', orgs: ['Alpha'], expected: 'Alpha' },
-    { reason: 'DEFAULT for who has several', orgs: ['Alpha', 'Beta', 'DEFAULT'], expected: 'DEFAULT' },
-    { reason: 'which is refused where one has no role in it', orgs: ['Alpha', 'Beta'], expected: 403 },
-    { reason: 'DEFAULT for who has none but may see everything', system: ['SystemAuditor'], expected: 'DEFAULT' },
-    { reason: 'refused for who has no role at all', expected: 403 },
+    { reason: 'DEFAULT for a user with several', orgs: ['Alpha', 'Beta', 'DEFAULT'], expected: 'DEFAULT' },
+    { reason: 'DEFAULT is refused without a role in it', orgs: ['Alpha', 'Beta'], expected: 403 },
+    {
+      reason: 'DEFAULT for a user without roles who may see everything',
+      system: ['SystemAuditor'],
+      expected: 'DEFAULT',
+    },
+    { reason: 'refused for a user without any role', expected: 403 },
     { reason: 'by cookie', orgs: ['Alpha', 'Beta'], headers: { Cookie: 'X-SVC-ORG=Alpha' }, expected: 'Alpha' },
     {
       reason: 'the header before the cookie',
@@ -192,23 +196,28 @@ describe('the current one', () => {
       expected: 'ROOT',
     },
     { reason: 'ROOT by its id', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': rootOrgId }, expected: 'ROOT' },
-    { reason: 'ROOT for nobody else', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'ROOT' }, expected: 403 },
+    { reason: 'ROOT is refused for others', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'ROOT' }, expected: 403 },
     {
-      reason: 'DEFAULT as a word',
+      reason: 'DEFAULT by its name',
       system: ['SystemAdmin'],
       orgs: ['Alpha'],
       headers: { 'X-SVC-ORG': 'dEFAULT' },
       expected: 'DEFAULT',
     },
-    { reason: 'one without a role in it', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'Beta' }, expected: 403 },
+    { reason: 'one in which the user has no role', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'Beta' }, expected: 403 },
     {
-      reason: 'one that is none',
+      reason: 'one that does not exist',
       system: ['SystemAdmin'],
       headers: { 'X-SVC-ORG': '12345678-0000-0000-0000-000000000000' },
       expected: 404,
     },
     { reason: 'garbage', system: ['SystemAdmin'], query: '?oid=%00%C3%B0', expected: 404 },
-    { reason: 'bytes that are no text', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': '\xff\xfe' }, expected: 404 },
+    {
+      reason: 'bytes that are not UTF-8',
+      system: ['SystemAdmin'],
+      headers: { 'X-SVC-ORG': '\xff\xfe' },
+      expected: 404,
+    },
     { reason: 'two in one header', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': 'Alpha, Beta' }, expected: 400 },
     { reason: 'two headers', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': ['Alpha', 'Alpha'] }, expected: 400 },
     { reason: 'two in the query', system: ['SystemAdmin'], query: '?oid=Alpha&oid=', expected: 400 },
@@ -229,7 +238,7 @@ describe('the current one', () => {
   });
 });
 
-describe('a new one', () => {
+describe('a new organization', () => {
   test('has its namespace', async () => {
     const answer = await send('POST', '', { name: ' Alpha ', comment: 'first', builtin: true, id: rootOrgId });
     expect(answer).toMatchObject({
@@ -249,29 +258,29 @@ describe('a new one', () => {
     { reason: 'no name', body: {} },
     { reason: 'a blank name', body: { name: ' ' } },
     { reason: 'a name that is a reserved word', body: { name: 'Root' } },
-    { reason: 'a name that is one in wide letters', body: { name: 'ＤＥＦＡＵＬＴ' } },
+    { reason: 'a reserved word in wide letters', body: { name: 'ＤＥＦＡＵＬＴ' } },
     { reason: 'a name like an id', body: { name: '12345678-0000-0000-0000-000000000000' } },
     { reason: 'a name that a path has', body: { name: 'Current' } },
-    { reason: 'the place itself', body: { name: '.' } },
-    { reason: 'the place above', body: { name: '..' } },
-    { reason: 'what nobody sees', body: { name: 'Press\u3164' } },
+    { reason: 'a dot', body: { name: '.' } },
+    { reason: 'two dots', body: { name: '..' } },
+    { reason: 'an invisible character', body: { name: 'Press\u3164' } },
     { reason: 'a pattern without dots', body: { name: '\u2800' } },
     { reason: 'a name that looks like two', body: { name: 'A, B' } },
     { reason: 'a name too long', body: { name: 'x'.repeat(129) } },
     { reason: 'one too long when folded', body: { name: 'ﷺ'.repeat(128) } },
-    { reason: 'no text', body: { name: 5 } },
+    { reason: 'a value that is not text', body: { name: 5 } },
   ])('is refused with $reason', async ({ body }) => {
     expect(await send('POST', '', body)).toMatchObject({ status: 400, json: { name: [expect.any(String)] } });
   });
 
-  test('has a name that no other has, in any case', async () => {
+  test('has a name that is unique, regardless of case', async () => {
     await create('Alpha');
     expect((await send('POST', '', { name: 'ALPHA' })).json).toEqual({ name: ['This field must be unique.'] });
   });
 
-  test('is made, changed and deleted by an administrator of the system alone', async () => {
+  test('is created, changed and deleted only by an administrator of the system', async () => {
     const id = await create('Alpha');
-    const boss = await server.addUser({
+    const orgAdmin = await server.addUser({
       username: 'boss',
       systemRoles: ['SystemAuditor'],
       orgRoles: { [id]: ['OrgAdmin'] },
@@ -282,10 +291,10 @@ describe('a new one', () => {
       ['PATCH', id],
       ['DELETE', id],
     ] as const)
-      expect(await send(method, at, { name: 'x' }, boss)).toMatchObject({ status: 403 });
+      expect(await send(method, at, { name: 'x' }, orgAdmin)).toMatchObject({ status: 403 });
   });
 
-  test('gets its namespace later where the platform is away, from whichever replica', async () => {
+  test('gets its namespace later if the platform is unavailable, from any replica', async () => {
     platform.isAway = true;
     const answer = await send('POST', '', { name: 'Alpha' });
     expect(answer).toMatchObject({ status: 201, json: { namespace_ready: false } });
@@ -301,20 +310,20 @@ describe('a new one', () => {
   });
 });
 
-test('a platform that does not answer holds nobody up, and at most one connection', async () => {
+test('a platform that does not respond delays no request, and occupies at most one connection', async () => {
   creationTimeoutMs = 100;
-  const impatient = await server.startReplica();
+  const replica = await server.startReplica();
   let resume!: () => void;
   platform.pause = new Promise((resolve) => {
     resume = resolve;
   });
   const answers = await Promise.all(
-    Array.from({ length: 12 }, (_, i) => impatient.send('POST', path, { as: admin, body: { name: `Org ${i}` } })),
+    Array.from({ length: 12 }, (_, i) => replica.send('POST', path, { as: admin, body: { name: `Org ${i}` } })),
   );
   expect(answers.map(({ status, json }) => [status, (json as { namespace_ready: boolean }).namespace_ready])).toEqual(
     answers.map(() => [201, false]),
   );
-  expect((await impatient.send('GET', path, { as: admin })).status).toBe(200);
+  expect((await replica.send('GET', path, { as: admin })).status).toBe(200);
   resume();
   platform.pause = undefined;
   const [last] = answers.slice(-1);
@@ -322,7 +331,7 @@ test('a platform that does not answer holds nobody up, and at most one connectio
   while (platform.names.size < 12) await platform.next();
 });
 
-describe('a namespace that was there', () => {
+describe('an existing namespace', () => {
   const replica = (refreshMs: number): OrgNamespaces => {
     const one = new OrgNamespaces({
       database: server.access,
@@ -348,7 +357,7 @@ describe('a namespace that was there', () => {
     platform.calls = 0;
   });
 
-  test('is looked at again at each start, and when its look is old: by one replica of many', async () => {
+  test('is checked at each start, and when its last check is old: by one of many replicas', async () => {
     const replicas: OrgNamespaces[] = [];
     for (const start of [1, 2, 3]) {
       replicas.push(replica(300_000));
@@ -370,7 +379,7 @@ describe('a namespace that was there', () => {
     expect(platform.calls).toBe(8);
   });
 
-  test('is looked at again and again, as often as is said', async () => {
+  test('is checked repeatedly, at the configured interval', async () => {
     const one = replica(1);
     await looked(8);
     await one.stop();
@@ -378,7 +387,7 @@ describe('a namespace that was there', () => {
 });
 
 describe('a change', () => {
-  test('of the name reaches the namespace', async () => {
+  test('of the name updates the namespace', async () => {
     const id = await create('Alpha');
     expect(await send('PATCH', id, { name: 'Beta' })).toMatchObject({
       status: 200,
@@ -400,7 +409,7 @@ describe('a change', () => {
     });
   });
 
-  test('is not for those that come with the system', async () => {
+  test('is refused for the organizations of the system', async () => {
     for (const id of [rootOrgId, 'DEFAULT'])
       for (const method of ['PUT', 'PATCH', 'DELETE'])
         expect(await send(method, id, { name: 'Mine' })).toMatchObject({
@@ -411,14 +420,14 @@ describe('a change', () => {
 });
 
 describe('a deletion', () => {
-  test('takes the namespace with it', async () => {
+  test('deletes the namespace', async () => {
     const id = await create('Alpha');
     expect(await send('DELETE', id)).toMatchObject({ status: 204, text: '' });
     expect(platform.names.has(id)).toBe(false);
     expect(await send('DELETE', id)).toMatchObject({ status: 404, json: { code: 'org_not_found' } });
   });
 
-  test('waits for the last member and the last object', async () => {
+  test('is refused while members or objects are left', async () => {
     const id = await create('Alpha');
     const mia = await server.addUser({ username: 'mia', orgRoles: { [id]: ['OrgUser'] } });
     expect(await send('DELETE', id)).toMatchObject({
@@ -436,7 +445,7 @@ describe('a deletion', () => {
     expect((await send('DELETE', id)).status).toBe(204);
   });
 
-  test('is 503 while the platform is away, with everything as it was', async () => {
+  test('is 503 while the platform is unavailable, and changes nothing', async () => {
     const id = await create('Alpha');
     platform.isAway = true;
     expect(await send('DELETE', id)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
@@ -446,9 +455,9 @@ describe('a deletion', () => {
   });
 
   test.each([
-    { reason: 'that dies after its namespace is gone', looks: 0 },
-    { reason: 'that dies so, after another replica has looked in between', looks: 1 },
-  ])('$reason leaves an organization that gets it back', async ({ looks }) => {
+    { reason: 'that is killed after its namespace was deleted', looks: 0 },
+    { reason: 'that is killed so, after another replica has checked it in between', looks: 1 },
+  ])('$reason leaves an organization, which gets its namespace again', async ({ looks }) => {
     const id = await create('Alpha');
     // Acts as another replica that checks the organization right after it was marked.
     await server.access.pool.query(`CREATE SEQUENCE access.looks;
@@ -473,20 +482,20 @@ describe('a deletion', () => {
     expect(await isReady(id)).toBe(true);
   });
 
-  test('leaves no namespace behind, however often replicas look meanwhile', async () => {
-    const eager = [1, 2].map(
+  test('leaves no namespace, even if replicas check it meanwhile', async () => {
+    const checkers = [1, 2].map(
       () => new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 1 }),
     );
-    loops.push(...eager);
-    for (const loop of eager) loop.start();
+    loops.push(...checkers);
+    for (const loop of checkers) loop.start();
     const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => create(`Org ${i}`)));
     const answers = await Promise.all(ids.map((id) => send('DELETE', id)));
-    await Promise.all(eager.map((loop) => loop.stop()));
+    await Promise.all(checkers.map((loop) => loop.stop()));
     expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 204));
     expect(ids.filter((id) => platform.names.has(id))).toEqual([]);
   });
 
-  test('lets nobody become a member meanwhile', async () => {
+  test('prevents that a user becomes a member meanwhile', async () => {
     const id = await create('Alpha');
     const mia = await server.addUser({ username: 'mia' });
     let joined: Promise<unknown> | undefined;

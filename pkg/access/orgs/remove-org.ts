@@ -40,7 +40,7 @@ export async function removeOrg(
     if (isAccessError(error)) throw error;
     call.request.context.log.warn(
       { err: error, organization: id },
-      'The namespace of an organization could not be removed.',
+      'could not delete the namespace of an organization; the organization is kept',
     );
     throw newAccessUnavailable();
   });

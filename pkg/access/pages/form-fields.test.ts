@@ -14,12 +14,12 @@ test.each<[string, Html]>([
   ['what was done', doneNote(hostile)!],
   ['an option', select({ name: 'a', label: 'A', value: '', options: [[hostile, hostile]] })],
   ['a box', choiceField({ type: 'checkbox', name: 'a', id: 'a', label: hostile, value: hostile, isChecked: false })],
-])('%s stays a text', (_, { text }) => {
+])('%s stays text', (_, { text }) => {
   expect(text).toContain(escaped);
   expect(text).not.toContain('<script');
 });
 
-describe('a field of several lines', () => {
+describe('a multi-line field', () => {
   test('keeps an empty first line: a browser drops the line end that follows the tag', () => {
     expect(field({ name: 'a', label: 'A', rows: 3, value: '\nfirst' }).text).toContain('>\n\nfirst</textarea>');
   });

@@ -10,7 +10,7 @@ import {
 import { newAccountLocked } from '../login/login-error.ts';
 import { refusalOf } from './form-refusal.ts';
 
-describe('what a form is told', () => {
+describe('the message of a form', () => {
   test.each([
     [
       'of fields',
@@ -46,11 +46,11 @@ describe('what a form is told', () => {
   });
 
   test.each([
-    ['a fault of ours', newDetail(500, 'error', 'x')],
-    ['a database that is away', newAccessUnavailable()],
-    ['a fault of the platform', newInternalError('x')],
+    ['an internal error', newDetail(500, 'error', 'x')],
+    ['an unavailable database', newAccessUnavailable()],
+    ['an internal error of the platform', newInternalError('x')],
     ['a bug', new Error('x')],
-  ])('not of %s', (_reason, error) => {
+  ])('does not come from %s', (_reason, error) => {
     expect(refusalOf(error)).toBeUndefined();
   });
 });

@@ -20,7 +20,7 @@ async function atLogin(path = '/login/'): Promise<FormClient> {
 }
 
 describe('the login page', () => {
-  test('is a page that nothing foreign gets into, and no cache keeps', async () => {
+  test('is a page without foreign content, which is not cached', async () => {
     const { status, headers, text } = await new FormClient(server).get('/login/');
     expect({ status, headers, text }).toMatchObject({
       status: 200,
@@ -37,7 +37,7 @@ describe('the login page', () => {
     );
   });
 
-  test('begins a session, and leads on', async () => {
+  test('starts a session, and redirects', async () => {
     const client = await atLogin();
     const { status, headers } = await client.post('/login/', { ...right, next: '/settings/sessions/?x=1' });
     expect({ status, location: headers.location }).toEqual({ status: 303, location: '/settings/sessions/?x=1' });
@@ -65,29 +65,28 @@ describe('the login page', () => {
     isSecure: boolean;
   }>([
     {
-      reason: 'keeps its cookies to TLS, where a trusted proxy says that the browser came by it',
+      reason: 'has Secure cookies if a trusted proxy reports TLS',
       options: { trustedProxies: ['127.0.0.1'] },
       headers: { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'access.example.com' },
       origin: 'https://access.example.com',
       isSecure: true,
     },
     {
-      reason: 'keeps its cookies to TLS at its public address',
+      reason: 'has Secure cookies at its public address',
       options: { publicUrl: 'https://access.example.com' },
       headers: { Host: 'access.example.com' },
       origin: 'https://access.example.com',
       isSecure: true,
     },
     {
-      reason:
-        'keeps its cookies to TLS at its public address, also by a proxy that is not trusted and sends another host',
+      reason: 'has Secure cookies at its public address, also by an untrusted proxy that sends another host',
       options: { publicUrl: 'https://access.example.com' },
       headers: { Host: '10.0.0.7:8091' },
       origin: 'https://access.example.com',
       isSecure: true,
     },
     {
-      reason: 'does not believe a stranger who says that it is reached by TLS',
+      reason: 'ignores an untrusted client that reports TLS',
       options: {},
       headers: { 'X-Forwarded-Proto': 'https', Host: 'a.example' },
       origin: 'http://a.example',
@@ -125,7 +124,7 @@ describe('the login page', () => {
     }
   });
 
-  test('a password manager is told which field is which', async () => {
+  test('a password manager finds the purpose of each field', async () => {
     const { text } = await new FormClient(server).get('/login/');
     expect(text).toMatch(
       /<input[^>]*name="username"[^>]*autocomplete="username"|<input[^>]*autocomplete="username"[^>]*name="username"/,
@@ -136,7 +135,7 @@ describe('the login page', () => {
   });
 
   test.each(['//elsewhere.invalid', 'https://elsewhere.invalid/', '/\\elsewhere.invalid', 'javascript:alert(1)'])(
-    'never leads to %s',
+    'never redirects to %s',
     async (next) => {
       const client = await atLogin(`/login/?next=${encodeURIComponent(next)}`);
       expect((await client.post('/login/', { ...right, next })).headers.location).toBe('/settings/');
@@ -144,7 +143,7 @@ describe('the login page', () => {
     },
   );
 
-  test('says what is wrong, alike for a wrong password and an unknown user, and keeps the name but never the password', async () => {
+  test('shows the same message for a wrong password and an unknown user, and keeps the name but never the password', async () => {
     const client = await atLogin();
     const wrong = await client.post('/login/', {
       username: '"><b>mia',
@@ -165,7 +164,7 @@ describe('the login page', () => {
     expect(client.cookies.has('svc_sessionid')).toBe(false);
   });
 
-  test('does not look at a name or a password that is longer than any', async () => {
+  test('does not check a name or a password beyond the maximum length', async () => {
     const client = await atLogin();
     expect(await client.post('/login/', { username: `a${'\u0300'.repeat(254)}`, password: 'x' })).toMatchObject({
       status: 400,
@@ -180,7 +179,7 @@ describe('the login page', () => {
     });
   });
 
-  test('locks out after too many wrong passwords, as every other login does', async () => {
+  test('locks after too many wrong passwords, like every other login', async () => {
     await server.addPerson({ username: 'target', password: 'red horse 9' });
     const client = await atLogin();
     for (let i = 0; i < 7; i += 1) await client.post('/login/', { username: 'target', password: 'wrong' });
@@ -194,7 +193,7 @@ describe('the login page', () => {
     expect(rows).toEqual(Array.from({ length: 8 }, () => ({ type: 'web', is_success: false })));
   });
 
-  test('ends the session that the browser had before', async () => {
+  test('ends the previous session of the browser', async () => {
     const client = new FormClient(server);
     await client.logIn('mia', 'blue horse 7');
     const before = new FormClient(server);
@@ -213,14 +212,14 @@ describe('the login page', () => {
     expect(await before.get('/settings/')).toMatchObject({ status: 303 });
   });
 
-  test('a stale session keeps nobody out', async () => {
+  test('is reachable with a stale session', async () => {
     const client = new FormClient(server);
     client.cookies.set('svc_sessionid', 'x'.repeat(36));
     expect(await client.logIn('mia', 'blue horse 7')).toMatchObject({ status: 303 });
   });
 });
 
-describe('nobody is logged in by a page elsewhere', () => {
+describe('a page of another site cannot log in a user', () => {
   test.each<[string, Record<string, string>, Record<string, string>]>([
     ['without the token', { csrfmiddlewaretoken: '' }, {}],
     ['with another token', { csrfmiddlewaretoken: 'x'.repeat(43) }, {}],
@@ -240,14 +239,14 @@ describe('nobody is logged in by a page elsewhere', () => {
     expect(await client.post('/login/', right)).toMatchObject({ status: 403 });
   });
 
-  test('but from our own page', async () => {
+  test('except by our own page', async () => {
     const client = await atLogin();
     expect(await client.post('/login/', right, { Origin: server.url, 'Sec-Fetch-Site': 'same-origin' })).toMatchObject({
       status: 303,
     });
   });
 
-  test('the form of a second tab leaves the first one good', async () => {
+  test('the form in a second tab does not invalidate the first one', async () => {
     const client = await atLogin();
     const token = client.cookies.get('svc_loginform')!;
     await client.get('/login/');
@@ -256,7 +255,7 @@ describe('nobody is logged in by a page elsewhere', () => {
 });
 
 describe('logging out', () => {
-  test('ends the session, and is a row of the audit', async () => {
+  test('ends the session, and is recorded in the audit', async () => {
     const client = new FormClient(server);
     await client.logIn('mia', 'blue horse 7');
     const held = new Map(client.cookies);
@@ -265,14 +264,14 @@ describe('logging out', () => {
     expect(await client.get('/login/?done=logout')).toMatchObject({
       text: expect.stringContaining('You are logged out.'),
     });
-    const thief = new FormClient(server);
-    for (const [name, value] of held) thief.cookies.set(name, value);
-    expect(await thief.get('/settings/')).toMatchObject({ status: 303 });
+    const attacker = new FormClient(server);
+    for (const [name, value] of held) attacker.cookies.set(name, value);
+    expect(await attacker.get('/settings/')).toMatchObject({ status: 303 });
     const { rows } = await server.access.pool.query('SELECT action FROM access.operate_logs WHERE user_id = $1', [mia]);
     expect(rows).toContainEqual({ action: 'revoke' });
   });
 
-  test('is not done for a page elsewhere', async () => {
+  test('is refused for a page of another site', async () => {
     const client = new FormClient(server);
     await client.logIn('mia', 'blue horse 7');
     expect(await client.post('/logout/', {}, { Origin: 'http://elsewhere.invalid' })).toMatchObject({
@@ -286,7 +285,7 @@ describe('logging out', () => {
     expect(await client.get('/settings/')).toMatchObject({ status: 200 });
   });
 
-  test('of nobody leads to the login', async () => {
+  test('without a session redirects to the login', async () => {
     const { status, headers } = await new FormClient(server).post('/logout/');
     expect([status, headers.location, headers['set-cookie']]).toEqual([303, '/login/?done=logout', undefined]);
   });

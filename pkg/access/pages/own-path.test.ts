@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ownPath } from './own-path.ts';
 
-describe('where to go next', () => {
+describe('the redirect target', () => {
   test.each([
     ['/settings/sessions/?a=b#c', '/settings/sessions/?a=b#c'],
     ['/', '/'],
@@ -29,11 +29,11 @@ describe('where to go next', () => {
     ['a header', '/\r\nSet-Cookie: a=b'],
     ['too long', `/${'x'.repeat(2000)}`],
     ['other letters', '/é'],
-  ])('%s leads to the settings', (_reason, next) => {
+  ])('%s redirects to the settings', (_reason, next) => {
     expect(ownPath(next)).toBe('/settings/');
   });
 
-  test('never leads elsewhere', () => {
+  test('is never on another site', () => {
     const piece = fc.constantFrom(
       '/',
       '\\',

@@ -53,7 +53,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     ['with JavaScript', true],
     ['without JavaScript', false],
   ])('%s', (_reason, javaScriptEnabled) => {
-    test('somebody logs in, and is told when the password is wrong', async () => {
+    test('a user logs in, and is told when the password is wrong', async () => {
       const username = await newUser();
       await inContext({ javaScriptEnabled }, async (page) => {
         await logIn(page, username, wrong);
@@ -69,7 +69,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
       });
     });
 
-    test('somebody makes an access key and a token, each shown once', async () => {
+    test('a user creates an access key and a token, each shown once', async () => {
       const username = await newUser();
       await inContext({ javaScriptEnabled }, async (page) => {
         await logIn(page, username);
@@ -96,7 +96,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
       });
     });
 
-    test('somebody ends another session, and changes the password', async () => {
+    test('a user ends another session, and changes the password', async () => {
       const username = await newUser();
       await inContext({ javaScriptEnabled, userAgent: 'Elsewhere/1.0' }, async (elsewhere) => {
         await logIn(elsewhere, username);
@@ -127,7 +127,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     });
   });
 
-  test('loading the page of a new key anew makes no second one; its secret can be copied, a password seen', async () => {
+  test('reloading the page of a new key creates no second one; its secret can be copied, a password shown', async () => {
     const username = await newUser();
     await inContext({ permissions: ['clipboard-read', 'clipboard-write'] }, async (page) => {
       await page.goto(`${server.url}/login/`);
@@ -161,7 +161,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     });
   });
 
-  test('everything is within reach of the keyboard, beginning with the way past the navigation', async () => {
+  test('everything is reachable by keyboard, beginning with the link that skips the navigation', async () => {
     const username = await newUser();
     await inContext({}, async (page) => {
       await logIn(page, username);
@@ -189,7 +189,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     });
   });
 
-  const looks = [
+  const displays = [
     { colorScheme: 'light', width: 1280 },
     { colorScheme: 'dark', width: 1280 },
     { colorScheme: 'dark', width: 360 },
@@ -198,7 +198,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
 
   /** In every color scheme and width: axe finds no faults, and the page does not scroll sideways. */
   async function check(page: Page, name: string): Promise<void> {
-    for (const { colorScheme, width } of looks) {
+    for (const { colorScheme, width } of displays) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 780 });
       // The result of the other rules is the same in all of them.
@@ -223,7 +223,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     }
   }
 
-  test('nobody is kept out by how they see, hear or point', async () => {
+  test('every page passes the accessibility checks', async () => {
     const username = 'mia.morgan';
     await server.addPerson({ username, name: 'Mia Morgan' });
     await inContext({}, async (page) => {

@@ -12,7 +12,7 @@ function newLookup(): {
 
 const settle = (): Promise<void> => new Promise(setImmediate);
 
-test('who comes while a lookup is under way shares the next one, never that one', async () => {
+test('a request during a lookup waits for the next one, and shares it', async () => {
   const { lookup, work } = newLookup();
   const first = lookup.get('a');
   const others = [lookup.get('a'), lookup.get('a'), lookup.get('a')];
@@ -25,7 +25,7 @@ test('who comes while a lookup is under way shares the next one, never that one'
   expect(await Promise.all(others)).toEqual(['new', 'new', 'new']);
 });
 
-test('keys do not wait for each other, and nothing is kept', async () => {
+test('keys do not wait for each other, and nothing is cached', async () => {
   const { lookup, work } = newLookup();
   const both = [lookup.get('a'), lookup.get('b')];
   expect(work.map(({ key }) => key)).toEqual(['a', 'b']);
@@ -38,7 +38,7 @@ test('keys do not wait for each other, and nothing is kept', async () => {
   expect(await again).toBe('a again');
 });
 
-test('a failure is shared by those who asked, and the next one looks anew', async () => {
+test('a failure is shared by its requests, and the next request looks up again', async () => {
   const { lookup, work } = newLookup();
   const first = lookup.get('a');
   const second = lookup.get('a');

@@ -19,8 +19,8 @@ let other: AccessReplica;
 let alpha: string;
 let admin: string;
 let auditor: string;
-let boss: string;
-let eye: string;
+let orgAdmin: string;
+let orgAuditor: string;
 let mia: string;
 
 beforeAll(async () => {
@@ -42,8 +42,8 @@ beforeEach(async () => {
     orgRoles: { [defaultOrgId]: ['OrgUser'] },
   });
   auditor = await server.addUser({ username: 'auditor', systemRoles: ['SystemAuditor'] });
-  boss = await server.addUser({ username: 'boss', orgRoles: { [alpha]: ['OrgAdmin'] } });
-  eye = await server.addUser({ username: 'eye', orgRoles: { [alpha]: ['OrgAuditor'] } });
+  orgAdmin = await server.addUser({ username: 'boss', orgRoles: { [alpha]: ['OrgAdmin'] } });
+  orgAuditor = await server.addUser({ username: 'eye', orgRoles: { [alpha]: ['OrgAuditor'] } });
   mia = await server.addUser({ username: 'mia', name: 'Mia', orgRoles: { [defaultOrgId]: ['OrgUser'] } });
 });
 afterAll(() => server.stop());
@@ -66,7 +66,7 @@ const bindingOf = async (user: string, role: string): Promise<string> => {
 };
 
 describe('roles', () => {
-  test('are six, seen by everybody', async () => {
+  test('are six, and visible to everybody', async () => {
     const { json } = await get('/api/v1/rbac/roles/', mia);
     expect(json).toHaveLength(6);
     expect(json).toContainEqual({
@@ -93,7 +93,7 @@ describe('roles', () => {
 });
 
 describe('roles in the system', () => {
-  test('are given and taken by an administrator, and hold at the next request', async () => {
+  test('are granted and revoked by an administrator, and take effect at the next request', async () => {
     expect((await get(system, mia)).status).toBe(403);
     const answer = await post(system, { user: 'MIA', role: 'systemauditor' });
     expect(answer).toMatchObject({
@@ -125,13 +125,13 @@ describe('roles in the system', () => {
     );
   });
 
-  test('are read by auditors, and written by no other', async () => {
+  test('are read by auditors, and written only by administrators', async () => {
     expect(titles((await get(`${system}?user=admin`, auditor)).json)).toEqual(['admin (admin) SystemAdmin']);
-    for (const as of [auditor, boss, mia])
+    for (const as of [auditor, orgAdmin, mia])
       expect((await post(system, { user: mia, role: 'SystemAdmin' }, as)).status).toBe(403);
     const id = await bindingOf(mia, 'SystemUser');
     expect((await server.send('DELETE', `${system}${id}`, { as: auditor })).status).toBe(403);
-    for (const as of [boss, eye, mia]) expect((await get(system, as)).status).toBe(403);
+    for (const as of [orgAdmin, orgAuditor, mia]) expect((await get(system, as)).status).toBe(403);
     expect((await server.send('PATCH', `${system}${id}`, { as: admin, body: {} })).status).toBe(405);
   });
 
@@ -151,16 +151,20 @@ describe('roles in the system', () => {
 
   test.each([
     { reason: 'nothing', body: {}, fields: ['role', 'user'] },
-    { reason: 'what is not there', body: { user: 'nobody', role: 'King' }, fields: ['role', 'user'] },
+    { reason: 'a user and a role that do not exist', body: { user: 'nobody', role: 'King' }, fields: ['role', 'user'] },
     { reason: 'a role of organizations', body: { user: 'mia', role: orgAdminRole }, fields: ['role'] },
-    { reason: 'what is no text', body: { user: { id: 1 }, role: ['SystemUser'] }, fields: ['role', 'user'] },
-    { reason: 'what the user has', body: { user: 'mia', role: 'SystemUser' }, fields: ['non_field_errors'] },
-  ])('are not given for $reason', async ({ body, fields }) => {
+    { reason: 'values that are not text', body: { user: { id: 1 }, role: ['SystemUser'] }, fields: ['role', 'user'] },
+    {
+      reason: 'a role that the user already has',
+      body: { user: 'mia', role: 'SystemUser' },
+      fields: ['non_field_errors'],
+    },
+  ])('are not granted: $reason', async ({ body, fields }) => {
     const answer = await post(system, body);
     expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);
   });
 
-  test('are never without an administrator who can come in', async () => {
+  test('always keep an administrator who can log in', async () => {
     const gone = await server.addUser({ username: 'gone', systemRoles: ['SystemAdmin'], isActive: false });
     const mine = await bindingOf(admin, 'SystemAdmin');
     expect(await server.send('DELETE', `${system}${mine}`, { as: admin })).toMatchObject({
@@ -183,21 +187,25 @@ describe('roles in the system', () => {
 });
 
 describe('roles in an organization', () => {
-  test('are given and taken by its administrator, there alone', async () => {
+  test('are granted and revoked by its administrator, only there', async () => {
     await server.access.pool.query(
       "INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgAuditor')",
       [mia, alpha],
     );
-    const answer = await post(org, { user: 'mia', role: 'OrgUser' }, boss);
+    const answer = await post(org, { user: 'mia', role: 'OrgUser' }, orgAdmin);
     expect(answer).toMatchObject({
       status: 201,
       json: { scope: 'org', user: mia, role_name: 'OrgUser', org: alpha, org_name: 'Alpha', created_by: 'boss' },
     });
-    expect(await post(org, { user: mia, role: orgAdminRole, org: 'alpha' }, boss)).toMatchObject({ status: 201 });
-    expect(await post(org, { user: mia, role: orgAdminRole, org: defaultOrgId }, boss)).toMatchObject({ status: 403 });
+    expect(await post(org, { user: mia, role: orgAdminRole, org: 'alpha' }, orgAdmin)).toMatchObject({ status: 201 });
+    expect(await post(org, { user: mia, role: orgAdminRole, org: defaultOrgId }, orgAdmin)).toMatchObject({
+      status: 403,
+    });
     const { id } = answer.json as { id: string };
-    expect((await server.send('DELETE', `${org}${id}`, { as: boss })).status).toBe(204);
-    expect((await server.send('DELETE', `${org}${await bindingOf(admin, 'OrgUser')}`, { as: boss })).status).toBe(404);
+    expect((await server.send('DELETE', `${org}${id}`, { as: orgAdmin })).status).toBe(204);
+    expect((await server.send('DELETE', `${org}${await bindingOf(admin, 'OrgUser')}`, { as: orgAdmin })).status).toBe(
+      404,
+    );
     const { rows } = await server.access.pool.query(
       'SELECT action, resource, org_id FROM access.operate_logs ORDER BY id',
     );
@@ -208,15 +216,15 @@ describe('roles in an organization', () => {
     ]);
   });
 
-  test('are given by its administrator to members alone: others are as nobody', async () => {
+  test('are granted by its administrator to members only: other users are treated as missing', async () => {
     for (const role of ['OrgUser', 'King']) {
-      const answers = await Promise.all(['mia', mia, 'nobody'].map((user) => post(org, { user, role }, boss)));
+      const answers = await Promise.all(['mia', mia, 'nobody'].map((user) => post(org, { user, role }, orgAdmin)));
       expect(answers.map(({ status, text }) => [status, text])).toEqual(answers.map(() => [400, answers[2]!.text]));
     }
     expect(titles((await get(`${org}?user=mia`)).json)).toEqual(['Mia (mia) OrgUser DEFAULT']);
   });
 
-  test('are given anywhere by an administrator of the system', async () => {
+  test('are granted everywhere by an administrator of the system', async () => {
     expect(await post(org, { user: mia, role: 'OrgAuditor', org: alpha })).toMatchObject({
       status: 201,
       json: { org: alpha },
@@ -239,45 +247,45 @@ describe('roles in an organization', () => {
     { reason: 'nowhere, nobody, nothing', body: { user: 'x', role: 'x', org: 'x' }, fields: ['org', 'role', 'user'] },
     { reason: 'a role of the system', body: { user: 'mia', role: 'SystemAdmin', org: 'Alpha' }, fields: ['role'] },
     {
-      reason: 'what the user has',
+      reason: 'a role that the user already has',
       body: { user: 'mia', role: 'OrgUser', org: 'DEFAULT' },
       fields: ['non_field_errors'],
     },
     { reason: 'null', body: { user: 'mia', role: 'OrgUser', org: null }, fields: ['org'] },
-  ])('are not given for $reason', async ({ body, fields }) => {
+  ])('are not granted: $reason', async ({ body, fields }) => {
     const answer = await post(org, body);
     expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);
   });
 
-  test('are not given by others', async () => {
-    for (const as of [auditor, eye, mia])
+  test('cannot be granted by others', async () => {
+    for (const as of [auditor, orgAuditor, mia])
       expect((await post(org, { user: mia, role: 'OrgAdmin', org: alpha }, as)).status).toBe(403);
-    const id = await bindingOf(boss, 'OrgAdmin');
-    expect((await server.send('DELETE', `${org}${id}`, { as: eye })).status).toBe(403);
+    const id = await bindingOf(orgAdmin, 'OrgAdmin');
+    expect((await server.send('DELETE', `${org}${id}`, { as: orgAuditor })).status).toBe(403);
     expect((await server.send('DELETE', `${org}${id}`, { as: auditor })).status).toBe(403);
     expect((await server.send('DELETE', `${org}${id}`, { as: mia })).status).toBe(403);
   });
 
-  test('are read by auditors and administrators, those of an organization there alone', async () => {
+  test('are read by auditors and administrators, those of an organization only there', async () => {
     const ofAlpha = ['boss (boss) OrgAdmin Alpha', 'eye (eye) OrgAuditor Alpha'];
     const ofDefault = ['Mia (mia) OrgUser DEFAULT', 'admin (admin) OrgUser DEFAULT'];
     for (const as of [admin, auditor])
       expect(titles((await get(org, as)).json)).toEqual([...ofDefault.slice(0, 1), ...ofDefault.slice(1), ...ofAlpha]);
-    for (const as of [boss, eye]) expect(titles((await get(org, as)).json)).toEqual(ofAlpha);
+    for (const as of [orgAdmin, orgAuditor]) expect(titles((await get(org, as)).json)).toEqual(ofAlpha);
     expect((await get(org, mia)).status).toBe(403);
     expect(titles((await get(`${org}?org=alpha`)).json)).toEqual(ofAlpha);
     expect(titles((await get(org, admin, { 'X-SVC-ORG': 'DEFAULT' })).json)).toEqual(ofDefault);
     expect(titles((await get(`${org}?org=Alpha`, admin, { 'X-SVC-ORG': 'DEFAULT' })).json)).toEqual(ofAlpha);
     expect(titles((await get(org, admin, { 'X-SVC-ORG': 'ROOT' })).json)).toHaveLength(4);
-    expect((await get(`${org}?org=DEFAULT`, boss)).status).toBe(403);
-    expect((await get(org, boss, { 'X-SVC-ORG': 'DEFAULT' })).status).toBe(403);
+    expect((await get(`${org}?org=DEFAULT`, orgAdmin)).status).toBe(403);
+    expect((await get(org, orgAdmin, { 'X-SVC-ORG': 'DEFAULT' })).status).toBe(403);
     expect((await get(org, admin, { 'X-SVC-ORG': 'nowhere' })).status).toBe(404);
     expect((await get(`${org}?org=nowhere`)).json).toEqual({ org: [expect.any(String)] });
-    expect((await get(`${org}${await bindingOf(admin, 'OrgUser')}`, eye)).status).toBe(404);
-    expect((await get(`${org}not-an-id`, eye)).status).toBe(404);
+    expect((await get(`${org}${await bindingOf(admin, 'OrgUser')}`, orgAuditor)).status).toBe(404);
+    expect((await get(`${org}not-an-id`, orgAuditor)).status).toBe(404);
   });
 
-  test('of somebody who goes at this moment are refused, not broken', async () => {
+  test('of a user who is being deleted are refused without an internal error', async () => {
     const rounds = Array.from({ length: 6 }, async (_, i) => {
       const id = await server.addUser({ username: `short${i}` });
       const [answer] = await Promise.all([

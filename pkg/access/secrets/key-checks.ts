@@ -35,7 +35,7 @@ export async function checkRing(client: Queryable, ring: KeyRing, origin: string
   const proven = checks.filter(({ key_id: id, sealed }) => opens(ring.find(id), sealed));
   if (checks.length > 0 && proven.length === 0) {
     throw new SecretKeyError(
-      `The secrets in this database were sealed with another key than there is in ${origin}; bring that key back.`,
+      `The secrets in this database were sealed with another key than there is in ${origin}; restore that key.`,
     );
   }
   const missing = (await keysInUse(client)).find((id) => ring.find(id) === undefined);

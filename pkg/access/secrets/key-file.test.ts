@@ -38,8 +38,8 @@ function write(text: string, mode = 0o600): void {
   chmodSync(file.path, mode);
 }
 
-describe('the file that a first start makes', () => {
-  test('holds one key, for this user alone, and is made once', () => {
+describe('the file that a first start creates', () => {
+  test('holds one key, is readable by this user only, and is created once', () => {
     expect([file.read(), file.version()]).toEqual([undefined, undefined]);
     file.create();
     const [id] = idsIn(file)!;
@@ -49,7 +49,7 @@ describe('the file that a first start makes', () => {
     expect(idsIn(file)).toEqual([id]);
   });
 
-  test('is one file, whichever of many processes makes it', async () => {
+  test('is one file, also with many concurrent processes', async () => {
     const source = fileURLToPath(new URL('key-file.ts', import.meta.url));
     // All processes wait for the same time, to start at once.
     const at = Date.now() + 2_000;
@@ -72,7 +72,7 @@ describe('the file that a first start makes', () => {
   });
 });
 
-test('a file is replaced whole, keeps its mode, and what a killed process left beside it goes', () => {
+test('a file is replaced atomically, keeps its mode, and leftovers of a killed process are removed', () => {
   file.create();
   chmodSync(file.path, 0o640);
   const draft = join(folder, 'data', 'secret-key.01234567-89ab-cdef-0123-456789abcdef');
@@ -84,7 +84,7 @@ test('a file is replaced whole, keeps its mode, and what a killed process left b
   expect(readdirSync(join(folder, 'data'))).toEqual(['secret-key', 'secret-key.bak']);
 });
 
-test('what keeps a file from being replaced is told, and it stays as it is', () => {
+test('if a file cannot be replaced, the reason is reported, and it stays unchanged', () => {
   write(keys.map((key) => key.reveal()).join('\n'), 0o640);
   expect(file.obstacle(keys)).toBeUndefined();
   expect([idsIn(file), statSync(file.path).mode & 0o777]).toEqual([keys.map(({ id }) => id), 0o640]);
@@ -95,13 +95,13 @@ test('what keeps a file from being replaced is told, and it stays as it is', () 
   expect([idsIn(fixed), readdirSync(join(folder, 'data')).length]).toEqual([[keys[0]!.id], 2]);
 });
 
-describe('a file that cannot be used is refused, and not shown', () => {
+describe('an unusable file is refused, and its content is not shown', () => {
   const key = keys[0]!.reveal();
   const cases: { reason: string; text: string; mode?: number; sentence: RegExp | undefined }[] = [
     { reason: 'blank lines and line ends of Windows are fine', text: `\r\n${key}\r\n\n`, sentence: undefined },
     { reason: 'its group may read it', text: key, mode: 0o440, sentence: undefined },
     { reason: 'empty', text: '\n', sentence: /holds no key/ },
-    { reason: 'a line that is no key', text: `${key}\n${key}0\n`, sentence: /^Line 2 of .*secret-key is not a key/ },
+    { reason: 'a line that is not a key', text: `${key}\n${key}0\n`, sentence: /^Line 2 of .*secret-key is not a key/ },
     {
       reason: 'everybody may read it',
       text: key,
@@ -128,7 +128,7 @@ describe('a file that cannot be used is refused, and not shown', () => {
 });
 
 describe('a ring of a file', () => {
-  test('follows the file, through a link too, and keeps its keys while that cannot be read', () => {
+  test('follows changes of the file, also through a link, and keeps its keys while the file is unreadable', () => {
     write(`${keys[0]!.reveal()}\n`);
     const link = join(folder, 'mounted');
     symlinkSync(file.path, link);
@@ -151,19 +151,19 @@ describe('a ring of a file', () => {
     expect(ring.primary.id).toBe(keys[1]!.id);
   });
 
-  test('reads a file again that was refused, and says why it was, once', () => {
+  test('reads a refused file again, and logs the reason once', () => {
     write(keys[0]!.reveal());
-    const told: unknown[] = [];
-    const tell = (details: object): unknown => told.push(details);
-    const ring = new KeyRing(file.read()!, file, { info: tell, warn: tell, error: tell });
+    const warnings: unknown[] = [];
+    const warn = (details: object): unknown => warnings.push(details);
+    const ring = new KeyRing(file.read()!, file, { info: warn, warn, error: warn });
     write(keys.map((key) => key.reveal()).join('\n'), 0o644);
     expect([ring.refresh(), ring.refresh(), ring.keys.length]).toEqual([false, false, 1]);
     chmodSync(file.path, 0o600);
     expect([ring.refresh(), ring.refresh(), ring.keys.length]).toEqual([true, false, 2]);
-    expect(told).toEqual([{ reason: expect.stringMatching(/is open to others \(mode 0644\)/) }]);
+    expect(warnings).toEqual([{ reason: expect.stringMatching(/is open to others \(mode 0644\)/) }]);
   });
 
-  test('seals nothing without a key, and does when the file is there', () => {
+  test('cannot seal without a key, and can when the file exists', () => {
     const ring = new KeyRing([], file);
     expect(() => ring.primary).toThrow(SecretKeyError);
     file.create();
@@ -172,7 +172,7 @@ describe('a ring of a file', () => {
   });
 });
 
-test('a file of keys is a key a line', () => {
+test('a file has a key in each line', () => {
   file.create();
   file.replace(keys);
   expect(readFileSync(file.path, 'utf8')).toBe(keys.map((key) => `${key.reveal()}\n`).join(''));

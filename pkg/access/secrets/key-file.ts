@@ -47,7 +47,7 @@ export class KeyFile {
     if (text === undefined) return undefined;
     const lines = text.split('\n').map((line) => line.trim());
     const keys = lines.flatMap((line, index) => (line === '' ? [] : [this.#parse(line, index)]));
-    if (keys.length === 0) throw new SecretKeyError(`${this.path} holds no key; bring the right file back.`);
+    if (keys.length === 0) throw new SecretKeyError(`${this.path} holds no key; restore the right file.`);
     return keys;
   }
 

@@ -61,7 +61,7 @@ async function sealSomething(...keys: SecretKey[]): Promise<void> {
 }
 
 describe('without any option', () => {
-  test('a first start makes a key in the data folder, and all others find it', async () => {
+  test('a first start creates a key in the data folder, and all others find it', async () => {
     const rings = await Promise.all(Array.from({ length: 6 }, () => openKeyRing(access, { dataDir })));
     const again = await openKeyRing(access, { dataDir });
     expect(new Set([...rings, again].map(({ primary }) => primary.id)).size).toBe(1);
@@ -69,7 +69,7 @@ describe('without any option', () => {
     expect(await checks()).toEqual([again.primary.id]);
   });
 
-  test('a folder without the key makes no other one for a database that is in use, not even at the same time', async () => {
+  test('a folder without the key creates no other one for a database in use, not even concurrently', async () => {
     const rings = await Promise.all([1, 2].map((n) => openKeyRing(access, { dataDir: join(dataDir, String(n)) })));
     expect(rings.filter(({ isEmpty }) => isEmpty)).toHaveLength(1);
     const ring = await openKeyRing(access, { dataDir });
@@ -79,7 +79,7 @@ describe('without any option', () => {
     expect(() => statSync(dataDir + '/secret-key')).toThrow('ENOENT');
   });
 
-  test('a start that was killed before the database knew of its key is caught up by the next', async () => {
+  test('a start that was killed before it registered its key is completed by the next', async () => {
     const { primary } = await openKeyRing(access, { dataDir });
     await database.pool.query('TRUNCATE access.key_checks CASCADE');
     expect((await openKeyRing(access, { dataDir })).primary.id).toBe(primary.id);
@@ -88,7 +88,7 @@ describe('without any option', () => {
 });
 
 describe('keys of an option', () => {
-  test('the first is the primary one; a file may give them as well', async () => {
+  test('the first is the primary key; a file may give them as well', async () => {
     const ring = await openKeyRing(access, given(a, b));
     expect([ring.keys.map(({ id }) => id), ring.file]).toEqual([[a.id, b.id], undefined]);
     const keyFile = join(folder, `file-${count}`);
@@ -112,7 +112,7 @@ describe('keys of an option', () => {
       sentence: /sealed with another key than there is in svc\.security\.key/,
     },
     {
-      reason: 'a key less than is needed',
+      reason: 'a missing key',
       before: [a, b],
       options: () => given(b),
       sentence: new RegExp(`sealed with the key ${a.id}, which is not in svc\\.security\\.key; add that key`),
@@ -125,7 +125,7 @@ describe('keys of an option', () => {
     },
     { reason: 'both options', before: [], options: () => ({ ...given(a), keyFile: '/x' }), sentence: /are both set/ },
     {
-      reason: 'a file that is not there',
+      reason: 'a missing file',
       before: [],
       options: () => ({ keyFile: '/absent/key', dataDir }),
       sentence: /no key file \/absent\/key/,
@@ -142,7 +142,7 @@ describe('keys of an option', () => {
     expect(await checks()).toEqual(known);
   });
 
-  test('a new key is let in beside the one the database knows', async () => {
+  test('a new key is accepted next to the one the database knows', async () => {
     await sealSomething(a);
     for (const keys of [
       [a, b],
@@ -153,14 +153,14 @@ describe('keys of an option', () => {
     expect(await checks()).toEqual([a.id, b.id]);
   });
 
-  test('a check value that was changed is no proof', async () => {
+  test('a changed check value is not accepted as proof', async () => {
     await openKeyRing(access, given(a));
     await database.pool.query("UPDATE access.key_checks SET sealed = sealed || '\\x00'");
     await expect(openKeyRing(access, given(a))).rejects.toThrow(SecretKeyError);
   });
 });
 
-test('the database takes nothing that is sealed with a key it was not told of, and forgets none that a row needs', async () => {
+test('the database refuses data sealed with an unknown key, and keeps the check of every key that a row needs', async () => {
   await sealSomething(a);
   await expect(database.pool.query('DELETE FROM access.key_checks')).rejects.toMatchObject({ code: '23503' });
   await expect(

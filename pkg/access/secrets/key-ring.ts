@@ -62,7 +62,7 @@ export class KeyRing {
   #tell(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     if (reason !== this.#refusal)
-      this.#log?.warn({ reason }, 'the key file was changed and cannot be used; the keys of before go on');
+      this.#log?.warn({ reason }, 'the changed key file cannot be used; the previous keys stay in use');
     this.#refusal = reason;
   }
 

@@ -89,7 +89,7 @@ async function lock(client: PoolClient): Promise<void> {
     await runQuery(client, sql`SELECT pg_advisory_lock(hashtextextended(${LOCK}, 0))`);
   } catch (error) {
     if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
-    throw new SecretKeyError('Another svc rotate-keys is at work on this database; wait for its end.', {
+    throw new SecretKeyError('Another svc rotate-keys is running on this database; wait until it has finished.', {
       cause: error,
     });
   }
@@ -104,7 +104,7 @@ async function* addPrimary(client: PoolClient, ring: KeyRing): AsyncGenerator<Ro
   ring.file?.replace([key, ...ring.keys]);
   ring.refresh();
   if (ring.primary.id !== key.id)
-    throw new SecretKeyError(`${ring.file?.path} was changed by somebody else meanwhile; run svc rotate-keys again.`);
+    throw new SecretKeyError(`${ring.file?.path} was changed by another program meanwhile; run svc rotate-keys again.`);
   yield 'key written';
 }
 
@@ -143,7 +143,7 @@ async function* dropOthers(
     if (more.unreadable > 0) return;
     if (round === MOST_ROUNDS)
       throw new SecretKeyError(
-        'A server keeps sealing with an old key; see to it that all of them have the new one, and run svc rotate-keys --drop-old again.',
+        'A server still seals with an old key; make sure that all servers have the new key, and run svc rotate-keys --drop-old again.',
       );
   }
   yield 'keys forgotten';

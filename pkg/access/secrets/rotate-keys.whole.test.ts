@@ -121,7 +121,7 @@ const keysInFile = (): number => readFileSync(join(dataDir, 'secret-key'), 'utf8
 const all = USERS + USERS * KEYS_EACH;
 
 describe('a rotation', () => {
-  test('seals everything with a new key, while servers that run, and such that start, go on; then the old key can go', async () => {
+  test('seals everything with a new key while servers run and start; then the old key can be removed', async () => {
     const [early, idle] = [await startReplica(), await startReplica()];
     const first = early.ring.primary.id;
     const check = async (): Promise<void> => {
@@ -149,7 +149,7 @@ describe('a rotation', () => {
     await checkAll(idle);
   });
 
-  test('killed after any step, and run again, comes to the same end', async () => {
+  test('killed after any step and repeated, has the same result', async () => {
     let step = 1;
     for (; await runUntilKilled({ ring: (await startReplica()).ring }, step); step += 1) {
       await checkAll(await startReplica());
@@ -166,7 +166,7 @@ describe('a rotation', () => {
     expect(step - 1).toBe(2 + 4 + 2);
   });
 
-  test('whose dropping of keys was killed after any step leaves no key behind, and none out', async () => {
+  test('whose removal of keys was killed after any step removes all old keys, and no needed one', async () => {
     for (let step = 1; step <= 2; step += 1) {
       const { ring } = await startReplica();
       await run({ ring });
@@ -178,7 +178,7 @@ describe('a rotation', () => {
     }
   });
 
-  test('finishes the one before it, and makes no further key until the old one is dropped', async () => {
+  test('completes the previous one, and creates no further key until the old one is dropped', async () => {
     const { ring } = await startReplica();
     await runUntilKilled({ ring }, 3);
     const { result } = await run({ ring: (await startReplica()).ring });
@@ -197,12 +197,12 @@ describe('a rotation', () => {
     const { ring } = await startReplica();
     const rotation = rotateKeys({ database: access, ring });
     await rotation.next();
-    await expect(run({ ring: (await startReplica()).ring })).rejects.toThrow('Another svc rotate-keys is at work');
+    await expect(run({ ring: (await startReplica()).ring })).rejects.toThrow('Another svc rotate-keys is running');
     await rotation.return(undefined as never);
     await run({ ring: (await startReplica()).ring });
   });
 
-  test('with keys of an option seals with the first, and makes none', async () => {
+  test('with keys of an option seals with the first, and creates none', async () => {
     const { ring: fileRing } = await startReplica();
     const next = SecretKey.generate();
     const ring = await openKeyRing(access, { keys: `${next.reveal()},${fileRing.primary.reveal()}`, dataDir });
@@ -235,7 +235,7 @@ describe('with a file that cannot be replaced', () => {
   }
   const held = (): string => readFileSync(join(dataDir, 'secret-key'), 'utf8');
 
-  test('no key is made, and the database hears of none', async () => {
+  test('no key is created, and the database is unchanged', async () => {
     const keyFile = fixedFile(held());
     const ring = await openKeyRing(access, { keyFile, dataDir });
     await expect(run({ ring })).rejects.toThrow(
@@ -244,7 +244,7 @@ describe('with a file that cannot be replaced', () => {
     expect([await registered(), await usedKeys()]).toEqual([1, [ring.primary.id]]);
   });
 
-  test('keys that an operator put there are taken; of the old ones, only the database is rid', async () => {
+  test('keys that an operator added are used; old ones are dropped from the database only', async () => {
     const next = SecretKey.generate();
     const keyFile = fixedFile(`${next.reveal()}\n${held()}`);
     const ring = await openKeyRing(access, { keyFile, dataDir });

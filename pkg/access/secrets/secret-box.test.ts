@@ -19,8 +19,8 @@ function reasonOf(open: () => string): string | undefined {
   }
 }
 
-describe('what was sealed', () => {
-  test('opens under its purpose, by the key that sealed it, wherever that stands', () => {
+describe('a sealed secret', () => {
+  test('opens for its purpose, by the key that sealed it, at any position', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -36,7 +36,7 @@ describe('what was sealed', () => {
     );
   });
 
-  test('does not open with any bit changed, or with bytes more or less', () => {
+  test('does not open with any bit changed, or with bytes added or removed', () => {
     const sealed = box.seal('a secret', 'access-keys/1');
     for (let bit = 0; bit < sealed.length * 8; bit += 1) {
       const changed = Buffer.from(sealed);
@@ -61,18 +61,18 @@ describe('what was sealed', () => {
     );
   });
 
-  test('tells an absent key from a wrong one', () => {
+  test('distinguishes an absent key from a wrong one', () => {
     expect(reasonOf(() => box.open(boxOf(stranger).seal('x', 'p'), 'p'))).toBe('unknown-key');
     expect(reasonOf(() => stranger.open(newer.seal('x', 'p'), 'p'))).toBe('unreadable');
   });
 
-  test('is never the same twice, and does not hold the text', () => {
+  test('is different each time, and does not contain the text', () => {
     const sealed = [box.seal('a secret', 'p'), box.seal('a secret', 'p')];
     expect(sealed[0]!.equals(sealed[1]!)).toBe(false);
     expect(sealed[0]!.includes('a secret')).toBe(false);
   });
 
-  test('whatever bytes are opened: a SecretError', () => {
+  test('any other bytes cause a SecretError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) =>
         expect(reasonOf(() => box.open(Buffer.from(bytes), 'p'))).toMatch(/^un/),
@@ -82,8 +82,8 @@ describe('what was sealed', () => {
   });
 });
 
-describe('a hash to look up', () => {
-  test('is that of the primary key, and found among those of all', () => {
+describe('a hash for lookups', () => {
+  test('is computed with the primary key, and found with any key', () => {
     expect(box.lookup('t', 'p')).toEqual(boxOf(newer).lookup('t', 'p'));
     expect(box.lookups('t', 'p')).toEqual([newer.hash('t', 'p'), older.hash('t', 'p')]);
     expect(box.newLookups('t', 'p', box.lookups('t', 'p'))).toEqual([]);
@@ -117,7 +117,7 @@ describe('a key', () => {
       expect(SecretKey.parse(text)).toBeUndefined();
   });
 
-  test('has an id by which it is known, and subkeys that stay what they are', () => {
+  test('has an id, and stable subkeys', () => {
     const key = SecretKey.parse('00'.repeat(32))!;
     expect([key.id, key.hash('text', 'purpose').toString('hex')]).toEqual([
       '8bb9172d9e21',
@@ -131,7 +131,7 @@ describe('a key', () => {
     ).toBe('text');
   });
 
-  test('shows nothing of itself to who inspects or prints it', () => {
+  test('does not show its bytes when it is inspected or printed', () => {
     for (const shown of [
       inspect(box, { depth: 9, showHidden: true }),
       JSON.stringify(newer),

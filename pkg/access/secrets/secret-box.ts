@@ -28,13 +28,12 @@ export class SecretBox {
    */
   open(sealed: Buffer, purpose: string): string {
     const id = sealedBy(sealed);
-    if (id === undefined)
-      throw new SecretError('unreadable', 'A secret cannot be opened: these are not the bytes of one.');
+    if (id === undefined) throw new SecretError('unreadable', 'A secret cannot be opened: it is malformed.');
     const key = this.#ring.find(id) ?? (this.#ring.refresh() ? this.#ring.find(id) : undefined);
     if (key === undefined)
       throw new SecretError(
         'unknown-key',
-        `A secret cannot be opened: it was sealed with the key ${id}, which is not here.`,
+        `A secret cannot be opened: it was sealed with the key ${id}, which is missing.`,
       );
     return key.open(sealed, purpose);
   }

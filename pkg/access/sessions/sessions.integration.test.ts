@@ -75,7 +75,7 @@ const sql = (text: string, values: unknown[]): Promise<{ rows: Record<string, un
   server.access.pool.query(text, values);
 
 describe('a session', () => {
-  test('is let in on every replica; its hash alone is stored', async () => {
+  test('is accepted on every replica; only its hash is stored', async () => {
     const { token } = await begin();
     expect(token).toMatch(/^[0-9A-Za-z]{36}$/);
     for (const replica of [server, other])
@@ -83,7 +83,7 @@ describe('a session', () => {
     expect(JSON.stringify((await sql('SELECT s::text FROM access.sessions s', [])).rows)).not.toContain(token);
   });
 
-  test('is one statement a request: its user is read with it', async () => {
+  test('costs one statement a request, which reads its user too', async () => {
     const { token } = await begin();
     let count = 0;
     const counting = (): void => void (count += 1);
@@ -94,7 +94,7 @@ describe('a session', () => {
   });
 
   test.each(['', 'x', 'a'.repeat(36), "'; DROP TABLE access.sessions --", 'a'.repeat(4000), '"'])(
-    'that is invented (%#) counts as none',
+    'that is invented (%#) is ignored',
     async (token) => {
       expect(await ask(token)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
       expect(
@@ -107,7 +107,7 @@ describe('a session', () => {
     { end: 'UPDATE access.sessions SET expires = now() WHERE user_id = $1', reason: 'it was idle for too long' },
     { end: 'UPDATE access.users SET is_active = false WHERE id = $1', reason: 'its user is disabled' },
     { end: 'UPDATE access.users SET date_expired = now() WHERE id = $1', reason: 'its user has expired' },
-    { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is gone' },
+    { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is deleted' },
   ])('is over at the next request of every replica once $reason', async ({ end, reason }) => {
     const id = await server.addUser({ username: reason.replaceAll(' ', '-') });
     const { token } = await begin(id);
@@ -117,7 +117,7 @@ describe('a session', () => {
       expect(await ask(token, replica)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
   });
 
-  test('lives on while it is used, seen to the minute, but not for ever', async () => {
+  test('is extended by its use, to the minute, up to a maximum', async () => {
     const { id, token } = await begin();
     const row = async (): Promise<{ idle: number; left: number }> =>
       (
@@ -145,20 +145,20 @@ describe('a session', () => {
     expect((await row()).left).toBeLessThan(3601);
   });
 
-  test('takes the place of the one that the browser had', async () => {
+  test('replaces the one that the browser had', async () => {
     const old = await begin();
     const next = await begin(mia, { replaces: old.token });
     expect([(await ask(old.token)).status, (await ask(next.token)).status]).toEqual([401, 200]);
   });
 
-  test('does not begin for a password that is another one by now', async () => {
+  test('does not begin if the password was changed meanwhile', async () => {
     const id = await server.addUser({ username: 'eve' });
     expect(await sessions.create({ userId: id, address: '', userAgent: '', passwordChanged: '' })).toBeDefined();
     await sql('UPDATE access.users SET password_changed = now() WHERE id = $1', [id]);
     expect(await sessions.create({ userId: id, address: '', userAgent: '', passwordChanged: '' })).toBeUndefined();
   });
 
-  test('needs its CSRF token for what changes something', async () => {
+  test('needs its CSRF token for a change', async () => {
     const [{ token, csrfToken }, stranger] = [await begin(), await begin()];
     const post = (headers: Record<string, string>, body = ''): Promise<AccessAnswer> =>
       server.send('POST', '/api/v1/who/', { headers: { Cookie: `svc_sessionid=${token}`, ...headers }, body });
@@ -173,7 +173,7 @@ describe('a session', () => {
   test.each<[string, Record<string, string>, number]>([
     ['a page of this host', { Origin: 'http://127.0.0.1' }, 200],
     ['a page of this host by another port', { Origin: 'https://127.0.0.1:8443', 'Sec-Fetch-Site': 'same-site' }, 200],
-    ['a page that is allowed to', { Origin: 'https://console.example.com', 'Sec-Fetch-Site': 'cross-site' }, 200],
+    ['a page of an allowed origin', { Origin: 'https://console.example.com', 'Sec-Fetch-Site': 'cross-site' }, 200],
     ['a program', {}, 200],
     ['a page of another host', { Origin: 'http://evil.example' }, 403],
     [
@@ -194,7 +194,7 @@ describe('a session', () => {
       { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front.example.com', Origin: 'http://front.example.com' },
       403,
     ],
-  ])('with the right CSRF token changes something for %s: %j is %i', async (_who, headers, status) => {
+  ])('with the right CSRF token makes a change for %s: %j is %i', async (_who, headers, status) => {
     const { token, csrfToken } = await begin();
     const cookie = { Cookie: `svc_sessionid=${token}`, ...headers };
     const answers = [
@@ -216,7 +216,7 @@ describe('a session', () => {
     expect(await server.send('POST', '/api/v1/who/', { as: mia, headers })).toMatchObject({ status: 200 });
   });
 
-  test('is one of a few of its user: those unused for longest go', async () => {
+  test('is one of a few of its user: the longest unused ones end', async () => {
     const id = await server.addUser({ username: 'many' });
     const tokens: string[] = [];
     for (let i = 0; i < 7; i += 1) tokens.push((await begin(id)).token);
@@ -226,7 +226,7 @@ describe('a session', () => {
   });
 });
 
-test('cookies hide the session from scripts, show them the CSRF token, and are as strict as can be', () => {
+test('cookies hide the session from scripts, show them the CSRF token, and are as strict as possible', () => {
   const session = { token: 't', csrfToken: 'c', maxAgeSeconds: 60 };
   expect(sessionCookies(session, { secure: true })).toEqual([
     'svc_sessionid=t; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
@@ -239,7 +239,7 @@ test('cookies hide the session from scripts, show them the CSRF token, and are a
 });
 
 describe("one's own sessions", () => {
-  test('are listed, the last used first, and the current one is marked', async () => {
+  test('are listed, the last used first, with the current one marked', async () => {
     const id = await server.addUser({ username: 'lister' });
     await begin(mia);
     const [first, second] = [await begin(id, { userAgent: 'Phone' }), await begin(id)];
@@ -268,7 +268,7 @@ describe("one's own sessions", () => {
     ]);
   });
 
-  test("can be ended, others' cannot, and the cookies of the current one go with it", async () => {
+  test('can be ended, unlike those of others, and the cookies of the current one are removed with it', async () => {
     const [mine, also, theirs] = [
       await begin(),
       await begin(),
@@ -292,7 +292,7 @@ describe("one's own sessions", () => {
     expect(rows).toEqual([also, mine].map(({ id }) => ({ username: 'mia', resource: id })));
   });
 
-  test('are not ended without their row of the audit: on a disk that has no room for it they stay, and the answer says why', async () => {
+  test('do not end without their row in the audit: without disk space for it they stay, and the response gives the reason', async () => {
     const { id, token } = await begin();
     await sql(
       `CREATE FUNCTION access.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$`,
@@ -313,7 +313,7 @@ describe("one's own sessions", () => {
     expect((await ask(token)).status).toBe(401);
   });
 
-  test('end all together, but for one', async () => {
+  test('end all together, except one', async () => {
     const id = await server.addUser({ username: 'ender' });
     const [kept, gone] = [await begin(id), await begin(id)];
     await sessions.endAll(id, { except: kept.id });
@@ -333,7 +333,7 @@ describe('on the content platform a session', () => {
       Object.assign(new IncomingMessage(new Socket()), { method, headers: { host: 'svc.example.com', ...headers } }),
     );
 
-  test('is the user with their groups as they are now', async () => {
+  test('authenticates the user with the current groups', async () => {
     const { token } = await begin();
     expect(await asked('GET', { cookie: `svc_sessionid=${token}` })).toEqual({
       name: 'mia',
@@ -342,7 +342,7 @@ describe('on the content platform a session', () => {
     });
   });
 
-  test('that is over, or was never there, is nobody', async () => {
+  test('that is over or invented is anonymous', async () => {
     const { id, token } = await begin();
     await sessions.end(mia, id);
     expect(await asked('POST', { cookie: `svc_sessionid=${token}` })).toBeUndefined();
@@ -350,7 +350,7 @@ describe('on the content platform a session', () => {
     expect(await asked('POST', {})).toBeUndefined();
   });
 
-  test('changes something with its CSRF token, for a page of this site', async () => {
+  test('makes a change with its CSRF token, for a page of this site', async () => {
     const { token } = await begin();
     const cookie = `svc_sessionid=${token}`;
     const origin = 'http://svc.example.com:8091';
@@ -372,7 +372,7 @@ describe('on the content platform a session', () => {
     }
   });
 
-  test('cannot be checked without the database: 503', async () => {
+  test('is 503 without the database', async () => {
     const broken = { find: () => Promise.reject(new Error('away')) } as unknown as Sessions;
     await expect(asked('GET', { cookie: 'svc_sessionid=x' }, broken)).rejects.toMatchObject({ code: 503 });
   });

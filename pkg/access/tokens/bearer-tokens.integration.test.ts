@@ -36,7 +36,7 @@ const issue = async (id = user): Promise<string> => (await tokens.issue(id))!.to
 const ask = (authorization: string, on: AccessReplica = server): Promise<AccessAnswer> =>
   on.send('GET', '/api/v1/who/', { headers: { Authorization: authorization } });
 
-test('a token is let in on every replica, the scheme in any case; its hash alone is stored', async () => {
+test('a token is accepted on every replica, with the scheme in any case; only its hash is stored', async () => {
   const token = await issue();
   for (const replica of [server, other]) {
     for (const scheme of ['Bearer', 'bearer', 'BEARER '])
@@ -51,9 +51,9 @@ test.each([
   { header: 'Bearer a b', reason: 'two values' },
   { header: `Bearer ${'a'.repeat(36)}`, reason: 'an invented one' },
   { header: `Bearer ${'a'.repeat(35)}`, reason: 'one that is too short' },
-  { header: `Bearer ${'ä'.repeat(36)}`, reason: 'letters that none has' },
+  { header: `Bearer ${'ä'.repeat(36)}`, reason: 'invalid letters' },
   { header: `Bearer ${'a'.repeat(600)}`, reason: 'one that is far too long' },
-])('$reason is 401, and never says why', async ({ header }) => {
+])('$reason is 401, without the reason', async ({ header }) => {
   expect(await ask(header)).toMatchObject({
     status: 401,
     headers: { 'www-authenticate': 'Bearer realm="api"' },
@@ -61,7 +61,7 @@ test.each([
   });
 });
 
-test('a failed use is a row of the audit, without the token', async () => {
+test('a failed use is recorded in the audit, without the token', async () => {
   await server.access.pool.query('TRUNCATE access.operate_logs');
   const token = 'Z'.repeat(36);
   await ask(`Bearer ${token}`);
@@ -76,8 +76,8 @@ test.each([
   { end: 'UPDATE access.bearer_tokens SET expires = now() WHERE user_id = $1', reason: 'it has expired' },
   { end: 'UPDATE access.users SET is_active = false WHERE id = $1', reason: 'its user is disabled' },
   { end: 'UPDATE access.users SET date_expired = now() WHERE id = $1', reason: 'its user has expired' },
-  { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is gone' },
-])('a token is dead at the next request of every replica once $reason', async ({ end, reason }) => {
+  { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is deleted' },
+])('a token is invalid at the next request of every replica once $reason', async ({ end, reason }) => {
   const id = await server.addUser({ username: reason.replaceAll(' ', '-') });
   const token = await issue(id);
   expect((await ask(`Bearer ${token}`, other)).status).toBe(200);
@@ -89,7 +89,7 @@ test.each([
     });
 });
 
-test('a request by one is one statement: its user is read with it', async () => {
+test('a request costs one statement, which reads the user too', async () => {
   const token = await issue();
   let count = 0;
   const counting = (): void => void (count += 1);
@@ -108,7 +108,7 @@ test('all of a user end together', async () => {
   ).toEqual([200, 401, 401]);
 });
 
-test('of more than may live the oldest go', async () => {
+test('beyond the maximum number the oldest are removed', async () => {
   const id = await server.addUser({ username: 'many' });
   const issued: string[] = [];
   for (let i = 0; i < 7; i += 1) issued.push(await issue(id));
@@ -117,7 +117,7 @@ test('of more than may live the oldest go', async () => {
   ]);
 });
 
-test('none is issued to nobody, or for a password that is another one by now', async () => {
+test('none is issued without a user, or if the password was changed meanwhile', async () => {
   expect(await tokens.issue('00000000-0000-4000-8000-000000000000')).toBeUndefined();
   const id = await server.addUser({ username: 'eve' });
   expect(await tokens.issue(id, { passwordChanged: '' })).toBeDefined();
@@ -125,7 +125,7 @@ test('none is issued to nobody, or for a password that is another one by now', a
   expect(await tokens.issue(id, { passwordChanged: '' })).toBeUndefined();
 });
 
-test('a login that comes in between a change of password has no token afterwards', async () => {
+test('a login during a change of the password leaves no token', async () => {
   const id = await server.addUser({ username: 'racer' });
   let issued: Promise<unknown> = Promise.resolve();
   await server.access.transaction(async (on) => {

@@ -32,25 +32,29 @@ const parts = {
 };
 
 test.each([
-  { reason: 'a personal token is its owner', headers: { authorization: `Bearer ${whole}` }, is: 'ada' },
-  { reason: 'one that is narrowed to watching too', headers: { authorization: `Bearer ${forMonitoring}` }, is: 'ada' },
+  { reason: 'a personal token authenticates its owner', headers: { authorization: `Bearer ${whole}` }, is: 'ada' },
   {
-    reason: 'one that is narrowed to something else may not',
+    reason: 'a token limited to watching is accepted too',
+    headers: { authorization: `Bearer ${forMonitoring}` },
+    is: 'ada',
+  },
+  {
+    reason: 'a token limited to something else is refused',
     headers: { authorization: `Bearer ${forReading}` },
     is: 'permission_denied',
   },
   {
-    reason: 'one that nobody has is wrong',
+    reason: 'an unknown token is refused',
     headers: { authorization: `Bearer ${unknown}` },
     is: 'authentication_failed',
   },
   {
-    reason: 'text that is no personal token is for the login to know',
+    reason: 'another text is left to the login',
     headers: { authorization: 'Bearer abc' },
     is: 'by login',
   },
   {
-    reason: "a token beside somebody else's session is nobody",
+    reason: "a token beside another user's session is refused",
     headers: { authorization: `Bearer ${whole}`, cookie: 'id=1' },
     is: 'authentication_failed',
   },

@@ -61,8 +61,8 @@ const failures = async (): Promise<object[]> =>
     )
   ).rows as object[];
 
-describe('a token is', () => {
-  test('its owner, with what they hold now, narrowed to its roles', async () => {
+describe('a personal token', () => {
+  test('authenticates its owner with the current permissions, limited to its roles', async () => {
     const id = await addUser(access, {
       username: 'mia',
       groups: ['authors'],
@@ -101,14 +101,14 @@ describe('a token is', () => {
     ['is of a user who has expired', "UPDATE access.users SET date_expired = now() - interval '1 second'"],
     ['is of a user who is gone', 'DELETE FROM access.users'],
     ['is gone', 'DELETE FROM access.personal_tokens'],
-  ])('nobody from the next request on when it %s', async (_reason, statement) => {
+  ])('is invalid from the next request on when it %s', async (_reason, statement) => {
     const token = await addToken(await addUser(access, { username: 'mia' }));
     expect(await authenticator.authenticateToken(token)).toMatchObject({ name: 'mia' });
     await change(statement);
     expect(await authenticator.authenticateToken(token)).toBeUndefined();
   });
 
-  test('each its own, when many are asked for at once', async () => {
+  test('authenticates its own user among concurrent requests of many', async () => {
     const tokens = await Promise.all(
       Array.from({ length: 150 }, async (_, index) => addToken(await addUser(access, { username: `u${index}` }))),
     );
@@ -120,7 +120,7 @@ describe('a token is', () => {
     expect(found.map((user) => user?.name)).toEqual(asked.map(({ name }) => name));
   });
 
-  test('no query in the wrong form, or with a wrong checksum', async () => {
+  test('causes no query if it is malformed, or has a wrong checksum', async () => {
     const asked: Buffer[] = [];
     const silent = new PersonalTokenAuthenticator(
       {
@@ -137,7 +137,7 @@ describe('a token is', () => {
     expect(asked).toEqual([]);
   });
 
-  test('503 while the database is away, and not for ever', async () => {
+  test('is 503 while the database is unavailable, and valid afterwards', async () => {
     const gone = await Database.connect({ connection: home.connection, log: silentLog });
     const away = new PersonalTokenAuthenticator(new TokenStore(gone), uses);
     await gone.close();
@@ -147,7 +147,7 @@ describe('a token is', () => {
 });
 
 describe('its use', () => {
-  test('is noted at most once a minute, when all is stopped at the latest', async () => {
+  test('is recorded at most once a minute, and at the latest at the end', async () => {
     const token = await addToken(await addUser(access, { username: 'mia' }));
     for (let i = 0; i < 3; i += 1) await authenticator.authenticateToken(token);
     expect(await lastUsed()).toEqual([null]);
@@ -163,7 +163,7 @@ describe('its use', () => {
     expect((await lastUsed())[0]!.getTime()).toBeGreaterThanOrEqual(first!.getTime());
   });
 
-  test('is noted by several replicas at once without one waiting for another', async () => {
+  test('is recorded by several replicas at once without one waiting for another', async () => {
     const id = await addUser(access, { username: 'mia' });
     const tokens = await Promise.all(Array.from({ length: 20 }, () => addToken(id)));
     const replicas = Array.from(
@@ -180,7 +180,7 @@ describe('its use', () => {
     expect((await lastUsed()).every((time) => time !== null)).toBe(true);
   });
 
-  test('is a row of the audit when it is dead, one a minute, with where it came from', async () => {
+  test('is recorded in the audit if it is invalid, once a minute, with its address', async () => {
     const token = await addToken(await addUser(access, { username: 'mia' }));
     await change('UPDATE access.personal_tokens SET revoked = now()');
     for (let i = 0; i < 3; i += 1) await authenticator.authenticateToken(token, () => '10.1.1.1');
@@ -198,14 +198,14 @@ describe('its use', () => {
     expect(await lastUsed()).toEqual([null]);
   });
 
-  test('says whether it is the user who may not come in', async () => {
+  test('names the user as the reason if the user is disabled', async () => {
     const token = await addToken(await addUser(access, { username: 'mia', isActive: false }));
     await authenticator.authenticateToken(token);
     await uses.stop();
     expect(await failures()).toMatchObject([{ detail: 'of mia: the user is disabled or has expired' }]);
   });
 
-  test('that cannot be noted is told to the log, and hinders nothing', async () => {
+  test('that cannot be recorded is logged, and delays nothing', async () => {
     const gone = await Database.connect({ connection: home.connection, log: silentLog });
     const broken = new AccessDatabase(gone);
     await gone.close();
@@ -213,6 +213,6 @@ describe('its use', () => {
     const noting = new TokenUses({ database: broken, audit: new Audit(broken), log });
     noting.used('00000000-0000-4000-8000-000000000000');
     await noting.stop();
-    expect(warnings).toEqual([expect.stringContaining('the use of tokens could not be noted')]);
+    expect(warnings).toEqual([expect.stringContaining('could not record the use of tokens')]);
   });
 });

@@ -40,7 +40,7 @@ const ask = async (
 };
 
 test.each<[string, Record<string, string>, string | number | undefined, string | number | undefined]>([
-  ['nothing is nobody', {}, undefined, undefined],
+  ['no credential', {}, undefined, undefined],
   ['a token', { authorization: 'Bearer good' }, 'token from 10.1.1.1', 'token from 10.1.1.1'],
   ['a wrong token', { authorization: 'Bearer bad' }, 401, 401],
   ['a password, while Basic is off', { authorization: 'Basic good' }, 'basic', 401],

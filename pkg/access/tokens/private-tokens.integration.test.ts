@@ -67,7 +67,7 @@ const audit = async (): Promise<unknown[]> =>
   ).rows;
 
 describe('the private token of a user', () => {
-  test('is made, shown, replaced and deleted, by the username in any case, with a row of the audit each', async () => {
+  test('is created, shown, replaced and deleted, by the username in any case, each recorded in the audit', async () => {
     const token = await tokens.create('MIA');
     expect(token).toMatch(/^[0-9a-f]{40}$/);
     expect(await tokens.findOwner(token)).toBe(mia);
@@ -91,7 +91,7 @@ describe('the private token of a user', () => {
     );
   });
 
-  test('is one: what cannot be done says why, and leaves no row of the audit', async () => {
+  test('exists once: what cannot be done gives the reason, and is not recorded in the audit', async () => {
     for (const verb of ['create', 'show', 'rotate', 'delete'] as const)
       expect(await problemOf(tokens[verb]('nobody'))).toBe('unknown-user');
     for (const verb of ['show', 'rotate', 'delete'] as const) expect(await problemOf(tokens[verb]('mia'))).toBe('none');
@@ -102,7 +102,7 @@ describe('the private token of a user', () => {
     expect(await audit()).toHaveLength(1);
   });
 
-  test('of many replacements at once is the one that is shown', async () => {
+  test('of many concurrent replacements is the one that is shown', async () => {
     await tokens.create('mia');
     const made = await Promise.all(Array.from({ length: 6 }, () => tokens.rotate('mia')));
     const shown = await tokens.show('mia');
@@ -112,7 +112,7 @@ describe('the private token of a user', () => {
     );
   });
 
-  test('is in no column as it is, and goes with its user', async () => {
+  test('is in no column in clear text, and is deleted with its user', async () => {
     const token = await tokens.create('mia');
     const { rows } = await server.access.pool.query<{ row: string }>(
       'SELECT t::text || encode(secret, $1) AS row FROM access.private_tokens t',
@@ -124,7 +124,7 @@ describe('the private token of a user', () => {
     expect(await tokens.findOwner(token)).toBeUndefined();
   });
 
-  test('is not another one’s: a sealed secret that was moved does not open', async () => {
+  test('is bound to its user: a sealed secret that was moved does not open', async () => {
     await server.addUser({ username: 'Ada' });
     await tokens.create('mia');
     await tokens.create('ada');
@@ -136,7 +136,7 @@ describe('the private token of a user', () => {
 });
 
 describe('its use', () => {
-  test('is noted, at most once a minute, and nobody waits for who notes it', async () => {
+  test('is recorded at most once a minute, and requests do not wait for it', async () => {
     const token = await tokens.create('mia');
     expect(await lastUsed()).toBeUndefined();
     await tokens.findOwner(token);
@@ -155,7 +155,7 @@ describe('its use', () => {
     expect(await lastUsed()).toBeGreaterThanOrEqual(first!);
   });
 
-  test('is one statement, however many keys there are, and however many ask at once', async () => {
+  test('costs one statement, for any number of keys and of concurrent requests', async () => {
     const token = await tokens.create('mia');
     const asked: unknown[] = [];
     const observed = new PrivateTokens({
@@ -187,14 +187,14 @@ describe('Authorization: Token', () => {
   const send = (authorization: string): Promise<{ status: number; json: unknown; headers: Record<string, unknown> }> =>
     server.send('GET', path, { headers: { authorization } });
 
-  test('lets its user in, the scheme in any case', async () => {
+  test('authenticates its user, with the scheme in any case', async () => {
     const token = await tokens.create('mia');
     for (const scheme of ['Token', 'token', 'TOKEN'])
       expect(await send(`${scheme} ${token}`)).toMatchObject({ status: 200, json: { id: mia } });
     expect(await send(`Bearer ${token}`)).toMatchObject({ status: 401, json: { code: 'authentication_failed' } });
   });
 
-  test('is dead for a disabled user at the next request, and after a rotation', async () => {
+  test('is invalid for a disabled user at the next request, and after a rotation', async () => {
     const token = await tokens.create('mia');
     await server.access.pool.query('UPDATE access.users SET is_active = false');
     expect((await send(`Token ${token}`)).status).toBe(401);
@@ -203,7 +203,7 @@ describe('Authorization: Token', () => {
     expect((await send(`Token ${token}`)).status).toBe(401);
   });
 
-  test('that is wrong is one and the same 401, and a row of the audit without the token', async () => {
+  test('with a wrong token always gets the same 401, and is recorded in the audit without the token', async () => {
     const token = await tokens.create('mia');
     const wrong = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`;
     for (const value of [wrong, 'x', 'A'.repeat(40), `${token} ${token}`, '']) {

@@ -14,7 +14,7 @@ const components: JsonObject = {
   ),
 };
 
-test('it is OpenAPI 3.1 that stands on the components of the reference', () => {
+test('it is OpenAPI 3.1 with the components of the reference', () => {
   expect(
     openApiFaults({
       openapi: '3.1.0',
@@ -25,7 +25,7 @@ test('it is OpenAPI 3.1 that stands on the components of the reference', () => {
   ).toEqual([]);
 });
 
-test('it knows every endpoint there is, and no other', () => {
+test('it has every endpoint, and no other', () => {
   const { prefix, router } = personalTokenEndpoints({ tokens: {} as never, proxies: new TrustedProxies([]) });
   const served = router.stack.map(({ route }) => {
     const methods = (route as unknown as { methods: Record<string, boolean> }).methods;

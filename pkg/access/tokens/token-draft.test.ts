@@ -27,15 +27,15 @@ describe('a draft is read from an object', () => {
       { generateName: 'ci-' },
       [],
     ],
-    ['with roles that are none', { spec: { roles: [] } }, { roles: [] }, []],
+    ['with empty roles', { spec: { roles: [] } }, { roles: [] }, []],
     [
-      'as the server has answered it',
+      "in the form of the server's response",
       { apiVersion: 'x', kind: 'y', metadata: { uid: 'u', creationTimestamp: 't' }, status: { lastUsed: 't' } },
       {},
       [],
     ],
     [
-      'with what it does not know',
+      'with unknown fields',
       { data: 1, metadata: { labels: {} }, spec: { scopes: [], revoked: true } },
       {},
       ['data', 'metadata.labels', 'spec.scopes', 'spec.revoked'],
@@ -44,7 +44,7 @@ describe('a draft is read from an object', () => {
     expect(readTokenDraft(body)).toEqual({ draft: { ...nothing, ...draft }, unknown });
   });
 
-  test('and refused with a cause a field where values are of other types', () => {
+  test('and refused with a cause for each field of a wrong type', () => {
     expect(() =>
       readTokenDraft({ metadata: { name: 1 }, spec: { displayName: {}, expiresAt: 5, roles: ['a', 1] } }),
     ).toThrow(
@@ -61,7 +61,7 @@ describe('a draft is read from an object', () => {
       expect(() => readTokenDraft(body)).toThrow(expect.objectContaining({ code: 422 }));
   });
 
-  test('whatever it is: an answer, or 422', () => {
+  test('any object gives a draft, or 422', () => {
     const value = fc.jsonValue();
     const object = fc.record({
       metadata: fc.oneof(value, fc.record({ name: value, generateName: value })),
@@ -83,9 +83,9 @@ describe('a draft is read from an object', () => {
 describe('of its values', () => {
   const future = new Date(Date.now() + 60_000).toISOString();
   test.each<[string, TokenDraft, string[]]>([
-    ['nothing is wrong with none', {}, []],
+    ['absent values are valid', {}, []],
     [
-      'nothing is wrong with good ones',
+      'valid values are accepted',
       {
         name: 'ci-1',
         displayName: 'Für die Werkstatt',
@@ -94,13 +94,13 @@ describe('of its values', () => {
       },
       [],
     ],
-    ['a name that is none', { name: 'No Name' }, ['metadata.name']],
+    ['an invalid name', { name: 'No Name' }, ['metadata.name']],
     ['a name of one letter too many', { name: 'a'.repeat(254) }, ['metadata.name']],
-    ['a prefix that begins no name', { generateName: '-x' }, ['metadata.generateName']],
-    ['a prefix that a hyphen ends is good', { generateName: 'ci-' }, []],
+    ['an invalid prefix', { generateName: '-x' }, ['metadata.generateName']],
+    ['a prefix that ends with a hyphen is valid', { generateName: 'ci-' }, []],
     ['an expiry that has passed', { expiresAt: '2001-01-01T00:00:00Z' }, ['spec.expiresAt']],
-    ['an expiry that is no time', { expiresAt: 'tomorrow' }, ['spec.expiresAt']],
-    ['an expiry on a day that is none', { expiresAt: '2999-02-30T00:00:00Z' }, ['spec.expiresAt']],
+    ['an expiry that is not a time', { expiresAt: 'tomorrow' }, ['spec.expiresAt']],
+    ['an expiry on a day that does not exist', { expiresAt: '2999-02-30T00:00:00Z' }, ['spec.expiresAt']],
     ['a long text', { displayName: 'a'.repeat(254) }, ['spec.displayName']],
     ['a text of several lines', { displayName: 'a\nb' }, ['spec.displayName']],
     [

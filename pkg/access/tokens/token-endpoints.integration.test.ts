@@ -90,7 +90,7 @@ const audit = async (): Promise<string[]> =>
   ).rows.map(({ line }) => line);
 
 describe('a token', () => {
-  test('is created, shown once, and is its owner', async () => {
+  test('is created, shown once, and authenticates its owner', async () => {
     const { status, json, headers } = await send('POST', '', {
       body: { metadata: { name: 'ci' }, spec: { displayName: 'For CI', expiresAt: '2999-01-31T09:30:00.5+02:00' } },
     });
@@ -128,7 +128,7 @@ describe('a token', () => {
     expect(platform.logs.join('')).not.toContain(made);
   });
 
-  test('is named by the server where it has no name', async () => {
+  test('is named by the server if it has no name', async () => {
     expect((await create()).metadata.name).toMatch(/^pat-[a-z0-9]{5}$/);
     expect((await create({}, { generateName: 'ci-' })).metadata.name).toMatch(/^ci-[a-z0-9]{5}$/);
     expect((await create({}, { generateName: 'a'.repeat(253) })).metadata.name).toMatch(/^a{248}[a-z0-9]{5}$/);
@@ -155,7 +155,7 @@ describe('a token', () => {
     expect((await create({}, { name: 'a' }, other)).metadata.name).toBe('a');
   });
 
-  test('is dead from its revocation until its restoration', async () => {
+  test('is invalid from its revocation until its restoration', async () => {
     const made = (await create({}, { name: 'ci' })).status.token!;
     const revoked = await send('PUT', '/ci/actions/revocation');
     expect(revoked).toMatchObject({
@@ -173,7 +173,7 @@ describe('a token', () => {
     expect(await audit()).toEqual(['create ci until revoked', 'revoke ci ', 'restore ci ']);
   });
 
-  test('may revoke and delete itself, and that is all', async () => {
+  test('may revoke and delete itself, and nothing else', async () => {
     expect((await send('DELETE', '/first')).json).toMatchObject({
       kind: 'Status',
       status: 'Success',
@@ -188,7 +188,7 @@ describe('a token', () => {
     expect(await audit()).toEqual(['delete first ']);
   });
 
-  test('that has expired is shown so, and is dead', async () => {
+  test('that has expired is shown as expired, and is invalid', async () => {
     const made = (await create({ expiresAt: '2999-01-01T00:00:00Z' }, { name: 'ci' })).status.token!;
     await platform.database.pool.query(
       "UPDATE access.personal_tokens SET expires = now() - interval '1 second' WHERE user_id = $1 AND name = 'ci'",
@@ -202,10 +202,10 @@ describe('a token', () => {
   });
 });
 
-describe('a token that ends', () => {
+describe('a token with an expiry', () => {
   const expiresAt = '2999-01-01T00:00:00Z';
 
-  test('makes none that ends later, or never', async () => {
+  test('creates none that expires later, or never', async () => {
     const as = (await create({ expiresAt }, { name: 'ends' })).status.token!;
     expect(await create({ expiresAt: '2999-01-01T00:00:01Z' }, {}, as)).toMatchObject({
       code: 422,
@@ -229,7 +229,7 @@ describe('a token that ends', () => {
     expect((await create()).spec.expiresAt).toBeUndefined();
   });
 
-  test('brings back none that ends later, or never', async () => {
+  test('restores none that expires later, or never', async () => {
     const as = (await create({ expiresAt }, { name: 'ends' })).status.token!;
     await create({ expiresAt: '2999-01-01T00:00:01Z' }, { name: 'later' });
     await create({ expiresAt }, { name: 'sooner' });
@@ -244,7 +244,7 @@ describe('a token that ends', () => {
   });
 });
 
-describe('a narrowed token', () => {
+describe('a token limited to roles', () => {
   test('carries its roles', async () => {
     const made = await create({ roles: ['view'] });
     expect(made.spec.roles).toEqual(['view']);
@@ -252,7 +252,7 @@ describe('a narrowed token', () => {
     expect((await who((await create({ roles: [] })).status.token!)).json).toMatchObject({ restriction: { roles: [] } });
   });
 
-  test('cannot have a role that its owner lacks, nor one that there is not', async () => {
+  test('cannot have a role that its owner lacks, or one that does not exist', async () => {
     expect(await create({ roles: ['view', 'cluster-admin', 'nonsense'] })).toMatchObject({
       code: 422,
       details: {
@@ -265,7 +265,7 @@ describe('a narrowed token', () => {
     });
   });
 
-  test('makes none that can do more than itself', async () => {
+  test('creates none with more permissions than itself', async () => {
     const as = await addToken({ userId: id, name: 'narrow', roles: ['view', 'svc:personal-tokens'] });
     expect((await create({}, {}, as)).spec.roles).toEqual(['view', 'svc:personal-tokens']);
     expect((await create({ roles: ['view'] }, {}, as)).spec.roles).toEqual(['view']);
@@ -275,7 +275,7 @@ describe('a narrowed token', () => {
     });
   });
 
-  test('brings back none that can do more than itself', async () => {
+  test('restores none with more permissions than itself', async () => {
     const as = await addToken({ userId: id, name: 'narrow', roles: ['view', 'svc:personal-tokens'] });
     await addToken({ userId: id, name: 'narrower', roles: ['view'] });
     for (const name of ['first', 'narrower'])
@@ -288,7 +288,7 @@ describe('a narrowed token', () => {
     expect((await who(token)).status).toBe(401);
   });
 
-  test('is nobody whom the last release would let in', async () => {
+  test('is not accepted by the previous release', async () => {
     const made = await create({ roles: ['view'] }, { name: 'ci' });
     expect(made.spec.roles).toEqual(['view']);
     const { rows } = await platform.database.pool.query(
@@ -298,7 +298,7 @@ describe('a narrowed token', () => {
     expect(rows).toEqual([{ username: '' }]);
   });
 
-  test("is offered the roles that its owner has, but for the system's own", async () => {
+  test('is offered the roles of its owner, except those of the system', async () => {
     const user: UserInfo = { name: username, uid: id, groups: [] };
     expect(await tokens.assignableRoles(user)).toEqual(['posts:manage', 'svc:personal-tokens', 'view']);
     expect(await tokens.assignableRoles({ ...user, restriction: { roles: ['view', 'cluster-admin'] } })).toEqual([
@@ -307,7 +307,7 @@ describe('a narrowed token', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a refused request', () => {
   test.each<
     [string, { method?: string; rest?: string; body?: unknown; headers?: Record<string, string> }, number, string]
   >([
@@ -331,19 +331,19 @@ describe('what is refused', () => {
     ['an Idempotency-Key', { body: {}, headers: { 'idempotency-key': 'a' } }, 400, 'BadRequest'],
     ['a dry run', { rest: '?dryRun=All', body: {} }, 400, 'BadRequest'],
     [
-      'unknown fields, where they are not to be',
+      'unknown fields, with strict validation',
       { rest: '?fieldValidation=Strict', body: { spec: { scopes: [] } } },
       400,
       'BadRequest',
     ],
-    ['an unknown way to look at them', { rest: '?fieldValidation=x', body: {} }, 422, 'Invalid'],
+    ['an unknown field validation', { rest: '?fieldValidation=x', body: {} }, 422, 'Invalid'],
     ['a watch', { method: 'GET', rest: '?watch=true' }, 405, 'MethodNotAllowed'],
     ['a selector', { method: 'GET', rest: '?labelSelector=a%3Db' }, 400, 'BadRequest'],
     ['a change', { method: 'PUT', rest: '/first', body: {} }, 405, 'MethodNotAllowed'],
     ['a patch', { method: 'PATCH', rest: '/first', body: {} }, 405, 'MethodNotAllowed'],
-    ['to delete all', { method: 'DELETE' }, 405, 'MethodNotAllowed'],
-    ['to get an action', { method: 'GET', rest: '/first/actions/revocation' }, 405, 'MethodNotAllowed'],
-    ['an action that is none', { method: 'PUT', rest: '/first/actions/x' }, 404, 'NotFound'],
+    ['a deletion of all', { method: 'DELETE' }, 405, 'MethodNotAllowed'],
+    ['GET of an action', { method: 'GET', rest: '/first/actions/revocation' }, 405, 'MethodNotAllowed'],
+    ['an unknown action', { method: 'PUT', rest: '/first/actions/x' }, 404, 'NotFound'],
     ['another resource', { method: 'GET', rest: '/../x' }, 404, 'NotFound'],
     ['an action as a dry run', { method: 'PUT', rest: '/first/actions/revocation?dryRun=All' }, 400, 'BadRequest'],
     ['a deletion as a dry run', { method: 'DELETE', rest: '/first', body: { dryRun: ['All'] } }, 400, 'BadRequest'],
@@ -361,12 +361,12 @@ describe('what is refused', () => {
     expect((await send('GET', '/first')).status).toBe(200);
   });
 
-  test('says which methods there are', async () => {
+  test('lists the allowed methods', async () => {
     expect((await send('DELETE')).headers.get('allow')).toBe('GET, HEAD, POST');
     expect((await send('PATCH', '/first')).headers.get('allow')).toBe('GET, HEAD, DELETE');
   });
 
-  test('unknown fields and those given twice are told, and left out', async () => {
+  test('unknown and duplicate fields are reported, and ignored', async () => {
     const { status, headers } = await send('POST', '', {
       body: '{"spec": {"scopes": [], "displayName": "a", "displayName": "b"}}',
       headers: { 'content-type': 'application/json' },
@@ -377,7 +377,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('a token where it would be shown, and the answer does not repeat it', async () => {
+  test('a token in a field that is shown is refused, and the response does not repeat it', async () => {
     for (const body of [
       { metadata: { name: token } },
       { metadata: { generateName: token } },
@@ -395,13 +395,13 @@ describe('what is refused', () => {
     }
   });
 
-  test('YAML is read as well', async () => {
+  test('YAML is accepted as well', async () => {
     expect(
       await send('POST', '', { body: 'spec:\n  displayName: yes\n', headers: { 'content-type': 'application/yaml' } }),
     ).toMatchObject({ status: 201, json: { spec: { displayName: 'yes' } } });
   });
 
-  test('a deletion with the options that kubectl sends is one', async () => {
+  test('a deletion with the options of kubectl is accepted', async () => {
     expect(
       (
         await send('DELETE', '/first', {
@@ -411,7 +411,7 @@ describe('what is refused', () => {
     ).toBe(200);
   });
 
-  test('more than 100 tokens, however many come at once', async () => {
+  test('a user cannot have more than 100 tokens, even by concurrent requests', async () => {
     await platform.database.pool.query(
       "INSERT INTO access.personal_tokens (name, username, user_id, hash) SELECT 'many-' || i, '', $1::uuid, sha256(convert_to($1::uuid || '-' || i, 'UTF8')) FROM generate_series(1, 94) i",
       [id],
@@ -424,19 +424,19 @@ describe('what is refused', () => {
     });
   });
 
-  test('one name twice, however many come at once', async () => {
+  test('a user cannot have two tokens of one name, even by concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({}, { name: 'ci' })));
     expect(answers.filter(({ code }) => code === 409)).toHaveLength(7);
     expect(answers.filter(({ code }) => code === undefined)).toHaveLength(1);
   });
 });
 
-describe('whoever is no user of the access service', () => {
+describe('a caller who is not a user of access management', () => {
   test.each<[string, UserInfo, UserInfo | undefined]>([
     ['a plugin', { name: 'system:plugin:blog', uid: '', groups: [] }, undefined],
     ['somebody with an id of another kind', { name: 'mia', uid: 'x', groups: [] }, undefined],
     [
-      'somebody who acts as a user',
+      'a caller who impersonates a user',
       { name: 'mia', uid: '00000000-0000-4000-8000-000000000000', groups: [] },
       { name: 'admin', uid: '', groups: [] },
     ],
@@ -446,7 +446,7 @@ describe('whoever is no user of the access service', () => {
     ).toThrow(expect.objectContaining({ code: 403, reason: 'Forbidden' }));
   });
 
-  test('a user who has just been removed cannot make one', async () => {
+  test('a user who has just been deleted cannot create one', async () => {
     const owner = {
       user: { name: 'gone', uid: '00000000-0000-4000-8000-000000000000', groups: [] },
       address: '',
@@ -456,7 +456,7 @@ describe('whoever is no user of the access service', () => {
   });
 });
 
-test('a database that does not answer in time is 503, to be tried again', async () => {
+test('a database that does not respond in time is 503, with Retry-After', async () => {
   const { pool } = platform.database;
   await pool.query(
     "CREATE FUNCTION access.cancelled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$",

@@ -97,7 +97,7 @@ export class TokenUses {
         });
       }
     } catch (error) {
-      this.#parts.log.warn({ err: error }, 'the use of tokens could not be noted');
+      this.#parts.log.warn({ err: error }, 'could not record the use of tokens');
     }
   }
 }

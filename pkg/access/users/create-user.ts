@@ -80,7 +80,10 @@ async function refuseSubject({ request }: Call, username: string, { isSubject }:
   try {
     isBound = await isSubject(username);
   } catch (error) {
-    request.context.log.warn({ err: error }, 'Whether a binding names a new user could not be found out.');
+    request.context.log.warn(
+      { err: error },
+      'could not check whether a binding names a new user; the user was not created',
+    );
     throw newAccessUnavailable();
   }
   if (isBound) throw newUsernameTaken();

@@ -69,7 +69,7 @@ describe('the list', () => {
     expect(namesOf((await get('', { headers: { 'X-SVC-ORG': otherOrg } })).json)).toEqual(['cleo', 'ZOË']);
   });
 
-  test('of ROOT is everybody, once', async () => {
+  test('of ROOT has every user, once', async () => {
     expect(namesOf((await get('?order=username', { headers: root })).json)).toEqual([
       'admin',
       'bo',
@@ -79,7 +79,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('holds records of these fields and no others', async () => {
+  test('has records of these fields only', async () => {
     const { json } = await get('?username=zoë');
     expect(json).toEqual([
       {
@@ -108,7 +108,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('of ROOT tells of which organization a role is', async () => {
+  test('of ROOT names the organization of a role', async () => {
     const { json } = await get('?username=zoë', { headers: root });
     expect((json as Shown[])[0]?.org_roles).toEqual(
       [
@@ -119,7 +119,7 @@ describe('the list', () => {
     );
   });
 
-  test('tells who may come in', async () => {
+  test('shows who can log in', async () => {
     const { json } = await get('?order=username', { headers: root });
     expect(json).toMatchObject([
       { is_valid: true },
@@ -155,11 +155,11 @@ describe('search and filters', () => {
   const cases: { reason: string; query: string; expected: string[] }[] = [
     { reason: 'case of every script is ignored', query: '?q=OË', expected: ['ZOË'] },
     { reason: 'a wider form of a letter is that letter', query: '?search=ｂｏ', expected: ['bo'] },
-    { reason: 'the address counts', query: '?search=@zoë.EX', expected: ['ZOË'] },
+    { reason: 'the address is searched', query: '?search=@zoë.EX', expected: ['ZOË'] },
     { reason: 'search and q both hold', query: '?search=dee&q=bo', expected: [] },
-    { reason: 'a percent sign is no pattern', query: '?search=%25', expected: [] },
-    { reason: 'an underscore is none either', query: '?search=_', expected: [] },
-    { reason: 'a backslash is a letter', query: '?search=%5C', expected: [] },
+    { reason: 'a percent sign is not a pattern', query: '?search=%25', expected: [] },
+    { reason: 'an underscore is not a pattern', query: '?search=_', expected: [] },
+    { reason: 'a backslash is a literal', query: '?search=%5C', expected: [] },
     { reason: 'username in any case', query: '?username=CLEO', expected: ['cleo'] },
     { reason: 'address in any case', query: '?email=post@zoë.example', expected: ['ZOË'] },
     { reason: 'name as it is', query: '?name=Dee', expected: ['dee'] },
@@ -178,7 +178,7 @@ describe('search and filters', () => {
     expect([answer.status, namesOf(answer.json)]).toEqual([200, expected]);
   });
 
-  test('id', async () => {
+  test('finds by id', async () => {
     expect(namesOf((await get(`?id=${admin.toUpperCase()}`)).json)).toEqual(['admin']);
   });
 
@@ -199,7 +199,7 @@ describe('search and filters', () => {
     expect(await get(query)).toMatchObject({ status: 400, json: { [field]: [expect.any(String)] } });
   });
 
-  test('everything that is wrong is said at once', async () => {
+  test('all errors are reported together', async () => {
     expect(Object.keys((await get('?order=x&id=x&is_active=x')).json as object).toSorted()).toEqual([
       'id',
       'is_active',
@@ -208,7 +208,7 @@ describe('search and filters', () => {
   });
 });
 
-describe('who may list', () => {
+describe('access to the list', () => {
   const cases: {
     reason: string;
     system?: SystemRole[];
@@ -218,22 +218,40 @@ describe('who may list', () => {
     code?: string;
   }[] = [
     { reason: 'an auditor of the system, anywhere', system: ['SystemAuditor'], in: 'Other', status: 200 },
-    { reason: 'and everybody at once', system: ['SystemAuditor'], in: 'root', status: 200 },
+    { reason: 'an auditor of the system, in ROOT', system: ['SystemAuditor'], in: 'root', status: 200 },
     { reason: 'an administrator of the organization', org: ['OrgAdmin'], in: 'other', status: 200 },
-    { reason: 'whose only organization need not be named', org: ['OrgAdmin'], status: 200 },
+    { reason: 'an administrator of the only organization, without naming it', org: ['OrgAdmin'], status: 200 },
     { reason: 'an auditor of the organization', org: ['OrgAuditor', 'OrgUser'], in: 'OTHER', status: 200 },
-    { reason: 'but not elsewhere', org: ['OrgAdmin'], in: 'DEFAULT', status: 403, code: 'permission_denied' },
-    { reason: 'nor everybody', org: ['OrgAdmin'], in: 'ROOT', status: 403, code: 'permission_denied' },
+    {
+      reason: 'no administrator of an organization in another',
+      org: ['OrgAdmin'],
+      in: 'DEFAULT',
+      status: 403,
+      code: 'permission_denied',
+    },
+    {
+      reason: 'no administrator of an organization in ROOT',
+      org: ['OrgAdmin'],
+      in: 'ROOT',
+      status: 403,
+      code: 'permission_denied',
+    },
     { reason: 'no ordinary member', org: ['OrgUser'], in: 'Other', status: 403, code: 'permission_denied' },
     { reason: 'nobody without a role there', system: ['SystemUser'], status: 403, code: 'permission_denied' },
     {
-      reason: 'nobody where there is nothing',
+      reason: 'nobody in an unknown organization',
       system: ['SystemAdmin'],
       in: 'nowhere',
       status: 404,
       code: 'org_not_found',
     },
-    { reason: 'nor in two organizations', system: ['SystemAdmin'], in: 'Other, DEFAULT', status: 400, code: 'invalid' },
+    {
+      reason: 'nobody in two organizations',
+      system: ['SystemAdmin'],
+      in: 'Other, DEFAULT',
+      status: 400,
+      code: 'invalid',
+    },
   ];
   test.each(cases)('$reason', async ({ system = [], org = [], in: where, status, code }) => {
     const as = await world.server.addUser({
@@ -247,7 +265,7 @@ describe('who may list', () => {
     await world.server.access.pool.query('DELETE FROM access.users WHERE id = $1', [as]);
   });
 
-  test('not who gives no credential', async () => {
+  test('is refused without a credential', async () => {
     expect(await world.server.send('GET', path)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
   });
 });
@@ -270,7 +288,7 @@ describe('thousands of users', () => {
   });
 
   test.each(['name', 'email', 'id', 'is_active', 'date_joined', 'last_login'].flatMap((field) => [field, `-${field}`]))(
-    'each comes once, by %s',
+    'each user is listed once, ordered by %s',
     async (order) => {
       const listed = (await get(`?order=${order}&search=n`, { headers: root })).json as Shown[];
       const seen = new Set(listed.map(({ id }) => id));
@@ -291,7 +309,7 @@ describe('thousands of users', () => {
   );
 });
 
-test('an organization may be selected by cookie, then header, then query, each before the one it follows', async () => {
+test('an organization can be selected by cookie, header and query, with this precedence', async () => {
   const cookie = { Cookie: `X-SVC-ORG="${otherOrg}"` };
   const listed = async (query: string, headers: Record<string, string>): Promise<string[]> =>
     namesOf((await get(`${query}${query === '' ? '?' : '&'}order=username&username=cleo`, { headers })).json);

@@ -85,7 +85,7 @@ const ended = (who: string): string[] =>
 
 describe('other credentials, with a new password', () => {
   test.each(['PATCH', 'PUT'])(
-    "end by default where somebody else sets it (%s), each with its row of the audit, and nobody else's",
+    'end by default if another user sets it (%s), each recorded in the audit, and only those of that user',
     async (method) => {
       expect(
         (await send(method, mia, { username: 'mia', name: 'mia', email: 'mia@example.com', password: fresh })).status,
@@ -102,7 +102,7 @@ describe('other credentials, with a new password', () => {
     },
   );
 
-  test('stay where the call says so, and where no password is set', async () => {
+  test('stay if the request asks for it, and if no password is set', async () => {
     expect((await send('PATCH', mia, { password: fresh, revoke_credentials: false })).status).toBe(200);
     expect((await send('PATCH', mia, { comment: 'x' })).status).toBe(200);
     expect((await send('PATCH', mia, { comment: 'x', revoke_credentials: false })).status).toBe(200);
@@ -111,7 +111,7 @@ describe('other credentials, with a new password', () => {
 
   test.each([
     ['without a password', { revoke_credentials: true }],
-    ['as what is neither true nor false', { password: fresh, revoke_credentials: 'perhaps' }],
+    ['with a value that is not a boolean', { password: fresh, revoke_credentials: 'perhaps' }],
   ])('are not ended %s: 400 by field', async (_reason, body) => {
     expect(await send('PATCH', mia, body)).toMatchObject({
       status: 400,
@@ -121,7 +121,7 @@ describe('other credentials, with a new password', () => {
     expect(await login('mia', password)).toMatchObject({ id: mia });
   });
 
-  test('of oneself end where the call says so: in the profile, and as an administrator', async () => {
+  test('of the caller end if the request asks for it: in the profile, and as an administrator', async () => {
     const passwords = { old_password: password, new_password: fresh, new_password_again: fresh };
     const change = (body: object): Promise<AccessAnswer> =>
       world.server.send('PUT', `${profile}password/`, { as: mia, body });
@@ -145,7 +145,7 @@ describe('other credentials, with a new password', () => {
     expect(await left(admin)).toEqual([0, 0, 0]);
   });
 
-  test('stay where the change is refused', async () => {
+  test('stay if the change is refused', async () => {
     expect((await send('PATCH', mia, { password: fresh, email: 'admin@example.com' })).status).toBe(400);
     expect(await left(mia)).toEqual([1, 1, 2]);
   });

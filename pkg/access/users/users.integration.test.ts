@@ -90,7 +90,7 @@ describe('a new user', () => {
     });
   });
 
-  test('may come as a form', async () => {
+  test('may be sent as a form', async () => {
     const answer = await world.server.send('POST', path, {
       as: admin,
       body: 'username=f&name=F&email=f%40example.com&is_active=false&date_expired=',
@@ -99,52 +99,54 @@ describe('a new user', () => {
     expect(answer).toMatchObject({ status: 201, json: { username: 'f', is_active: false, date_expired: null } });
   });
 
-  test('may be made by an administrator of the organization, in it, and without groups', async () => {
-    const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
-    expect(await create(mia, boss)).toMatchObject({
+  test('may be created by an administrator of the organization, in it, and without groups', async () => {
+    const orgAdmin = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
+    expect(await create(mia, orgAdmin)).toMatchObject({
       status: 201,
       json: { created_by: 'boss', system_roles: [{ name: 'SystemUser' }], org_roles: [{ name: 'OrgUser' }] },
     });
-    expect(await create({ ...mia, username: 'b', email: 'b@example.com', groups: [] }, boss)).toMatchObject({
+    expect(await create({ ...mia, username: 'b', email: 'b@example.com', groups: [] }, orgAdmin)).toMatchObject({
       status: 201,
     });
-    expect(await create({ ...mia, username: 'c', email: 'c@example.com', groups: ['writers'] }, boss)).toMatchObject({
+    expect(
+      await create({ ...mia, username: 'c', email: 'c@example.com', groups: ['writers'] }, orgAdmin),
+    ).toMatchObject({
       status: 403,
     });
-    expect(await create({}, boss, { 'X-SVC-ORG': 'DEFAULT' })).toMatchObject({
+    expect(await create({}, orgAdmin, { 'X-SVC-ORG': 'DEFAULT' })).toMatchObject({
       status: 403,
       json: { code: 'permission_denied' },
     });
-    expect(await create({}, boss, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({ status: 403 });
+    expect(await create({}, orgAdmin, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({ status: 403 });
   });
 
-  test('by an administrator of an organization has no name that may hold rights already; one of the system may reuse it', async () => {
-    const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
+  test('created by an administrator of an organization cannot have a name that may have permissions; one of the system may reuse it', async () => {
+    const orgAdmin = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
     await member('Old');
     expect((await send('DELETE', 'old')).status).toBe(204);
     const named = (username: string): object => ({ username, name: 'x', email: 'x@example.com' });
     for (const username of ['old', 'OLD', 'ｏｌｄ', 'Bound'])
-      expect(await create(named(username), boss)).toMatchObject({
+      expect(await create(named(username), orgAdmin)).toMatchObject({
         status: 400,
         json: { username: ['This field must be unique.'] },
       });
-    expect(await create(named('unknowable'), boss)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
+    expect(await create(named('unknowable'), orgAdmin)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
     for (const username of ['OLD', 'bound', 'unknowable'])
       expect((await create({ ...named(username), email: `${username}@example.com` })).status).toBe(201);
     expect((await send('DELETE', 'old')).status).toBe(204);
-    expect((await create(named('old'), boss)).status).toBe(400);
-    expect((await create(named('new'), boss)).status).toBe(201);
+    expect((await create(named('old'), orgAdmin)).status).toBe(400);
+    expect((await create(named('new'), orgAdmin)).status).toBe(201);
   });
 
-  test('of the name of one who is deleted at the same moment is refused all the same', async () => {
-    const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
+  test('with the name of a user who is being deleted is refused, too', async () => {
+    const orgAdmin = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
     const answers = await Promise.all(
       Array.from({ length: 6 }, async (_, i) => {
         await member(`short${i}`);
         const [, answer] = await Promise.all([
           send('DELETE', `short${i}`),
           other.send('POST', path, {
-            as: boss,
+            as: orgAdmin,
             body: { username: `short${i}`, name: 'x', email: `x${i}@example.com` },
           }),
         ]);
@@ -158,7 +160,7 @@ describe('a new user', () => {
     { reason: 'an auditor of the system', user: { systemRoles: ['SystemAuditor'] } },
     { reason: 'an auditor of the organization', user: { orgRoles: { [defaultOrgId]: ['OrgAuditor', 'OrgUser'] } } },
     { reason: 'an ordinary user', user: { orgRoles: { [defaultOrgId]: ['OrgUser'] } } },
-  ] as { reason: string; user: Partial<TestUser> }[])('is not made by $reason', async ({ user }) => {
+  ] as { reason: string; user: Partial<TestUser> }[])('cannot be created by $reason', async ({ user }) => {
     expect(await create(mia, await add({ username: 'caller', ...user }))).toMatchObject({
       status: 403,
       json: { code: 'permission_denied' },
@@ -166,13 +168,17 @@ describe('a new user', () => {
   });
 
   const wrong: { reason: string; body: object; fields: string[] }[] = [
-    { reason: 'what is required', body: {}, fields: ['email', 'name', 'username'] },
+    { reason: 'missing required fields', body: {}, fields: ['email', 'name', 'username'] },
     {
-      reason: 'what is blank or null',
+      reason: 'blank and null values',
       body: { username: ' ', name: '', email: null },
       fields: ['email', 'name', 'username'],
     },
-    { reason: 'what is no text', body: { username: 1, name: ['x'], email: {} }, fields: ['email', 'name', 'username'] },
+    {
+      reason: 'values that are not text',
+      body: { username: 1, name: ['x'], email: {} },
+      fields: ['email', 'name', 'username'],
+    },
     {
       reason: 'everything at once',
       body: {
@@ -200,7 +206,7 @@ describe('a new user', () => {
       body: { ...mia, username: 'ﷺ'.repeat(128) },
       fields: ['username'],
     },
-    { reason: 'a password everybody tries', body: { ...mia, password: 'password123' }, fields: ['password'] },
+    { reason: 'a common password', body: { ...mia, password: 'password123' }, fields: ['password'] },
     { reason: 'a password that is the address', body: { ...mia, password: 'MIA@example.com' }, fields: ['password'] },
     { reason: 'a reserved group', body: { ...mia, groups: ['system:masters'] }, fields: ['groups'] },
     { reason: 'a group of an organization', body: { ...mia, groups: ['ok', ' ORG:x'] }, fields: ['groups'] },
@@ -209,7 +215,11 @@ describe('a new user', () => {
       body: { ...mia, date_expired: '2030-01-01T00:00:00' },
       fields: ['date_expired'],
     },
-    { reason: 'a day that is not', body: { ...mia, date_expired: '2030-02-30T00:00:00Z' }, fields: ['date_expired'] },
+    {
+      reason: 'a day that does not exist',
+      body: { ...mia, date_expired: '2030-02-30T00:00:00Z' },
+      fields: ['date_expired'],
+    },
     { reason: 'the year 0', body: { ...mia, date_expired: '0000-01-01T00:00:00Z' }, fields: ['date_expired'] },
   ];
   test.each(wrong)('is refused with every field that is wrong: $reason', async ({ body, fields }) => {
@@ -217,7 +227,7 @@ describe('a new user', () => {
     expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);
   });
 
-  test('has a username and an address that nobody else has, in any case', async () => {
+  test('has a unique username and address, regardless of case', async () => {
     expect((await create(mia)).status).toBe(201);
     expect(await create({ ...mia, username: 'ＭＩＡ', email: 'x@example.com' })).toMatchObject({
       status: 400,
@@ -229,7 +239,7 @@ describe('a new user', () => {
     });
   });
 
-  test('is one, of many that are made of the same name at once by two replicas', async () => {
+  test('is created once by many concurrent requests for one name to two replicas', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, i) =>
         (i % 2 === 0 ? world.server : other).send('POST', path, { as: admin, body: { ...mia, password: undefined } }),
@@ -241,7 +251,7 @@ describe('a new user', () => {
 });
 
 describe('one user', () => {
-  test('is found by id and by username, in the organization alone', async () => {
+  test('is found by id and by username, only in the organization', async () => {
     const id = await member('mia');
     await add({ username: 'away', orgRoles: { [otherOrg]: ['OrgUser'] } });
     expect(await send('GET', id.toUpperCase())).toMatchObject({
@@ -253,14 +263,14 @@ describe('one user', () => {
       expect((await send('GET', missing)).status).toBe(404);
   });
 
-  test('is seen by who may list, and by nobody else', async () => {
+  test('is visible only to those who may list users', async () => {
     const id = await member('mia');
     const auditor = await add({ username: 'eye', orgRoles: { [defaultOrgId]: ['OrgAuditor'] } });
     expect((await world.server.send('GET', `${path}${id}`, { as: auditor })).status).toBe(200);
     expect((await world.server.send('GET', `${path}${id}`, { as: id })).status).toBe(403);
   });
 
-  test('changes in what is sent, and in nothing else', async () => {
+  test('changes only in the fields that were sent', async () => {
     const id = await member('mia');
     expect(
       await send('PATCH', id, { name: 'New', groups: ['writers'], id: 'x', source: 'y', system_roles: [] }),
@@ -301,17 +311,17 @@ describe('one user', () => {
 
   test.each([
     { reason: 'another username', method: 'PATCH', body: { username: 'Mia' }, fields: ['username'] },
-    { reason: 'less than a PUT must have', method: 'PUT', body: { name: 'x' }, fields: ['email', 'username'] },
-    { reason: 'an address that another has', method: 'PATCH', body: { email: 'ADMIN@example.com' }, fields: ['email'] },
+    { reason: 'a PUT without all fields', method: 'PUT', body: { name: 'x' }, fields: ['email', 'username'] },
+    { reason: 'an address of another user', method: 'PATCH', body: { email: 'ADMIN@example.com' }, fields: ['email'] },
     { reason: 'no address at all', method: 'PATCH', body: { email: '' }, fields: ['email'] },
     { reason: 'a weak password', method: 'PATCH', body: { password: 'mia@example.com' }, fields: ['password'] },
-  ])('is not given $reason', async ({ method, body, fields }) => {
+  ])('cannot be given $reason', async ({ method, body, fields }) => {
     const answer = await send(method, await member('mia'), body);
     expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);
   });
 
-  test('is changed, deleted and unblocked by an administrator of the system alone: a member here may be an administrator elsewhere', async () => {
-    const boss = await add({ username: 'boss', orgRoles: { [defaultOrgId]: ['OrgAdmin'] } });
+  test('is changed, deleted and unblocked only by an administrator of the system: a member here may be an administrator elsewhere', async () => {
+    const orgAdmin = await add({ username: 'boss', orgRoles: { [defaultOrgId]: ['OrgAdmin'] } });
     const id = await member('mia');
     for (const [method, at] of [
       ['PUT', id],
@@ -321,14 +331,14 @@ describe('one user', () => {
     ] as const) {
       expect(
         await world.server.send(method, `${path}${at}/`, {
-          as: boss,
+          as: orgAdmin,
           body: { name: 'x', email: 'x@example.com', username: 'mia' },
         }),
       ).toMatchObject({ status: 403 });
     }
   });
 
-  test('with a new password is out everywhere, and comes in with it', async () => {
+  test('with a new password loses all sessions, and logs in with it', async () => {
     const id = await member('mia');
     const session = await world.parts.sessions.create({ userId: id, address: '', userAgent: '' });
     await world.parts.bearerTokens.issue(id);
@@ -340,7 +350,7 @@ describe('one user', () => {
   });
 
   test.each([{ is_active: false }, { date_expired: '2020-01-01T00:00:00Z' }])(
-    'shut out by %j comes back with no session and no token of before',
+    'disabled by %j and enabled again has no earlier session or token',
     async (body) => {
       const id = await member('mia');
       const session = await world.parts.sessions.create({ userId: id, address: '', userAgent: '' });
@@ -356,7 +366,7 @@ describe('one user', () => {
     },
   );
 
-  test('is gone when deleted, with all roles', async () => {
+  test('is deleted with all roles', async () => {
     const id = await member('mia');
     expect(await send('DELETE', id)).toMatchObject({ status: 204, text: '' });
     expect((await send('GET', id)).status).toBe(404);
@@ -381,7 +391,7 @@ describe('one user', () => {
   });
 });
 
-describe('by a call that asks for no organization', () => {
+describe('in a request without an organization', () => {
   test.each<{ reason: string; orgRoles: () => Record<string, ['OrgUser']> }>([
     { reason: 'in another organization', orgRoles: () => ({ [otherOrg]: ['OrgUser'] }) },
     { reason: 'in none', orgRoles: () => ({}) },
@@ -411,7 +421,7 @@ describe('by a call that asks for no organization', () => {
     ]);
   });
 
-  test('whoever asks for one means it', async () => {
+  test('a request that selects one means it', async () => {
     await add({ username: 'away', orgRoles: { [otherOrg]: ['OrgUser'] } });
     for (const [method, at] of [
       ['PATCH', 'away'],
@@ -424,18 +434,18 @@ describe('by a call that asks for no organization', () => {
   });
 });
 
-describe('somebody always administers', () => {
-  const outs = [
+describe('an administrator always remains', () => {
+  const removals = [
     { reason: 'delete', method: 'DELETE', body: undefined },
     { reason: 'disable', method: 'PATCH', body: { is_active: false } },
     { reason: 'expire', method: 'PATCH', body: { date_expired: '2020-01-01T00:00:00Z' } },
   ];
-  test.each(outs)('nobody can $reason themselves', async ({ method, body }) => {
+  test.each(removals)('an administrator cannot $reason themselves', async ({ method, body }) => {
     await add({ username: 'second', systemRoles: ['SystemAdmin'] });
     expect(await send(method, admin, body)).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
   });
 
-  test.each(outs)('nor $reason the last one who can come in', async ({ method, body }) => {
+  test.each(removals)('an administrator cannot $reason the last one who can log in', async ({ method, body }) => {
     const gone = await add({ username: 'gone', systemRoles: ['SystemAdmin'] });
     const late = await add({
       username: 'late',
@@ -450,14 +460,14 @@ describe('somebody always administers', () => {
     expect(await send(method, admin, body)).toMatchObject({ status: 403 });
   });
 
-  test('one whose time will be over does not count as staying', async () => {
+  test('an administrator who will expire does not count', async () => {
     const temporary = await add({
       username: 'temporary',
       systemRoles: ['SystemAdmin'],
       dateExpired: new Date('2099-01-01T00:00:00Z'),
       orgRoles: { [defaultOrgId]: ['OrgUser'] },
     });
-    for (const { method, body } of outs)
+    for (const { method, body } of removals)
       expect((await world.server.send(method, `${path}${admin}/`, { as: temporary, body })).status).toBe(403);
     expect((await send('PATCH', admin, { date_expired: '2099-01-01T00:00:00Z' })).status).toBe(403);
     expect((await send('DELETE', temporary)).status).toBe(204);
@@ -469,7 +479,7 @@ describe('somebody always administers', () => {
     expect((await send('PUT', admin, json)).status).toBe(200);
   });
 
-  test.each(outs)('of two who $reason each other at once, one stays', async ({ method, body }) => {
+  test.each(removals)('of two who $reason each other concurrently, one stays', async ({ method, body }) => {
     for (let round = 0; round < 4; round += 1) {
       await world.server.access.pool.query('TRUNCATE access.users CASCADE');
       const [a, b] = await Promise.all(
@@ -491,8 +501,8 @@ describe('somebody always administers', () => {
   });
 });
 
-describe('the own profile', () => {
-  test('is seen and changed by everybody, in name, address and comment', async () => {
+describe("the user's own profile", () => {
+  test('is visible to and changed by everybody, in name, address and comment', async () => {
     const id = await add({ username: 'mia', orgRoles: { [otherOrg]: ['OrgUser'] } });
     expect(await world.server.send('GET', profile, { as: id })).toMatchObject({
       status: 200,
@@ -541,7 +551,7 @@ describe('the own profile', () => {
       });
     const right = { old_password: password, new_password: fresh, new_password_again: fresh };
 
-    test('changes, and ends all sessions but the one that asks, and all Bearer tokens', async () => {
+    test('changes, and ends all other sessions, and all Bearer tokens', async () => {
       const [mine, another] = await Promise.all(
         [1, 2].map(() => world.parts.sessions.create({ userId: mia, address: '', userAgent: '' })),
       );
@@ -563,24 +573,24 @@ describe('the own profile', () => {
     test.each([
       { reason: 'nothing', body: {}, fields: ['new_password', 'new_password_again', 'old_password'] },
       {
-        reason: 'two that differ',
+        reason: 'two different new passwords',
         body: { ...right, new_password_again: `${fresh} ` },
         fields: ['new_password_again'],
       },
       {
-        reason: 'a weak one',
+        reason: 'a weak password',
         body: { ...right, new_password: 'mia', new_password_again: 'mia' },
         fields: ['new_password'],
       },
-      { reason: 'a wrong old one', body: { ...right, old_password: 'guess' }, fields: ['old_password'] },
-      { reason: 'an empty old one', body: { ...right, old_password: '' }, fields: ['old_password'] },
+      { reason: 'a wrong old password', body: { ...right, old_password: 'guess' }, fields: ['old_password'] },
+      { reason: 'an empty old password', body: { ...right, old_password: '' }, fields: ['old_password'] },
     ])('is not changed by $reason', async ({ body, fields }) => {
       const answer = await change(body);
       expect([answer.status, Object.keys(answer.json as object).toSorted()]).toEqual([400, fields]);
       expect(await login('mia', password)).toMatchObject({ id: mia });
     });
 
-    test('cannot be guessed from a session either', async () => {
+    test('cannot be guessed from a session', async () => {
       for (let i = 0; i < 7; i += 1)
         expect((await change({ ...right, old_password: `guess ${i}` })).json).toEqual({
           old_password: ['This is not your password.'],
@@ -589,7 +599,7 @@ describe('the own profile', () => {
       await expect(login('mia', password)).rejects.toMatchObject({ reason: 'block_login' });
     });
 
-    test('changed twice at once is changed once', async () => {
+    test('is changed once by two concurrent requests', async () => {
       const answers = await Promise.all(
         ['one more heron', 'two more herons'].map((text) =>
           change({ old_password: password, new_password: text, new_password_again: text }),
@@ -598,7 +608,7 @@ describe('the own profile', () => {
       expect([200, 400].map((wanted) => answers.filter(({ status }) => status === wanted).length)).toEqual([1, 1]);
     });
 
-    test('that there is none of cannot be changed here', async () => {
+    test('cannot be changed here if there is none', async () => {
       mia = await add({ username: 'bare' });
       expect(await change(right)).toMatchObject({ status: 400, json: { old_password: [expect.any(String)] } });
     });

@@ -31,7 +31,7 @@ async function write(name: string, agoMs: number | undefined): Promise<void> {
   await client.create(eventType, newEvent(name, agoMs));
 }
 
-test('deletes what has not happened again for long, page by page, and nothing else', async () => {
+test('deletes events without a recent occurrence, page by page, and nothing else', async () => {
   const { resourceVersion } = await client.list(eventType);
   await Promise.all(Array.from({ length: 600 }, (_, i) => write(`old-${i}`, 3_700_000)));
   await write('recent', 3_500_000);
@@ -47,7 +47,7 @@ test('deletes what has not happened again for long, page by page, and nothing el
   expect((await client.list(eventType)).items.map(({ metadata }) => metadata.name)).toEqual(['recent', 'timeless']);
 });
 
-test('one that waits for its finalizers is not deleted again and again', async () => {
+test('does not repeatedly delete an event that waits for its finalizers', async () => {
   await client.create(eventType, {
     ...newEvent('held', 3_700_000),
     metadata: { namespace: 'default', name: 'held', finalizers: ['example.com/hold'] },
@@ -61,7 +61,7 @@ test('one that waits for its finalizers is not deleted again and again', async (
   } as Client;
   const context = { client: counting, log: silent, signal: AbortSignal.timeout(20_000) } as ReconcileContext;
   const { reconcile } = eventExpiry({ client }).begin();
-  for (let looks = 0; looks < 2; looks += 1)
+  for (let rounds = 0; rounds < 2; rounds += 1)
     expect(await reconcile({ namespace: '', name: 'expired' }, context)).toEqual({ requeueAfterMs: 60_000 });
   expect(deletions).toBe(1);
   await client.patch(
@@ -71,7 +71,7 @@ test('one that waits for its finalizers is not deleted again and again', async (
   );
 });
 
-test('where much is left of which nothing goes, it pauses before the next look', async () => {
+test('pauses before the next pass if many events remain that cannot be deleted', async () => {
   const held = {
     ...newEvent('held', 3_700_000),
     metadata: {
@@ -92,7 +92,7 @@ test('where much is left of which nothing goes, it pauses before the next look',
   );
 });
 
-test('one without a time goes by its age', async () => {
+test('uses the age of an event without a time', async () => {
   const manager = new Manager({ client, log: silent, controllers: [eventExpiry({ client, ttlMs: -10_000 })] });
   const { resourceVersion } = await client.list(eventType);
   manager.start();

@@ -293,7 +293,7 @@ export class Collector implements Source {
       judging.signal.throwIfAborted();
       judging.log.debug(
         { err: error, resource: type.plural, object: object.metadata.name },
-        'an owned object could not be looked at among others; trying again',
+        'could not check an owned object; retrying it separately',
       );
       return 'changed';
     }

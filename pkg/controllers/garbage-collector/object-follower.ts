@@ -86,13 +86,12 @@ export class ObjectFollower {
           position = undefined;
           log.info(
             details,
-            'the history of this type is no longer kept from where it was followed; looking at all owned objects again',
+            'the history of this type no longer reaches back to the last event seen; checking all owned objects again',
           );
-        } else if (isStatusError(error, 'NotFound'))
-          log.debug(details, 'this type is not served; its definition will say so');
+        } else if (isStatusError(error, 'NotFound')) log.debug(details, 'this type is not served');
         else {
           this.#problem = error;
-          log.warn(details, 'this type could not be followed; trying again');
+          log.warn(details, 'could not watch this type; retrying');
         }
       }
       if (this.#isLast) return;

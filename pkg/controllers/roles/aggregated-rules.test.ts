@@ -33,7 +33,7 @@ function resourcesOf(shapes: Record<string, Shape>): Record<string, string[]> {
 const labelled = (key: string): RoleSelector => ({ matchLabels: { [key]: 'true' } });
 
 test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
-  ['roles without an aggregation rule are left alone', { a: { rules: ['x'] } }, {}],
+  ['roles without an aggregation rule are not changed', { a: { rules: ['x'] } }, {}],
   [
     'the union, in the order of names, each rule once',
     {
@@ -84,7 +84,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { all: ['x'] },
   ],
   [
-    'what is selected may aggregate itself',
+    'selected roles may aggregate, too',
     {
       admin: { selectors: [labelled('to-admin')] },
       edit: { labels: { 'to-admin': 'true' }, selectors: [labelled('to-edit')] },
@@ -94,7 +94,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { admin: ['x', 'y'], edit: ['x'] },
   ],
   [
-    'what is stored in one that aggregates does not count',
+    'stored rules of an aggregating role are ignored',
     {
       all: { rules: ['old'], labels: { l: 'true' }, selectors: [labelled('l')] },
       top: { rules: ['older'], selectors: [labelled('l')] },
@@ -103,7 +103,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { all: ['x'], top: ['x'] },
   ],
   [
-    'those that select each other have the same, and nothing of their own',
+    'roles that select each other have the same rules, and none of their own',
     {
       p: { rules: ['old'], labels: { q: 'true' }, selectors: [labelled('p')] },
       q: { rules: ['old'], labels: { p: 'true' }, selectors: [labelled('q')] },
@@ -120,7 +120,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
   expect(resourcesOf(shapes)).toEqual(expected);
 });
 
-test('it is what one reaches by going from role to role', () => {
+test('an aggregated role has the rules that are reached by following the aggregation from role to role', () => {
   const keys = ['a', 'b', 'c'];
   const shape = fc.record({
     labels: fc.dictionary(fc.constantFrom(...keys), fc.constant('true')),

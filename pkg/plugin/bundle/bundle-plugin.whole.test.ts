@@ -36,7 +36,7 @@ async function bundle(
   return { ...made, folder, text: await readFile(made.file, 'utf8') };
 }
 
-test('a module, with what it imports', async () => {
+test('bundles a module with its imports', async () => {
   const made = await bundle({
     'index.ts': `import { definePlugin, type Client } from '@svc/sdk';\nimport { word } from './src/word.ts';\nimport text from './note.txt';\nimport { readFileSync } from 'fs';\nexport const all = [word, text, readFileSync] as unknown[];\nexport default definePlugin({});`,
     'src/word.ts': `import leftPad from 'left-pad';\nexport const word: string = leftPad('word');`,
@@ -57,7 +57,7 @@ test('a module, with what it imports', async () => {
   );
 });
 
-test('import.meta.url is that of the file it stands in', async () => {
+test('import.meta.url is that of the source file', async () => {
   const made = await bundle({
     'index.ts': `import { url } from './lib/url.js';\nexport const urls = [url, import.meta.url];`,
     'lib/url.js': 'export const url = import.meta.url;',
@@ -67,7 +67,7 @@ test('import.meta.url is that of the file it stands in', async () => {
   expect(made.text).not.toContain('import.meta');
 });
 
-test('a changed input has another fingerprint, and the next bundle takes the place of the last', async () => {
+test('a changed input has another fingerprint, and the next bundle replaces the last', async () => {
   const made = await bundle({ 'index.ts': `import './b.ts';`, 'b.ts': 'console.log(1);' });
   expect(await fingerprintOf(made.files.toReversed())).toBe(made.fingerprint);
   await writeFile(join(made.folder, 'b.ts'), 'console.log(2);');
@@ -79,7 +79,7 @@ test('a changed input has another fingerprint, and the next bundle takes the pla
   expect(await fingerprintOf(made.files)).not.toBe(again.fingerprint);
 });
 
-test('many at once, and an SDK that somebody removed', async () => {
+test('bundles many modules concurrently, and restores an SDK that somebody removed', async () => {
   const folder = await folderOf({ 'index.ts': `export * from '@svc/sdk';` });
   const made = await Promise.all(Array.from({ length: 5 }, () => bundlePlugin({ folder, main: 'index.ts', outDir })));
   expect(new Set(made.map(({ worker }) => worker)).size).toBe(1);
@@ -104,7 +104,7 @@ test.each<[string, Record<string, string>, string | RegExp]>([
     /^index\.ts:1:17: the package left-pad is not in the plugin's node_modules: run "npm install left-pad" in \//,
   ],
   [
-    'one that only the host has',
+    'a package that only the host has',
     { 'index.ts': `import { Type } from 'typebox'; Type;` },
     /^index\.ts:1:22: the package typebox is not in/,
   ],
@@ -125,14 +125,14 @@ test.each<[string, Record<string, string>, string | RegExp]>([
     { 'index.ts': '', 'index-keys.ts': `import './a.ts';`, 'a.ts': `import { Type } from '@svc/sdk'; Type;` },
     /^a\.ts:1:22: index keys are pure: their module cannot import @svc\/sdk$/,
   ],
-])('%s is told with its place', async (_case, files, message) => {
+])('%s is reported with its position', async (_case, files, message) => {
   const folder = await folderOf(files);
   const failure = bundlePlugin({ folder, main: 'index.ts', outDir });
   await expect(failure).rejects.toBeInstanceOf(PluginError);
   await expect(failure).rejects.toMatchObject({ reason: 'BundleFailed', message: expect.stringMatching(message) });
 });
 
-test('index keys are a script that needs nothing', async () => {
+test('index keys are a script without imports', async () => {
   const { indexKeys, files, folder } = await bundle(
     {
       'src/index.ts': 'export default 1;',
@@ -145,7 +145,7 @@ test('index keys are a script that needs nothing', async () => {
   expect(files).toContain(join(folder, 'src/lower.ts'));
 });
 
-test('comments, formatting and where files lie are none of the functions of index keys', async () => {
+test('comments, formatting and file locations do not change the functions of index keys', async () => {
   const source = (at: string, body: string) =>
     `import { lower } from '${at}';\nexport const slug = (object: { title: string }) => { ${body} };`;
   const lower = 'export const lower = (text: string) => text.toLowerCase();';

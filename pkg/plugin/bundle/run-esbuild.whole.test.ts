@@ -40,7 +40,7 @@ async function pids(): Promise<number[]> {
     .filter((pid) => !others.includes(pid));
 }
 
-test('a process of esbuild that was killed is no end of bundling, and neither is one that was stopped', async () => {
+test('bundling recovers from an esbuild process that was killed or stopped', async () => {
   expect(await bundle()).toContain('a = 1');
   for (const pid of await pids()) process.kill(pid, 'SIGKILL');
   expect(await Promise.all([bundle(), bundle(), bundle()])).toEqual(Array(3).fill(expect.stringContaining('a = 1')));
@@ -51,7 +51,7 @@ test('a process of esbuild that was killed is no end of bundling, and neither is
   expect(await Promise.all([bundle(2000), bundle(2000)])).toEqual(Array(2).fill(expect.stringContaining('a = 1')));
 });
 
-test('what takes too long while esbuild is well is not tried again', async () => {
+test('bundling that takes too long while esbuild works is not retried', async () => {
   let loads = 0;
   let end = (): void => undefined;
   const load = (): Promise<undefined> => {

@@ -26,7 +26,7 @@ function documentsOf(...endpoints: Partial<PluginEndpoint>[]): ReturnType<typeof
 const text: JsonSchema = { type: 'string' };
 
 describe('the documents', () => {
-  test('are those of the audiences that have endpoints', () => {
+  test('exist for the audiences that have endpoints', () => {
     expect(documentsOf()).toEqual([]);
     expect(
       documentsOf({ audience: 'public' }, {}, { path: '/other', method: 'POST' }).map(({ audience, paths }) => [
@@ -107,7 +107,7 @@ describe('the documents', () => {
   test.each<[string, unknown]>([
     ['refers to itself', { type: 'object', properties: { child: { $ref: '#' } } }],
     ['has a name of its own', { $id: 'https://elsewhere.invalid/x', type: 'string' }],
-    ['is deeper than any', JSON.parse(`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`)],
+    ['is too deep', JSON.parse(`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`)],
     ['is none', 7],
   ])('show any value for a schema that %s', (_reason, response) => {
     const [document] = documentsOf({ response: response as JsonSchema });

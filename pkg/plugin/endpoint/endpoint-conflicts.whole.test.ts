@@ -28,7 +28,7 @@ function write(name: string): Promise<void> {
   return folder.write(name, { 'plugin.yaml': manifest({ name, enabled: true }), 'index.mjs': module });
 }
 
-test('a plugin with a path of another does not start before that has stopped', async () => {
+test('a plugin with a path of another does not start before the other has stopped', async () => {
   await write('first');
   await inPhase(client, 'first', 'Started');
   await write('another');

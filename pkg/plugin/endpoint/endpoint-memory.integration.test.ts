@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => test1.stop());
 
-test('a call begins when there is room for its answer: as large as the last one of its operation, and for the first a guess', async () => {
+test('a call starts when there is memory for its response: as much as the last one of its operation took, or an estimate for the first', async () => {
   const budget = new ByteBudget({ total: 8 * megabyte, parsed: 8 * megabyte, maxWaitMs: 0 });
   const server = new HttpServer({
     handler: chain([withRequestId(), withStatus()], expressHandler(test1.mounts[0]!.endpoints.groups)),
@@ -49,7 +49,7 @@ test('a call begins when there is room for its answer: as large as the last one 
   }
 });
 
-test("what a forwarded call takes of the host's memory is its user's", async () => {
+test('memory of a forwarded call on the host is counted for its user', async () => {
   const { moved } = test1.hostBudget;
   let name = '';
   let isOfUser = false;

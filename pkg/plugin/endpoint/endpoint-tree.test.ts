@@ -71,7 +71,7 @@ describe('a path is found', () => {
   });
 });
 
-test('what is found is what a comparison of all templates finds', () => {
+test('the tree finds what a comparison with all templates finds', () => {
   const segment = fc.constantFrom('a', 'b', '{x}', '{y}');
   const template = fc.uniqueArray(segment, {
     minLength: 1,
@@ -108,7 +108,7 @@ function rank(parts: readonly string[]): string {
 }
 
 describe('a path that is taken', () => {
-  test('is told with its holder, and nothing is added', () => {
+  test('is reported with its holder, and nothing is added', () => {
     const table = new EndpointTable();
     const first = { plugin: 'first', endpoint: endpoint('/posts/{name}') };
     expect(table.add(first)).toBeUndefined();
@@ -121,7 +121,7 @@ describe('a path that is taken', () => {
     ]);
   });
 
-  test('is another in another audience, group or version', () => {
+  test('is free in another audience, group or version', () => {
     const table = new EndpointTable();
     const all = [
       {},
@@ -142,7 +142,7 @@ describe('a path that is taken', () => {
   });
 });
 
-test('no two audiences share a prefix, whatever the groups', () => {
+test('no two audiences share a prefix, for any groups', () => {
   const label = fc.constantFrom('api', 'console', 'uc', 'x');
   const group = fc.array(label, { minLength: 1, maxLength: 3 }).map((labels) => labels.join('.'));
   fc.assert(
@@ -184,11 +184,11 @@ describe('a template', () => {
     ['too many segments', '/a'.repeat(33)],
     ['too many characters', `/${'a'.repeat(250)}`.repeat(5)],
     ['a long parameter', `/{${'a'.repeat(64)}}`],
-  ])('is not: %s', (_reason, path) => {
+  ])('is invalid: %s', (_reason, path) => {
     expect(parseEndpointPath(path)).toEqual(expect.stringMatching(/^(must|has) /));
   });
 
-  test('has segments that are themselves, or have a name', () => {
+  test('has literal segments and named ones', () => {
     expect(parseEndpointPath('/posts/{name}/a-b')).toEqual([
       { literal: 'posts' },
       { parameter: 'name' },

@@ -22,8 +22,8 @@ function messages(
   return findEndpointConflicts({ plugin: 'blog', endpoints }, others).map(({ message }) => message);
 }
 
-describe('endpoints beside others', () => {
-  test('none, where paths or methods differ, and beside its own of before', () => {
+describe('endpoints next to those of others', () => {
+  test('have no conflict if paths or methods differ, and with their own earlier ones', () => {
     const others = [
       {
         plugin: 'shop',
@@ -40,7 +40,7 @@ describe('endpoints beside others', () => {
     expect(messages([endpoint()], others)).toEqual([]);
   });
 
-  test('the holder of a path is named', () => {
+  test('name the holder of a path', () => {
     expect(
       findEndpointConflicts(
         { plugin: 'blog', endpoints: [endpoint(), endpoint({ path: '/free', operationId: 'free' })] },
@@ -55,7 +55,7 @@ describe('endpoints beside others', () => {
     ]);
   });
 
-  test('a path that only differs in the names of its parameters is the same', () => {
+  test('have a conflict if paths differ only in the names of their parameters', () => {
     expect(
       messages([endpoint({ path: '/posts/{id}', method: 'DELETE' })], [{ plugin: 'shop', endpoints: [endpoint()] }]),
     ).toEqual([
@@ -63,13 +63,13 @@ describe('endpoints beside others', () => {
     ]);
   });
 
-  test('a group that only ends like one of the platform', () => {
+  test('may use a group whose name only ends like one of the platform', () => {
     expect(
       messages([endpoint({ group: 'notsvc.run' }), endpoint({ group: 'svc.run.example.com', operationId: 'b' })]),
     ).toEqual([]);
   });
 
-  test('what others have wrong is no hindrance', () => {
+  test('are not affected by mistakes of others', () => {
     expect(
       messages([endpoint()], [{ plugin: 'shop', endpoints: [endpoint({ path: 'x' }), endpoint({ group: '..' })] }]),
     ).toEqual([]);
@@ -77,7 +77,7 @@ describe('endpoints beside others', () => {
 });
 
 describe('endpoints of one plugin', () => {
-  test('may not claim a path twice, or a name', () => {
+  test('cannot claim a path or a name twice', () => {
     expect(messages([endpoint(), endpoint({ operationId: 'again' })])).toEqual([
       'GET /apis/console.api.blog.example.com/v1/posts/{name} is mounted by the plugin itself already',
     ]);
@@ -98,10 +98,10 @@ describe('endpoints of one plugin', () => {
     ["a group of the platform's", { audience: 'uc', group: 'security.svc.run' }, /its group must not be svc\.run/],
     ['a version', { version: 'v1/x' }, /its version /],
     ['a path', { path: '/posts/' }, /its path /],
-    ['a path that is no text', { path: 7 }, /its path /],
+    ['a path that is not text', { path: 7 }, /its path /],
     ['an operationId', { operationId: 'a.b' }, /its operationId /],
     ['an operationId with a slash', { operationId: 'a/../b' }, /its operationId /],
-  ])('may not have %s that is none', (_reason, facts, message) => {
+  ])('cannot have %s that is invalid', (_reason, facts, message) => {
     expect(messages([endpoint(facts as Partial<PluginEndpoint>)])).toEqual([expect.stringMatching(message)]);
   });
 });
@@ -111,7 +111,7 @@ test.each<[PluginPhase, boolean]>([
   ['Failed', true],
   ['Stopping', true],
   ['Disabled', false],
-])('a start beside a plugin that is %s and has the path', (phase, isRefused) => {
+])('a start next to a plugin that is %s and has the path', (phase, isRefused) => {
   const start = (): void =>
     refuseEndpointConflicts({ plugin: 'blog', endpoints: [endpoint()] }, [
       { metadata: { name: 'shop' }, status: { phase, endpoints: [endpoint()] } },

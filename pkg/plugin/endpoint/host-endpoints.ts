@@ -67,7 +67,7 @@ async function frameOf(work: ReturnType<EndpointHost['call']>, { log }: RequestC
     const { status, headers, body } = await work;
     return formatFrame({ status, headers, hasBody: body !== undefined }, body);
   } catch (error) {
-    if (!isStatusError(error)) log.error({ err: error }, 'the host of plugins failed');
+    if (!isStatusError(error)) log.error({ err: error }, 'the plugin host failed');
     const failure = isStatusError(error) ? error : newInternalError(error);
     return formatFrame({ failure: failure.toStatus() });
   }

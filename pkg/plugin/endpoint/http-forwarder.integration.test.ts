@@ -56,24 +56,24 @@ function impostorUrl(): string {
   return `http://127.0.0.1:${(impostor.address() as AddressInfo).port}`;
 }
 
-describe('what is no host', () => {
+describe('a response that is not from a host', () => {
   test.each<[string, (response: ServerResponse) => unknown]>([
     ['a redirect', (response) => response.writeHead(302, { location: `${impostorUrl()}/elsewhere` }).end()],
     ['a 401', (response) => response.writeHead(401).end()],
     ['a 502 of a proxy', (response) => response.writeHead(502).end('<html>secret</html>')],
     [
-      'a 200 of something else',
+      'a 200 of another program',
       (response) =>
         response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":200,"headers":{}}\n'),
     ],
-    ['a 200 that is broken', (response) => response.writeHead(200, result).end('{')],
+    ['a malformed 200', (response) => response.writeHead(200, result).end('{')],
     ['a connection that breaks', (response) => response.destroy()],
     [
-      'an answer that breaks off',
+      'an incomplete response',
       (response) =>
         response.writeHead(200, { ...result, 'content-length': '100' }).write('{', () => response.destroy()),
     ],
-  ])('is 503, and nothing is shown of it: %s', async (_reason, answer) => {
+  ])('is 503, and not shown: %s', async (_reason, answer) => {
     respond = answer;
     const { status, headers, body } = await test1.asked(path, { method: 'POST' });
     expect([status, headers.get('retry-after'), body]).toEqual([
@@ -85,7 +85,7 @@ describe('what is no host', () => {
     expect(seen.every(({ url }) => url === '/plugin-endpoints/lost/find')).toBe(true);
   });
 
-  test('an answer without an end is 500', async () => {
+  test('is 500 if it never ends', async () => {
     respond = (response) => {
       const more = (): void => {
         if (!response.destroyed) response.write(Buffer.alloc(1 << 20), more);
@@ -96,7 +96,7 @@ describe('what is no host', () => {
     expect((await test1.ask(path, { method: 'POST' })).status).toBe(500);
   });
 
-  test('an answer of the host that makes no sense is 500', async () => {
+  test('is 500 if it is malformed', async () => {
     respond = (response) => response.writeHead(200, result).end('{"status":"x"}\n');
     expect((await test1.ask(path, { method: 'POST' })).status).toBe(500);
   });
@@ -117,7 +117,7 @@ describe('what is no host', () => {
 });
 
 describe('a kept connection', () => {
-  test('is used again; one that the host has closed costs nothing', async () => {
+  test('is reused; one that the host has closed causes no failure', async () => {
     const sockets = new Set<unknown>();
     respond = (response, request) => {
       sockets.add(request.socket);
@@ -130,20 +130,20 @@ describe('a kept connection', () => {
   });
 });
 
-describe('what is captured', () => {
+describe('a captured request', () => {
   function replay(at: string, { signature, body }: { signature: string; body: Buffer }): Promise<Response> {
     return fetch(`${test1.hostUrl}${at}`, { method: 'POST', headers: { 'x-svc-signature': signature }, body });
   }
 
   const find = '/plugin-endpoints/lost/find';
 
-  test('by one host is of no use at another, though nobody has used it there', async () => {
+  test('for one host is refused by another, even if it was not used there', async () => {
     await test1.ask(path, { method: 'POST', asAdmin: true, body: { a: 1 } });
     expect((await replay(find, seen[0]!)).status).toBe(401);
     expect(test1.host.calls).toEqual([]);
   });
 
-  test('is of no use elsewhere, nor changed, nor after it was used', async () => {
+  test('is refused at another path, with changes, and after its use', async () => {
     test1.host.handlers.set('lost.find', () => Promise.resolve(ok));
     await test1.ask(path, { method: 'POST', asAdmin: true, body: { a: 1 } });
     const { body } = seen[0]!;
@@ -167,7 +167,7 @@ describe('what is captured', () => {
     ]);
   });
 
-  test('carries what narrows who asks, and what else is known of them; what is neither is 400', async () => {
+  test('has the restrictions of the user, and other facts about them; unknown facts are 400', async () => {
     test1.host.handlers.set('lost.find', () => Promise.resolve(ok));
     const bodyOf = (more: object): Buffer =>
       Buffer.from(
@@ -199,8 +199,11 @@ describe('what is captured', () => {
   test.each<[string, Record<string, string>]>([
     ['nothing', {}],
     ['a token', { authorization: 'Bearer x' }],
-    ['a signature of nobody', { 'x-svc-signature': `v1.${Buffer.from('{}').toString('base64url')}.${'A'.repeat(86)}` }],
-  ])('is not even %s', async (_reason, headers) => {
+    [
+      'a signature with an unknown key',
+      { 'x-svc-signature': `v1.${Buffer.from('{}').toString('base64url')}.${'A'.repeat(86)}` },
+    ],
+  ])('is refused with %s', async (_reason, headers) => {
     for (const at of ['/plugin-endpoints/lost/find', '/plugin-endpoints', '/plugin-endpoints/lost/find/x']) {
       const answer = await fetch(`${test1.hostUrl}${at}`, { method: 'POST', headers, body: 'x' });
       expect([answer.status, answer.headers.get('www-authenticate'), await answer.json()]).toEqual([

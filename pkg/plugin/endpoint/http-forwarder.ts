@@ -91,7 +91,7 @@ export class HttpForwarder implements Forwarder {
         headers,
         agent,
       });
-      const forget = whenAborted(signal, () => request.destroy(new Error('the request was given up')));
+      const forget = whenAborted(signal, () => request.destroy(new Error('the request was aborted')));
       const fail = (error: Error): void => {
         forget();
         request.destroy();
@@ -112,21 +112,18 @@ export class HttpForwarder implements Forwarder {
     const facts = { url: base.origin, status };
     // One of the two clocks is wrong, or the lease does not exist yet.
     if (status === 401)
-      throw this.#unreachable(call, facts, 'the host refused the signature of this server; its log says why');
+      throw this.#unreachable(call, facts, 'the host refused the signature of this server; see the log of the host');
     const frame = status === 200 && type === resultType ? parseFrame(bytes) : undefined;
-    if (frame === undefined) throw this.#unreachable(call, facts, 'something that is no host answered');
+    if (frame === undefined) throw this.#unreachable(call, facts, 'the response is not from a plugin host');
     const { failure, status: own, headers, hasBody } = frame.head;
     if (isJsonObject(failure)) throw statusErrorFrom(failure);
     if (typeof own !== 'number' || !isTextMap(headers))
-      throw newInternalError(new Error('the host gave an answer without status or headers'));
+      throw newInternalError(new Error('the host sent a response without status or headers'));
     return { status: own, headers, ...(hasBody === true ? { body: frame.rest.toString() } : {}) };
   }
 
   #unreachable({ plugin, operationId, requestId }: EndpointCall, facts: object, message: string): Error {
-    this.#log.warn(
-      { plugin, operation: operationId, requestId, ...facts },
-      `an endpoint could not be called: ${message}`,
-    );
+    this.#log.warn({ plugin, operation: operationId, requestId, ...facts }, `could not call an endpoint: ${message}`);
     return newEndpointUnavailable();
   }
 }

@@ -53,7 +53,7 @@ const ask: TestEndpointEnv['ask'] = (path, init) => test1.ask(path, init);
 const asked: TestEndpointEnv['asked'] = (path, init) => test1.asked(path, init);
 
 describe('a call', () => {
-  test.each([0, 1])('reaches the host from server %d as it was sent', async (server) => {
+  test.each([0, 1])('reaches the host unchanged from server %d', async (server) => {
     const body = '{ "a": "\\u0000ü" }';
     const answer = await asked(`${open}/posts/h%C3%A9%20llo/likes?tag=a&tag=b%20c`, {
       server,
@@ -78,7 +78,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('says who asks', async () => {
+  test('has the user', async () => {
     await asked(`${closed}/posts/a/publication`, { method: 'PUT', asAdmin: true, body: { now: true } });
     expect(test1.host.calls).toMatchObject([
       {
@@ -90,13 +90,13 @@ describe('a call', () => {
     ]);
   });
 
-  test('has no body where the endpoint takes none', async () => {
+  test('has no body if the endpoint takes none', async () => {
     await asked(`${open}/posts/a/likes`, { method: 'DELETE', body: { x: 1 } });
     await asked(`${open}/posts/a/likes`, { method: 'POST' });
     expect(test1.host.calls.map((call) => 'body' in call)).toEqual([false, false]);
   });
 
-  test('carries bytes of any kind', async () => {
+  test('has bytes of any kind', async () => {
     const bytes = Buffer.from([0, 10, 255, 254, 13, 10, 0]);
     const answer = await fetch(`${test1.env.url}${open}/posts/a/likes`, {
       method: 'POST',
@@ -108,7 +108,7 @@ describe('a call', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   async function answered(
     result: { status?: number; headers?: Record<string, string>; body?: string },
     init: TestAsk = {},
@@ -138,7 +138,7 @@ describe('an answer', () => {
     });
   });
 
-  test('is JSON unless it says so, and keeps out of caches', async () => {
+  test('is JSON unless the handler says otherwise, and is not cached', async () => {
     const { headers } = await answered({ body: '{}' });
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-type': 'application/json',
@@ -146,12 +146,12 @@ describe('an answer', () => {
     });
   });
 
-  test.each([[204], [202], [304]])('may be nothing: %d', async (status) => {
+  test.each([[204], [202], [304]])('may be empty: %d', async (status) => {
     const answer = await answered({ status });
     expect([answer.status, await answer.text(), answer.headers.get('content-type')]).toEqual([status, '', null]);
   });
 
-  test("has no header that is not the handler's to set", async () => {
+  test('has no header that a handler must not set', async () => {
     const { headers } = await answered({
       headers: {
         'Set-Cookie': 'a=b',
@@ -173,15 +173,15 @@ describe('an answer', () => {
     expect(headers.get('x-request-id')).not.toBe('x');
   });
 
-  test('tells how to come back with every 401', async () => {
+  test('has a challenge with every 401', async () => {
     expect((await answered({ status: 401, body: '{}' })).headers.get('www-authenticate')).toBe('Bearer realm="svc"');
   });
 
-  test.each([[99], [101], [600], [200.5], [Number.NaN]])('with the status %d is none', async (status) => {
+  test.each([[99], [101], [600], [200.5], [Number.NaN]])('cannot have the status %d', async (status) => {
     expect((await answered({ status, body: '{}' })).status).toBe(500);
   });
 
-  test('has an end: what is too large is none', async () => {
+  test('cannot be too large', async () => {
     for (const size of [8, 9]) expect((await answered({ body: `"${'x'.repeat(size << 20)}"` })).status).toBe(500);
     expect(await (await answered({ body: `"${'x'.repeat(7 << 20)}"` })).text()).toHaveLength((7 << 20) + 2);
   });
@@ -200,7 +200,7 @@ describe('a failure', () => {
     });
   }
 
-  test('of the handler is its own, in either form', async () => {
+  test('of the handler keeps its status, in either form', async () => {
     failing(
       newInvalid({ group: 'blog.example.com', kind: 'Like' }, 'a', [
         { reason: 'FieldValueInvalid', message: 'too loud', field: 'volume' },
@@ -219,22 +219,22 @@ describe('a failure', () => {
     ['an exception', new Error('secret'), 500, null],
     ['a 500', new StatusError(500, 'InternalError', 'secret'), 500, null],
     ['a 502', new StatusError(502, 'ServiceUnavailable', 'secret'), 500, null],
-    ['a 503 of something behind it', newServiceUnavailable('connect ECONNREFUSED secret', 7), 503, '7'],
+    ['a 503 of another service', newServiceUnavailable('connect ECONNREFUSED secret', 7), 503, '7'],
     ['a 504', new StatusError(504, 'Timeout', 'secret'), 504, '1'],
-  ])('behind it shows nothing of it: %s', async (_reason, error, status, retryAfter) => {
+  ])('behind the handler does not show its cause: %s', async (_reason, error, status, retryAfter) => {
     failing(error);
     const answer = await ask(`${open}/posts`);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, retryAfter]);
     expect(await answer.text()).not.toContain('secret');
   });
 
-  test('is 413 for a body beyond the limit, without asking the host', async () => {
+  test('is 413 for a body beyond the limit, without a call of the host', async () => {
     expect((await ask(`${open}/posts/a/likes`, { method: 'POST', body: 'x'.repeat(100_001) })).status).toBe(413);
     expect(test1.host.calls).toEqual([]);
   });
 });
 
-describe('what the endpoint would not keep to is refused', () => {
+describe('a parameter that the endpoint cannot honour is refused', () => {
   test.each([
     ['an Idempotency-Key', { 'idempotency-key': 'a' }, '', 400],
     ['If-Match', { 'if-match': '"1"' }, '', 400],
@@ -242,21 +242,21 @@ describe('what the endpoint would not keep to is refused', () => {
     ['a fence', { 'x-svc-fence': 'default/a@1' }, '', 400],
     ['a dry run', {}, '?dryRun=All', 400],
     ['a dry run among others', {}, '?dryRun=&dryRun=All', 400],
-    ['no dry run at all', {}, '?dryRun=', 200],
+    ['an empty dryRun', {}, '?dryRun=', 200],
   ])('%s', async (_reason, headers, query, status) => {
     const answer = await asked(`${open}/posts/a/likes${query}`, { method: 'DELETE', headers: { ...headers } });
     expect(answer.status).toBe(status);
     expect(test1.host.calls).toHaveLength(status === 200 ? 1 : 0);
   });
 
-  test('not in a GET, which has nothing to keep to; nor a parameter of its own', async () => {
+  test('except in a GET, which changes nothing, and except a declared parameter', async () => {
     expect(
       (await ask(`${open}/posts?dryRun=All`, { headers: { 'idempotency-key': 'a', 'if-none-match': '"1"' } })).status,
     ).toBe(200);
     expect((await ask(`${open}/drills?dryRun=All`, { method: 'POST' })).status).toBe(200);
   });
 
-  test('a watch, which would have no time-out', async () => {
+  test('a watch, which would have no timeout', async () => {
     expect(await asked(`${open}/posts?watch=true`)).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
     expect(test1.host.calls).toEqual([]);
   });
@@ -266,9 +266,9 @@ describe('paths', () => {
   test.each([
     ['an endpoint that needs a credential', `${closed}/posts/a/publication`, 'PUT', 401, 200],
     ['one of the user center', '/apis/uc.api.blog.example.com/v1/me', 'GET', 401, 200],
-    ['an open one', `${open}/posts`, 'GET', 200, 200],
+    ['a public endpoint', `${open}/posts`, 'GET', 200, 200],
     ['another method of an open path', `${open}/posts`, 'POST', 405, 405],
-    ['OPTIONS that is no preflight', `${open}/posts`, 'OPTIONS', 405, 405],
+    ['OPTIONS that is not a preflight', `${open}/posts`, 'OPTIONS', 405, 405],
     ['another method of a closed path', `${closed}/posts/a/publication`, 'GET', 401, 405],
     ['beside an open path', `${open}/other`, 'GET', 401, 404],
     ['below one', `${open}/posts/a`, 'GET', 401, 404],
@@ -290,16 +290,16 @@ describe('paths', () => {
     ]).toEqual([withoutCredential, withCredential]);
   });
 
-  test('a wrong credential is 401 at an open path too', async () => {
+  test('a wrong credential is 401 at a public path too', async () => {
     expect((await ask(`${open}/posts`, { headers: { authorization: 'Bearer pat_wrong' } })).status).toBe(401);
   });
 
-  test('what a 405 allows', async () => {
+  test('405 lists the allowed methods', async () => {
     expect((await ask(`${open}/posts`, { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD');
     expect((await ask(`${open}/posts/a/likes`, { method: 'PUT' })).headers.get('allow')).toBe('POST, DELETE');
   });
 
-  test('a model is not opened by the name of its group, nor by an endpoint beside it', async () => {
+  test('a model is made public neither by the name of its group nor by an endpoint next to it', async () => {
     await define('api.blog.example.com', 'Note');
     await until(async () => (await ask(`${open}/notes`, { asAdmin: true })).status === 200);
     const note = { apiVersion: 'api.blog.example.com/v1', kind: 'Note', metadata: { name: 'a' } };
@@ -343,7 +343,7 @@ describe('the path of a model', () => {
     return operations.flatMap(({ get }) => (get?.operationId.startsWith('shadow.') === true ? [get.operationId] : []));
   }
 
-  test.each(['before it', 'after it'])("is the model's, whether an endpoint was mounted %s", async (order) => {
+  test.each(['before it', 'after it'])('belongs to the model, whether an endpoint was mounted %s', async (order) => {
     if (order === 'before it') {
       await mount('Started');
       expect(await statuses([...free, ...taken])).toEqual([200, 200, 200, 200, 200]);
@@ -378,8 +378,8 @@ describe('the path of a model', () => {
   });
 });
 
-describe('as the status says', () => {
-  test.each(['Starting', 'Failed'] as const)('a plugin that is %s will be back', async (phase) => {
+describe('an unavailable plugin', () => {
+  test.each(['Starting', 'Failed'] as const)('that is %s gets 503', async (phase) => {
     await test1.set('blog', { phase, endpoints, host: { url: test1.hostUrl } });
     await until(async () => (await ask(`${open}/posts`)).status === 503);
     const answer = await asked(`${open}/posts`);
@@ -389,14 +389,14 @@ describe('as the status says', () => {
     await until(async () => (await ask(`${open}/posts`)).status === 200);
   });
 
-  test('a plugin without a host will be back too', async () => {
+  test('without a host gets 503 too', async () => {
     await test1.set('blog', { phase: 'Started', endpoints });
     await until(async () => (await ask(`${open}/posts`)).status === 503);
     await started();
     await until(async () => (await ask(`${open}/posts`)).status === 200);
   });
 
-  test('a plugin that is disabled has no paths', async () => {
+  test('that is disabled has no paths', async () => {
     await test1.set('blog', { phase: 'Disabled', endpoints });
     await until(async () => (await ask(`${open}/posts`)).status === 401);
     expect((await ask(`${open}/posts`, { asAdmin: true })).status).toBe(404);
@@ -404,7 +404,7 @@ describe('as the status says', () => {
     await until(async () => (await ask(`${open}/posts`)).status === 200);
   });
 
-  test('one that is deleted neither; of two that claim a path the first by name has it', async () => {
+  test('that is deleted has none either; of two that claim a path the first by name has it', async () => {
     test1.host.handlers.set('another.listPosts', () => Promise.resolve({ ...ok, body: '["another"]' }));
     await test1.set('another', {
       phase: 'Started',
@@ -419,7 +419,7 @@ describe('as the status says', () => {
   });
 });
 
-test('where the plugin runs in the same process, no other is asked', async () => {
+test('a plugin in the same process is called without another process', async () => {
   const local = await startTestEndpoints({ replicas: 2, isLocal: true });
   try {
     for (const { operationId } of endpoints) local.host.handlers.set(`blog.${operationId}`, () => Promise.resolve(ok));
@@ -439,7 +439,7 @@ test('where the plugin runs in the same process, no other is asked', async () =>
   }
 });
 
-test('a client that leaves ends the handler', async () => {
+test('a client that disconnects aborts the handler', async () => {
   let begin!: () => void;
   const began = new Promise<void>((resolve) => (begin = resolve));
   const ended = new Promise<void>((resolve) => {

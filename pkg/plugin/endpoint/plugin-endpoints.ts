@@ -127,11 +127,11 @@ export class PluginEndpoints {
       const violation = endpointViolation(endpoint);
       const holder = violation === undefined ? table.add({ plugin, endpoint }) : undefined;
       if (violation !== undefined)
-        this.#options.log.warn({ plugin, operation: endpoint.operationId, violation }, 'an endpoint cannot be mounted');
+        this.#options.log.warn({ plugin, operation: endpoint.operationId, violation }, 'could not mount an endpoint');
       if (holder !== undefined)
         this.#options.log.warn(
           { plugin, operation: endpoint.operationId, holder: holder.plugin },
-          'an endpoint is not mounted: another has its path',
+          'an endpoint is not mounted: another endpoint has its path',
         );
     }
   }

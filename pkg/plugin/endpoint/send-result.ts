@@ -58,7 +58,7 @@ function ownHeaders(headers: Readonly<Record<string, string>>, { log }: RequestC
   for (const [given, value] of Object.entries(headers)) {
     const name = given.toLowerCase();
     if (refused.has(name) || name.startsWith('access-control-') || !isSendable(name, value))
-      log.warn({ header: name.slice(0, 64) }, 'a handler set a header that is not sent');
+      log.warn({ header: name.slice(0, 64) }, 'dropped a header that a handler must not set');
     else own[name] = value;
   }
   return own;

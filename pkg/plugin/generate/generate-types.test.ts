@@ -38,7 +38,7 @@ function modelOf(
 
 const textOf = (model: Model): string => generateTypes([model], { sdk: './sdk.ts' }).get(`${model.group}/v1.ts`) ?? '';
 
-test('a model in code comes back as its types', () => {
+test('a model in code is generated as its types', () => {
   const Post = defineModel({
     group: 'blog.example.com',
     version: 'v1',
@@ -186,14 +186,14 @@ test.each(types)('%s', (_case, schema, expected) => {
   expect(typeText(schema, '')).toBe(expected);
 });
 
-test('deeper than a schema may be, anything may stand', () => {
+test('beyond the maximum depth of a schema any value is allowed', () => {
   let schema: unknown = { type: 'string' };
   for (let level = 0; level < 50_000; level += 1) schema = { type: 'array', items: schema };
   expect(typeText(schema, '')).toContain('svc.JsonValue');
 });
 
 describe('files', () => {
-  test('one for each group and served version, whatever the order', () => {
+  test('exist for each group and served version, in any order', () => {
     const models = [
       ...builtinModels,
       modelOf({}),
@@ -222,7 +222,7 @@ describe('files', () => {
   });
 
   test.each(['../x', 'a/b', '.', '..', 'a..b', 'A', 'a b', 'a'.repeat(300), 'a\u0000', '-a'])(
-    '%j is no folder',
+    '%j is not a folder',
     (group) => {
       expect(() => generateTypes([modelOf({}, { group })])).toThrow('cannot be the name of a file');
       expect(() =>
@@ -232,7 +232,7 @@ describe('files', () => {
   );
 });
 
-test('names are identifiers, and nobody else has them', () => {
+test('names are unique identifiers', () => {
   const giver = new NameGiver();
   const given = ['Foo', 'foo', 'Foo-bar', 'FooBar', 'FooSpec', 'Promise', '9lives', '---', 'Object', 'Ünï'].map(
     (kind) => giver.namesFor(kind).object,
@@ -329,7 +329,7 @@ describe('hostile schemas', () => {
     transformSync(textOf(model), { loader: 'ts', minifyWhitespace: true, legalComments: 'none', target: 'node20' })
       .code;
 
-  test('nothing of a schema is code: without types and comments all models are the same', () => {
+  test('no part of a schema becomes code: without types and comments all models are equal', () => {
     const plain = codeOf(modelOf({}));
     fc.assert(
       fc.property(schema, schema, text, (spec, status, description) => {
@@ -348,7 +348,7 @@ describe('hostile schemas', () => {
     );
   });
 
-  test('a literal holds the text it was given', () => {
+  test('a literal holds its text unchanged', () => {
     fc.assert(
       fc.property(text, (given) => {
         // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the literal is what is tested

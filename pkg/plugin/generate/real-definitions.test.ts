@@ -52,7 +52,7 @@ export async function use(client: Client): Promise<unknown[]> {
 }
 `;
 
-test('what is written for real definitions compiles under strict rules, and says what they say', async () => {
+test('types of real definitions compile under strict rules, and match them', async () => {
   expect(models.length).toBeGreaterThanOrEqual(20);
   const folder = await mkdtemp(join(tmpdir(), 'svc-types-'));
   try {

@@ -26,14 +26,14 @@ afterAll(async () => {
  */
 function dyingAfter(count: number): { dying: Client; died: Promise<'died'> } {
   let left = count;
-  let tell: (what: 'died') => void;
+  let resolveDied: (what: 'died') => void;
   const died = new Promise<'died'>((resolve) => {
-    tell = resolve;
+    resolveDied = resolve;
   });
   const unlessDead = <Result>({ plural }: ResourceType, send: () => Promise<Result>): Promise<Result> => {
     // Leases come and go as they will.
     if (plural === 'leases' || left >= 0) return send();
-    tell('died');
+    resolveDied('died');
     return Promise.reject(newServiceUnavailable('this process is dead'));
   };
   const dying = wrapClient(client, {
@@ -89,7 +89,7 @@ async function dies(count: number, work: (signal: AbortSignal) => Promise<unknow
   return outcome === 'died';
 }
 
-test('a process may die at any write of a start, and the next one ends the start; at any of a stop, and the next one ends that', async () => {
+test('after a crash at any write of a start, the next host completes the start; at any write of a stop, it completes the stop', async () => {
   for (let count = 0, isCut = true; isCut; count += 1) {
     const name = `start-${count}`;
     await write(name);

@@ -11,18 +11,18 @@ function plugin(name: string, dependencies?: Record<string, string>, version = '
   };
 }
 
-describe('what a plugin depends on', () => {
+describe('the dependencies of a plugin', () => {
   const cases: { reason: string; of: Plugin; others?: Plugin[]; started?: string[]; problem: string | undefined }[] = [
     { reason: 'nothing', of: plugin('a'), problem: undefined },
     {
-      reason: 'one that is started',
+      reason: 'a started dependency',
       of: plugin('a', { b: '^1.0.0' }),
       others: [plugin('b')],
       started: ['b'],
       problem: undefined,
     },
     {
-      reason: 'one that is not',
+      reason: 'a dependency that is not started',
       of: plugin('a', { b: '^1.0.0' }),
       others: [plugin('b')],
       problem: 'waits DependencyNotStarted it waits for: b',
@@ -35,7 +35,7 @@ describe('what a plugin depends on', () => {
       problem: 'waits DependencyNotStarted it waits for: b, d',
     },
     {
-      reason: 'one that is not there',
+      reason: 'a missing dependency',
       of: plugin('a', { b: '*' }),
       problem: 'fails DependencyMissing it depends on the plugin b (*), which is not there',
     },
@@ -54,7 +54,7 @@ describe('what a plugin depends on', () => {
       problem: 'fails DependencyCircle these plugins depend on one another in a circle: a -> b -> a',
     },
     {
-      reason: 'a name of every object',
+      reason: 'a property name of Object',
       of: plugin('a', { constructor: '*' }),
       problem: 'fails DependencyMissing it depends on the plugin constructor (*), which is not there',
     },
@@ -67,12 +67,12 @@ describe('what a plugin depends on', () => {
   });
 });
 
-test('what counts of the plugin itself is what it is to be, not what it was', () => {
+test('dependencies are those of the desired spec, not of the earlier one', () => {
   const [before, wanted] = [plugin('a'), plugin('a', { b: '^2.0.0' })];
   expect(dependencyProblem(wanted, [before, plugin('b')], () => true)?.reason).toBe('DependencyVersionMismatch');
 });
 
-test('those that depend on one, by name', () => {
+test('dependents are listed by name', () => {
   expect(
     dependentsOf('b', [plugin('a', { b: '*' }), plugin('b'), plugin('c', { a: '*' }), plugin('d', { a: '*', b: '*' })]),
   ).toEqual(['a', 'd']);

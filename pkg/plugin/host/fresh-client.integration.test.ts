@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => env?.stop());
 
-test('reads what no cache shows yet, and writes with the fence', async () => {
+test('reads current state, and writes with the fence', async () => {
   // It lists, and hears of nothing afterwards.
   const late = wrapClient(client, {
     watch: (_type, { signal }) =>
@@ -52,7 +52,7 @@ test('reads what no cache shows yet, and writes with the fence', async () => {
   await cache.stop();
 });
 
-test("a plugin's client reads as it is, and every write of it has the fence", async () => {
+test("a plugin's client reads current state, and its writes have the fence", async () => {
   const plugin = {
     apiVersion: 'plugin.svc.run/v1alpha1',
     kind: 'Plugin',

@@ -171,7 +171,10 @@ export class LeaderTerm {
     this.#phases.delete(name);
     const running = this.#running.get(name);
     if (running !== undefined) {
-      log.warn({ plugin: name }, 'the object of a running plugin is gone: its worker is stopped, all else stays');
+      log.warn(
+        { plugin: name },
+        'the object of a running plugin was deleted: its worker is stopped, and everything else is kept',
+      );
       await this.#running.stop(name);
     }
     if (found === undefined) {
@@ -204,7 +207,7 @@ export class LeaderTerm {
       }
       this.#options.log.info({ plugin: name }, 'stopping a plugin');
       await stopPlugin({ record, stopWorker: () => this.#running.stop(name), ...context });
-      this.#options.log.info({ plugin: name }, 'a plugin is stopped');
+      this.#options.log.info({ plugin: name }, 'stopped a plugin');
       context.events.record(record.object, { type: 'Normal', reason: 'Stopped', message: 'it is stopped' });
     }
     this.#forget(name);
@@ -278,7 +281,10 @@ export class LeaderTerm {
   async #stopForNow(record: PluginRecord, { reason, message, waits }: Obstacle): Promise<void> {
     await this.#running.stop(record.name);
     this.#dependencies.cancelStop(record.name);
-    this.#options.log.warn({ plugin: record.name, reason: message }, 'a plugin was stopped for what it depends on');
+    this.#options.log.warn(
+      { plugin: record.name, reason: message },
+      'stopped a plugin, because a dependency is missing or stopped',
+    );
     await record.change({
       phase: 'Failed',
       conditions: {
@@ -352,7 +358,7 @@ export class LeaderTerm {
     if (!hasFailed) this.#reloads.count(record.name);
     this.#options.log.info(
       { plugin: record.name, from: running.spec.version, to: manifest.spec.version },
-      'a plugin is started anew from changed files',
+      'restarting a plugin from changed files',
     );
     const result = await this.#starter.start(record, { ...found, manifest }, context, { prepared, old: running });
     // A crash of the old version no longer matters.
@@ -364,7 +370,7 @@ export class LeaderTerm {
     const { log, observer } = this.#options;
     this.#crashes.set(name, crash);
     this.#starter.crashed(name, plugin);
-    log.error({ plugin: name, reason: crash.reason, message: crash.message }, 'the worker of a plugin ended by itself');
+    log.error({ plugin: name, reason: crash.reason, message: crash.message }, 'the worker of a plugin crashed');
     observer?.crashed(name);
     this.#dependencies.enqueue(name);
   }

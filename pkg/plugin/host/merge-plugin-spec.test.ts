@@ -11,7 +11,7 @@ const spec = (version: string, permissions?: PluginPermission[]): PluginSpec => 
   ...(permissions === undefined ? {} : { permissions }),
 });
 
-test('what runs keeps its permissions, and the newer version has its own beside', () => {
+test('a running version keeps its permissions, next to those of the newer version', () => {
   const running = spec('1.0.0', [reading('posts'), reading('tags')]);
   expect(
     mergePluginSpec(running, { ...spec('2.0.0', [reading('tags'), reading('comments')]), requires: '>=1.0.0' }),
@@ -23,7 +23,7 @@ test('what runs keeps its permissions, and the newer version has its own beside'
   expect(mergePluginSpec(running, spec('2.0.0'))).toEqual(spec('2.0.0', [reading('posts'), reading('tags')]));
 });
 
-test('where nothing is dropped the spec is as the files say', () => {
+test('if nothing is dropped the spec is that of the files', () => {
   const wider = spec('2.0.0', [
     reading('posts'),
     { verbs: ['get'], resources: ['tags'], apiGroups: ['blog.example.com'] },
@@ -32,7 +32,7 @@ test('where nothing is dropped the spec is as the files say', () => {
   expect(mergePluginSpec(spec('1.0.0'), wider)).toBe(wider);
 });
 
-test('where both are more than a Plugin may have, what runs comes first', () => {
+test('if both are more than a Plugin may have, the running version comes first', () => {
   const many = (kind: string): PluginPermission[] => Array.from({ length: 150 }, (_, i) => reading(`${kind}${i}`));
   expect(mergePluginSpec(spec('1.0.0', many('a')), spec('2.0.0', many('b')))).toEqual(spec('2.0.0', many('a')));
 });

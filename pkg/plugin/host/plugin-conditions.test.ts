@@ -13,7 +13,7 @@ const healthy: Condition = {
 };
 const valid: Condition = { ...healthy, type: 'FilesValid', reason: 'Valid' };
 
-test('what is not spoken of stays, what is taken away goes, and what is new comes last', () => {
+test('unmentioned conditions stay, removed ones go, and new ones come last', () => {
   const changed = changeConditions(
     [healthy, valid],
     { Healthy: undefined, DependenciesMet: { isTrue: false, reason: 'DependencyMissing', message: 'b' } },
@@ -33,14 +33,14 @@ test('what is not spoken of stays, what is taken away goes, and what is new come
   expect(changeConditions([], { Adopted: undefined }, 1)).toEqual([]);
 });
 
-test('the time moves with the status alone', () => {
+test('the time changes only with the status', () => {
   const [same] = changeConditions([healthy], { Healthy: { isTrue: true, reason: 'Other' } }, 2);
   expect(same).toEqual({ ...healthy, reason: 'Other', observedGeneration: 2 });
   const [other] = changeConditions([healthy], { Healthy: { isTrue: false, reason: 'Threw' } }, 2);
   expect(other!.lastTransitionTime).not.toBe(past);
 });
 
-test('a message that cannot be stored as it is, is stored as it can be', () => {
+test('a message that cannot be stored is changed into one that can', () => {
   const [given] = changeConditions(
     [],
     { Healthy: { isTrue: false, reason: 'Threw', message: `a\0b\uD800c${'x'.repeat(5000)}` } },

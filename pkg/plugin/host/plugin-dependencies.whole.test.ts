@@ -109,7 +109,7 @@ async function phasesUntil(last: string, ...wanted: string[]): Promise<string[]>
 }
 
 describe('dependencies', () => {
-  test('are started first, stopped last, and take along those that need them', async () => {
+  test('are started first, stopped last, and stop the plugins that need them', async () => {
     const inOrder = ['base Started', 'middle Started', 'top Started'];
     await write('top', { dependencies: { middle: '^1.0.0' } });
     await write('middle', { dependencies: { base: '>=1.0.0 <2.0.0' } });
@@ -145,7 +145,7 @@ describe('dependencies', () => {
     await inPhase(client, 'top', 'Started');
   });
 
-  test('that are not started are waited for; missing ones and circles are named', async () => {
+  test('that have not started are waited for; missing ones and cycles are named', async () => {
     await write('waits', { dependencies: { late: '*' } });
     await write('circle-a', { dependencies: { 'circle-b': '*' } });
     await write('circle-b', { dependencies: { 'circle-a': '*' } });
@@ -175,7 +175,7 @@ describe('dependencies', () => {
   });
 });
 
-describe('a newer version that may not run leaves the one before', () => {
+describe('a newer version that may not run leaves the previous version running', () => {
   const cases: { reason: string; newer: Written }[] = [
     { reason: 'PlatformVersionMismatch', newer: { requires: '>=3.0.0' } },
     { reason: 'DependencyMissing', newer: { dependencies: { nobody: '*' } } },
@@ -207,8 +207,8 @@ describe('a newer version that may not run leaves the one before', () => {
 
     if (reason === 'DependencyNotStarted') await enable(client, 'late');
     else await write('above', { version: '2.0.0', doing: 'return 2;' });
-    const mended = await startedAs(client, 'above', '2.0.0');
-    expect([condition(mended, 'Reloaded'), await act(host, 'above')]).toEqual([undefined, '200 2']);
+    const fixed = await startedAs(client, 'above', '2.0.0');
+    expect([condition(fixed, 'Reloaded'), await act(host, 'above')]).toEqual([undefined, '200 2']);
     await waitForPlugin(
       client,
       'top',
@@ -217,7 +217,7 @@ describe('a newer version that may not run leaves the one before', () => {
   });
 });
 
-describe('a worker that ends by itself', () => {
+describe('a worker that crashes', () => {
   const cases: { reason: string; doing: string; limits?: object }[] = [
     {
       reason: 'Threw',
@@ -231,7 +231,7 @@ describe('a worker that ends by itself', () => {
       limits: { memoryMiB: 32 },
     },
   ];
-  test.each(cases)('$reason: the others go on, and it is started again', async ({ reason, doing, limits }) => {
+  test.each(cases)('$reason: the others continue, and it is restarted', async ({ reason, doing, limits }) => {
     const name = reason.toLowerCase();
     await write(name, { doing, ...(limits === undefined ? {} : { limits }) });
     await write('well');
@@ -269,7 +269,7 @@ describe('several hosts', () => {
     hasStatusSubresource: true,
   };
 
-  test('one runs the plugins; when it ends another does, and nothing is removed in between', async () => {
+  test('run the plugins in one process at a time; when it ends another takes over, and nothing is removed in between', async () => {
     await write('shared', { doing: 'return 1;' });
     await folder.write('shared', {
       'presets/namespace.yaml': '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shipped"}}',
@@ -303,7 +303,7 @@ describe('several hosts', () => {
     });
   });
 
-  test('a stop that was broken off is ended by the next', async () => {
+  test('complete an interrupted stop', async () => {
     await client.create(pluginType, {
       apiVersion: 'plugin.svc.run/v1alpha1',
       kind: 'Plugin',
@@ -342,7 +342,7 @@ describe('several hosts', () => {
   });
 });
 
-test('what a plugin writes holds only while its process leads, for as long as it may think so', async () => {
+test('writes of a plugin are accepted only while its process leads', async () => {
   const doing = `
     const namespaces = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
     const { resourceVersion } = await client.list(namespaces);

@@ -7,14 +7,14 @@ import { PluginFolder } from './plugin-folder.ts';
 import { manifest, TestFolder } from './test-folder.ts';
 
 let folder: TestFolder;
-let looking: PluginFolder | undefined;
+let openedFolder: PluginFolder | undefined;
 let warnings: object[];
 beforeEach(async () => {
   folder = await TestFolder.make();
   warnings = [];
 });
 afterEach(async () => {
-  await looking?.stop();
+  await openedFolder?.stop();
   await folder.clear();
 });
 
@@ -40,11 +40,11 @@ class Asked {
   }
 }
 
-async function look(intervalMs = 20, settleTimeoutMs = 30_000): Promise<{ plugins: PluginFolder; asked: Asked }> {
+async function openFolder(intervalMs = 20, settleTimeoutMs = 30_000): Promise<{ plugins: PluginFolder; asked: Asked }> {
   const asked = new Asked();
-  looking = new PluginFolder({ dir: folder.dir, log, intervalMs, settleTimeoutMs });
-  await looking.start(asked.push);
-  return { plugins: looking, asked };
+  openedFolder = new PluginFolder({ dir: folder.dir, log, intervalMs, settleTimeoutMs });
+  await openedFolder.start(asked.push);
+  return { plugins: openedFolder, asked };
 }
 
 const files = (name: string, version = '1.0.0'): Record<string, string> => ({
@@ -52,8 +52,8 @@ const files = (name: string, version = '1.0.0'): Record<string, string> => ({
   'index.ts': 'export default {}',
 });
 
-test('tells of what comes, changes and goes', async () => {
-  const { plugins, asked } = await look();
+test('reports added, changed and removed folders', async () => {
+  const { plugins, asked } = await openFolder();
   expect(plugins.mayBeFound('a')).toBe(false);
   await folder.write('a', files('a'));
   expect(await asked.next()).toBe('a');
@@ -73,13 +73,13 @@ test('tells of what comes, changes and goes', async () => {
   expect(plugins.find('b')).toBeUndefined();
 });
 
-test('judges no folder that was written to just now', async () => {
+test('does not read a folder that was just written to', async () => {
   await folder.write('growing', { 'plugin.yaml': '{' });
-  const { plugins } = await look(60_000);
+  const { plugins } = await openFolder(60_000);
   expect([plugins.find('growing'), plugins.mayBeFound('any'), warnings]).toEqual([undefined, true, []]);
 });
 
-test('names a plugin that is not valid, and says once of a folder that has no name, or another one has', async () => {
+test('names an invalid plugin, and reports once a folder without a name, or with the name of another', async () => {
   await folder.write('a', { 'plugin.yaml': JSON.stringify({ metadata: { name: 'invalid' } }) });
   await folder.write('b', { 'plugin.yaml': 'nothing' });
   await folder.write('c', files('twin'));
@@ -88,7 +88,7 @@ test('names a plugin that is not valid, and says once of a folder that has no na
   await mkdir(join(folder.dir, '.hidden'));
   // Until both have settled: otherwise the folder that is read later may be judged first.
   await delay(100);
-  const { plugins, asked } = await look();
+  const { plugins, asked } = await openFolder();
   const names = new Set<string>();
   while (names.size < 2) names.add(await asked.next());
   expect(names).toEqual(new Set(['invalid', 'twin']));
@@ -105,7 +105,7 @@ test('names a plugin that is not valid, and says once of a folder that has no na
   ]);
 });
 
-test('a link to a folder is as good, links within lead nowhere, and a folder may be far too large', async () => {
+test('follows a link to a folder, ignores links within one, and reports a folder that is too large', async () => {
   await folder.write('../elsewhere', files('linked'));
   await mkdir(folder.dir, { recursive: true });
   await symlink(join(folder.root, 'elsewhere'), join(folder.dir, 'link'));
@@ -113,7 +113,7 @@ test('a link to a folder is as good, links within lead nowhere, and a folder may
   await symlink('nowhere', join(folder.root, 'elsewhere/dangling'));
   await folder.write('deep', files('deep'));
   await folder.write(join('deep', 'x/'.repeat(20)), { 'file.txt': '' });
-  const { plugins, asked } = await look();
+  const { plugins, asked } = await openFolder();
   const names = new Set<string>();
   while (names.size < 2) names.add(await asked.next());
   expect(plugins.find('linked')!.manifest).toBeDefined();
@@ -122,12 +122,12 @@ test('a link to a folder is as good, links within lead nowhere, and a folder may
   expect(await asked.next()).toBe('linked');
 });
 
-test('a folder that keeps changing concerns only the plugin it names, and is judged when patience ends', async () => {
+test('a folder that keeps changing affects only its own plugin, and is read after a timeout', async () => {
   await folder.write('busy', files('busy'));
-  const { plugins, asked } = await look(60_000, 0);
+  const { plugins, asked } = await openFolder(60_000, 0);
   expect([plugins.find('busy')?.name, await asked.next()]).toEqual(['busy', 'busy']);
   await plugins.stop();
-  const { plugins: patient } = await look(60_000);
+  const { plugins: patient } = await openFolder(60_000);
   expect([patient.find('busy'), patient.mayBeFound('busy'), patient.mayBeFound('other')]).toEqual([
     undefined,
     true,
@@ -135,8 +135,8 @@ test('a folder that keeps changing concerns only the plugin it names, and is jud
   ]);
 });
 
-test('a copy of a folder is left out, whatever it is called, until the first one goes', async () => {
-  const { plugins, asked } = await look();
+test('a copy of a folder is ignored, under any name, until the first one is removed', async () => {
+  const { plugins, asked } = await openFolder();
   await folder.write('b', files('twin'));
   expect(await asked.next()).toBe('twin');
   await folder.write('a', files('twin', '2.0.0'));
@@ -150,10 +150,10 @@ test('a copy of a folder is left out, whatever it is called, until the first one
   expect(plugins.find('twin')!.folder).toBe(join(folder.dir, 'a'));
 });
 
-test('of two that are there at first that one counts which has the name of the plugin', async () => {
+test('of two at the start the one with the name of the plugin is used', async () => {
   await folder.write('a-backup', files('twin', '0.9.0'));
   await folder.write('twin', files('twin'));
-  const { plugins, asked } = await look(60_000, 0);
+  const { plugins, asked } = await openFolder(60_000, 0);
   expect([await asked.next(), await asked.next()]).toEqual(['twin', 'twin']);
   expect(plugins.find('twin')!.folder).toBe(join(folder.dir, 'twin'));
 });
@@ -164,8 +164,8 @@ test.each([
     'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata:\n  name: odd\nspec: { version: 1.0.0, description: "a\\0b" }\n',
   ],
   ['no YAML', 'metadata: { name: odd }\nspec: { version: 1.0.0\n'],
-])('a manifest with %s is told of by the name in it', async (_case, text) => {
+])('a manifest with %s is reported under its name', async (_case, text) => {
   await folder.write('a', { 'plugin.yaml': text });
-  const { plugins, asked } = await look();
+  const { plugins, asked } = await openFolder();
   expect([await asked.next(), plugins.find('odd')!.problem?.reason]).toEqual(['odd', 'ManifestInvalid']);
 });

@@ -212,7 +212,7 @@ export class PluginFolder implements Source {
       const last =
         (await stat(join(folder, manifestFile)).catch(() => undefined)) === undefined ? undefined : before?.name;
       const name = (await readPluginName(folder)) ?? last ?? nameless;
-      if (name === nameless) this.#complain(folder, 'a folder is no plugin', error);
+      if (name === nameless) this.#complain(folder, 'a folder is not a plugin', error);
       return { name, folder, fingerprint, problem: error };
     }
   }
@@ -226,7 +226,7 @@ export class PluginFolder implements Source {
       if (settled === undefined || settled.name === nameless) continue;
       const holder = this.find(settled.name)!.folder;
       if (holder !== folder)
-        this.#complain(folder, 'a folder is left out', new Error(`the plugin ${settled.name} is in ${holder} already`));
+        this.#complain(folder, 'ignored a folder', new Error(`the plugin ${settled.name} is in ${holder} already`));
     }
   }
 

@@ -117,7 +117,7 @@ const isServed = (name: string): Promise<boolean> =>
   );
 
 describe('a folder', () => {
-  test('becomes an object; enabled, it has models, presets, controllers and endpoints; disabled, they are gone, and what people made is there', async () => {
+  test('becomes an object; when enabled it has models, presets, controllers and endpoints; when disabled these are removed, and objects of users stay', async () => {
     await write('notes');
     const host = start();
     const seen = await inPhase(client, 'notes', 'Disabled');
@@ -187,7 +187,7 @@ describe('a folder', () => {
     expect(await isServed('notes')).toBe(false);
   });
 
-  test('is started at first sight where its file says so, and read while it is being copied only when it lies still', async () => {
+  test('is started when it is first seen if its file says so, and read only after a copy has finished', async () => {
     await folder.write('early', { 'plugin.yaml': 'apiVersion: plugin.svc.run/v1alpha1\nkind: Plu' });
     const host = start({ intervalMs: 400 });
     await write('early', { enabled: true });
@@ -196,7 +196,7 @@ describe('a folder', () => {
     expect(await greetingOf(host, 'early')).toEqual([200, { greeting: 'hello' }]);
   });
 
-  test('that is no valid plugin is told of, by its name; mended, it works', async () => {
+  test('that is not a valid plugin is reported under its name; after a fix it works', async () => {
     await folder.write('broken', {
       'plugin.yaml': JSON.stringify({
         apiVersion: 'plugin.svc.run/v1alpha1',
@@ -220,7 +220,7 @@ describe('a folder', () => {
     expect(started.spec.version).toBe('2.0.0');
   });
 
-  test('that is gone leaves its plugin running until it is disabled', async () => {
+  test('that is removed leaves its plugin running until it is disabled', async () => {
     await write('gone', { enabled: true });
     const host = start();
     await inPhase(client, 'gone', 'Started');
@@ -244,7 +244,7 @@ describe('a folder', () => {
   });
 });
 
-test('a start that takes its time is given up when the plugin is no longer to run', async () => {
+test('a slow start is aborted when the plugin is to stop', async () => {
   await write('slow', { enabled: true, before: 'await new Promise(() => setInterval(() => undefined, 1000));' });
   start();
   await inPhase(client, 'slow', 'Starting');
@@ -255,7 +255,7 @@ test('a start that takes its time is given up when the plugin is no longer to ru
   expect(performance.now() - began).toBeLessThan(25_000);
 });
 
-test('a start is given up that was no longer wanted when it began', async () => {
+test('a start is aborted that was no longer wanted when it began', async () => {
   await write('hasty', { enabled: true, before: 'await new Promise(() => setInterval(() => undefined, 1000));' });
   let isFirst = true;
   const late = wrapClient(client, {
@@ -278,7 +278,7 @@ test('a start is given up that was no longer wanted when it began', async () => 
   expect(performance.now() - began).toBeLessThan(25_000);
 });
 
-test('plugins that are slow to start keep no other from stopping or starting', async () => {
+test('slow starts do not delay the starts and stops of other plugins', async () => {
   await write('swift', { enabled: true });
   start();
   await inPhase(client, 'swift', 'Started');
@@ -297,7 +297,7 @@ test('plugins that are slow to start keep no other from stopping or starting', a
   expect(performance.now() - began).toBeLessThan(25_000);
 }, 60_000);
 
-test('a plugin that was deleted while its folder was there does not start of itself, though the process died before the object was back', async () => {
+test('a plugin that was deleted while its folder existed does not start by itself, even if the process crashed before the object was recreated', async () => {
   await write('deleted', { enabled: true });
   const dying = wrapClient(client, {
     create: (type, ...more) =>
@@ -323,7 +323,7 @@ test('a plugin that was deleted while its folder was there does not start of its
   expect([again.spec.enabled, again.metadata.uid === metadata.uid]).toEqual([false, false]);
 });
 
-test('what stays the same is not written again', async () => {
+test('an unchanged status is not written again', async () => {
   await write('same', { enabled: true });
   start();
   const { metadata } = await startedAs(client, 'same', '1.0.0');
@@ -335,7 +335,7 @@ test('what stays the same is not written again', async () => {
 });
 
 describe('changed files', () => {
-  test('start it anew, and take away what it ships no more; the presets of both stay', async () => {
+  test('restart the plugin, and remove what it no longer ships; presets of both versions stay', async () => {
     await write('changing', { enabled: true });
     const host = start();
     const first = await inPhase(client, 'changing', 'Started');
@@ -353,7 +353,7 @@ describe('changed files', () => {
     expect((await client.list(type)).items.map((note) => note.metadata.name)).toEqual(['news']);
   });
 
-  test('that it is not made of start nothing, though the plugin writes them itself', async () => {
+  test('outside of the bundle restart nothing, even if the plugin writes them itself', async () => {
     const before =
       "import { writeFileSync } from 'node:fs'; import { fileURLToPath } from 'node:url'; writeFileSync(fileURLToPath(new URL('state.json', import.meta.url)), String(Date.now()));";
     await write('selfish', { enabled: true, before });
@@ -378,7 +378,7 @@ describe('changed files', () => {
     expect(await greetingOf(host, 'selfish')).toEqual([200, { greeting: 'hello' }]);
   });
 
-  test('that cannot be read leave the old ones running, and say so', async () => {
+  test('that cannot be read leave the old version running, and are reported', async () => {
     await write('careful', { enabled: true });
     const host = start();
     await inPhase(client, 'careful', 'Started');
@@ -395,7 +395,7 @@ describe('changed files', () => {
     expect(await greetingOf(host, 'careful')).toEqual([200, { greeting: 'mended' }]);
   });
 
-  test('wait for another version where reloading is off', async () => {
+  test('wait for another version if reloading is off', async () => {
     await write('steady', { enabled: true });
     const host = start({ reload: false });
     await inPhase(client, 'steady', 'Started');
@@ -411,8 +411,8 @@ describe('changed files', () => {
   });
 });
 
-describe('a start that fails is undone', () => {
-  test('a status that cannot be stored', async () => {
+describe('a failed start is undone', () => {
+  test('at a status that cannot be stored', async () => {
     await folder.write('wide', {
       'plugin.yaml': manifest({ name: 'wide', enabled: true }),
       'index.mjs': `
@@ -435,7 +435,7 @@ describe('a start that fails is undone', () => {
       change: () => write('throws', { enabled: true, before: "throw new Error('not today');" }),
     },
     {
-      reason: 'a preset of a kind that nobody knows',
+      reason: 'a preset of an unknown kind',
       name: 'unknown',
       says: 'False PresetKindUnknown',
       condition: 'PresetsApplied',
@@ -447,7 +447,7 @@ describe('a start that fails is undone', () => {
       },
     },
     {
-      reason: "a preset that is another plugin's",
+      reason: 'a preset that belongs to another plugin',
       name: 'thief',
       says: 'False PresetTaken',
       condition: 'PresetsApplied',
@@ -472,7 +472,7 @@ describe('a start that fails is undone', () => {
       },
     },
     {
-      reason: "a model that is another plugin's",
+      reason: 'a model that belongs to another plugin',
       name: 'clash',
       says: 'False Conflict',
       condition: 'ModelsServed',
@@ -509,7 +509,7 @@ describe('a start that fails is undone', () => {
     await inPhase(client, name, 'Disabled');
   });
 
-  test('mended, it starts without further ado', async () => {
+  test('a plugin starts after a fix without another step', async () => {
     await write('mended', { enabled: true, before: "throw new Error('not today');" });
     start();
     const failed = await inPhase(client, 'mended', 'Failed');

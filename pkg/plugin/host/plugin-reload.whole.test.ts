@@ -167,7 +167,7 @@ async function seenBy(plugin: string, name: string, version: string): Promise<vo
   throw new Error(`${name} was not seen by ${version}`);
 }
 
-test('the version before answers until the new one does; models, presets and controllers follow, and no more than two workers are there', async () => {
+test('the previous version answers until the new one does; models, presets and controllers follow, with at most two workers', async () => {
   await write('steady', { version: '1.0.0', presets: [note('steady', 'shipped')] });
   host = new TestPluginHost(client, folder);
   await startedAs(client, 'steady', '1.0.0');
@@ -199,7 +199,7 @@ test('the version before answers until the new one does; models, presets and con
   expect(poll.count).toBeGreaterThan(100);
 });
 
-test('an endpoint that moved is answered at both places while its place is being told', async () => {
+test('an endpoint that moved is answered at both paths until the new path is known', async () => {
   await write('moving', { version: '1.0.0' });
   const seen: string[] = [];
   const noting = wrapClient(client, {
@@ -219,7 +219,7 @@ test('an endpoint that moved is answered at both places while its place is being
   expect(seen).toEqual(['"1.0.0"', '"2.0.0"', '"1.0.0"', '"2.0.0"']);
 });
 
-describe('a newer version that cannot be started leaves the one before as it was', () => {
+describe('a newer version that cannot be started leaves the previous one unchanged', () => {
   const cases: { what: string; reason: string; newer: Omit<Written, 'version'>; says: string }[] = [
     {
       what: 'a module that throws',
@@ -228,7 +228,7 @@ describe('a newer version that cannot be started leaves the one before as it was
       says: 'Error: not today',
     },
     {
-      what: 'a preset of a kind that nobody knows',
+      what: 'a preset of an unknown kind',
       reason: 'PresetKindUnknown',
       newer: { presets: [{ apiVersion: 'nowhere.example.com/v1', kind: 'Thing', metadata: { name: 'a' } }] },
       says: 'nowhere.example.com',
@@ -240,7 +240,7 @@ describe('a newer version that cannot be started leaves the one before as it was
       says: 'bad',
     },
     {
-      what: 'a controller that throws as it begins',
+      what: 'a controller that throws at its start',
       reason: 'ControllersFailed',
       newer: {
         presets: [note('kept', 'other')],
@@ -284,8 +284,8 @@ describe('a newer version that cannot be started leaves the one before as it was
     await client.delete(noteType('kept'), pluginKey('mine'));
 
     await write('kept', { version: '2.1.0', presets: [note('kept', 'shipped')] });
-    const mended = await startedAs(client, 'kept', '2.1.0');
-    expect(condition(mended, 'Reloaded')).toBeUndefined();
+    const fixed = await startedAs(client, 'kept', '2.1.0');
+    expect(condition(fixed, 'Reloaded')).toBeUndefined();
     await poll.until('"2.1.0"');
     expect(await poll.stop()).toEqual(['"1.0.0"', '"2.1.0"']);
     expect(poll.workers).toBeLessThanOrEqual(2);
@@ -293,7 +293,7 @@ describe('a newer version that cannot be started leaves the one before as it was
     await inPhase(client, 'kept', 'Disabled');
   });
 
-  test('and is tried again, until the files are again what runs', async () => {
+  test('and is retried, until the files are those that run', async () => {
     await write('undone', { version: '1.0.0' });
     host = new TestPluginHost(client, folder);
     await startedAs(client, 'undone', '1.0.0');
@@ -320,7 +320,7 @@ describe('a newer version that cannot be started leaves the one before as it was
   });
 });
 
-test('a plugin that is disabled while it is reloaded is stopped', async () => {
+test('a plugin that is disabled during a reload is stopped', async () => {
   await write('left', { version: '1.0.0' });
   host = new TestPluginHost(client, folder);
   await startedAs(client, 'left', '1.0.0');
@@ -331,7 +331,7 @@ test('a plugin that is disabled while it is reloaded is stopped', async () => {
   expect([await ask('left'), threadCount()]).toEqual(['ServiceUnavailable', 0]);
 });
 
-test('a plugin that is disabled, and enabled again, while the newer version is put in place runs', async () => {
+test('a plugin that is disabled and enabled again during a reload runs', async () => {
   await write('hasty', { version: '1.0.0' });
   host = new TestPluginHost(client, folder);
   await startedAs(client, 'hasty', '1.0.0');
@@ -356,7 +356,7 @@ test('a plugin that is disabled, and enabled again, while the newer version is p
   while (threadCount() > 1) await new Promise((resolve) => setImmediate(resolve));
 });
 
-test('reconciles that fail are told in a condition until they succeed, and controllers that cannot hear of what they follow', async () => {
+test('failing reconciles are reported in a condition until they succeed, as are controllers that cannot watch their types', async () => {
   const reconcile =
     "const { spec } = await client.get(Note, { namespace: '', name }) as any; if (spec.title === 'bad') throw new RangeError('a bad title');";
   await write('failing', {
@@ -373,12 +373,14 @@ test('reconciles that fail are told in a condition until they succeed, and contr
   );
   const type = noteType('failing');
   await client.create(type, note('failing', 'one', { title: 'bad' }));
-  const told = await waitForPlugin(
+  const failing = await waitForPlugin(
     client,
     'failing',
     (plugin) => condition(plugin, 'ReconcilesSucceed') === 'False Failing',
   );
-  const { message, lastTransitionTime } = told.status!.conditions!.find((each) => each.type === 'ReconcilesSucceed')!;
+  const { message, lastTransitionTime } = failing.status!.conditions!.find(
+    (each) => each.type === 'ReconcilesSucceed',
+  )!;
   expect(message).toMatch(
     /^1 object fails since .*; the last is \/one, of the controller notes, at attempt \d+: RangeError: a bad title \(.*index\.ts:\d+:\d+\)$/,
   );

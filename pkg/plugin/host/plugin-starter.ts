@@ -193,7 +193,7 @@ export class PluginStarter {
     }
     const tookMs = performance.now() - since;
     onStarted(tookMs);
-    log.info({ plugin: name, version, ms: Math.round(tookMs) }, 'a plugin is started');
+    log.info({ plugin: name, version, ms: Math.round(tookMs) }, 'started a plugin');
     context.events.record(record.object, {
       type: 'Normal',
       reason: 'Started',
@@ -218,7 +218,7 @@ export class PluginStarter {
       if (takeOver.isBegun) left = await restorePlugin(old, { ...context, log, record });
     } catch (failure) {
       if (context.signal.aborted || isFenceLost(failure)) throw failure;
-      log.error({ plugin: name, err: failure }, 'the running version of a plugin could not go on');
+      log.error({ plugin: name, err: failure }, 'could not keep the running version of a plugin; stopping it');
       await running.stop(name);
     }
     if (!(error instanceof StartFailure)) throw error;
@@ -226,7 +226,7 @@ export class PluginStarter {
     this.#logFailure(
       isFirst,
       { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error },
-      'a newer version of a plugin could not be started; the one before goes on',
+      'could not start a newer version of a plugin; the previous version keeps running',
     );
     context.events.record(record.object, { type: 'Warning', reason: error.reason, message });
     if (running.get(name) === old)
@@ -263,7 +263,7 @@ export class PluginStarter {
     this.#retry.failed(name, input);
     const isFirst = record.status.models === undefined;
     await undoStart({ record, ...context }).catch((failure: unknown) =>
-      log.error({ plugin: name, err: failure }, 'a start that failed could not be undone'),
+      log.error({ plugin: name, err: failure }, 'could not undo a failed start of a plugin'),
     );
     if (!(error instanceof StartFailure)) throw error;
     this.#logFailure(

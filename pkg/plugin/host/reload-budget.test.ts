@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { ManualClock } from '#pkg/runtime/index';
 import { ReloadBudget } from './reload-budget.ts';
 
-test('who saves often does not wait, and what changes itself for ever is started anew once a minute', () => {
+test('frequent saves cause no wait, and a plugin that changes itself endlessly is restarted once a minute', () => {
   const budget = new ReloadBudget(new ManualClock());
   for (let i = 0; i < 10; i += 1) {
     expect(budget.wait('a')).toBe(0);

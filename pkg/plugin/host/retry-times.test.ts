@@ -8,7 +8,7 @@ function waits(failures: number, { ranMs = 0 } = {}): number {
   return Math.floor(times.wait('a', 'x') / 1000);
 }
 
-test('waits longer after each failure, up to five minutes and the jitter', () => {
+test('waits longer after each failure, up to five minutes plus jitter', () => {
   expect(waits(0)).toBe(0);
   for (const [failures, least] of [
     [1, 1],
@@ -25,11 +25,11 @@ test('waits longer after each failure, up to five minutes and the jitter', () =>
   expect(waits(30)).toBeLessThanOrEqual(360);
 });
 
-test('one that ran for ten minutes begins anew', () => {
+test('starts again from the shortest wait after ten minutes of running', () => {
   expect(waits(5, { ranMs: 600_000 })).toBeLessThanOrEqual(1);
 });
 
-test('with other files, or another spec, it is not the same failure', () => {
+test('a failure with other files, or another spec, is a different failure', () => {
   const times = new RetryTimes();
   times.failed('a', 'x');
   expect([times.hasFailed('a', 'x'), times.hasFailed('a', 'y'), times.hasFailed('b', 'x')]).toEqual([

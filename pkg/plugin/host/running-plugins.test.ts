@@ -40,7 +40,7 @@ function running(worker: PluginWorker, more: Partial<RunningPlugin> = {}): Runni
 
 const noCrash = (): void => expect('a crash').toBe('none');
 
-test('at the end each plugin stops after those that depend on it, and none is added afterwards', async () => {
+test('at the end each plugin stops after its dependents, and none is added afterwards', async () => {
   const stopped: string[] = [];
   const plugins = new RunningPlugins(noCrash);
   await plugins.add('base', running(newWorker('base', stopped).worker));
@@ -58,7 +58,7 @@ test('at the end each plugin stops after those that depend on it, and none is ad
   expect(stopped.at(-1)).toBe('late');
 });
 
-test('one that ends by itself is no longer there, unless another has taken its place', async () => {
+test('a plugin that crashes is removed, unless another has replaced it', async () => {
   const crashes: string[] = [];
   const plugins = new RunningPlugins((name, crash) => crashes.push(name, crash as never));
   const [first, second] = [newWorker('first', []), newWorker('second', [])];
@@ -72,7 +72,7 @@ test('one that ends by itself is no longer there, unless another has taken its p
   expect([plugins.has('blog'), crashes]).toEqual([false, ['blog', 'out of memory']]);
 });
 
-test('an endpoint that only the worker before has is answered by that, until it ends', async () => {
+test('an endpoint that only the previous worker has is answered by that, until it ends', async () => {
   const stopped: string[] = [];
   const plugins = new RunningPlugins(noCrash);
   const [before, now] = [

@@ -3,7 +3,7 @@ import { StartSlots } from './start-slots.ts';
 
 const { signal } = new AbortController();
 
-test('the next has a place when one is given back, or was held for long', async () => {
+test('the next start gets a slot when one is released, or was held for too long', async () => {
   const slots = new StartSlots({ limit: 2, longMs: 100 });
   const [first] = await Promise.all([slots.take(signal), slots.take(signal)]);
   let isWaiting = true;
@@ -21,7 +21,7 @@ test('the next has a place when one is given back, or was held for long', async 
   for (const giveBack of rest) giveBack();
 });
 
-test('who gives up does not wait', async () => {
+test('a waiter that aborts leaves the queue', async () => {
   const slots = new StartSlots({ limit: 1, longMs: 60_000 });
   const giveBack = await slots.take(signal);
   const abort = new AbortController();

@@ -80,7 +80,7 @@ async function find(type: ResourceType, name: string, namespace = ''): Promise<S
   }
 }
 
-test('a start that fails leaves the namespace where a person’s objects are, though their kind is not served then', async () => {
+test('a failed start leaves a namespace with objects of users, even if their kind is not served then', async () => {
   const record = await newRecord('blog');
   await registerModel(client, Gadget, { plugin: 'blog' });
   await ship(record, [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'blog' } }]);
@@ -108,7 +108,7 @@ test('a start that fails leaves the namespace where a person’s objects are, th
   expect(await find(Gadget, 'mine', 'blog')).toBeDefined();
 });
 
-describe('a definition among the presets that is the user’s', () => {
+describe('a preset definition that belongs to the user', () => {
   const definition: CustomResourceDefinition = {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -139,14 +139,14 @@ describe('a definition among the presets that is the user’s', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['with its label', async () => undefined],
     [
-      'whose label a person took away',
+      'whose label a user removed',
       () =>
         client.patch(definitionType, pluginKey(definition.metadata.name), {
           type: 'merge',
           patch: { metadata: { labels: { 'svc.run/do-not-overwrite': null } } },
         }),
     ],
-  ])('%s, stays served at the stop, and the plugin can start again', async (_case, act) => {
+  ])('%s, is still served after the stop, and the plugin can start again', async (_case, act) => {
     const record = await read('keep').catch(() => newRecord('keep'));
     await ship(record, objects);
     await act();
@@ -159,7 +159,7 @@ describe('a definition among the presets that is the user’s', () => {
 });
 
 describe('an inventory that another leader has stored meanwhile', () => {
-  test('is the one that a stop goes by, also one that was begun before', async () => {
+  test('is used by a stop, also by one that began before', async () => {
     await ship(await newRecord('late'), [widget('adopted')]);
     const stale = await read('late');
     await stale.change({ phase: 'Stopping' });
@@ -181,7 +181,7 @@ describe('an inventory that another leader has stored meanwhile', () => {
     ]);
   });
 
-  test('is no obstacle where it is the same, and something else has changed', async () => {
+  test('is no conflict if it is unchanged, and something else has changed', async () => {
     const record = await newRecord('busy');
     await client.patch(pluginType, pluginKey('busy'), { type: 'merge', patch: { spec: { enabled: true } } });
     await ship(record, [widget('busy')]);
@@ -189,7 +189,7 @@ describe('an inventory that another leader has stored meanwhile', () => {
   });
 });
 
-test('a stop ends, and says so, where a model cannot be taken out of service', async () => {
+test('a stop ends with a report if a model cannot be taken out of service', async () => {
   const record = await newRecord('kept');
   await registerModel(client, Gadget, { plugin: 'blog' }).catch(() => undefined);
   await client.patch(definitionType, pluginKey(gadgets), {
@@ -227,7 +227,7 @@ async function registerGadgets(plugin: string): Promise<void> {
 const areGadgetsServed = async (): Promise<boolean> =>
   (await client.get(definitionType, pluginKey(gadgets))).spec.versions.some(({ served }) => served);
 
-test('a stop removes what was shipped first, then ends the worker, and takes its models out of service last', async () => {
+test('a stop removes presets first, then ends the worker, and takes models out of service last', async () => {
   const record = await newRecord('ordered');
   await ship(record, [widget('ordered')]);
   await registerGadgets('ordered');
@@ -242,7 +242,7 @@ test('a stop removes what was shipped first, then ends the worker, and takes its
   expect([...seen, await areGadgetsServed(), record.status.phase]).toEqual([true, true, false, 'Disabled']);
 });
 
-test('a start that fails leaves what an earlier one shipped and registered', async () => {
+test('a failed start keeps the presets and models of an earlier one', async () => {
   const record = await newRecord('again');
   await ship(record, [widget('again')]);
   await registerGadgets('again');

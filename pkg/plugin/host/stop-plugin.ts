@@ -60,7 +60,7 @@ export async function undoStart(options: StopOptions): Promise<void> {
 function stillServed({ record, log }: StopOptions, left: readonly LeftModel[]): ConditionChange {
   if (left.length === 0) return undefined;
   const message = `these could not be taken out of service: ${left.map(({ name, error }) => `${name} (${error.message})`).join(', ')}`;
-  log.warn({ plugin: record.name, reason: message }, 'a plugin was stopped, and models of it are served still');
+  log.warn({ plugin: record.name, reason: message }, 'stopped a plugin, but some of its models are still served');
   return { isTrue: true, reason: 'SomeLeft', message };
 }
 
@@ -77,6 +77,6 @@ async function removePresets({ record, client, log, signal }: StopOptions): Prom
   });
   if (left.length === 0) return undefined;
   const message = `these could not be removed: ${left.map((each) => `${formatObject(each.record)} (${each.why})`).join(', ')}`;
-  log.warn({ plugin: record.name, reason: message }, 'a plugin was stopped, and something of it is left');
+  log.warn({ plugin: record.name, reason: message }, 'stopped a plugin, but some of its presets are left');
   return { isTrue: false, reason: 'SomeLeft', message };
 }

@@ -31,7 +31,7 @@ function withSpec(spec: string): string {
   return `{ apiVersion: plugin.svc.run/v1alpha1, kind: Plugin, metadata: { name: blog }, spec: ${spec} }`;
 }
 
-test('what is right is read as written', () => {
+test('a valid manifest is parsed unchanged', () => {
   expect(parseManifest(Buffer.from(good))).toEqual({
     name: 'blog',
     spec: {
@@ -45,7 +45,7 @@ test('what is right is read as written', () => {
   });
 });
 
-describe('what is wrong is named', () => {
+describe('a mistake is named', () => {
   const cases: [string, string, string][] = [
     ['no object', '- a', 'ManifestInvalid: plugin.yaml: it must hold an object'],
     ['no YAML', 'a: [', 'ManifestInvalid: plugin.yaml: it is not valid YAML: line 1'],
@@ -63,13 +63,13 @@ describe('what is wrong is named', () => {
       'spec.dependencys is no field of a plugin; did you mean dependencies?',
     ],
     [
-      'an unknown field like no other',
+      'an unknown field without a similar name',
       withSpec('{ version: 1.0.0, author: me }'),
       'spec.author is no field of a plugin',
     ],
     ['a status', `${good}status: {}`, 'status is no field of a plugin'],
     [
-      'metadata that is not its own',
+      'metadata that an author cannot set',
       good.replace('name: blog', 'name: blog, uid: x'),
       'metadata.uid is no field of a plugin',
     ],
@@ -90,12 +90,12 @@ describe('what is wrong is named', () => {
     ],
     ['a version of two parts', withSpec('{ version: "1.0" }'), 'spec.version must be a semantic version'],
     [
-      'a range that is none',
+      'an invalid range',
       withSpec('{ version: 1.0.0, requires: newest }'),
       'spec.requires must be a range of semantic versions, such as >=1.2.0 or ^1.2.0, not "newest"',
     ],
     [
-      'a dependency on no range',
+      'a dependency with an invalid range',
       withSpec('{ version: 1.0.0, dependencies: { a: x.y.z.q } }'),
       'spec.dependencies.a must be a range',
     ],
@@ -105,17 +105,17 @@ describe('what is wrong is named', () => {
       'spec.dependencies names the plugin itself, blog',
     ],
     [
-      'a dependency of no good name',
+      'a dependency with an invalid name',
       withSpec('{ version: 1.0.0, dependencies: { A/B: "*" } }'),
       'spec.dependencies names "A/B", which cannot be a plugin\'s name',
     ],
     [
-      'a variable of no good name',
+      'a variable with an invalid name',
       withSpec('{ version: 1.0.0, environment: [ "A=b" ] }'),
       'spec.environment[0] must be the name of an environment variable, not "A=b"',
     ],
     [
-      'a variable of ours',
+      'a variable of the server',
       withSpec('{ version: 1.0.0, environment: [ NODE_OPTIONS ] }'),
       'spec.environment[0] cannot be NODE_OPTIONS',
     ],
@@ -125,7 +125,7 @@ describe('what is wrong is named', () => {
       'spec.limits.memoryMiB must be from 16 to 4096',
     ],
     [
-      'a limit that is no integer',
+      'a limit that is not an integer',
       withSpec('{ version: 1.0.0, limits: { startSeconds: 1.5 } }'),
       'spec.limits.startSeconds must be an integer, not number',
     ],
@@ -144,9 +144,9 @@ describe('what is wrong is named', () => {
       withSpec(`{ version: 1.0.0, displayName: ${'a'.repeat(101)} }`),
       'spec.displayName is longer than 100 characters',
     ],
-    ['a list where there is none', withSpec('[]'), 'spec must be an object, not array'],
+    ['a list instead of a map', withSpec('[]'), 'spec must be an object, not array'],
     [
-      'more than ten things',
+      'more than ten mistakes',
       withSpec(`{ version: 1.0.0, ${Array.from({ length: 15 }, (_, i) => `x${i}: 1`).join(', ')} }`),
       '; and 5 more',
     ],
@@ -156,7 +156,7 @@ describe('what is wrong is named', () => {
   });
 });
 
-test('whatever the file holds, the answer is a manifest or a PluginError', () => {
+test('any file gives a manifest or a PluginError', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json({ maxDepth: 5 }), fc.json().map(withSpec)), (text) => {
       expect(typeof messageFor(text)).toBe('string');

@@ -32,7 +32,7 @@ function yaml(main?: string): string {
   });
 }
 
-test('the module is the one named, or the first of the defaults', async () => {
+test('the module is the named one, or the first of the defaults', async () => {
   const named = await folderOf({ 'plugin.yaml': yaml('src/./start.mjs'), 'src/start.mjs': '' });
   expect(await readManifest(named)).toEqual({
     name: 'a',
@@ -68,7 +68,7 @@ test.each<[string, string | undefined, string]>([
   await expect(readManifest(folder)).rejects.toBeInstanceOf(PluginError);
 });
 
-test('a manifest that is no file to read', async () => {
+test('a manifest that is not a readable file is refused', async () => {
   await expect(readManifest(join(root, 'absent'))).rejects.toThrow('is not there');
   await expect(readManifest(await folderOf({ 'index.ts': '' }))).rejects.toThrow('plugin.yaml is not there');
   await expect(readManifest(await folderOf({ 'plugin.yaml/x': '' }))).rejects.toThrow('plugin.yaml is no regular file');

@@ -11,8 +11,8 @@ describe('resolveDependencies', () => {
   const any = (...names: string[]): Record<string, string> => Object.fromEntries(names.map((name) => [name, '*']));
   const cases: [string, DependentPlugin[], string[], Record<string, string>][] = [
     ['nothing', [], [], {}],
-    ['by name, where nothing depends on anything', [plugin('b'), plugin('a')], ['a', 'b'], {}],
-    ['each after what it depends on', [plugin('a', any('c')), plugin('b', any('a')), plugin('c')], ['c', 'a', 'b'], {}],
+    ['by name, without dependencies', [plugin('b'), plugin('a')], ['a', 'b'], {}],
+    ['each after its dependencies', [plugin('a', any('c')), plugin('b', any('a')), plugin('c')], ['c', 'a', 'b'], {}],
     [
       'a diamond',
       [plugin('a', any('b', 'c')), plugin('b', any('d')), plugin('c', any('d')), plugin('d')],
@@ -20,7 +20,7 @@ describe('resolveDependencies', () => {
       {},
     ],
     [
-      'one that is missing',
+      'a missing dependency',
       [plugin('a', any('x')), plugin('b')],
       ['b'],
       { a: 'DependencyMissing: it depends on the plugin x (*), which is not there' },
@@ -31,9 +31,9 @@ describe('resolveDependencies', () => {
       ['b'],
       { a: 'DependencyVersionMismatch: it depends on the plugin b in version ^2.0.0, which is there in version 1.0.0' },
     ],
-    ['a pre-release in its place', [plugin('a', { b: '>=1.0.0' }), plugin('b', {}, '1.1.0-rc.1')], ['b', 'a'], {}],
+    ['a pre-release instead', [plugin('a', { b: '>=1.0.0' }), plugin('b', {}, '1.1.0-rc.1')], ['b', 'a'], {}],
     [
-      'one that depends on a broken one',
+      'a dependency on a broken plugin',
       [plugin('a', any('b')), plugin('b', any('x'))],
       [],
       {
@@ -42,7 +42,7 @@ describe('resolveDependencies', () => {
       },
     ],
     [
-      'a circle, told whole',
+      'a cycle, named completely',
       [plugin('b', any('c')), plugin('a', any('b')), plugin('c', any('a')), plugin('d', any('c')), plugin('e')],
       ['e'],
       {
@@ -53,7 +53,7 @@ describe('resolveDependencies', () => {
       },
     ],
     [
-      'one that depends on itself',
+      'a dependency on itself',
       [plugin('a', any('a'))],
       [],
       { a: 'DependencyCircle: these plugins depend on one another in a circle: a -> a' },
@@ -79,7 +79,7 @@ describe('resolveDependencies', () => {
     expect(resolveDependencies(plugins.toReversed()).order).toEqual(order);
   });
 
-  test('every plugin has a place after all it depends on, or a problem', () => {
+  test('every plugin comes after its dependencies, or has a problem', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'x');
     const graph = fc.uniqueArray(
       fc.record({
@@ -103,7 +103,7 @@ describe('resolveDependencies', () => {
     );
   });
 
-  test('a long chain is no trouble', () => {
+  test('a long chain is resolved', () => {
     const plugins = Array.from({ length: 2000 }, (_, i) => plugin(`p${i}`, i === 0 ? {} : { [`p${i - 1}`]: '*' }));
     expect(resolveDependencies(plugins).order).toHaveLength(2000);
   });

@@ -41,7 +41,7 @@ const Tag = defineModel({
 });
 
 describe('defineModel', () => {
-  test('gives the definition', () => {
+  test('returns the definition', () => {
     expect(Post.definition).toEqual({
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
@@ -99,7 +99,7 @@ describe('defineModel', () => {
     });
   });
 
-  test('gives the type a client takes', () => {
+  test('returns the type for clients', () => {
     expect(Post).toMatchObject({
       group: 'blog.example.com',
       version: 'v1',
@@ -125,9 +125,9 @@ describe('defineModel', () => {
     ['a group without a dot', { group: 'blog' }, [], /spec\.group/],
     ['a plural in capitals', { plural: 'Posts' }, [], /spec\.names\.plural/],
     ['a reserved group', { group: 'blog.svc.run' }, [], /reserved for the platform/],
-    ['an index that leads nowhere', {}, [index('spec.titel')], 'the index spec.titel leads to no field of the schema'],
+    ['an index of a missing field', {}, [index('spec.titel')], 'the index spec.titel leads to no field of the schema'],
     [
-      'an index into metadata that is none',
+      'an index of unknown metadata',
       {},
       [index('metadata.selfLink')],
       'the index metadata.selfLink leads to no field of the schema',
@@ -151,23 +151,18 @@ describe('defineModel', () => {
       'the index spec.both leads to a field of no certain type, which cannot be indexed',
     ],
     ['an index below any value', {}, [index('spec.any.x')], 'the index spec.any.x leads to no field of the schema'],
+    ['a single index of a list', {}, [index('spec.tags[*]')], /leads to several values, which multiIndex takes/],
+    ['a list index of a single value', {}, [multiIndex('spec.title')], /leads to one value/],
+    ['an invalid path', {}, [index('spec..title')], /is no path: /],
     [
-      'one value where there are several',
-      {},
-      [index('spec.tags[*]')],
-      /leads to several values, which multiIndex takes/,
-    ],
-    ['several values where there is one', {}, [multiIndex('spec.title')], /leads to one value/],
-    ['a path that is none', {}, [index('spec..title')], /is no path: /],
-    [
-      'one name twice',
+      'a duplicate name',
       {},
       [index('spec.title'), index('spec.map.a', { name: 'spec.title' })],
       /Duplicate value: "spec.title"/,
     ],
     ['a built-in name', {}, [index('spec.title', { name: 'metadata.name' })], /exists already in every model/],
     [
-      'a computed key that is no name',
+      'a computed key with an invalid name',
       {},
       [computedIndex('words', { key: 'a b', type: 'integer' })],
       /must be the name of an exported function/,

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => env?.stop());
 
-test('what TypeBox accepts the server accepts, and what the server stores TypeBox accepts', async () => {
+test('the server accepts what TypeBox accepts, and TypeBox accepts what the server stores', async () => {
   const samples = anySchema.chain(({ schema, values }) =>
     fc.record({ schema: fc.constant(schema), values: fc.array(values, { minLength: 4, maxLength: 8 }) }),
   );

@@ -42,7 +42,7 @@ const newPost = (name: string, tags: string[]): Post => ({
   spec: { title: name, slug: name, tags },
 });
 
-test('a model in code is served when the call returns: typed, validated, indexed, with a status of its own', async () => {
+test('a model in code is served when the call returns: typed, validated, indexed, with a status subresource', async () => {
   const definition = await registerModel(client, Post);
   expect(definition.status?.conditions).toContainEqual(
     expect.objectContaining({ type: 'Established', status: 'True' }),
@@ -68,7 +68,7 @@ test('a model in code is served when the call returns: typed, validated, indexed
   expect([patched.status?.words, patched.metadata.generation]).toEqual([3, created.metadata.generation]);
 });
 
-test('computed indexes come with the text of their functions, which stands for those of older versions too', async () => {
+test('computed indexes come with the text of their functions, which replaces that of older versions', async () => {
   const model = named('essays', 'Essay');
   const first = defineModel({
     ...model,
@@ -117,13 +117,13 @@ test('computed indexes come with the text of their functions, which stands for t
 });
 
 describe('registering again', () => {
-  test('writes nothing where nothing differs', async () => {
+  test('writes nothing if nothing differs', async () => {
     const first = await registerModel(client, Post);
     const again = await registerModel(client, Post);
     expect(again.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
   });
 
-  test('applies what the code has more: a field, an index', async () => {
+  test('applies additions of the code: a field, an index', async () => {
     const model = named('articles', 'Article');
     const Before = defineModel({ ...model, spec: Type.Object({ title: Type.String() }) });
     await registerModel(client, Before);
@@ -154,7 +154,7 @@ describe('registering again', () => {
     ]);
   });
 
-  test('several at once, on several servers, first and later, end with one definition', async () => {
+  test('several times concurrently, on several servers, results in one definition', async () => {
     const model = named('races', 'Race');
     const variant = (indexes: ModelIndex[]): DefinedModel =>
       defineModel({
@@ -177,7 +177,7 @@ describe('registering again', () => {
     );
   });
 
-  test('a new version becomes the storage version, and the old one stays', async () => {
+  test('a new version becomes the storage version, and the old one is kept', async () => {
     const model = named('notes', 'Note');
     const V1 = defineModel({ ...model, spec: Type.Object({ text: Type.String() }) });
     const V2 = defineModel({
@@ -202,7 +202,7 @@ describe('registering again', () => {
     expect((await client.get(V1, { namespace: '', name: 'a' })).spec.text).toBe('hello');
   });
 
-  test('waits for a definition that is being deleted, and makes it anew', async () => {
+  test('waits for a definition that is being deleted, and recreates it', async () => {
     const Gone = defineModel({ ...named('gones', 'Gone'), spec: Type.Object({}) });
     const first = await registerModel(client, Gone);
     const held = await client.create(Gone, {
@@ -223,7 +223,7 @@ describe('registering again', () => {
   });
 });
 
-test('whatever goes wrong on the way, it is registered once and as it should be', async () => {
+test('a model is registered once and correctly despite faults', async () => {
   const rates = { unavailable: 0.3, lostAnswer: 0.3, conflict: 0.3, droppedWatch: 0.5, expired: 0.5 };
   const model = named('hardies', 'Hardy');
   for (let seed = 1; seed <= 4; seed += 1) {
@@ -234,8 +234,8 @@ test('whatever goes wrong on the way, it is registered once and as it should be'
   }
 });
 
-describe('what cannot be registered', () => {
-  test("another plugin's model; a person's is adopted", async () => {
+describe('a model that cannot be registered', () => {
+  test('belongs to another plugin; one of a user is adopted', async () => {
     const Owned = defineModel({ ...named('owneds', 'Owned'), spec: Type.Object({}) });
     await registerModel(client, Owned);
     const { metadata } = await registerModel(client, Owned, { plugin: 'blog' });
@@ -250,7 +250,7 @@ describe('what cannot be registered', () => {
     await expect(registerModel(client, Owned)).rejects.toThrow('belongs to the plugin blog');
   });
 
-  test('a name of another: the first owner is named', async () => {
+  test('has a name of another, whose first owner is named', async () => {
     await registerModel(
       client,
       defineModel({ ...named('firsts', 'First'), shortNames: ['fi'], spec: Type.Object({}) }),
@@ -266,7 +266,7 @@ describe('what cannot be registered', () => {
     await expect(registerModel(client, Third)).rejects.toThrow('"fi" is already in use by firsts.code.example.com');
   });
 
-  test('a change that the server refuses', async () => {
+  test('has a change that the server refuses', async () => {
     const model = named('fixed', 'Fixed');
     await registerModel(client, defineModel({ ...model, spec: Type.Object({}) }));
     await expect(
@@ -282,7 +282,7 @@ describe('what cannot be registered', () => {
     });
   });
 
-  test('it gives up in time, or when told', async () => {
+  test('times out, or is aborted', async () => {
     const Held = defineModel({ ...named('helds', 'Held'), spec: Type.Object({}) });
     await registerModel(client, Held);
     const held = await client.create(Held, {

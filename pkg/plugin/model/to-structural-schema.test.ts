@@ -190,7 +190,7 @@ describe('convertSchema', () => {
     ['look-ahead', Type.String({ pattern: '^(?=a)' }), 'has a pattern that is not RE2'],
     ['flags', Type.String({ pattern: /a/i }), 'has a pattern with flags (i)'],
     [
-      'a default that is no JSON',
+      'a default that is not JSON',
       Type.String({ default: new Date(0) }),
       'has a default, an example or a rule that is not JSON',
     ],
@@ -198,7 +198,7 @@ describe('convertSchema', () => {
     ['an identifier', Type.String({ $id: 'a' }), 'has $id, which a definition cannot say'],
     ['combinations', Type.Unsafe({ type: 'string', not: { enum: ['a'] } }), 'has not, which a definition cannot say'],
   ];
-  test.each(unsaid)('refuses %s, and says where', (_case, schema, problem) => {
+  test.each(unsaid)('refuses %s, and names the position', (_case, schema, problem) => {
     expect(() => toStructuralSchema(at(schema), 'spec')).toThrow(TypeError);
     expect(() => toStructuralSchema(at(schema), 'spec')).toThrow(`${where} ${problem}`);
   });

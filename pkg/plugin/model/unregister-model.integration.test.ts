@@ -44,7 +44,7 @@ const object = ({ group, version, kind }: DefinedModel, name: string, spec = {})
 const servedVersions = async (name: string): Promise<[string, boolean][]> =>
   (await client.get(definitionType, { namespace: '', name })).spec.versions.map((each) => [each.name, each.served]);
 
-test('its paths, watches and documents are gone at once, on every server; all of it is back after the next registration', async () => {
+test('an unregistered model loses its paths, watches and documents at once, on every server; the next registration restores them', async () => {
   const Post = model();
   const path = pathOf(Post);
   await registerModel(client, Post, { plugin });
@@ -52,7 +52,7 @@ test('its paths, watches and documents are gone at once, on every server; all of
   const streams = await Promise.all(
     env.servers.map((server) => server.client.watch(Post, { resourceVersion: created.metadata.resourceVersion })),
   );
-  const told = Promise.all(
+  const received = Promise.all(
     streams.map(async (stream) => {
       const events: unknown[] = [];
       for await (const event of stream) events.push(event);
@@ -68,7 +68,7 @@ test('its paths, watches and documents are gone at once, on every server; all of
   expect((await env.request(`${path}/a`)).status).toBe(404);
   expect((await env.request(path, { method: 'POST', body: object(Post, 'b') })).status).toBe(404);
   await waitUntil(async () => (await env.request(path, { server: 1 })).status === 404);
-  expect(await told).toEqual([[], []]);
+  expect(await received).toEqual([[], []]);
   // The watch ends cleanly, and the next one gets 404.
   expect([overHttp.status, (await overHttp.text()).trim()]).toEqual([200, '']);
   for (const document of [
@@ -97,7 +97,7 @@ test('its paths, watches and documents are gone at once, on every server; all of
   expect(back.status?.conditions).toContainEqual(expect.objectContaining({ type: 'IndexesReady', status: 'True' }));
 });
 
-test('what it holds stays taken: its names, and the values of its unique indexes', async () => {
+test('an unregistered model keeps its names and the values of its unique indexes reserved', async () => {
   const Post = model();
   await registerModel(client, Post, { plugin });
   await client.create(Post, object(Post, 'a', { slug: 's' }));
@@ -117,7 +117,7 @@ test('what it holds stays taken: its names, and the values of its unique indexes
   await expect(client.create(Post, object(Post, 'b', { slug: 's' }))).rejects.toMatchObject({ code: 409 });
 });
 
-test('the versions that were served are served again, and no others', async () => {
+test('the next registration serves the same versions again, and no others', async () => {
   const kind = 'Versioned';
   const [V1, V2, V3] = [model('v1', kind), model('v2', kind), model('v3', kind)];
   for (const each of [V1, V2, V3]) await registerModel(client, each, { plugin });
@@ -154,7 +154,7 @@ test('the versions that were served are served again, and no others', async () =
 });
 
 describe('does nothing', () => {
-  test('twice, also after a crash in between', async () => {
+  test('the second time, also after a crash in between', async () => {
     const Post = model();
     await registerModel(client, Post, { plugin });
     await unregisterModel(client, nameOf(Post), { plugin });
@@ -165,7 +165,7 @@ describe('does nothing', () => {
     );
   });
 
-  test('to a definition that is not there, another’s, or nobody’s', async () => {
+  test('to a definition that does not exist, or belongs to another or to nobody', async () => {
     await unregisterModel(client, 'nothings.example.com', { plugin });
     for (const owner of ['other', undefined]) {
       const Post = model();
@@ -176,7 +176,7 @@ describe('does nothing', () => {
   });
 });
 
-test('works where things fail now and then, and ends in time where they always do', async () => {
+test('works despite faults, and ends in time if every request fails', async () => {
   for (let seed = 0; seed < 5; seed += 1) {
     const Post = model();
     await registerModel(client, Post, { plugin });

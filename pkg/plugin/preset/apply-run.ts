@@ -71,21 +71,21 @@ export class ApplyRun {
     const details = { plugin, preset: formatPlace(planned.preset), object: formatObject(accepted.record) };
     if (accepted.type === 'create') {
       await client.create(type, newObject(shipped, plugin), { signal });
-      log.info(details, 'a preset was created');
+      log.info(details, 'created a preset');
     } else if (accepted.type === 'update' && stored !== undefined) {
       const wanted = updatedObject(stored, shipped, { plugin, type });
       if (isSameContent(stored, wanted)) return accepted;
       await client.update(type, wanted, { signal }).catch(vanished(stored));
       log.info(
         details,
-        accepted.record.adopted === true ? 'an object that was there was adopted as a preset' : 'a preset was updated',
+        accepted.record.adopted === true ? 'adopted an existing object as a preset' : 'updated a preset',
       );
     } else if (accepted.type === 'leave' && stored !== undefined && isDefinitionKind(shipped)) {
       // The owner does not matter: the plugin's stop took it out of service.
       const wanted = servedAgain(stored as Stored<CustomResourceDefinition>);
       if (wanted === stored) return accepted;
       await client.update(definitionType, wanted, { signal }).catch(vanished(stored));
-      log.info(details, 'a definition that is left as it is, is served again');
+      log.info(details, 'serving an unchanged definition again');
     }
     return accepted;
   }

@@ -6,7 +6,7 @@ const object = (name: string, more = '') => `apiVersion: v1\nkind: Widget\nmetad
 const names = async (text: string, file?: string) =>
   (await decode(text, file)).map(({ document, object: { metadata } }) => [document, metadata.name]);
 
-describe('documents', () => {
+describe('a file of presets', () => {
   test.each([
     ['nothing', '', []],
     ['comments alone', '# nothing\n\n', []],
@@ -36,14 +36,14 @@ describe('documents', () => {
   });
 });
 
-test('a line of nothing but space, for the most part, takes no time', async () => {
+test('a long line of white space is read fast', async () => {
   const since = performance.now();
   expect(await names(`${' '.repeat(100_000)}#\n---\n${object('a')}# ${' '.repeat(100_000)}!\n`)).toEqual([[1, 'a']]);
   await expect(decode(`${' '.repeat(100_000)}!`)).rejects.toMatchObject({ reason: 'PresetsInvalid' });
   expect(performance.now() - since).toBeLessThan(10_000);
 });
 
-test('what an author says is kept, what a server sets is left out', async () => {
+test('fields of the author are kept, fields of the server are dropped', async () => {
   const exported = object(
     'a',
     '  namespace: n\n  labels: {x: y}\n  annotations: {p: q}\n  finalizers: [example.com/f]\n  uid: u\n  resourceVersion: "5"\n  generation: 2\n  creationTimestamp: null\n  managedFields: []\nspec: {size: 1}\ndata: {k: v}\n',
@@ -58,7 +58,7 @@ test('what an author says is kept, what a server sets is left out', async () => 
   });
 });
 
-describe('is refused, with its place', () => {
+describe('is refused, with its position', () => {
   test.each([
     ['no object', '- a', 'it must be an object'],
     ['a text', 'hello', 'it must be an object'],
@@ -135,7 +135,7 @@ describe('is refused, with its place', () => {
     await expect(broken).rejects.toThrow(message);
   });
 
-  test('what is no UTF-8', async () => {
+  test('a file that is not UTF-8', async () => {
     await expect(decodePresets('presets/a.yaml', Buffer.from([0x61, 0xff]))).rejects.toThrow(
       'presets/a.yaml, document 1: it is not valid UTF-8',
     );
@@ -147,7 +147,7 @@ describe('is refused, with its place', () => {
     );
   });
 
-  test('more objects than may be', async () => {
+  test('more objects than allowed', async () => {
     const many = Array.from({ length: 1001 }, (_, i) => `{apiVersion: v1, kind: A, metadata: {name: a${i}}}`).join(
       '\n---\n',
     );

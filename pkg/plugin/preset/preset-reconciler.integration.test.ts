@@ -55,10 +55,10 @@ const person = (name: string, labels?: Record<string, string>) =>
   client.create(Widget, widget(name, { color: 'mine' }, labels) as never);
 
 const rules: RuleCase[] = [
-  { reason: 'what is not there is created', started: { color: 'shipped', labels: { ours: 'ours' } } },
+  { reason: 'an absent object is created', started: { color: 'shipped', labels: { ours: 'ours' } } },
   { reason: 'labels as shipped', labels: { a: 'b' }, started: { color: 'shipped', labels: { a: 'b', ours: 'ours' } } },
   {
-    reason: 'an edit of a person is overwritten, their labels stay',
+    reason: 'an edit of a user is overwritten, their labels stay',
     before: async (plugin, name) => {
       await plugin.start([shippedAs(name)]);
       await change(name, { metadata: { labels: { mine: 'x' } }, spec: { color: 'mine', size: 5 } });
@@ -72,7 +72,7 @@ const rules: RuleCase[] = [
     stopped: { color: 'shipped', labels: { ...keep, ours: 'ours' } },
   },
   {
-    reason: 'shipped with the label: an edit of a person stays',
+    reason: 'shipped with the label: an edit of a user stays',
     labels: keep,
     before: async (plugin, name) => {
       await plugin.start([shippedAs(name, keep)]);
@@ -82,7 +82,7 @@ const rules: RuleCase[] = [
     stopped: { color: 'mine', labels: { ...keep, ours: 'ours' } },
   },
   {
-    reason: 'shipped with the label, which a person took away from the object: it stays theirs',
+    reason: "shipped with the label, which a user removed from the object: it stays the user's",
     labels: keep,
     before: async (plugin, name) => {
       await plugin.start([shippedAs(name, keep)]);
@@ -92,7 +92,7 @@ const rules: RuleCase[] = [
     stopped: { color: 'mine', labels: { ours: 'ours' } },
   },
   {
-    reason: 'a person puts the label on the object: it is theirs from then on',
+    reason: "a user adds the label to the object: it is the user's from then on",
     before: async (plugin, name) => {
       await plugin.start([shippedAs(name)]);
       await change(name, { metadata: { labels: keep }, spec: { color: 'mine' } });
@@ -101,7 +101,7 @@ const rules: RuleCase[] = [
     stopped: { color: 'mine', labels: { ...keep, ours: 'ours' } },
   },
   {
-    reason: 'the label with another value is none',
+    reason: 'the label with another value is ignored',
     labels: { 'svc.run/do-not-overwrite': 'false' },
     before: async (plugin, name) => {
       await plugin.start([shippedAs(name)]);
@@ -110,19 +110,19 @@ const rules: RuleCase[] = [
     started: { color: 'shipped', labels: { 'svc.run/do-not-overwrite': 'false', ours: 'ours' } },
   },
   {
-    reason: 'the object of a person is updated and adopted; it stays, without our label',
+    reason: 'the object of a user is updated and adopted; it stays, without our label',
     before: (_plugin, name) => person(name, { mine: 'x' }),
     started: { color: 'shipped', labels: { mine: 'x', ours: 'ours' }, adopted: true },
     stopped: { color: 'shipped', labels: { mine: 'x' } },
   },
   {
-    reason: 'an object with our label that is in no inventory is a person’s',
+    reason: "an object with our label that is in no inventory is a user's",
     before: (plugin, name) => person(name, { 'svc.run/plugin': plugin.name }),
     started: { color: 'shipped', labels: { ours: 'ours' }, adopted: true },
     stopped: { color: 'shipped', labels: {} },
   },
   {
-    reason: 'adopted once, adopted ever after',
+    reason: 'an adopted object stays adopted',
     before: async (plugin, name) => {
       await person(name);
       await plugin.start([shippedAs(name)]);
@@ -141,7 +141,7 @@ const rules: RuleCase[] = [
     stopped: { color: 'shipped', labels: {} },
   },
   {
-    reason: 'a person deleted what was adopted: what is created then is ours',
+    reason: 'a user deleted the adopted object: the one created then is ours',
     before: async (plugin, name) => {
       await person(name);
       await plugin.start([shippedAs(name)]);
@@ -150,7 +150,7 @@ const rules: RuleCase[] = [
     started: { color: 'shipped', labels: { ours: 'ours' } },
   },
   {
-    reason: 'a person deleted ours and made their own',
+    reason: 'a user deleted ours and created their own',
     before: async (plugin, name) => {
       await plugin.start([shippedAs(name)]);
       await client.delete(Widget, keyOf(name));
@@ -160,7 +160,7 @@ const rules: RuleCase[] = [
     stopped: { color: 'shipped', labels: {} },
   },
   {
-    reason: 'a person took our label away: it is theirs',
+    reason: "a user removed our label: it is the user's",
     before: async (plugin, name) => {
       await plugin.start([shippedAs(name)]);
       await change(name, { metadata: { labels: { 'svc.run/plugin': null } } });
@@ -169,14 +169,14 @@ const rules: RuleCase[] = [
     stopped: { color: 'shipped', labels: {} },
   },
   {
-    reason: 'the object of a person, shipped with the label: untouched',
+    reason: 'the object of a user, shipped with the label: unchanged',
     labels: keep,
     before: (_plugin, name) => person(name),
     started: { color: 'mine', labels: {} },
     stopped: { color: 'mine', labels: {} },
   },
   {
-    reason: 'the object of a person with the label: untouched',
+    reason: 'the object of a user with the label: unchanged',
     before: (_plugin, name) => person(name, keep),
     started: { color: 'mine', labels: keep },
     stopped: { color: 'mine', labels: keep },

@@ -81,8 +81,8 @@ async function atEveryStep(
   await Promise.all(Array.from({ length: steps }).flatMap((_, step) => [look(step, 'before'), look(step, 'after')]));
 }
 
-describe('killed at any step, and run again with what is stored', () => {
-  test('a start ends as one that was not', async () => {
+describe('after a crash at any step, and a new run with the stored state', () => {
+  test('a start has the same result as an uninterrupted one', async () => {
     const whole = await ranBefore('whole');
     const counter = new CrashScheduler();
     await whole.start(after('whole'), { killer: counter });
@@ -97,7 +97,7 @@ describe('killed at any step, and run again with what is stored', () => {
     });
   });
 
-  test('a stop ends as one that was not, and nothing is forgotten, also after a start that was killed', async () => {
+  test('a stop has the same result as an uninterrupted one, and nothing is forgotten, also after a start that was killed', async () => {
     const whole = await ranBefore('stopped');
     await whole.start(after('stopped'));
     const counter = new CrashScheduler();
@@ -120,7 +120,7 @@ describe('killed at any step, and run again with what is stored', () => {
     });
   });
 
-  test('a first start, then stopped: nothing is left of it', async () => {
+  test('a first start and its stop leave nothing', async () => {
     const objects = (name: string): AnyObject[] => ['a', 'b', 'c'].map((each) => widget(`${name}-${each}`));
     const whole = new ShippingPlugin(client, 'plugin-first');
     const counter = new CrashScheduler();
@@ -138,7 +138,7 @@ describe('killed at any step, and run again with what is stored', () => {
     });
   });
 
-  test('and a person makes the object in between: it is theirs', async () => {
+  test('an object that a user creates in between belongs to the user', async () => {
     for (const [step, moment] of [
       [0, 'after'],
       [1, 'before'],
@@ -156,7 +156,7 @@ describe('killed at any step, and run again with what is stored', () => {
   });
 });
 
-describe('a person acts between the look and the write', () => {
+describe('a user changes an object between the read and the write', () => {
   const keyOf = (name: string) => ({ namespace: '', name });
   const label = (name: string, labels: Record<string, string | null>) =>
     client.patch(Widget, keyOf(name), { type: 'merge', patch: { metadata: { labels } } });
@@ -173,9 +173,9 @@ describe('a person acts between the look and the write', () => {
   };
 
   test.each<[string, (name: string) => Promise<unknown>, unknown]>([
-    ['puts the label on it', (name) => label(name, keep), ['old', ['svc.run/do-not-overwrite', 'svc.run/plugin']]],
-    ['makes it theirs', (name) => label(name, { 'svc.run/plugin': null }), ['old', []]],
-    ['makes it anew', remake, ['mine', ['mine']]],
+    ['adds the label to it', (name) => label(name, keep), ['old', ['svc.run/do-not-overwrite', 'svc.run/plugin']]],
+    ['removes our label from it', (name) => label(name, { 'svc.run/plugin': null }), ['old', []]],
+    ['recreates it', remake, ['mine', ['mine']]],
     ['deletes it', (name) => client.delete(Widget, keyOf(name)), undefined],
     ['edits it', (name) => label(name, { mine: 'x' }), undefined],
   ])('of a removal: %s', async (what, act, expected) => {
@@ -190,13 +190,13 @@ describe('a person acts between the look and the write', () => {
 
   test.each<[string, (name: string) => Promise<unknown>, unknown, boolean]>([
     [
-      'puts the label on it',
+      'adds the label to it',
       (name) => label(name, keep),
       ['old', ['svc.run/do-not-overwrite', 'svc.run/plugin']],
       false,
     ],
-    ['makes it theirs', (name) => label(name, { 'svc.run/plugin': null }), ['new', ['svc.run/plugin']], true],
-    ['makes it anew', remake, ['new', ['mine', 'svc.run/plugin']], true],
+    ['removes our label from it', (name) => label(name, { 'svc.run/plugin': null }), ['new', ['svc.run/plugin']], true],
+    ['recreates it', remake, ['new', ['mine', 'svc.run/plugin']], true],
     ['deletes it', (name) => client.delete(Widget, keyOf(name)), ['new', ['svc.run/plugin']], false],
     ['edits it', (name) => label(name, { mine: 'x' }), ['new', ['mine', 'svc.run/plugin']], false],
   ])('of an update: %s', async (what, act, expected, isAdopted) => {
@@ -209,7 +209,7 @@ describe('a person acts between the look and the write', () => {
     expect([await seen(name), plugin.inventory[0]?.adopted]).toEqual([expected, isAdopted ? true : undefined]);
   });
 
-  test('of a creation: makes it, or another plugin does', async () => {
+  test('of a creation: a user or another plugin creates it', async () => {
     const mine = new ShippingPlugin(client, 'plugin-created');
     const { adopted } = await mine.start([widget('created', { color: 'new' })], {
       killer: new CrashScheduler(1, 'before', async () => void (await person('created'))),
@@ -231,7 +231,7 @@ describe('a person acts between the look and the write', () => {
   });
 });
 
-test('an inventory that cannot be stored ends it at once, whenever that is', async () => {
+test('an inventory that cannot be stored ends the run at once, at any step', async () => {
   const lost = newConflict({ group: 'plugin.svc.run', resource: 'plugins' }, 'unstored', 'somebody else was faster');
   const presets = new PresetReconciler({ client, log: { ...silentLog, debug: () => undefined } });
   const object = { file: 'presets/a.yaml', document: 1, object: widget('unstored') as never };
@@ -253,7 +253,7 @@ test('an inventory that cannot be stored ends it at once, whenever that is', asy
   ).rejects.toBe(lost);
 });
 
-test('on a network where everything fails now and then the end is the same', async () => {
+test('with random faults the result is the same', async () => {
   const whole = await ranBefore('calm');
   await whole.start(after('calm'));
   const started = await world('calm', whole.inventory);
@@ -290,7 +290,7 @@ async function untilDone(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-test('two hosts that start and stop it at once, each taken for the leader, end with one inventory', async () => {
+test('two hosts that start and stop it concurrently, both as leader, end with one inventory', async () => {
   for (let round = 0; round < 3; round += 1) {
     const name = `race-${round}`;
     await client.create<Plugin>(pluginType, {

@@ -57,7 +57,7 @@ async function find(type: ResourceType, name: string, namespace = ''): Promise<S
 
 const patch = (type: ResourceType, name: string, change: object, namespace = '') =>
   client.patch(type, { namespace, name }, { type: 'merge', patch: change as never });
-const letGo = (type: ResourceType, name: string, namespace = '') =>
+const removeFinalizers = (type: ResourceType, name: string, namespace = '') =>
   patch(type, name, { metadata: { finalizers: null } }, namespace);
 
 const gadget = (name: string, namespace?: string): AnyObject => ({
@@ -136,19 +136,19 @@ describe('nothing is written when', () => {
       /it is served in v1$/,
     ],
     [
-      'a kind without namespaces is given one',
+      'a cluster-scoped kind has a namespace',
       () => ({ ...widget('a'), metadata: { name: 'a', namespace: 'default' } }),
       'PresetsInvalid',
       /metadata\.namespace may not be/,
     ],
     [
-      'a status is given that is written apart',
+      'an object has a status, which is written separately',
       () => ({ ...widget('a'), status: { ready: true } }),
       'PresetsInvalid',
       /status may not be/,
     ],
     [
-      'a definition is none',
+      'a definition is invalid',
       () => ({
         apiVersion: 'apiextensions.k8s.io/v1',
         kind: 'CustomResourceDefinition',
@@ -159,12 +159,12 @@ describe('nothing is written when', () => {
       /it is no definition/,
     ],
     [
-      'an object is there in two ways',
+      'an object occurs in two versions',
       (name) => ({ ...widget(name), spec: { size: 1 } }),
       'PresetsInvalid',
       /is in presets\/all\.yaml, document 1 as well/,
     ],
-    ['a name cannot be one', () => widget('a/b'), 'BadRequest', /name/],
+    ['a name is invalid', () => widget('a/b'), 'BadRequest', /name/],
   ])('%s', async (_case, second, reason, message) => {
     const { plugin, name } = fresh();
     const killer = new CrashScheduler();
@@ -175,7 +175,7 @@ describe('nothing is written when', () => {
     expect([killer.steps, await find(Widget, name)]).toEqual([0, undefined]);
   });
 
-  test('an object belongs to another plugin, even one with the label', async () => {
+  test('an object belongs to another plugin, even with the label', async () => {
     const { plugin: first, name } = fresh();
     const { plugin: second } = fresh();
     const keep = { 'svc.run/do-not-overwrite': 'true' };
@@ -193,7 +193,7 @@ describe('nothing is written when', () => {
     await client.delete(Widget, { namespace: '', name });
   });
 
-  test('the plugin registers the model that it ships the definition of', async () => {
+  test('the plugin registers the model whose definition it ships', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     await expect(plugin.start([shipped], { models: [shipped.metadata.name] })).rejects.toMatchObject({
@@ -202,7 +202,7 @@ describe('nothing is written when', () => {
   });
 });
 
-test('metadata of others, the status, and what the schema adds are kept; other fields are as shipped', async () => {
+test('metadata of others, the status, and defaults of the schema are kept; other fields are those of the preset', async () => {
   const { plugin, name } = fresh();
   const shipped = {
     ...widget(name, { color: 'red' }),
@@ -227,10 +227,10 @@ test('metadata of others, the status, and what the schema adds are kept; other f
     annotations: { a: 'new', b: 'mine' },
     finalizers: ['example.com/mine', held],
   });
-  await letGo(Widget, name);
+  await removeFinalizers(Widget, name);
 });
 
-test('a namespaced object without a namespace goes to default; namespaces and definitions are made first', async () => {
+test('a namespaced object without a namespace is in default; namespaces and definitions are created first', async () => {
   const { plugin, name } = fresh();
   const shipped = definition(name);
   await plugin.start([
@@ -272,12 +272,12 @@ describe('a refused object', () => {
     ['against its schema', (name) => widget(name, { size: 10 }), /was refused: .*spec\.size/],
     ['with the unique value of another', (name) => widget(name, { slug: 'taken' }), /was refused: .*spec\.slug/],
     [
-      'in no namespace there is',
+      'in a namespace that does not exist',
       (name) => gadget(name, 'nowhere'),
       /Gadget nowhere\/.* was refused: namespaces "nowhere" not found/,
     ],
     ['with a reserved label', (name) => widget(name, {}, { 'svc.run/mine': 'x' }), /was refused: .*reserved/],
-  ])('%s names its place, and the start can be tried again', async (_case, bad, message) => {
+  ])('%s names its position, and the start can be repeated', async (_case, bad, message) => {
     const { plugin, name } = fresh();
     await client.create(Widget, widget('taken', { slug: 'taken' }) as never).catch(() => undefined);
     const refused = plugin.start([widget(`${name}-first`), bad(name)]);
@@ -291,8 +291,8 @@ describe('a refused object', () => {
   });
 });
 
-describe('what is shipped no more', () => {
-  test('is removed at the next start, before what is shipped now is made', async () => {
+describe('a preset that is no longer shipped', () => {
+  test('is removed at the next start, before the new ones are created', async () => {
     const { plugin, name } = fresh();
     await plugin.start([widget(`${name}-old`, { slug: name }), widget(`${name}-both`)]);
     await plugin.start([widget(`${name}-new`, { slug: name }), widget(`${name}-both`)]);
@@ -308,7 +308,7 @@ describe('what is shipped no more', () => {
     ]);
   });
 
-  test('stays where it is a person’s, or has the label', async () => {
+  test('stays if it belongs to a user, or has the label', async () => {
     const { plugin, name } = fresh();
     await client.create(Widget, widget(`${name}-mine`) as never);
     await plugin.start([
@@ -323,13 +323,13 @@ describe('what is shipped no more', () => {
     expect(plugin.inventory).toEqual([]);
   });
 
-  test('and held by somebody does not keep the plugin from starting; the next start looks again', async () => {
+  test('and is held by a finalizer does not prevent the start; the next start tries again', async () => {
     const { plugin, name } = fresh(3000);
     await plugin.start([widget(`${name}-old`)]);
     await patch(Widget, `${name}-old`, { metadata: { finalizers: [held] } });
     await plugin.start([widget(`${name}-new`)]);
     expect(plugin.inventory.map((record) => record.name)).toEqual([`${name}-new`, `${name}-old`]);
-    await letGo(Widget, `${name}-old`);
+    await removeFinalizers(Widget, `${name}-old`);
     await plugin.start([widget(`${name}-new`)]);
     expect(plugin.inventory.map((record) => record.name)).toEqual([`${name}-new`]);
   });
@@ -346,7 +346,7 @@ describe('what is shipped no more', () => {
 });
 
 describe('a finalizer', () => {
-  test('holds a removal: it is waited for, then said, and taken up by the next stop', async () => {
+  test('holds a removal, which is waited for, reported, and completed by the next stop', async () => {
     const { plugin, name } = fresh();
     await plugin.start([widget(name), widget(`${name}-free`)]);
     await patch(Widget, name, { metadata: { finalizers: [held] } });
@@ -360,7 +360,7 @@ describe('a finalizer', () => {
     expect(plugin.inventory).toEqual(left.map(({ record }) => record));
     expect(await find(Widget, `${name}-free`)).toBeUndefined();
     const stopped = plugin.stop();
-    await letGo(Widget, name);
+    await removeFinalizers(Widget, name);
     expect([await stopped, plugin.inventory]).toEqual([{ left: [] }, []]);
   });
 
@@ -374,19 +374,19 @@ describe('a finalizer', () => {
       message: expect.stringMatching(`Widget ${name} is still being deleted after 3000 ms: it is held by ${held}`),
     });
     const started = plugin.start([widget(name)]);
-    await letGo(Widget, name);
+    await removeFinalizers(Widget, name);
     await started;
     expect((await find(Widget, name))?.metadata.deletionTimestamp).toBeUndefined();
     expect(plugin.inventory).toHaveLength(1);
   });
 
-  test('what a person makes of it meanwhile is none of the plugin’s', async () => {
+  test('that is removed lets a user recreate the object, which then belongs to the user', async () => {
     const { plugin, name } = fresh();
     await plugin.start([widget(name)]);
     await patch(Widget, name, { metadata: { finalizers: [held] } });
     const stopped = plugin.stop();
     await untilDeleting(name);
-    await letGo(Widget, name);
+    await removeFinalizers(Widget, name);
     await client.create(Widget, widget(name, { color: 'mine' }, { 'svc.run/plugin': plugin.name }) as never);
     expect(await stopped).toEqual({ left: [] });
     expect((await find(Widget, name))?.spec).toMatchObject({ color: 'mine' });
@@ -398,7 +398,7 @@ async function untilDeleting(name: string): Promise<void> {
 }
 
 describe('a namespace', () => {
-  test('with something of others in it is left, and so is what is in it', async () => {
+  test('with objects of others is kept, with all its objects', async () => {
     const { plugin, name } = fresh();
     await plugin.start([namespace(name), gadget(name, name)]);
     await client.create(Gadget, gadget(`${name}-mine`, name) as never);
@@ -417,7 +417,7 @@ describe('a namespace', () => {
     expect(await plugin.stop()).toEqual({ left: [] });
   });
 
-  test('with objects in it whose kind is not served is left: they are out of sight, and there', async () => {
+  test('with objects of an unserved kind is kept, because they cannot be listed', async () => {
     const { plugin, name } = fresh();
     const { plugin: other } = fresh();
     const shipped = namespaced(definition(name));
@@ -438,7 +438,7 @@ describe('a namespace', () => {
     await removeDefinition(shipped);
   });
 
-  test('with nothing but what machines leave everywhere in it goes, and is left where more may be in it', async () => {
+  test('with only automatic objects is deleted, and kept if there may be more', async () => {
     const { plugin, name } = fresh();
     const { plugin: other } = fresh();
     const shipped = namespaced(definition(name));
@@ -466,7 +466,7 @@ describe('a namespace', () => {
     ]);
   });
 
-  test('that is shipped no more goes, also where a definition comes that is not served yet', async () => {
+  test('that is no longer shipped is deleted, even if a definition is created that is not served yet', async () => {
     const { plugin, name } = fresh();
     await plugin.start([namespace(name)]);
     const shipped = namespaced(definition(name));
@@ -479,7 +479,7 @@ describe('a namespace', () => {
 });
 
 describe('a definition among the presets', () => {
-  test('is served no more at the stop, with its objects kept, and is back at the next start', async () => {
+  test('is no longer served after the stop, keeps its objects, and is served again at the next start', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     const type = typeOf(shipped);
@@ -499,7 +499,7 @@ describe('a definition among the presets', () => {
     expect(killer.steps).toBe(0);
   });
 
-  test('that is the user’s stays served at the stop; out of service all the same, it is served again by the next start', async () => {
+  test('that belongs to the user is still served after the stop; if it is out of service, the next start serves it again', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     const kept = { ...shipped, metadata: { ...shipped.metadata, labels: { 'svc.run/do-not-overwrite': 'true' } } };
@@ -516,7 +516,7 @@ describe('a definition among the presets', () => {
     ]).toEqual([{}, [true], 'a']);
   });
 
-  test('that a person has taken out of service, and labelled, fails the start and says so', async () => {
+  test('that a user has taken out of service, and labelled, makes the start fail with a message', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     await plugin.start([shipped]);
@@ -530,7 +530,7 @@ describe('a definition among the presets', () => {
     });
   });
 
-  test('of a person stays served', async () => {
+  test('of a user is still served', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     await client.create(definitionType, shipped);
@@ -541,7 +541,7 @@ describe('a definition among the presets', () => {
     }
   });
 
-  test('that the plugin registers by itself from now on is left to that', async () => {
+  test('that the plugin now registers by itself is left to the registration', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     await plugin.start([shipped]);
@@ -558,11 +558,11 @@ describe('a definition among the presets', () => {
       `it is being deleted, and held by ${held}`,
       expect.anything(),
     ]);
-    await letGo(typeOf(shipped), 'a');
+    await removeFinalizers(typeOf(shipped), 'a');
     expect(await plugin.stop()).toEqual({ left: [] });
   });
 
-  test('whose names are taken fails the start', async () => {
+  test('whose names are taken makes the start fail', async () => {
     const { plugin, name } = fresh();
     const other = definition(name);
     await client.create(definitionType, other);
@@ -574,7 +574,7 @@ describe('a definition among the presets', () => {
     });
   });
 
-  test('that is gone takes the records of its objects with it', async () => {
+  test('that was deleted removes the records of its objects', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     await plugin.start([shipped, thing(shipped, 'a')]);
@@ -600,7 +600,7 @@ describe('a definition among the presets', () => {
   });
 });
 
-test('the inventory is stored a few times, however many objects come with their definition', async () => {
+test('the inventory is stored a few times, for any number of objects with their definition', async () => {
   const { name } = fresh();
   const shipped = definition(name);
   const objects = [shipped, ...Array.from({ length: 40 }, (_, i) => thing(shipped, `${name}-${i}`))];
@@ -617,7 +617,7 @@ test('the inventory is stored a few times, however many objects come with their 
   expect(stored).toEqual([1, 41]);
 });
 
-test('objects are deleted side by side', async () => {
+test('objects are deleted concurrently', async () => {
   const { plugin, name } = fresh();
   await plugin.start(Array.from({ length: 32 }, (_, i) => widget(`${name}-${i}`)));
   let underWay = 0;
@@ -638,7 +638,7 @@ test('objects are deleted side by side', async () => {
   ]);
 });
 
-test('a signal ends a start and a stop', async () => {
+test('a signal aborts a start and a stop', async () => {
   const { plugin, name } = fresh();
   await plugin.start([widget(name)]);
   await patch(Widget, name, { metadata: { finalizers: [held] } });
@@ -650,5 +650,5 @@ test('a signal ends a start and a stop', async () => {
   await expect(stopped).rejects.toBe(reason);
   expect(plugin.inventory).toHaveLength(1);
   await expect(plugin.start([widget(name)], { signal: leaving.signal })).rejects.toBe(reason);
-  await letGo(Widget, name);
+  await removeFinalizers(Widget, name);
 });

@@ -251,7 +251,7 @@ function unlessGone(error: unknown): void {
   if (!isStatusError(error, 'NotFound')) throw error;
 }
 
-test('whatever persons do and wherever it is killed: nothing of theirs is deleted, nothing of the plugin is forgotten', async () => {
+test('with any changes of users and crashes at any step: no object of a user is deleted, and no object of the plugin is forgotten', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 20 }), async (steps) => new World().run(steps)),
     { numRuns: 30 },

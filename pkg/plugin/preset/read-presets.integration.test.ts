@@ -29,7 +29,7 @@ test('a plugin without presets has none', async () => {
   expect(await readPresets(folder)).toEqual([]);
 });
 
-test('files in the order of their names; other files, hidden ones and folders below are no presets', async () => {
+test('files are read in the order of their names; other files, hidden ones and subfolders are not presets', async () => {
   await write('presets/b.yaml', `${object('b1')}---\n${object('b2')}`);
   await write('presets/a.yml', object('a'));
   await write('presets/Z.json', '{"apiVersion": "v1", "kind": "Widget", "metadata": {"name": "z"}}');
@@ -45,7 +45,7 @@ test('files in the order of their names; other files, hidden ones and folders be
   ]);
 });
 
-test('an object that is there twice is refused, with both places', async () => {
+test('an object that occurs twice is refused, with both positions', async () => {
   await write('presets/a.yaml', object('same'));
   await write('presets/b.yaml', `${object('other')}---\n${object('same')}`);
   await expect(readPresets(folder)).rejects.toEqual(
@@ -61,7 +61,7 @@ test('the same name in another namespace, kind or version is another object', as
   expect(await readPresets(folder)).toHaveLength(3);
 });
 
-test('links lead where they may within the folder, and nowhere else', async () => {
+test('links must stay within the folder', async () => {
   await write('shared/a.yaml', object('a'));
   await write('presets/b.yaml', object('b'));
   await symlink('../shared/a.yaml', join(folder, 'presets/a.yaml'));
@@ -73,7 +73,7 @@ test('links lead where they may within the folder, and nowhere else', async () =
   );
 });
 
-test('a folder that is a link to a folder outside is refused, also one whose name begins alike', async () => {
+test('a folder that is a link to a folder outside is refused, also one with the same prefix in its name', async () => {
   await mkdir(join(parent, 'blog-2'));
   await writeFile(join(parent, 'blog-2/a.yaml'), object('a'));
   await symlink('../blog-2', join(folder, 'presets'));
@@ -116,7 +116,7 @@ test.each([
   await expect(readPresets(folder)).rejects.toEqual(invalid(message));
 });
 
-test('a presets that is a file is refused', async () => {
+test('presets that is a file is refused', async () => {
   await write('presets', 'x');
   await expect(readPresets(folder)).rejects.toEqual(invalid('presets: it cannot be read'));
 });

@@ -110,7 +110,7 @@ export class RemovalRun {
 
   #leave(record: PresetRecord, why: string): void {
     const { log, plugin } = this.#options;
-    log.warn({ plugin, object: formatObject(record), why }, 'a preset is left');
+    log.warn({ plugin, object: formatObject(record), why }, 'a preset was not removed');
     this.#left.push({ record, why });
   }
 
@@ -134,9 +134,7 @@ export class RemovalRun {
     else await unregisterModel(client, record.name, { plugin, signal: limit });
     log.info(
       { plugin, object: formatObject(record) },
-      verdict === 'release'
-        ? 'a preset that was there before is released'
-        : 'a definition among the presets is served no more',
+      verdict === 'release' ? 'released an adopted preset' : 'stopped serving a definition of the presets',
     );
     return 'done';
   }
@@ -162,7 +160,7 @@ export class RemovalRun {
     const deletion = await client.delete(type, key, { uid, resourceVersion, signal: limit }).catch(ifVanished(stored));
     log.info(
       { plugin, object: formatObject({ kind, ...(namespace === '' ? {} : { namespace }), name }) },
-      'a preset was deleted',
+      'deleted a preset',
     );
     return deletion.object === undefined ? 'done' : { type, key, uid };
   }

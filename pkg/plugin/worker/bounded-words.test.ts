@@ -7,7 +7,7 @@ import { LineSplitter, maxLineLength } from './line-splitter.ts';
 import { PortLog } from './port-log.ts';
 import { writeLogMessage } from './write-log-message.ts';
 
-test('lines are the same in whatever pieces they come', () => {
+test('lines are the same for any split of the input', () => {
   const text = fc
     .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', 'ä\n', 'x'.repeat(5000))), {
       maxLength: 20,
@@ -37,7 +37,7 @@ test('lines are the same in whatever pieces they come', () => {
   );
 });
 
-test('so many lines at once, and so many a second; those left out are counted', () => {
+test('a limited number of lines is accepted at once and in a second; dropped ones are counted', () => {
   const budget = new LineBudget({ atOnce: 3, perSecond: 2, now: 0 });
   expect([0, 0, 0, 0, 0].map((now) => budget.take(now))).toEqual([0, 0, 0, undefined, undefined]);
   expect([400, 500, 600, 1000].map((now) => budget.take(now))).toEqual([undefined, 3, undefined, 1]);
@@ -64,7 +64,7 @@ test.each<[string, unknown, string]>([
     'it threw an object without a message: {"headers":{"authorization":"***"}}',
   ],
   [
-    'one for another',
+    'an error with a cause',
     new Error('not saved', {
       cause: new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED', message: 'refused' } }),
     }),
@@ -76,12 +76,12 @@ test.each<[string, unknown, string]>([
     new AggregateError([new RangeError('one'), new Error('two')], 'all'),
     '; of several, the first: RangeError: one',
   ],
-  ['what is of the SDK', new Error("'file:///a/sdk-0123456789abcdef/sdk.mjs' does"), "Error: '@svc/sdk' does"],
-])('%s that was thrown, in words', (_case, thrown, text) => {
+  ['an error in the SDK', new Error("'file:///a/sdk-0123456789abcdef/sdk.mjs' does"), "Error: '@svc/sdk' does"],
+])('%s that was thrown is described', (_case, thrown, text) => {
   expect(errorText(thrown)).toContain(text);
 });
 
-test("the place of an error is the first that is the author's", () => {
+test("the position of an error is the first one in the author's code", () => {
   const stack = [
     'Error: x',
     '    at f (node:internal/a:1:2)',
@@ -96,7 +96,7 @@ test("the place of an error is the first that is the author's", () => {
   expect(errorText('z'.repeat(5000))).toHaveLength(2003);
 });
 
-test('whatever is logged, the log goes on', () => {
+test('the log continues after any logged value', () => {
   const said: Extract<WorkerToHost, { kind: 'log' }>[] = [];
   const log = new PortLog((message) => said.push(message as (typeof said)[number])).with({ bound: 1 });
   const circle: Record<string, unknown> = {};
@@ -128,7 +128,7 @@ test('whatever is logged, the log goes on', () => {
   expect(said.length).toBeLessThan(600);
 });
 
-test('an error with a name of any length, one that is wide and deep, and any number of details leave what is short', () => {
+test('an error with a long name, one that is wide and deep, and many details leave the short parts', () => {
   const said: Extract<WorkerToHost, { kind: 'log' }>[] = [];
   const log = new PortLog((message) => said.push(message as (typeof said)[number])).with({ operationId: 'list' });
   const deep = (levels: number): Error => new Error('l'.repeat(5000), levels === 0 ? {} : { cause: deep(levels - 1) });
@@ -165,7 +165,7 @@ test('an error with a name of any length, one that is wide and deep, and any num
   for (const { details } of said) expect(details.length).toBeLessThanOrEqual(4 * maxLineLength);
 });
 
-test('what is logged does not pass for what the log itself says', () => {
+test('logged details cannot imitate the fields of the log', () => {
   const lines: unknown[] = [];
   const take = (details: object, message: string): unknown => lines.push([details, message]);
   const details = JSON.stringify({ level: 'fatal', time: 1, msg: 'm', plugin: 'other', a: 1 });

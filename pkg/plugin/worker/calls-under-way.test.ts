@@ -15,7 +15,7 @@ const call = {
   requestId: 'r',
 } as unknown as EndpointCall;
 
-test('handlers that are never done do not lock the plugin for ever', async () => {
+test('handlers that never end do not block the plugin for ever', async () => {
   const posted: HostToWorker[] = [];
   const calls = new CallsUnderWay('test', (message) => posted.push(message), 20);
   const leaving = new AbortController();
@@ -25,10 +25,10 @@ test('handlers that are never done do not lock the plugin for ever', async () =>
   await expect(calls.begin(call, new AbortController().signal)).rejects.toMatchObject({ code: 429 });
   await waitUntil(
     async () => {
-      const giving = new AbortController();
-      const next = calls.begin(call, giving.signal).catch((error: { code: number }) => error.code);
+      const abort = new AbortController();
+      const next = calls.begin(call, abort.signal).catch((error: { code: number }) => error.code);
       await setImmediate();
-      giving.abort();
+      abort.abort();
       return (await next) !== 429;
     },
     waitMs(),

@@ -9,13 +9,13 @@ const controllers: ControllerStatus[] = [
 ];
 const broken = 'the controller broken does not run: TypeError: no';
 
-test('a controller that is still starting is no trouble at first, and one later', () => {
-  const told = (hasSettled: boolean): string | undefined =>
+test('a controller that is still starting is no problem at first, and one later', () => {
+  const described = (hasSettled: boolean): string | undefined =>
     describeHealth({ controllers, failures: undefined }, hasSettled).controllers?.replace(/ \(\/[^)]*\)/, '');
-  expect([told(false), told(true)]).toEqual([broken, `the controller slow is still starting; ${broken}`]);
+  expect([described(false), described(true)]).toEqual([broken, `the controller slow is still starting; ${broken}`]);
 });
 
-test('nothing is said of controllers that run, and of many the first', () => {
+test('running controllers are not mentioned, and of many failing ones only the first', () => {
   expect(describeHealth({ controllers: controllers.slice(0, 1), failures: undefined }, true)).toEqual({});
   const many = Array.from({ length: 7 }, (_, i): ControllerStatus => ({ name: `c${i}`, state: 'starting' }));
   expect(describeHealth({ controllers: many, failures: undefined }, true).controllers).toMatch(

@@ -27,7 +27,7 @@ test.each<[string, Parameters<typeof defineEndpoint>[0][], RegExp]>([
     Array.from({ length: 400 }, (_, i) => ({ ...get, path: `/x${i}`, description: 'd'.repeat(10_000) })),
     /more than 1572864 bytes/,
   ],
-])('%s is no part of a plugin', (_case, endpoints, message) => {
+])('%s is not part of a plugin', (_case, endpoints, message) => {
   expect(() =>
     describePlugin('a', { models: [], controllers: [], endpoints: endpoints.map((each) => defineEndpoint(each)) }),
   ).toThrow(message);

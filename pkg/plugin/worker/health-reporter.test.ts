@@ -24,7 +24,7 @@ function begin(): {
   return { clock, reports, reporter, become };
 }
 
-test('what begins to fail is reported at once, what is well again soon, and what passed meanwhile not at all', () => {
+test('a new failure is reported at once, a recovery soon, and one that has passed in between not at all', () => {
   const { clock, reports, become } = begin();
   become({ reconciles: 'a' });
   clock.advance(0);
@@ -45,7 +45,7 @@ test('what begins to fail is reported at once, what is well again soon, and what
   expect(clock.pending).toBe(0);
 });
 
-test('other words for the same are reported once a minute, and it is well again no later', () => {
+test('a change of the text is reported once a minute, and does not delay a recovery', () => {
   const { clock, reports, reporter, become } = begin();
   for (let i = 0; i < 100; i += 1) {
     become({ reconciles: String(i) });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Heartbeat, HeartbeatMonitor } from './heartbeat.ts';
 
-test('stillness adds up look by look, and ends with a beat', () => {
+test('silence adds up over the checks, and ends with a beat', () => {
   const pulse = new Heartbeat();
   const watch = new HeartbeatMonitor(new Heartbeat(pulse.buffer), 0);
   expect([200, 400].map((now) => watch.look(now))).toEqual([0, 0]);
@@ -13,7 +13,7 @@ test('stillness adds up look by look, and ends with a beat', () => {
   expect(watch.look(1400)).toBe(200);
 });
 
-test('where the whole process stood still, one look does not make a worker hung', () => {
+test('a pause of the whole process does not make a worker hung', () => {
   const pulse = new Heartbeat();
   const watch = new HeartbeatMonitor(pulse, 0);
   pulse.beat(1);

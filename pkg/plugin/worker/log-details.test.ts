@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import { newForbidden } from '#pkg/apimachinery/index';
 import { formatDetails } from './log-details.ts';
 
-function told(details: object, longest = 16_384): Record<string, unknown> {
+function described(details: object, longest = 16_384): Record<string, unknown> {
   return JSON.parse(formatDetails(details, longest) ?? '{"isTooLong":true}') as Record<string, unknown>;
 }
 
-test('errors are told wherever they are, with what they say and not with what hangs on them', () => {
+test('errors at any position are described by their message, without attached objects', () => {
   class RequestError extends Error {
     readonly config = { headers: { authorization: 'Bearer abcdef0123456789' } };
     toJSON(): object {
@@ -16,7 +16,7 @@ test('errors are told wherever they are, with what they say and not with what ha
   const err = new AggregateError([new RequestError('one'), 'two'], 'all', {
     cause: newForbidden({ group: 'a', resource: 'b' }, 'c', 'why'),
   });
-  const details = told({ err, nested: { list: [new RequestError('three')] }, other: new RequestError('four') });
+  const details = described({ err, nested: { list: [new RequestError('three')] }, other: new RequestError('four') });
   expect(details).toMatchObject({
     err: {
       type: 'AggregateError',
@@ -39,11 +39,11 @@ test.each<[string, unknown, object]>([
     { response: { headers: { 'set-cookie': ['s'] } } },
     { message: 'an object without a message: {"response":{"headers":{"set-cookie":"***"}}}' },
   ],
-])('under err %s is told like an error', (_case, err, expected) => {
-  expect(told({ err })).toEqual({ err: expected });
+])('under err %s is described like an error', (_case, err, expected) => {
+  expect(described({ err })).toEqual({ err: expected });
 });
 
-test('circles end, and one entry that cannot be told leaves the others alone', () => {
+test('cycles end, and one entry that cannot be described does not affect the others', () => {
   const circle: Record<string, unknown> = { a: 1 };
   circle['self'] = circle;
   circle['twice'] = [{ circle }, { b: 2 }];
@@ -53,19 +53,19 @@ test('circles end, and one entry that cannot be told leaves the others alone', (
       throw new Error('no');
     },
   });
-  expect(told({ circle, big: 5n, nothing: undefined, f: () => 1 })).toEqual({
+  expect(described({ circle, big: 5n, nothing: undefined, f: () => 1 })).toEqual({
     circle: { a: 1, self: '[circular]', twice: [{ circle: '[circular]' }, { b: 2 }] },
     big: '5',
   });
-  expect(told(trap)).toMatchObject({ fine: 1, err: { message: 'e' }, trap: 'could not be told' });
+  expect(described(trap)).toMatchObject({ fine: 1, err: { message: 'e' }, trap: 'could not be told' });
   const shared = { same: 1 };
-  expect(told({ list: [shared, shared] })).toEqual({ list: [shared, shared] });
+  expect(described({ list: [shared, shared] })).toEqual({ list: [shared, shared] });
 });
 
-test('errors are cut so that what is told fits, and details that do not are not told', () => {
+test('errors are cut to fit, and details that do not fit are dropped', () => {
   const err = new Error('m'.repeat(100_000));
   for (let i = 0, each: Error = err; i < 5; i += 1) each = each.cause = new Error(`${i}`.repeat(100_000));
-  const { err: cut } = told({ err, object: 'o' }) as { err: { message: string; cause: { message: string } } };
+  const { err: cut } = described({ err, object: 'o' }) as { err: { message: string; cause: { message: string } } };
   expect([cut.message.startsWith('mmm'), cut.cause.message.startsWith('000')]).toEqual([true, true]);
   expect(formatDetails({ long: 'x'.repeat(100_000) }, 16_384)).toBeUndefined();
 });

@@ -51,7 +51,7 @@ export class PluginThread {
     try {
       module = await loadBundle(this.#start.module);
     } catch (error) {
-      this.#log.error({ err: error }, "the plugin's module threw as it was loaded");
+      this.#log.error({ err: error }, "the plugin's module threw an error while it was loaded");
       return this.#post({
         kind: 'notDescribed',
         reason: 'ModuleFailed',

@@ -18,7 +18,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('a module that cannot be', () => {
+describe('a module that cannot be loaded', () => {
   test.each<[string, string, string, string | RegExp]>([
     [
       'throws',
@@ -70,19 +70,19 @@ describe('a module that cannot be', () => {
       'the controllers a and b have two different indexes named tag of posts.a.example.com',
     ],
     [
-      'has a model that is none',
+      'has an invalid model',
       `${plugin}export default { models: [{}], controllers: [], endpoints: [] };`,
       'DefinitionInvalid',
       'models[0] is another object, not what defineModel gives',
     ],
     [
-      'has two endpoints in one place',
+      'has two endpoints with one path',
       `${plugin}const e = (path: string) => defineEndpoint({ audience: 'uc', group: 'a.example.com', version: 'v1', method: 'GET', path, handler: async () => 1 }); export default definePlugin({ endpoints: [e('/a/{x}'), e('/a/{y}')] });`,
       'DefinitionInvalid',
       'matches the same paths as',
     ],
     [
-      'has a path that is none',
+      'has an invalid path',
       `${plugin}export default definePlugin({ endpoints: [defineEndpoint({ audience: 'uc', group: 'a.example.com', version: 'v1', method: 'GET', path: 'a', handler: async () => 1 })] });`,
       'DefinitionInvalid',
       'must begin with a slash',
@@ -109,10 +109,10 @@ describe('a module that cannot be', () => {
     });
   });
 
-  test('a start that is given up', async () => {
-    const giving = new AbortController();
-    const start = plugins.start(`await new Promise(() => undefined);`, { signal: giving.signal });
-    giving.abort();
+  test('a start that is aborted', async () => {
+    const abort = new AbortController();
+    const start = plugins.start(`await new Promise(() => undefined);`, { signal: abort.signal });
+    abort.abort();
     await expect(start).rejects.toMatchObject({ reason: 'Timeout' });
   });
 });
@@ -141,7 +141,7 @@ describe('a plugin that', () => {
       'Threw',
       'Maximum call stack size exceeded',
     ],
-  ])('%s ends alone', async (_case, code, reason, message) => {
+  ])('%s crashes alone', async (_case, code, reason, message) => {
     const worker = await plugins.start(empty + code, { limits: { blockedSeconds: reason === 'Blocked' ? 1 : 30 } });
     const crash = await worker.ended;
     expect(crash.reason).toBe(reason);
@@ -162,7 +162,7 @@ describe('a plugin that', () => {
       'promises',
       `const list: unknown[] = []; void (async () => { for (;;) { list.push(new Array(100).fill(1)); await null; } })();`,
     ],
-  ])('eats memory by %s ends alone', async (_case, code) => {
+  ])('allocates memory by %s crashes alone', async (_case, code) => {
     const worker = await plugins.start(`${empty}setTimeout(() => { ${code} }, 1);`);
     expect(await worker.ended).toEqual({
       reason: 'OutOfMemory',
@@ -170,7 +170,7 @@ describe('a plugin that', () => {
     });
   });
 
-  test('makes much garbage goes on', async () => {
+  test('makes much garbage continues', async () => {
     const worker = await plugins.start(`${empty}let kept: unknown[] = [];
       const end = Date.now() + 1500;
       while (Date.now() < end) { kept = []; for (let i = 0; i < 100_000; i += 1) kept.push({ i }); }
@@ -180,7 +180,7 @@ describe('a plugin that', () => {
   });
 });
 
-test('what it prints is logged, line by line, and not without end', async () => {
+test('its output is logged, line by line, up to a limit', async () => {
   const worker = await plugins.start(`${empty}
     console.log('one\\ntwo');
     process.stderr.write('no end of line');
@@ -198,12 +198,12 @@ test('what it prints is logged, line by line, and not without end', async () => 
   const many = plugins.logged(/^many/).length;
   expect(many).toBeGreaterThan(300);
   expect(many).toBeLessThan(1500);
-  const dropped = plugins.logged(/printed more than is taken/).map(({ details }) => Number(details['dropped']));
+  const dropped = plugins.logged(/printed too fast/).map(({ details }) => Number(details['dropped']));
   // If this process was paused, some of the last ones too.
   expect(dropped.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(5000 - many);
 });
 
-test('it sees its own environment and nothing of ours', async () => {
+test('it sees its own environment and nothing of the host', async () => {
   const worker = await plugins.start(
     `${empty}import { workerData } from 'node:worker_threads';
     process.stdin.on('end', () => console.log('seen', JSON.stringify({ env: process.env, argv: process.argv.slice(2), execArgv: process.execArgv, workerData, stdin: 'closed' }))).resume();`,
@@ -220,7 +220,7 @@ test('it sees its own environment and nothing of ours', async () => {
   await worker.stop(1000);
 });
 
-test('what it sends by the port of its thread nobody has to read', async () => {
+test('messages that it sends by the port of its thread are ignored', async () => {
   const emit = jest.spyOn(Worker.prototype, 'emit');
   const worker = await plugins.start(`${empty}import { parentPort } from 'node:worker_threads';
     for (let i = 0; i < 1000; i += 1) parentPort!.postMessage('x'.repeat(1000));
@@ -231,7 +231,7 @@ test('what it sends by the port of its thread nobody has to read', async () => {
   emit.mockRestore();
 });
 
-test('a stop does not wait for ever, and is no crash', async () => {
+test('a stop has a timeout, and is not a crash', async () => {
   const worker = await plugins.start(
     `${plugin}export default definePlugin({ endpoints: [defineEndpoint({ audience: 'uc', group: 'a.example.com', version: 'v1', method: 'GET', path: '/a', handler: () => new Promise(() => undefined) })] });`,
   );
@@ -270,7 +270,7 @@ test('a stop does not wait for ever, and is no crash', async () => {
   expect(crashes).toEqual([]);
 });
 
-test('starts and stops leave nothing behind', async () => {
+test('starts and stops leave nothing', async () => {
   const bundle = await plugins.bundle(empty);
   const counts = (): Record<string, number> =>
     Object.fromEntries(

@@ -141,7 +141,7 @@ test('it is described', () => {
   ]);
 });
 
-test('its controllers run when they are told to, over the API of the host', async () => {
+test('its controllers run when they are started, over the API of the host', async () => {
   const { client } = env.servers[0]!;
   await client.create(postType, newPost('counted', 'one two three'));
   await worker.runControllers();
@@ -160,14 +160,14 @@ test.each([
   ['refused', { type: 'StatusError', code: 404, reason: 'NotFound' }],
   ['cached', { type: 'StatusError', code: 404, message: 'posts.test.example.com "none" not found' }],
 ])(
-  "a reconcile that fails is logged with what was %s, the place in the author's file, object and attempt",
+  "a failing reconcile is logged with what was %s, the position in the author's file, object and attempt",
   async (name, err) => {
     const { client } = env.servers[0]!;
     await client.create(postType, newPost(name));
     let line: LogLine | undefined;
     while (line === undefined) {
       line = plugins
-        .logged(/^the reconcile failed, and is tried again$/)
+        .logged(/^the reconcile failed; retrying$/)
         .find(({ details }) => details['request'] === `/${name}`);
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -179,7 +179,7 @@ test.each([
   },
 );
 
-test('it says that its controllers run when they do, and what keeps them from it', async () => {
+test('it reports that its controllers run, and what prevents them', async () => {
   const broken = await plugins.start(`${sdk}
     let tries = 0;
     const definition = controllerFor(postType).named('broken').reconcile(async () => undefined);
@@ -205,7 +205,7 @@ test('it says that its controllers run when they do, and what keeps them from it
   });
 });
 
-test('it says that a controller is still starting when it has had the time to', async () => {
+test('it reports that a controller is still starting after its time', async () => {
   const slow = await plugins.start(`${sdk}
     const source = { start: (_enqueue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))), stop: () => undefined };
     const definition = controllerFor(postType).named('slow').reconcile(async () => undefined);
@@ -216,20 +216,20 @@ test('it says that a controller is still starting when it has had the time to', 
   expect(slow.health).toEqual({});
 });
 
-test('it says which reconciles fail, how often and since when', async () => {
+test('it reports which reconciles fail, how often and since when', async () => {
   const { client } = env.servers[0]!;
-  let tell = (): void => undefined;
-  const told = new Promise<void>((resolve) => (tell = resolve));
+  let onHealth = (): void => undefined;
+  const healthChanged = new Promise<void>((resolve) => (onHealth = resolve));
   const failing = await plugins.start(
     `${sdk}
     export default definePlugin({ controllers: [controllerFor(postType).named('failing').reconcile(async ({ name }) => {
       if (name === 'unlucky') throw new RangeError('out of luck');
     })] });`,
-    { onHealth: () => tell() },
+    { onHealth: () => onHealth() },
   );
   await client.create(postType, newPost('unlucky'));
   await failing.runControllers();
-  await told;
+  await healthChanged;
   expect(failing.health.reconciles).toMatch(
     /^1 object fails since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ; the last is \/unlucky, of the controller failing, at attempt \d+: RangeError: out of luck \(\/.*\/index\.ts:5:\d+\)$/,
   );
@@ -239,7 +239,7 @@ test('it says which reconciles fail, how often and since when', async () => {
 });
 
 describe('a request', () => {
-  test('is what its schemas make of it', async () => {
+  test('is converted by its schemas', async () => {
     const { json } = await answer({
       params: { name: 'a b', part: '7' },
       query: 'tag=a&tag=b%20c&draft=true&kind=80&other=x&tag=',
@@ -254,7 +254,7 @@ describe('a request', () => {
     });
   });
 
-  test('may come as YAML', async () => {
+  test('may be YAML', async () => {
     for (const contentType of ['application/yaml', 'text/yaml; charset="UTF-8"'])
       expect((await answer({ contentType, body: body('title: abc') })).json).toMatchObject({ body: { title: 'abc' } });
   });
@@ -274,14 +274,14 @@ describe('a request', () => {
       'in an unknown format',
     ],
     ['without a body', {}, 400, 'the body of the request is empty'],
-    ['that is no JSON', { body: body('{') }, 400, 'not valid JSON'],
-    ['that is no UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]) }, 400, 'not valid UTF-8'],
+    ['that is not JSON', { body: body('{') }, 400, 'not valid JSON'],
+    ['that is not UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]) }, 400, 'not valid UTF-8'],
     ['nested too deep', { body: body('['.repeat(200) + ']'.repeat(200)) }, 400, 'nested deeper'],
     ['too large', { body: Buffer.alloc((3 << 20) + 1) }, 413, 'larger than 3145728 bytes'],
     ['with a parameter twice', { query: 'page=1&page=2', body: good }, 400, 'the parameter page is given 2 times'],
     ['with U+0000', { query: 'tag=%00', body: good }, 400, 'the parameter tag must not hold the character U+0000'],
     [
-      'with a path that is no number',
+      'with a path that is not a number',
       { params: { name: 'a', part: 'x' }, body: good },
       422,
       'params.part: Invalid value: "x": must be of type integer',
@@ -311,14 +311,19 @@ describe('a request', () => {
       'query.tag[0]: Invalid value: "abcdef": must NOT have more than 5 characters',
     ],
     [
-      'with none of the values',
+      'with a value that is not in the enum',
       { query: 'kind=81', body: good },
       422,
       'query.kind: Invalid value: 81: is none of what the schema allows',
     ],
     ['without a field', { body: body({}) }, 422, 'echo.blog.example.com "" is invalid: body.title: Required value'],
     ['with an unknown field', { body: body({ title: 'ab', x: 1 }) }, 422, 'body.x: Forbidden: the field is not known'],
-    ['with a body that is no object', { body: body([1]) }, 422, 'body: Invalid value: "array": must be of type object'],
+    [
+      'with a body that is not an object',
+      { body: body([1]) },
+      422,
+      'body: Invalid value: "array": must be of type object',
+    ],
     [
       'with a number as text',
       { body: body({ title: 'ab', size: '1' }) },
@@ -332,7 +337,7 @@ describe('a request', () => {
       'body.tags: Invalid value: "array": must not have the same item twice',
     ],
     [
-      'with a text beside the pattern',
+      'with a text that does not match the pattern',
       { body: body({ title: 'A1' }) },
       422,
       'body.title: Invalid value: "A1": should match \'^[a-z ]+$\'',
@@ -343,21 +348,21 @@ describe('a request', () => {
       422,
       'body.size: Invalid value: 0: must be > 0, body.title: Invalid value: "a": must NOT have fewer than 2 characters, params.part',
     ],
-    ['for an endpoint that is not there', { operationId: 'gone' }, 503, 'the plugin has no endpoint gone at present'],
+    ['for an unknown endpoint', { operationId: 'gone' }, 503, 'the plugin has no endpoint gone at present'],
     [
-      'for one that was open to others before an upgrade',
+      'for an endpoint with another audience before an upgrade',
       { endpoint: 'POST /apis/api.blog.example.com/v1/posts/{name}/parts/{part}', body: good },
       503,
       'the plugin has no endpoint echo at present',
     ],
     [
-      'for one that was for another method',
+      'for an endpoint with another method before',
       { endpoint: 'PUT /apis/console.api.blog.example.com/v1/posts/{name}/parts/{part}', body: good },
       503,
       'the plugin has no endpoint echo at present',
     ],
     [
-      'for one that had another path',
+      'for an endpoint with another path before',
       { endpoint: 'POST /apis/console.api.blog.example.com/v1/posts/{name}/pieces/{part}', body: good },
       503,
       'the plugin has no endpoint echo at present',
@@ -370,7 +375,7 @@ describe('a request', () => {
     });
   });
 
-  test('tells each field that breaks a rule', async () => {
+  test('reports each field that breaks a rule', async () => {
     const { failure } = await answer({ body: body({ title: 5 }) });
     expect(failure).toMatchObject({
       reason: 'Invalid',
@@ -383,7 +388,7 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const said: [string, object][] = [
     ['nothing', { status: 204, headers: {} }],
     ['null', { status: 200, headers: { 'content-type': 'application/json' }, body: 'null' }],
@@ -408,16 +413,16 @@ describe('an answer', () => {
   const wrong: [string, RegExp][] = [
     ['secret', /a secret/],
     ['throwsText', /the handler of an endpoint threw/],
-    ['cookie', /the handler set the header set-cookie, which is not its to set/],
+    ['cookie', /the handler set the header set-cookie, which a handler must not set/],
     ['length', /the header content-length/],
-    ['split', /the header x-a a value that none can have/],
+    ['split', /the header x-a an invalid value/],
     ['status', /the status 99/],
-    ['function', /a function, which JSON cannot say/],
+    ['function', /a function, which JSON cannot represent/],
     ['circle', /circular/],
     ['large', /more than 8388608 characters/],
     ['absent', /is not a function/],
   ];
-  test.each(wrong)('%s is a 500 that says nothing; the log does', async (name, logged) => {
+  test.each(wrong)('%s is a 500 without details, which are logged', async (name, logged) => {
     const before = plugins.lines.length;
     const { status, failure } = await answer({
       operationId: 'getAnswersByName',
@@ -437,10 +442,10 @@ describe('an answer', () => {
 describe('calls under way', () => {
   const wait = { operationId: 'getAnswersByName', params: { name: 'wait' } };
 
-  test('are given up by their signal, in the handler too', async () => {
-    const giving = new AbortController();
-    const call = answer(wait, giving.signal);
-    setImmediate(() => giving.abort());
+  test('are aborted by their signal, in the handler too', async () => {
+    const abort = new AbortController();
+    const call = answer(wait, abort.signal);
+    setImmediate(() => abort.abort());
     expect(await call).toMatchObject({ status: 504 });
     while (plugins.logged(/^given up$/).length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(await answer(wait, AbortSignal.abort())).toMatchObject({ status: 504 });

@@ -96,7 +96,7 @@ export class PluginWorker {
       port: api.port1,
       client,
       maxCalls: maxClientCalls,
-      onError: (error) => log.error({ err: error, plugin: name }, "a plugin's call of the API failed as none should"),
+      onError: (error) => log.error({ err: error, plugin: name }, "internal error in a plugin's API call"),
     });
     this.#calls = new CallsUnderWay(name, (message) => this.#post(message));
     control.port1.on('message', this.#hear);
@@ -180,7 +180,7 @@ export class PluginWorker {
     const stopped = this.#next(['stopped'], timeoutMs).catch(() => undefined);
     this.#post({ kind: 'stop' });
     if ((await stopped) === 'late')
-      log.warn({ plugin: name, timeoutMs }, 'the plugin did not stop in time, and was ended');
+      log.warn({ plugin: name, timeoutMs }, 'the plugin did not stop in time; terminated its worker');
     await this.#close();
   }
 

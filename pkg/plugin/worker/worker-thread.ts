@@ -153,14 +153,14 @@ export class WorkerThread {
     clearInterval(this.#watching);
     const { log, plugin, terminateMs = 10_000 } = this.#options;
     const giveUp = setTimeout(() => {
-      log.error({ plugin }, 'the thread of a plugin does not end; it is left behind');
+      log.error({ plugin }, 'the thread of a plugin does not terminate; continuing without waiting for it');
       this.isStuck = true;
       this.#end(undefined);
     }, terminateMs);
     void this.ended.then(() => clearTimeout(giveUp));
     this.#worker
       .terminate()
-      .catch((error: unknown) => log.error({ err: error, plugin }, 'the thread of a plugin could not be ended'));
+      .catch((error: unknown) => log.error({ err: error, plugin }, 'could not terminate the thread of a plugin'));
   }
 
   /** The first reason counts. */
@@ -179,7 +179,7 @@ export class WorkerThread {
     const lines = new LineSplitter((line) => {
       const dropped = budget.take(performance.now());
       if (dropped === undefined) return;
-      if (dropped > 0) log.warn({ plugin, dropped }, 'the plugin printed more than is taken; lines were left out');
+      if (dropped > 0) log.warn({ plugin, dropped }, 'the plugin printed too fast; dropped lines');
       log[name === 'stdout' ? 'info' : 'warn']({ plugin, stream: name }, line);
     });
     stream.on('data', (chunk: Uint8Array) => lines.push(chunk));

@@ -40,7 +40,7 @@ const asleep = (marker: string, seconds: number): string =>
   `import { execFileSync } from 'node:child_process'; execFileSync('/bin/sh', ['-c', 'echo > ${marker}; exec sleep ${seconds}']);`;
 const beating = `import { workerData } from 'node:worker_threads'; const pulse = new Int32Array(workerData.pulse); const beat = () => Atomics.add(pulse, 0, 1); beat(); setInterval(beat, 100);`;
 
-test('many threads at once expose their collectors', async () => {
+test('many threads expose their collectors concurrently', async () => {
   const { code } = await transform(
     await readFile(fileURLToPath(new URL('heap-collector.ts', import.meta.url)), 'utf8'),
     { loader: 'ts', format: 'esm' },
@@ -57,7 +57,7 @@ test('many threads at once expose their collectors', async () => {
   expect(new Set(ends)).toEqual(new Set(['it ended its own thread: process.exit(7)']));
 });
 
-test('what loads may be busy; after that, not for long', async () => {
+test('a worker may be busy while it loads; after that only briefly', async () => {
   const busy = (ms: number): string => `const end = Date.now() + ${ms}; while (Date.now() < end);`;
   const thread = await startThread(`${beating} setTimeout(() => { ${busy(1500)} process.exit(5); }, 1);`, {
     blockedMs: 400,
@@ -68,7 +68,7 @@ test('what loads may be busy; after that, not for long', async () => {
   expect(await begun.ended).toMatchObject({ reason: 'Blocked' });
 });
 
-test('threads that do not end are left behind, and after three there is no other', async () => {
+test('threads that do not terminate are counted, and after three there is no other', async () => {
   const markers = [1, 2, 3].map((i) => join(folder, `asleep-${i}`));
   const threads = await Promise.all(markers.map((marker) => startThread(asleep(marker, 10), { terminateMs: 300 })));
   while (!markers.every((marker) => existsSync(marker))) await new Promise((resolve) => setImmediate(resolve));
@@ -98,7 +98,7 @@ test.each([
     '',
     "process.emit('SIGTERM'); setTimeout(() => process.emit('SIGTERM'), 600);",
   ],
-])('%s ends the process all the same', async (_case, option, signals) => {
+])('%s ends the process nevertheless', async (_case, option, signals) => {
   const sources = new URL('../../../', import.meta.url).href;
   const program = join(folder, 'program.mts');
   await writeFile(join(folder, 'asleep.mjs'), asleep(`${folder}/asleep`, 30));

@@ -16,7 +16,7 @@ const comment: ResourceType = { ...post, kind: 'Comment', plural: 'comments' };
 const predicate = (): Predicate => () => true;
 const done = (): Promise<void> => Promise.resolve();
 
-test('predicates are of the watch that they were given with, and those of the own type add up', () => {
+test('predicates apply to the watch that they were given with, and those of the own type add up', () => {
   const [first, second, ofOwned, ofOther] = [predicate(), predicate(), predicate(), predicate()];
   const { watches } = controllerFor(post)
     .withPredicate(first)
@@ -38,7 +38,7 @@ test('predicates are of the watch that they were given with, and those of the ow
   expect(watches[0]!.predicates[0]).toBe(first);
 });
 
-test('a step answers a new builder, and leaves the one before as it is', () => {
+test('each step returns a new builder, and does not change the previous one', () => {
   const base = controllerFor(post, { namespace: 'team' });
   base.named('other').withPredicate(predicate()).owns(comment).withTuning({ concurrency: 5 });
   const { name, watches, tuning } = base.withTuning({ concurrency: 2 }).withResume({ version: '1' }).reconcile(done);

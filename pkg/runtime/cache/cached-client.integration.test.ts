@@ -31,7 +31,7 @@ afterAll(async () => {
   await env.stop();
 });
 
-test('reads what it wrote itself, however late the cache is', async () => {
+test('reads its own writes, even if the cache is behind', async () => {
   const key = { namespace: '', name: 'own' };
   await cached.create(postType, newPost('own', 'title 0'));
   for (let i = 1; i <= 20; i += 1) {
@@ -44,7 +44,7 @@ test('reads what it wrote itself, however late the cache is', async () => {
   await expect(cached.get(postType, key)).rejects.toMatchObject({ code: 404 });
 });
 
-test('waits for nothing after a write that changed nothing, a dry run, and a write that failed', async () => {
+test('waits for nothing after a write that changed nothing, a dry run, and a failed write', async () => {
   const present = await cached.create(postType, newPost('quiet'));
   await cached.update(postType, present);
   await cached.update(postType, { ...present, spec: { title: 'never' } }, { dryRun: true });
@@ -53,7 +53,7 @@ test('waits for nothing after a write that changed nothing, a dry run, and a wri
   expect((await cached.get(postType, { namespace: '', name: 'quiet' })).spec!.title).toBe('a title');
 });
 
-test('reads what became of a write whose answer was lost, however late the cache is', async () => {
+test('reads the result of a write whose response was lost, even if the cache is behind', async () => {
   const lossy = new CachedClient({ client: new FaultyClient({ client, seed: 2, rates: { lostAnswer: 1 } }), cache });
   const key = { namespace: '', name: 'lost' };
   await expect(lossy.create(postType, newPost('lost', 'title 0'))).rejects.toMatchObject({ code: 503 });
@@ -67,7 +67,7 @@ test('reads what became of a write whose answer was lost, however late the cache
   await expect(lossy.get(postType, key)).rejects.toMatchObject({ code: 404 });
 });
 
-test('reads on after an answer was lost that would have named the object', async () => {
+test('still reads after the response that names the created object was lost', async () => {
   const lossy = new CachedClient({ client: new FaultyClient({ client, seed: 2, rates: { lostAnswer: 1 } }), cache });
   const { apiVersion, kind, spec } = newPost('');
   const unnamed = { apiVersion, kind, metadata: { generateName: 'lost-' }, spec } as unknown as ReturnType<
@@ -78,7 +78,7 @@ test('reads on after an answer was lost that would have named the object', async
   await expect(lossy.get(postType, { namespace: '', name: 'absent' })).rejects.toMatchObject({ code: 404 });
 });
 
-test('asks the API for what no cache has, and for what a cache cannot answer', async () => {
+test('asks the API for types without a cache, and for requests that a cache cannot answer', async () => {
   const namespace = {
     group: '',
     version: 'v1',
@@ -94,7 +94,7 @@ test('asks the API for what no cache has, and for what a cache cannot answer', a
   ).toEqual(['labelled']);
 });
 
-test('lists one namespace from the cache, or all', async () => {
+test('lists one namespace or all from the cache', async () => {
   const type = { ...scriptedType, namespaced: true };
   const objects = ['a', 'b', 'a'].map((namespace, i) => {
     const object = scriptedObject(`n-${i}`, i + 1);
@@ -114,7 +114,7 @@ test('lists one namespace from the cache, or all', async () => {
   await small.stop();
 });
 
-test('gives up on a cache that stays behind when its caller does', async () => {
+test('stops waiting for a lagging cache when its caller aborts', async () => {
   const behind = new Cache({ client, log: silent });
   const slow = new CachedClient({ client, cache: behind });
   // Never started: it does not see the write.
@@ -131,7 +131,7 @@ test('gives up on a cache that stays behind when its caller does', async () => {
   await behind.stop();
 });
 
-test('puts its fence on every write', async () => {
+test('adds its fence to every write', async () => {
   const fence: Fence = { namespace: 'default', lease: 'a', transitions: 3 };
   const seen: (Fence | undefined)[] = [];
   const note = <Result>(options: WriteOptions | undefined, result: Result): Promise<Result> => {
@@ -165,7 +165,7 @@ test('puts its fence on every write', async () => {
   expect(seen.at(-1)).toBe(ofCall);
 });
 
-test('is told of failures as the server tells them', async () => {
+test('returns failures as the server sends them', async () => {
   const failure = await cached.get(postType, { namespace: '', name: 'nobody' }).catch((error: unknown) => error);
   expect(isStatusError(failure, 'NotFound')).toBe(true);
 });

@@ -32,7 +32,7 @@ describe('an indexer', () => {
     expect(indexer.get({ namespace: 'y', name: 'a' })).toBeDefined();
   });
 
-  test('changes nothing where an index fails, and names index and object', () => {
+  test('changes nothing if an index function fails, and names the index and the object', () => {
     const indexer = new Indexer<Post>();
     indexer.addIndex('tag', tagsOf);
     indexer.set(post('a', ['x']));
@@ -51,7 +51,7 @@ describe('an indexer', () => {
     expect(() => indexer.byIndex('broken', 'x')).toThrow('there is no index named broken');
   });
 
-  test('finds by an index that came after the objects', () => {
+  test('finds objects by an index that was added after them', () => {
     const indexer = new Indexer<Post>();
     indexer.set(post('a', ['news', 'home']));
     indexer.addIndex('tags', tagsOf);
@@ -59,7 +59,7 @@ describe('an indexer', () => {
     expect(indexer.byIndex('tags', 'home').map(({ metadata }) => metadata.name)).toEqual(['a']);
   });
 
-  test('refuses a second index of one name, and a name there is none of', () => {
+  test('refuses a second index of the same name, and an unknown name', () => {
     const indexer = new Indexer<Post>();
     indexer.addIndex('tags', tagsOf);
     expect(() => indexer.addIndex('tags', () => [])).toThrow('another index named tags');
@@ -71,7 +71,7 @@ describe('an indexer', () => {
     fc.record({ name: fc.constantFrom('a', 'b', 'c'), tags: fc.option(fc.uniqueArray(tag), { nil: undefined }) }),
     { maxLength: 40 },
   );
-  test('finds by index what a search through everything finds', () => {
+  test('finds the same objects by index as by comparing all', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const indexer = new Indexer<Post>();

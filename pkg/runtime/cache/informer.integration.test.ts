@@ -71,14 +71,17 @@ function checkHistory(events: readonly ObjectEvent<Post>[]): void {
 }
 
 const kinds: { reason: string; rates: FaultRates }[] = [
-  { reason: 'nothing goes wrong', rates: {} },
+  { reason: 'there are no faults', rates: {} },
   { reason: 'watches drop', rates: { droppedWatch: 0.2 } },
-  { reason: 'history is gone', rates: { droppedWatch: 0.2, expired: 0.5 } },
-  { reason: 'everything goes wrong', rates: { droppedWatch: 0.15, expired: 0.3, unavailable: 0.3, delayedEvent: 0.5 } },
+  { reason: 'history expires', rates: { droppedWatch: 0.2, expired: 0.5 } },
+  {
+    reason: 'there are faults of all kinds',
+    rates: { droppedWatch: 0.15, expired: 0.3, unavailable: 0.3, delayedEvent: 0.5 },
+  },
 ];
 
 describe.each(kinds)('an informer where $reason', ({ rates }) => {
-  test.each([1, 2, 3])('ends with what is there, by a history that can be believed (seed %i)', async (seed) => {
+  test.each([1, 2, 3])('holds the final state, after a consistent sequence of events (seed %i)', async (seed) => {
     const random = new SeededRandom(seed);
     const run = `run-${kinds.findIndex((kind) => kind.rates === rates)}-${seed}`;
     await writeAtRandom(random, run, 10);
@@ -109,7 +112,7 @@ describe.each(kinds)('an informer where $reason', ({ rates }) => {
   });
 });
 
-test('what it hands out cannot be changed', async () => {
+test('returns objects that cannot be changed', async () => {
   const informer = new Informer({ client, type: postType, log: silent });
   await client.create(postType, newPost('frozen'));
   informer.start();
@@ -119,17 +122,17 @@ test('what it hands out cannot be changed', async () => {
   await informer.stop();
 });
 
-test('a listener that comes late hears of everything that is there', async () => {
+test('reports all existing objects to a listener that is added later', async () => {
   const informer = new Informer({ client, type: postType, selection: { labelSelector: 'late=yes' }, log: silent });
   await client.create(postType, newPost('late', 'a title', { labels: { late: 'yes' } }));
   informer.start();
   await informer.waitForSync();
-  const heard: string[] = [];
-  const unlisten = informer.listen(({ type, object }) => heard.push(`${type} ${object.metadata.name}`));
-  expect(heard).toEqual(['create late']);
+  const received: string[] = [];
+  const unlisten = informer.listen(({ type, object }) => received.push(`${type} ${object.metadata.name}`));
+  expect(received).toEqual(['create late']);
   unlisten();
   await client.delete(postType, { namespace: '', name: 'late' });
   await informer.waitUntil(() => informer.indexer.size === 0, AbortSignal.timeout(60_000));
-  expect(heard).toEqual(['create late']);
+  expect(received).toEqual(['create late']);
   await informer.stop();
 });

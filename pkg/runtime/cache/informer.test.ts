@@ -33,7 +33,7 @@ const event = (type: 'ADDED' | 'MODIFIED' | 'DELETED', revision: number, name = 
 });
 const expired: ScriptedWatch = { refusal: newExpired('too old') };
 
-test('a second list tells what changed, what is gone and what was made anew, and nothing of the rest', async () => {
+test('a second list reports what was changed, deleted and recreated, and nothing else', async () => {
   const before = [
     scriptedObject('same', 1),
     scriptedObject('changed', 2),
@@ -56,7 +56,7 @@ test('a second list tells what changed, what is gone and what was made anew, and
   ]);
 });
 
-test('a deletion that was told is no guess', async () => {
+test('a reported deletion is not marked as unknown', async () => {
   const texts = await heardUntil(
     3n,
     new ScriptedApi({
@@ -67,7 +67,7 @@ test('a deletion that was told is no guess', async () => {
   expect(texts).toEqual(['create a 2', 'delete a 3']);
 });
 
-test('a bookmark says how far it is, and tells its listeners nothing', async () => {
+test('a bookmark advances the revision, and is not reported to listeners', async () => {
   expect(
     await heardUntil(
       9n,
@@ -79,7 +79,7 @@ test('a bookmark says how far it is, and tells its listeners nothing', async () 
   ).toEqual([]);
 });
 
-test('how far it is does not go back with a list of a server that is behind', async () => {
+test('the revision does not go back when a lagging server sends a list', async () => {
   const api = new ScriptedApi({
     lists: [listAt(9), listAt(5)],
     watches: [expired, { events: [event('ADDED', 6), event('ADDED', 10, 'b')], end: 'open' }],
@@ -91,7 +91,7 @@ test('how far it is does not go back with a list of a server that is behind', as
   expect(seen).toEqual([9n, 9n]);
 });
 
-test('who waits is told of the end, and leaves nothing on their signal', async () => {
+test('a waiter is notified of the end, and leaves no listener on its signal', async () => {
   const api = new ScriptedApi({ lists: [listAt(1)], watches: [{ end: 'open' }] });
   await heardUntil(1n, api);
   const { signal } = new AbortController();

@@ -69,8 +69,8 @@ async function writeAtRandom(random: SeededRandom, run: string): Promise<void> {
   }
 }
 
-describe('whoever listens to a cache, from whenever on, can follow what happens', () => {
-  test.each([1, 2, 3, 4])('and ends with what is there (seed %i)', async (seed) => {
+describe('a listener of a cache, added at any time, receives a consistent sequence of events', () => {
+  test.each([1, 2, 3, 4])('and holds the final state (seed %i)', async (seed) => {
     const random = new SeededRandom(seed);
     const run = `follow-${seed}`;
     const faulty = new FaultyClient({ client, seed, rates: everything });
@@ -111,8 +111,8 @@ describe('whoever listens to a cache, from whenever on, can follow what happens'
   });
 });
 
-describe('whoever writes through a cache reads what it wrote', () => {
-  test.each([1, 2, 3, 4])('whatever happens to its watch, and whoever else writes (seed %i)', async (seed) => {
+describe('a client that writes through a cache reads its own writes', () => {
+  test.each([1, 2, 3, 4])('despite faults of its watch, and with other writers (seed %i)', async (seed) => {
     const random = new SeededRandom(seed);
     const faulty = new FaultyClient({ client, seed, rates: { ...everything, unavailable: 0 } });
     const cache = new Cache({ client: faulty, log: silent, backoff: { baseMs: 1, maxMs: 5 } });

@@ -22,7 +22,7 @@ function added(revision: number): ClientEvent<AnyObject> {
 }
 
 /** Records all calls of a sink as text, and waits for a number of them. */
-function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): {
+function recordCalls(apply: (event: ClientEvent<AnyObject>) => void = () => {}): {
   texts: string[];
   sink: ReflectorSink<AnyObject>;
   until: (text: string) => Promise<void>;
@@ -51,7 +51,7 @@ function follow(api: ScriptedApi, sink: ReflectorSink<AnyObject>): void {
 
 const empty = { resourceVersion: '1', items: [] };
 
-test('a watch that ends is taken up where it ended, by a bookmark too, and is closed', async () => {
+test('a watch that ends is resumed at its last event or bookmark, and is closed', async () => {
   const api = new ScriptedApi({
     lists: [empty],
     watches: [
@@ -60,7 +60,7 @@ test('a watch that ends is taken up where it ended, by a bookmark too, and is cl
       { events: [added(10)], end: 'open' },
     ],
   });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   follow(api, sink);
   await until('n-10');
   expect(api.asked).toEqual(['list', '1', '2', '9']);
@@ -70,28 +70,28 @@ test('a watch that ends is taken up where it ended, by a bookmark too, and is cl
   expect(api.open).toBe(0);
 });
 
-test('a history that is no longer kept is listed anew, and is no problem', async () => {
+test('an expired history causes a new list, and is not a problem', async () => {
   const expired: ScriptedWatch = { refusal: newExpired('too old') };
   const api = new ScriptedApi({
     lists: [empty, empty, empty, { ...empty, resourceVersion: '5' }],
     watches: [expired, expired, expired, { events: [added(6)], end: 'open' }],
   });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   follow(api, sink);
   await until('n-6');
   expect(api.asked).toEqual(['list', '1', 'list', '1', 'list', '1', 'list', '5']);
   expect(texts).not.toContain('failing');
 });
 
-test('the third failure in a row is a problem, and the next watch that begins ends it', async () => {
+test('the third failure in a row is a problem, until the next watch begins', async () => {
   const api = new ScriptedApi({ lists: [empty], watches: [unreachable, unreachable, unreachable, { end: 'open' }] });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   follow(api, sink);
   await until('well');
   expect(texts).toEqual(['0 at 1', 'failing', 'well']);
 });
 
-test('an event that could not be taken in is listed, as it would not come again', async () => {
+test('an event that the sink refused causes a list, because it would not be sent again', async () => {
   let failures = 0;
   const refuseOnce = (): void => {
     failures += 1;
@@ -101,16 +101,16 @@ test('an event that could not be taken in is listed, as it would not come again'
     lists: [empty, { resourceVersion: '2', items: [scriptedObject('n-2', 2)] }],
     watches: [{ events: [added(2)] }, { events: [added(3)], end: 'open' }],
   });
-  const { texts, sink, until } = heard(refuseOnce);
+  const { texts, sink, until } = recordCalls(refuseOnce);
   follow(api, sink);
   await until('n-3');
   expect(texts).toEqual(['0 at 1', '1 at 2', 'n-3']);
 });
 
-test('lists that cannot be taken in are a problem, until one can', async () => {
+test('lists that the sink refuses are a problem, until one succeeds', async () => {
   const lists = Array.from({ length: 4 }, () => empty);
   const api = new ScriptedApi({ lists, watches: [{ end: 'open' }] });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   let refusals = 0;
   const replace: typeof sink.replace = (objects, revision) => {
     refusals += 1;
@@ -122,16 +122,16 @@ test('lists that cannot be taken in are a problem, until one can', async () => {
   expect(texts).toEqual(['failing', '0 at 1', 'well']);
 });
 
-test('what was followed is taken up soon, however often it failed before', async () => {
+test('the next watch after a success is resumed soon, regardless of earlier failures', async () => {
   const rounds = Array.from({ length: 30 }, (_, i): ScriptedWatch => ({ events: [added(i + 2)] }));
   const api = new ScriptedApi({ lists: [empty], watches: [unreachable, unreachable, unreachable, ...rounds] });
-  const { sink, until } = heard();
+  const { sink, until } = recordCalls();
   follow(api, sink);
   // With unlimited doubling the last wait would take days.
   await until('n-31');
 });
 
-test('a long list comes in parts, and is told when it is whole', async () => {
+test('a long list is read in chunks, and reported when it is complete', async () => {
   const part = (name: string, next?: string): ObjectList<AnyObject> => ({
     resourceVersion: '7',
     items: [scriptedObject(name, 5)],
@@ -141,7 +141,7 @@ test('a long list comes in parts, and is told when it is whole', async () => {
     lists: [part('a', 'a'), part('b', 'b'), part('c')],
     watches: [{ end: 'open', events: [added(8)] }],
   });
-  const { texts, sink, until } = heard();
+  const { texts, sink, until } = recordCalls();
   let names: string[] = [];
   follow(api, {
     ...sink,
@@ -156,9 +156,9 @@ test('a long list comes in parts, and is told when it is whole', async () => {
   expect(names).toEqual(['a', 'b', 'c']);
 });
 
-test('after a stop nothing is told, even of a list that is under way', async () => {
+test('after a stop nothing is reported, not even a list in progress', async () => {
   const api = new ScriptedApi({ lists: [{ ...empty, continue: 'a' }, empty] });
-  const { texts, sink } = heard();
+  const { texts, sink } = recordCalls();
   follow(api, sink);
   await running!.stop();
   expect(texts).toEqual([]);

@@ -85,8 +85,8 @@ export class Reflector<T extends AnyObject> {
         const details = { err: error, group: type.group, resource: type.plural };
         if (!isExpired) this.#failed(error);
         if (isExpired)
-          log.info(details, 'the history of this type is no longer kept from where it was followed; listing again');
-        else log.warn(details, 'this type could not be followed; trying again');
+          log.info(details, 'the history of this type no longer reaches back to the last event seen; listing again');
+        else log.warn(details, 'could not watch this type; retrying');
       }
       // A watch that ended well is taken up again soon; what fails again and again, ever later.
       await pause(this.#backoff.delay(''), signal);

@@ -15,7 +15,7 @@ const ready = { type: 'Ready', status: 'True', reason: 'Published', message: '' 
 const since: Condition = { ...ready, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 3 };
 
 describe('an object with a condition set', () => {
-  test('says of which generation it speaks, and since when', () => {
+  test('has the observed generation and the time of the transition', () => {
     const read = post();
     const wanted = withCondition(read, ready);
     expect(wanted.status?.conditions).toEqual([
@@ -28,11 +28,11 @@ describe('an object with a condition set', () => {
     expect(read).toEqual(post());
   });
 
-  test('is the same object where it said so before: there is nothing to write', () => {
+  test('is the same object if nothing changed: there is nothing to write', () => {
     expect(withCondition(post([since]), ready)).toEqual(post([since]));
   });
 
-  test('keeps the time while the status stays, and all else of its status', () => {
+  test('keeps the time while the status is unchanged, and all other fields of its status', () => {
     const wanted = withCondition(post([{ ...since, observedGeneration: 2 }]), { ...ready, message: 'again' });
     expect(wanted.status).toEqual({ words: 2, conditions: [{ ...since, message: 'again' }] });
     expect(
@@ -50,7 +50,7 @@ test.each([
   expect(isConditionTrue(post([condition]), 'Ready')).toBe(holds);
 });
 
-test('one that says nothing of generations holds for any', () => {
+test('a condition without a generation applies to any', () => {
   const { observedGeneration: _, ...condition } = since;
   expect(isConditionTrue(post([condition]), 'Ready')).toBe(true);
   expect(conditionOf(post(), 'Ready')).toBeUndefined();

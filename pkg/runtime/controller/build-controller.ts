@@ -81,7 +81,10 @@ export function buildController(given: ControllerDefinition, environment: Contro
       ? {}
       : {
           limiter: guardedLimiter(limiter(), (error) =>
-            log.error({ err: error, controller: name }, 'the limiter of a controller failed; another is asked'),
+            log.error(
+              { err: error, controller: name },
+              'the rate limiter of a controller failed; using the built-in one',
+            ),
           ),
         }),
     ...(observer === undefined ? {} : { observer }),

@@ -66,7 +66,7 @@ async function start(options: Partial<ControllerOptions> = {}): Promise<Stage> {
 }
 
 describe('a controller', () => {
-  test('lets its reconciler look at what its sources ask for', async () => {
+  test('calls its reconciler for the requests of its sources', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(b);
     await waitUntil(() => attempts.length === 1);
@@ -76,7 +76,7 @@ describe('a controller', () => {
     expect(outcomes).toEqual(['success']);
   });
 
-  test('works on so many at once, and never on one object twice', async () => {
+  test('reconciles as many objects concurrently as configured, and never one object twice at a time', async () => {
     const { source, attempts } = await start({ concurrency: 2 });
     for (const request of [a, b, a, b]) source.push(request);
     await waitUntil(() => attempts.length === 2);
@@ -87,7 +87,7 @@ describe('a controller', () => {
     expect(attempts[2]!.request).toEqual(a);
   });
 
-  test('tries again what failed, however it failed', async () => {
+  test('retries a failed reconcile, for any kind of failure', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
@@ -96,10 +96,10 @@ describe('a controller', () => {
     attempts[1]!.end(undefined);
     await waitUntil(() => outcomes.length === 2);
     expect(outcomes).toEqual(['error', 'success']);
-    expect(logged).toEqual(['the reconcile failed, and is tried again']);
+    expect(logged).toEqual(['the reconcile failed; retrying']);
   });
 
-  test('lets a terminal failure rest', async () => {
+  test('does not retry a terminal failure', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
@@ -111,7 +111,7 @@ describe('a controller', () => {
     expect(attempts[1]!.request).toEqual(b);
   });
 
-  test('counts failures from the beginning again after a terminal one', async () => {
+  test('counts failures from zero again after a terminal one', async () => {
     const limiter = new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 });
     const { source, attempts, outcomes } = await start({ limiter });
     source.push(a);
@@ -123,7 +123,7 @@ describe('a controller', () => {
     expect(limiter.failures('/a')).toBe(0);
   });
 
-  test('does not try again what was refused as its lease is lost: the turn is ending', async () => {
+  test('does not retry a reconcile that was refused because the lease is lost: the term is ending', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
@@ -137,10 +137,10 @@ describe('a controller', () => {
     source.push(b);
     await waitUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
-    expect(logged).toEqual(["the reconcile was refused, as its lease is another's by now"]);
+    expect(logged).toEqual(['the API refused a write of a reconcile, because another process holds the lease now']);
   });
 
-  test.each([0, 1])('looks again when asked to, after %i ms', async (requeueAfterMs) => {
+  test.each([0, 1])('reconciles again after %i ms when asked to', async (requeueAfterMs) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
@@ -149,7 +149,7 @@ describe('a controller', () => {
     expect(outcomes).toEqual(['requeued']);
   });
 
-  test('counts failures from the beginning again when a reconcile asks for another look', async () => {
+  test('counts failures from zero again when a reconcile requests another one', async () => {
     const limiter = new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 });
     const { source, attempts } = await start({ limiter });
     source.push(a);
@@ -166,7 +166,7 @@ describe('a controller', () => {
     ['no number', { requeueAfterMs: NaN }],
     ['no time', {}],
     ['a text', 'soon'],
-  ])('takes %s for a failure: it is no answer', async (_, answer) => {
+  ])('treats %s as a failure, because it is not a valid result', async (_, answer) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
@@ -175,7 +175,7 @@ describe('a controller', () => {
     expect(outcomes).toEqual(['error']);
   });
 
-  test('takes null for nothing', async () => {
+  test('treats null like undefined', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
@@ -184,7 +184,7 @@ describe('a controller', () => {
     expect(outcomes).toEqual(['success']);
   });
 
-  test('tells a reconcile that takes too long, goes on with others, and keeps its object until it ends', async () => {
+  test('reports a reconcile that exceeds its timeout, continues with others, and keeps its object until it ends', async () => {
     const { source, attempts, outcomes } = await start({ timeoutMs: 5 });
     source.push(a);
     await waitUntil(() => attempts.length === 1);
@@ -200,7 +200,7 @@ describe('a controller', () => {
     expect(attempts[2]!.request).toEqual(a);
   });
 
-  test('tells of a reconcile that does not heed its signal while it goes on, and no longer when it went well', async () => {
+  test('reports a reconcile that ignores its signal while it runs, and no longer after it succeeds', async () => {
     const failures = new ReconcileFailures();
     const { source, attempts, outcomes, logged } = await start({
       timeoutMs: 5,
@@ -209,7 +209,7 @@ describe('a controller', () => {
     });
     source.push(a);
     await waitUntil(() => logged.length > 0, waitMs(), 'a line that says that the reconcile has not ended');
-    expect(logged).toEqual(['the reconcile took too long and has not ended']);
+    expect(logged).toEqual(['a reconcile exceeded its timeout and is still running']);
     const error = new Error('the reconcile took longer than 5 ms');
     expect(failures.summary).toEqual({
       objects: 1,
@@ -233,7 +233,7 @@ describe('a controller', () => {
     expect(failures.summary).toBeUndefined();
   });
 
-  test('tells once of a reconcile that heeds its signal: what it threw', async () => {
+  test('reports a reconcile that respects its signal once, with its error', async () => {
     const failures = new ReconcileFailures();
     const { source, attempts, outcomes, logged } = await start({
       timeoutMs: 5,
@@ -250,12 +250,12 @@ describe('a controller', () => {
     await waitUntil(() => outcomes.length === 2, waitMs(), 'both outcomes');
     expect([outcomes, logged, attempts]).toEqual([
       ['timeout', 'timeout'],
-      Array.from({ length: 2 }, () => 'the reconcile failed, and is tried again'),
+      Array.from({ length: 2 }, () => 'the reconcile failed; retrying'),
       [],
     ]);
   });
 
-  test('waits for its caches first; a cache that stays behind is a failure', async () => {
+  test('waits for its caches first; a lagging cache is a failure', async () => {
     let isBehind = true;
     const { source, attempts, outcomes } = await start({
       catchUp: () => (isBehind ? Promise.reject(new Error('behind')) : Promise.resolve()),
@@ -268,7 +268,7 @@ describe('a controller', () => {
     expect(outcomes).toContain('error');
   });
 
-  test('stopped: tells what is under way, waits for it, and takes nothing more', async () => {
+  test('aborts the running reconciles at a stop, waits for them, and starts nothing more', async () => {
     const { source, attempts, controller, logged } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);

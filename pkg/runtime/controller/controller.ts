@@ -116,7 +116,7 @@ export class Controller {
     try {
       await source.stop();
     } catch (error) {
-      this.#options.log.error({ err: error, controller: this.name }, 'a source of a controller could not be stopped');
+      this.#options.log.error({ err: error, controller: this.name }, 'could not stop a source of a controller');
     }
   }
 
@@ -171,7 +171,7 @@ export class Controller {
     failures?.note({ controller: name, request: key, attempt, error, isLasting: true });
     log.warn(
       { err: error, controller: name, request: key, failures: attempt },
-      'the reconcile took too long and has not ended',
+      'a reconcile exceeded its timeout and is still running',
     );
   }
 
@@ -203,16 +203,16 @@ export class Controller {
       if (error instanceof TerminalError) {
         this.#queue.forget(key);
         resume?.ledger.settle(key);
-        log.error(details, 'the reconcile failed, and is not tried again until something changes');
+        log.error(details, 'the reconcile failed; not retried until its object changes');
         return 'terminal';
       }
       resume?.ledger.fail(key);
       if (isFenceLost(error)) {
         // The new leader reconciles the object; this term is ending.
-        log.debug(details, "the reconcile was refused, as its lease is another's by now");
+        log.debug(details, 'the API refused a write of a reconcile, because another process holds the lease now');
         return 'error';
       }
-      if (!this.#stopped) log.warn(details, 'the reconcile failed, and is tried again');
+      if (!this.#stopped) log.warn(details, 'the reconcile failed; retrying');
       this.#queue.addRateLimited(key);
       return isOverdue ? 'timeout' : 'error';
     }

@@ -50,7 +50,7 @@ function oneByOne(...predicates: readonly Predicate[]): Predicate {
 
 const lost = [`1 ${scriptedType.plural} /a`];
 
-test('an event that a predicate loses is told until one passes', () => {
+test('an event that a predicate loses is reported until one passes', () => {
   const { send, failing } = watching((builder) => builder.withPredicate(oneByOne(throws, isAny)));
   send(0, created);
   expect(failing()).toEqual(lost);
@@ -58,7 +58,7 @@ test('an event that a predicate loses is told until one passes', () => {
   expect(failing()).toEqual([]);
 });
 
-test('another watch of the same type does not hide it, nor one of another group', () => {
+test('another watch of the same type does not hide it, nor does one of another group', () => {
   const other: ResourceType = { ...scriptedType, group: 'other.example.com' };
   const map: EventHandler = enqueueMapped(() => []);
   const { send, failing } = watching((builder) =>
@@ -72,27 +72,27 @@ test.each<[string, Predicate[]]>([
   ['is dropped', [oneByOne(throws, isNone)]],
   ['is dropped by a predicate before it', [oneByOne(isAny, isNone), throws]],
   ['is dropped by it, after another passed it', [isAny, oneByOne(throws, isNone)]],
-])('an event that a predicate loses is told on where the next one %s', (_case, predicates) => {
+])('an event that a predicate loses is still reported if the next one %s', (_case, predicates) => {
   const { send, failing } = watching((builder) => builder.withPredicate(...predicates));
   send(0, created);
   send(0, created);
   expect(failing()).toEqual(lost);
 });
 
-test('an event that a handler loses is told until one passes it, or a deletion is dropped', () => {
+test('an event that a handler loses is reported until one passes it, or a deletion is dropped', () => {
   const handlers: EventHandler[] = [throws, throws, () => [], throws];
   const predicate = oneByOne(isAny, isAny, isAny, isAny, isNone);
   const { send, failing } = watching((builder) =>
     builder.watches(scriptedType, (event) => handlers.shift()!(event), { predicates: [predicate] }),
   );
-  const heard = [created, created, created, created, deleted].map((event) => {
+  const failureCounts = [created, created, created, created, deleted].map((event) => {
     send(1, event);
     return failing().length;
   });
-  expect(heard).toEqual([1, 1, 0, 1, 0]);
+  expect(failureCounts).toEqual([1, 1, 0, 1, 0]);
 });
 
-test('a terminal failure is over when its object is gone, though the event is dropped', () => {
+test('a terminal failure is cleared when its object is deleted, even if the event is dropped', () => {
   const { failures, send, failing } = watching((builder) =>
     builder.withPredicate(isNone).watches(
       scriptedType,
@@ -113,7 +113,7 @@ test('a terminal failure is over when its object is gone, though the event is dr
   expect(failing()).toEqual(['1 /a']);
 });
 
-test('what is tried anew has lost nothing yet', () => {
+test('a controller that is started again has no losses yet', () => {
   const { failures, send, failing } = watching((builder) => builder.withPredicate(throws));
   send(0, created);
   failures.clearAll(scriptedType.plural);

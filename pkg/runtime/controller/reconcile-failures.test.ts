@@ -11,7 +11,7 @@ const failure = (
   error: new Error(`${request} ${attempt}`),
 });
 
-test('what fails again and again is told, the last first, until it succeeds', () => {
+test('repeated failures are reported, the last first, until a success', () => {
   let changes = 0;
   const failures = new ReconcileFailures(() => (changes += 1));
   for (const attempt of [1, 2]) failures.note(failure('/a', attempt));
@@ -27,7 +27,7 @@ test('what fails again and again is told, the last first, until it succeeds', ()
   expect([failures.summary, changes]).toEqual([undefined, 5]);
 });
 
-test('what is lasting is told at once, and one controller is forgotten alone', () => {
+test('a lasting failure is reported at once, and one controller can be cleared alone', () => {
   const failures = new ReconcileFailures();
   failures.note({ ...failure('/a', 1), isLasting: true });
   failures.note({ ...failure('/a', 3), controller: 'd' });

@@ -34,13 +34,13 @@ const patchTo = (finalizers: string[]): unknown[] => [
 test.each([
   [undefined, ['x.example.com/hold']],
   [['other.example.com/hold'], ['other.example.com/hold', 'x.example.com/hold']],
-])('a finalizer is added behind %j', async (before, after) => {
+])('a finalizer is added after %j', async (before, after) => {
   const { sent, answer } = await sentBy(addFinalizer, objectWith(before));
   expect(sent).toEqual(patchTo(after));
   expect(answer.metadata.name).toBe('answer');
 });
 
-test('a finalizer is removed from among others', async () => {
+test('a finalizer is removed, and others are kept', async () => {
   const { sent } = await sentBy(
     removeFinalizer,
     objectWith(['a.example.com/hold', 'x.example.com/hold', 'b.example.com/hold']),
@@ -48,7 +48,7 @@ test('a finalizer is removed from among others', async () => {
   expect(sent).toEqual(patchTo(['a.example.com/hold', 'b.example.com/hold']));
 });
 
-test('nothing is sent where there is nothing to change', async () => {
+test('nothing is sent if nothing changes', async () => {
   const held = objectWith(['x.example.com/hold']);
   expect(await sentBy(addFinalizer, held)).toEqual({ sent: [], answer: held });
   const free = objectWith();

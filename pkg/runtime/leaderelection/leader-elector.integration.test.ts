@@ -42,7 +42,7 @@ class Candidate {
 }
 
 describe('a lease', () => {
-  test('is led by one at a time, and handed on at once by one who leaves', async () => {
+  test('has one leader at a time, and is passed on at once by a leader that stops', async () => {
     const first = new Candidate({ identity: 'first', lease: 'handed-on' });
     expect((await first.began).fence).toEqual({ namespace: 'default', lease: 'handed-on', transitions: 0 });
     const second = new Candidate({ identity: 'second', lease: 'handed-on' });
@@ -56,7 +56,7 @@ describe('a lease', () => {
     expect((await client.get(leaseType, { namespace: 'default', name: 'handed-on' })).spec!.holderIdentity).toBe('');
   });
 
-  test('of one who fell silent is taken when it has run out, and not before', async () => {
+  test('of a silent leader is taken when it has expired, and not before', async () => {
     const faulty = new FaultyClient({ client, seed: 1, rates: {} });
     const first = new Candidate({ identity: 'first', lease: 'silent', client: faulty, ...short });
     await first.began;
@@ -75,7 +75,7 @@ describe('a lease', () => {
     await second.ended;
   });
 
-  test('that somebody took away ends the turn', async () => {
+  test('taken by another process ends the term', async () => {
     const first = new Candidate({ identity: 'first', lease: 'taken' });
     await first.began;
     const key = { namespace: 'default', name: 'taken' };
@@ -87,7 +87,7 @@ describe('a lease', () => {
     expect((await client.get(leaseType, key)).spec!.holderIdentity).toBe('thief');
   });
 
-  test('that somebody deleted goes on from its number: the fence of the turn before stays lost', async () => {
+  test('that was deleted continues with the next number: the fence of the previous term stays lost', async () => {
     const elector = new LeaderElector({ client, log: silent, ...quick, identity: 'first', lease: 'deleted' });
     const turns: number[] = [];
     const lead = async ({ fence }: Leadership): Promise<void> => {
@@ -98,7 +98,7 @@ describe('a lease', () => {
     expect(turns).toEqual([0, 1, 2]);
   });
 
-  test('survives edits of others and answers that were lost', async () => {
+  test('is kept despite edits of others and lost responses', async () => {
     const faulty = new FaultyClient({ client, seed: 3, rates: { lostAnswer: 0.5, unavailable: 0.2 } });
     const first = new Candidate({ identity: 'first', lease: 'robust', client: faulty });
     const { signal } = await first.began;
@@ -120,7 +120,7 @@ describe('a lease', () => {
     await first.ended;
   });
 
-  test('is led by exactly one of many who ask at once, and each turn has a number of its own', async () => {
+  test('has exactly one leader of many concurrent candidates, and each term has its own number', async () => {
     const candidates = Array.from(
       { length: 6 },
       (_, i) => new Candidate({ identity: `candidate-${i}`, lease: 'many' }),
@@ -137,7 +137,7 @@ describe('a lease', () => {
     expect(turns).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  test('what the leader throws ends its turn and comes to the caller', async () => {
+  test('ends its term with an error of the leader, which is rethrown', async () => {
     const elector = new LeaderElector({ client, log: silent, ...quick, identity: 'first', lease: 'thrown' });
     await expect(elector.run(() => Promise.reject(new Error('mine')), new AbortController().signal)).rejects.toThrow(
       'mine',

@@ -9,10 +9,10 @@ const year = 31_536_000;
 
 afterEach(() => void jest.restoreAllMocks());
 
-test('a lease that says it lasts a year is free after ten minutes without a sign of its holder', async () => {
+test('a lease with a duration of a year can be taken after ten minutes without a renewal', async () => {
   let now = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => now);
-  let looks = 0;
+  let readCount = 0;
   let holder = 'thief';
   const metadata = {
     namespace: 'n',
@@ -30,9 +30,9 @@ test('a lease that says it lasts a year is free after ten minutes without a sign
   });
   const client = {
     get: async () => {
-      looks += 1;
-      if (looks === 5) now = 599_999;
-      if (looks === 10) now = 600_000;
+      readCount += 1;
+      if (readCount === 5) now = 599_999;
+      if (readCount === 10) now = 600_000;
       return lease();
     },
     update: async (_type: unknown, written: Lease) => {
@@ -45,5 +45,5 @@ test('a lease that says it lasts a year is free after ten minutes without a sign
   setTimeout(() => late.abort(), 5000).unref();
   let transitions = 0;
   await elector.run(async ({ fence }) => void (transitions = fence.transitions), late.signal);
-  expect([looks, transitions]).toEqual([10, 4]);
+  expect([readCount, transitions]).toEqual([10, 4]);
 });

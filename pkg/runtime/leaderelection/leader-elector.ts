@@ -91,7 +91,7 @@ export class LeaderElector {
         if (taken !== undefined) return taken;
       } catch (error) {
         this.#problem = error;
-        if (!signal.aborted) log.warn({ err: error, lease }, 'the lease could not be asked for; trying again');
+        if (!signal.aborted) log.warn({ err: error, lease }, 'could not acquire the lease; retrying');
       }
       await pause(retryMs * (1 + 0.2 * Math.random()), signal);
     }
@@ -160,14 +160,14 @@ export class LeaderElector {
       const timeoutMs = Math.max(0, renewed + deadlineMs - asked);
       try {
         if ((await withinTime({ timeoutMs }, (limit) => this.#renew(limit))) === undefined)
-          return log.warn({ lease: name }, 'another took the lease');
+          return log.warn({ lease: name }, 'another process took the lease');
         renewed = asked;
         this.#problem = undefined;
       } catch (error) {
         this.#problem = error;
         if (performance.now() - renewed >= deadlineMs)
-          return log.error({ err: error, lease: name }, 'the lease could not be renewed in time');
-        log.warn({ err: error, lease: name }, 'the lease could not be renewed; trying again');
+          return log.error({ err: error, lease: name }, 'could not renew the lease in time; leadership is lost');
+        log.warn({ err: error, lease: name }, 'could not renew the lease; retrying');
       }
     }
   }
@@ -196,7 +196,7 @@ export class LeaderElector {
     try {
       await this.#written(client.update(leaseType, { ...held, spec }, { signal: AbortSignal.timeout(releaseMs) }));
     } catch (error) {
-      log.warn({ err: error, lease: name }, 'the lease could not be given back; it runs out');
+      log.warn({ err: error, lease: name }, 'could not release the lease; it expires by itself');
     }
   }
 

@@ -39,30 +39,30 @@ function begin(
 
 const sound: Source = { start: async () => true, stop: () => undefined };
 const failed = (message: string): ControllerStatus => ({ name: 'test', state: 'failed', problem: new Error(message) });
-const notStarted = 'a controller could not be started, and is tried again';
+const notStarted = 'could not start a controller; retrying';
 
-test('a source that gives up although nobody asked it to is a failure, and tried again', async () => {
+test('a source that ends by itself is a failure, and is retried', async () => {
   const { statuses, logged } = begin([{ start: async () => false, stop: () => undefined }, sound]);
   await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
   expect(statuses).toEqual([
-    failed('a source gave up before it had given what there is at first'),
+    failed('a source ended before it had delivered the existing objects'),
     { name: 'test', state: 'running' },
   ]);
   expect(logged).toEqual([notStarted]);
 });
 
-test('a source that fails and does not stop is told of at once, and left behind after a time', async () => {
+test('a source that fails and does not stop is reported at once, and not waited for after a timeout', async () => {
   const stuck: Source = { start: () => Promise.reject(new Error('broken')), stop: () => new Promise(() => undefined) };
   const { statuses, logged } = begin([stuck, sound], { stopTimeoutMs: 5 });
   await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
   expect(statuses).toEqual([failed('broken'), { name: 'test', state: 'running' }]);
   expect(logged).toEqual([
     notStarted,
-    'a controller that could not be started did not stop in time, and is left behind',
+    'a controller that failed to start did not stop in time; continuing without waiting for it',
   ]);
 });
 
-test('a source that ends as it is told to is no failure', async () => {
+test('a source that ends when it is stopped is not a failure', async () => {
   const obedient: Source = {
     start: (_enqueue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
     stop: () => undefined,

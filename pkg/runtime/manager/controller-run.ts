@@ -78,7 +78,7 @@ export class ControllerRun {
       this.#controller = controller;
       const hasStarted = await controller.start();
       if (!hasStarted && !signal.aborted)
-        throw new Error('a source gave up before it had given what there is at first');
+        throw new Error('a source ended before it had delivered the existing objects');
       if (hasStarted) this.#become('running');
       return true;
     } catch (error) {
@@ -100,7 +100,7 @@ export class ControllerRun {
     if (!(await endsWithin(stopTimeoutMs, controller.stop())))
       log.error(
         { controller: name },
-        'a controller that could not be started did not stop in time, and is left behind',
+        'a controller that failed to start did not stop in time; continuing without waiting for it',
       );
     this.#controller = undefined;
   }
@@ -116,6 +116,6 @@ export class ControllerRun {
     const text = error instanceof Error ? error.message : typeof error;
     const level = text === this.#lastLogged ? 'debug' : 'error';
     this.#lastLogged = text;
-    log[level]({ err: error, controller: name }, 'a controller could not be started, and is tried again');
+    log[level]({ err: error, controller: name }, 'could not start a controller; retrying');
   }
 }

@@ -57,7 +57,7 @@ function texts({ manager }: Watched): string[] {
   );
 }
 
-test('a controller that cannot be built costs a leader nothing but tries ever later', async () => {
+test('a controller that cannot be built is retried at growing intervals, without another effect on the leader', async () => {
   let writes = 0;
   const counted = withVerb('update', leaseType, (ask) => {
     writes += 1;
@@ -99,7 +99,7 @@ test('a controller that cannot be built costs a leader nothing but tries ever la
   expect([second - first >= 990, third - second >= 1990]).toEqual([true, true]);
 });
 
-test('a controller whose type cannot be followed says so until it can', async () => {
+test('a controller whose type cannot be watched reports it until it can', async () => {
   let isRefused = true;
   const refusing = withVerb('list', postType, (ask) =>
     isRefused ? Promise.reject(new Error('posts are forbidden')) : ask(),
@@ -124,7 +124,7 @@ test('a controller whose type cannot be followed says so until it can', async ()
   }
 });
 
-test('an index that fails on an object stalls the controllers of the type, names both, and is well again with the object', async () => {
+test('an index that fails on an object stalls the controllers of the type, names both, and recovers with the object', async () => {
   const byTitle = ({ spec }: Post): string[] => {
     if (spec!.title === 'poison') throw new TypeError('cannot read title');
     return [spec!.title];
@@ -153,7 +153,7 @@ test('an index that fails on an object stalls the controllers of the type, names
   }
 });
 
-test('reconciles that fail and events that are lost are told, and no longer when they go well', async () => {
+test('failing reconciles and lost events are reported, until they succeed', async () => {
   let isBroken = true;
   const failing = controllerFor(postType)
     .named('failing')
@@ -194,7 +194,7 @@ test('reconciles that fail and events that are lost are told, and no longer when
   }
 });
 
-test('a handler that fails while it yields loses its event, and that is told', async () => {
+test('a handler that fails while it yields loses its event, which is reported', async () => {
   let isBroken = true;
   let fail = (): void => undefined;
   const hasFailed = new Promise<void>((resolve) => (fail = resolve));
@@ -228,7 +228,7 @@ test('a handler that fails while it yields loses its event, and that is told', a
   }
 });
 
-test('an election that cannot be held says so', async () => {
+test('a failing election is reported', async () => {
   const refusing = withVerb('get', leaseType, () => Promise.reject(new Error('leases are forbidden')));
   const running = startManager({
     client: refusing,

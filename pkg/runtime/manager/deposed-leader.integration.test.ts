@@ -61,13 +61,13 @@ async function signedBy(name: string, number: number): Promise<void> {
   throw new Error(`${name} was not signed by ${number}`);
 }
 
-test('a leader that does not know that it is deposed has its writes refused', async () => {
+test('writes of a deposed leader are refused, even if it does not know that it is deposed', async () => {
   const [first, second] = env.servers.map(({ client }) => client);
   const election = { namespace: 'default', lease: 'signing', durationMs: 1000, retryMs: 50 };
   const faulty = new FaultyClient({ client: first!, seed: 1, rates: {} });
   const refused = new Set<string>();
-  let tell = (): void => {};
-  const told = new Promise<void>((resolve) => (tell = resolve));
+  let resolveRefused = (): void => {};
+  const lastRefused = new Promise<void>((resolve) => (resolveRefused = resolve));
   const deposed = new Manager({
     client: withLeasesBy(faulty, first!),
     log: silent,
@@ -76,7 +76,7 @@ test('a leader that does not know that it is deposed has its writes refused', as
     controllers: [
       signing(1, (name) => {
         refused.add(name);
-        if (name === 'after') tell();
+        if (name === 'after') resolveRefused();
       }),
     ],
   });
@@ -97,7 +97,7 @@ test('a leader that does not know that it is deposed has its writes refused', as
     const { metadata, spec } = await first!.get(leaseType, { namespace: 'default', name: 'signing' });
     expect(spec).toMatchObject({ holderIdentity: 'leader', leaseTransitions: 1 });
     await first!.create(postType, newPost('after'));
-    await Promise.all([signedBy('after', 2), told]);
+    await Promise.all([signedBy('after', 2), lastRefused]);
     expect(deposed.running).toEqual(['signing']);
     const { items } = await first!.list(postType);
     expect(items.map((post) => [post.metadata.name, post.status?.words])).toEqual([

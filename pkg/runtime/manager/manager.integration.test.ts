@@ -47,7 +47,7 @@ const counting: ControllerDefinition = controllerFor(postType)
     });
   });
 
-test('a controller brings objects that were there, new ones and changed ones to what they ask for', async () => {
+test('a controller reconciles existing, new and changed objects', async () => {
   await client.create(postType, newPost('before', 'one two'));
   const manager = new Manager({ client, log: silent, controllers: [counting] });
   manager.start();
@@ -66,7 +66,7 @@ test('a controller brings objects that were there, new ones and changed ones to 
   }
 });
 
-test('a deletion that begins raises the generation, so that generationChanged alone passes it', async () => {
+test('the start of a deletion increases the generation, so that generationChanged alone passes it', async () => {
   const finalizer = 'test.example.com/held';
   const releasing = controllerFor(postType)
     .named('releasing')
@@ -96,7 +96,7 @@ test('a deletion that begins raises the generation, so that generationChanged al
   }
 });
 
-test('of two managers one leads; when it goes the other takes over, with a fence of its own', async () => {
+test('of two managers one leads; when it stops the other takes over, with its own fence', async () => {
   const election = { namespace: 'default', lease: 'counting', durationMs: 60_000, deadlineMs: 50_000, retryMs: 100 };
   const fences: number[] = [];
   const noting = controllerFor(postType)

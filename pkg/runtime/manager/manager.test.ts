@@ -40,13 +40,13 @@ function asking(): Source {
 function startManager(
   controllers: readonly ControllerDefinition[],
   stopTimeoutMs = 20_000,
-): { manager: Manager; told: string[] } {
-  const told: string[] = [];
-  const error = (_details: object, message: string): void => void told.push(message);
+): { manager: Manager; logged: string[] } {
+  const logged: string[] = [];
+  const error = (_details: object, message: string): void => void logged.push(message);
   const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error };
   const manager = new Manager({ client: {} as Client, log, controllers, stopTimeoutMs });
   manager.start();
-  return { manager, told };
+  return { manager, logged };
 }
 
 const failures: [string, (isFirst: boolean) => ControllerTerm][] = [
@@ -88,55 +88,58 @@ const failures: [string, (isFirst: boolean) => ControllerTerm][] = [
   ],
 ];
 
-test.each(failures)('a controller is told of, leaves the others alone, and is tried again: %s', async (_case, turn) => {
-  let begun = 0;
-  const broken = definitionOf('broken', () => {
-    begun += 1;
-    return turn(begun === 1);
-  });
-  let looks = 0;
-  const { manager, told } = startManager([
-    broken,
-    definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (looks += 1) })),
-  ]);
-  await waitUntil(
-    () => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
-    waitMs(),
-    'a look of the sound controller, and a failure of the broken one',
-  );
-  expect(manager.controllers).toEqual([
-    { name: 'broken', state: 'failed', problem: new Error('broken') },
-    { name: 'sound', state: 'running' },
-  ]);
-  expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
-  await waitUntil(
-    () => manager.controllers.every(({ state }) => state === 'running'),
-    waitMs(),
-    'both controllers to run',
-  );
-  expect(begun).toBe(2);
-  await manager.stop();
-  expect(told.filter((each) => each === 'a controller could not be started, and is tried again')).toHaveLength(1);
-  expect(manager.controllers).toEqual([
-    { name: 'broken', state: 'waiting' },
-    { name: 'sound', state: 'waiting' },
-  ]);
-});
+test.each(failures)(
+  'a failing controller is reported, does not affect the others, and is retried: %s',
+  async (_case, turn) => {
+    let begun = 0;
+    const broken = definitionOf('broken', () => {
+      begun += 1;
+      return turn(begun === 1);
+    });
+    let reconcileCount = 0;
+    const { manager, logged } = startManager([
+      broken,
+      definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (reconcileCount += 1) })),
+    ]);
+    await waitUntil(
+      () => reconcileCount > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
+      waitMs(),
+      'a look of the sound controller, and a failure of the broken one',
+    );
+    expect(manager.controllers).toEqual([
+      { name: 'broken', state: 'failed', problem: new Error('broken') },
+      { name: 'sound', state: 'running' },
+    ]);
+    expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
+    await waitUntil(
+      () => manager.controllers.every(({ state }) => state === 'running'),
+      waitMs(),
+      'both controllers to run',
+    );
+    expect(begun).toBe(2);
+    await manager.stop();
+    expect(logged.filter((each) => each === 'could not start a controller; retrying')).toHaveLength(1);
+    expect(manager.controllers).toEqual([
+      { name: 'broken', state: 'waiting' },
+      { name: 'sound', state: 'waiting' },
+    ]);
+  },
+);
 
-test('a manager is stopped while a controller waits to be tried again, and one never starts', async () => {
+test('a manager stops while one controller waits for a retry, and another never starts', async () => {
   const never: Source = { start: () => new Promise(() => undefined), stop: () => undefined };
   const throwing = definitionOf('throwing', () => {
     throw new Error('broken');
   });
-  const { manager, told } = startManager(
+  const { manager, logged } = startManager(
     [throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))],
     10,
   );
   await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs(), 'the throwing controller to fail');
   await manager.stop();
-  expect(told).toEqual([
-    'a controller could not be started, and is tried again',
-    'reconciles did not end in time and are left behind',
+  expect(logged).toEqual([
+    'could not start a controller; retrying',
+    'reconciles did not end in time; stopping without waiting for them',
   ]);
 });
 

@@ -136,7 +136,7 @@ export class Manager {
         else await this.#elector.run((leadership) => this.#lead(leadership), signal);
         this.#backoff.forget('');
       } catch (error) {
-        log.error({ err: error }, 'a turn as leader ended badly');
+        log.error({ err: error }, 'a term as leader ended with an error; retrying');
         await pause(this.#backoff.delay(''), signal);
       }
     }
@@ -197,7 +197,7 @@ export class Manager {
     if (resuming.length > 0)
       log.warn(
         { controllers: resuming.map((each) => each.name) },
-        'controllers cannot resume under a manager without a name; they look at everything',
+        'controllers cannot resume, because their manager has no name; they reconcile all objects',
       );
     return undefined;
   }
@@ -206,7 +206,7 @@ export class Manager {
     const { stopTimeoutMs = 20_000, log } = this.#options;
     const stopped = Promise.all([starting, ...this.#runs.map((run) => run.stop())]);
     if (!(await endsWithin(stopTimeoutMs, stopped)))
-      log.error({ controllers: this.running }, 'reconciles did not end in time and are left behind');
+      log.error({ controllers: this.running }, 'reconciles did not end in time; stopping without waiting for them');
     this.#isLeading = false;
     this.#runs = [];
     this.#failures = new ReconcileFailures();

@@ -13,20 +13,20 @@ const post = (name: string, namespace?: string): AnyObject => ({
 const published: EventFacts = { type: 'Normal', reason: 'Published', message: 'it is there' };
 
 function newCorrelator(): {
-  tell: (object: AnyObject, facts?: Partial<EventFacts>) => CorrelatedEvent | undefined;
+  record: (object: AnyObject, facts?: Partial<EventFacts>) => CorrelatedEvent | undefined;
   wait: (ms: number) => void;
 } {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const correlator = new EventCorrelator(() => now);
   return {
-    tell: (object, facts) => correlator.correlate('posts', 'host-1', object, { ...published, ...facts }),
+    record: (object, facts) => correlator.correlate('posts', 'host-1', object, { ...published, ...facts }),
     wait: (ms) => void (now += ms),
   };
 }
 
 describe('an event', () => {
-  test('says what happened to what, and who tells it', () => {
-    const { event } = newCorrelator().tell(post('a', 'team'))!;
+  test('names its object, its reason and its source', () => {
+    const { event } = newCorrelator().record(post('a', 'team'))!;
     expect(event).toEqual({
       apiVersion: 'v1',
       kind: 'Event',
@@ -51,29 +51,29 @@ describe('an event', () => {
     });
   });
 
-  test('of a cluster-scoped object lies in default', () => {
-    expect(newCorrelator().tell(post('a'))!.event.metadata.namespace).toBe('default');
+  test('of a cluster-scoped object is in the namespace default', () => {
+    expect(newCorrelator().record(post('a'))!.event.metadata.namespace).toBe('default');
   });
 
   test.each([
     ['System:View', /^system-view\.[0-9a-f]{16}$/],
     ['-.-', /^object\.[0-9a-f]{16}$/],
     ['a'.repeat(253), /^a{200}\.[0-9a-f]{16}$/],
-  ])('of %s has a name that may be stored', (name, form) => {
-    expect(newCorrelator().tell(post(name))!.event.metadata.name).toMatch(form);
+  ])('of %s has a valid name', (name, form) => {
+    expect(newCorrelator().record(post(name))!.event.metadata.name).toMatch(form);
   });
 
-  test('holds no text that cannot be stored', () => {
-    const { event } = newCorrelator().tell(post('a'), { message: `a\0b\uD800${'c'.repeat(2000)}` })!;
+  test('contains no text that cannot be stored', () => {
+    const { event } = newCorrelator().record(post('a'), { message: `a\0b\uD800${'c'.repeat(2000)}` })!;
     expect(event.message).toBe(`ab\uFFFD${'c'.repeat(1020)}`);
   });
 });
 
-test('a repetition is counted: it is the same event', () => {
-  const { tell, wait } = newCorrelator();
-  const first = tell(post('a'))!;
+test('a repetition increases the count of the same event', () => {
+  const { record, wait } = newCorrelator();
+  const first = record(post('a'))!;
   wait(90_000);
-  const second = tell(post('a'))!;
+  const second = record(post('a'))!;
   expect(second.key).toBe(first.key);
   expect(second.state).toBe(first.state);
   expect(second.event).toMatchObject({
@@ -84,46 +84,46 @@ test('a repetition is counted: it is the same event', () => {
   });
 });
 
-test('another object, type, reason or message is another event', () => {
-  const { tell } = newCorrelator();
-  const told = [
-    tell(post('a')),
-    tell(post('b')),
-    tell(post('a'), { type: 'Warning' }),
-    tell(post('a'), { reason: 'Hidden' }),
-    tell(post('a'), { message: 'it is here' }),
+test('another object, type, reason or message makes another event', () => {
+  const { record } = newCorrelator();
+  const recorded = [
+    record(post('a')),
+    record(post('b')),
+    record(post('a'), { type: 'Warning' }),
+    record(post('a'), { reason: 'Hidden' }),
+    record(post('a'), { message: 'it is here' }),
   ];
-  expect(new Set(told.map((each) => each!.key)).size).toBe(5);
-  expect(told.map((each) => each!.event.count)).toEqual([1, 1, 1, 1, 1]);
+  expect(new Set(recorded.map((each) => each!.key)).size).toBe(5);
+  expect(recorded.map((each) => each!.event.count)).toEqual([1, 1, 1, 1, 1]);
 });
 
-test('more than ten messages of one kind become one event, until it is quiet for ten minutes', () => {
-  const { tell, wait } = newCorrelator();
-  const told = Array.from({ length: 13 }, (_, i) => tell(post('a'), { message: `message ${i}` })!);
-  expect(new Set(told.map(({ key }) => key)).size).toBe(11);
-  expect(told.at(-1)!.event).toMatchObject({ message: '(combined from similar events): message 12', count: 3 });
+test('more than ten messages of one kind become one event, until ten minutes without one', () => {
+  const { record, wait } = newCorrelator();
+  const recorded = Array.from({ length: 13 }, (_, i) => record(post('a'), { message: `message ${i}` })!);
+  expect(new Set(recorded.map(({ key }) => key)).size).toBe(11);
+  expect(recorded.at(-1)!.event).toMatchObject({ message: '(combined from similar events): message 12', count: 3 });
   wait(600_001);
-  expect(tell(post('a'), { message: 'message 20' })!.event.message).toBe('message 20');
+  expect(record(post('a'), { message: 'message 20' })!.event.message).toBe('message 20');
 });
 
-test('of one object so many are told at once, then one in five minutes; all are counted', () => {
-  const { tell, wait } = newCorrelator();
-  const told = Array.from({ length: 30 }, () => tell(post('a')));
-  expect(told.filter((each) => each !== undefined)).toHaveLength(25);
-  expect(tell(post('b'))).toBeDefined();
+test('events of one object are limited to a burst, then to one in five minutes; all are counted', () => {
+  const { record, wait } = newCorrelator();
+  const recorded = Array.from({ length: 30 }, () => record(post('a')));
+  expect(recorded.filter((each) => each !== undefined)).toHaveLength(25);
+  expect(record(post('b'))).toBeDefined();
   wait(300_000);
-  expect(tell(post('a'))!.event.count).toBe(31);
-  expect(tell(post('a'))).toBeUndefined();
+  expect(record(post('a'))!.event.count).toBe(31);
+  expect(record(post('a'))).toBeUndefined();
 });
 
-test('what was cut off is not kept in memory', () => {
+test('dropped text is not kept in memory', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  const { tell } = newCorrelator();
+  const { record } = newCorrelator();
   collect();
   const before = process.memoryUsage().heapUsed;
-  for (let i = 0; i < 100; i += 1) tell(post('a'), { reason: `Long${i}`, message: `${i}${'x'.repeat(500_000)}` });
+  for (let i = 0; i < 100; i += 1) record(post('a'), { reason: `Long${i}`, message: `${i}${'x'.repeat(500_000)}` });
   collect();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
-  expect(tell(post('b'))).toBeDefined();
+  expect(record(post('b'))).toBeDefined();
 });

@@ -150,7 +150,7 @@ export class EventRecorder {
     this.#toldAt = now;
     this.#options.log.warn(
       { dropped: this.#dropped, ...(error === undefined ? {} : { err: error }) },
-      'events were dropped',
+      'dropped events',
     );
   }
 }

@@ -49,20 +49,20 @@ function troubled(random: SeededRandom): Pick<Client, 'create' | 'patch'> {
   };
 }
 
-test('a reconcile tells of its object; what is repeated is counted', async () => {
+test('a reconcile records events of its object; repetitions are counted', async () => {
   const post = await client.create(postType, newPost('told'));
-  let looks = 0;
+  let reconcileCount = 0;
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const telling = controllerFor(postType, { fieldSelector: 'metadata.name=told' })
+  const recording = controllerFor(postType, { fieldSelector: 'metadata.name=told' })
     .named('telling')
     .reconcile(async (_request, { events }) => {
-      looks += 1;
+      reconcileCount += 1;
       events.record(post, seen);
-      if (looks === 5) end();
+      if (reconcileCount === 5) end();
       return { requeueAfterMs: 1 };
     });
-  const manager = new Manager({ client, log: silent, controllers: [telling] });
+  const manager = new Manager({ client, log: silent, controllers: [recording] });
   manager.start();
   await ended;
   await manager.stop();
@@ -70,13 +70,13 @@ test('a reconcile tells of its object; what is repeated is counted', async () =>
   expect(others).toEqual([]);
   expect(event).toMatchObject({
     ...seen,
-    count: looks,
+    count: reconcileCount,
     involvedObject: { uid: post.metadata.uid, apiVersion: 'test.example.com/v1' },
     source: { component: 'telling' },
   });
 });
 
-test('events are found as clients of Kubernetes ask for them', async () => {
+test('events are found by the queries of Kubernetes clients', async () => {
   const recorder = new EventRecorder({ client, log: silent });
   recorder.sinkOf('posts').record(newPost('asked'), seen);
   recorder.sinkOf('posts').record(newPost('asked'), { ...seen, type: 'Warning', reason: 'Lost' });
@@ -89,8 +89,8 @@ test('events are found as clients of Kubernetes ask for them', async () => {
   expect(newest.status).toBe(200);
 });
 
-describe('what goes wrong', () => {
-  test.each([1, 2, 3])('is tried again: each event is there once, with its count (seed %i)', async (seed) => {
+describe('a failing write', () => {
+  test.each([1, 2, 3])('is retried: each event exists once, with its count (seed %i)', async (seed) => {
     const recorder = new EventRecorder({ client: troubled(new SeededRandom(seed)), log: silent });
     const name = `faulty-${seed}`;
     for (let i = 0; i < 6; i += 1) {
@@ -106,7 +106,7 @@ describe('what goes wrong', () => {
     ]);
   });
 
-  test('an event that has expired meanwhile is made anew', async () => {
+  test('of an event that has expired meanwhile creates a new one', async () => {
     const recorder = new EventRecorder({ client, log: silent });
     const sink = recorder.sinkOf('posts');
     sink.record(newPost('expired'), seen);
@@ -118,15 +118,15 @@ describe('what goes wrong', () => {
     expect(await eventsOf('expired')).toMatchObject([{ count: 2 }]);
   });
 
-  test('nothing that is recorded throws: what the API refuses is dropped, counted, and told once', async () => {
-    const told: string[] = [];
+  test('never throws: refused events are dropped, counted, and logged once', async () => {
+    const warnings: string[] = [];
     const refusing: Pick<Client, 'create' | 'patch'> = {
       create: () => Promise.reject(newForbidden({ group: '', resource: 'events' }, '', 'no')),
       patch: () => Promise.reject(new Error('not asked')),
     };
     const recorder = new EventRecorder({
       client: refusing,
-      log: { ...silent, warn: (_details, message) => told.push(message) },
+      log: { ...silent, warn: (_details, message) => warnings.push(message) },
     });
     const sink = recorder.sinkOf('posts');
     sink.record(newPost('a'), seen);
@@ -135,10 +135,10 @@ describe('what goes wrong', () => {
     await recorder.stop();
     sink.record(newPost('c'), seen);
     expect(recorder.dropped).toBe(3);
-    expect(told).toEqual(['events were dropped']);
+    expect(warnings).toEqual(['dropped events']);
   });
 
-  test('the queue is bounded, and a stop waits no longer than it may', async () => {
+  test('fills a bounded queue, and a stop waits no longer than its timeout', async () => {
     const hanging: Pick<Client, 'create' | 'patch'> = {
       create: (_type, _object, options) =>
         new Promise((_resolve, reject) =>
@@ -153,7 +153,7 @@ describe('what goes wrong', () => {
     expect(recorder.dropped).toBe(1500);
   });
 
-  test('a deposed leader falls silent', async () => {
+  test('of a deposed leader is not retried', async () => {
     await client.create(leaseType, {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',

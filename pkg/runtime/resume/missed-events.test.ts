@@ -17,9 +17,9 @@ const bookmark = (revision: number): ClientEvent<AnyObject> => ({
 /** The events from revision 2 to 5. */
 async function missed(
   ...watches: ScriptedWatch[]
-): Promise<{ told: string[]; asked: string[]; open: number; revision: bigint | undefined }> {
+): Promise<{ received: string[]; asked: string[]; open: number; revision: bigint | undefined }> {
   const api = new ScriptedApi({ watches });
-  const told: string[] = [];
+  const received: string[] = [];
   let events: MissedEvents | undefined;
   await new Promise<void>((resolve) => {
     events = new MissedEvents({
@@ -28,49 +28,49 @@ async function missed(
       selection: {},
       from: 1n,
       upTo: 5n,
-      onEvent: (event) => told.push(event.object.metadata.name),
+      onEvent: (event) => received.push(event.object.metadata.name),
       onEnd: (isExpired) => {
-        told.push(isExpired ? 'expired' : 'all');
+        received.push(isExpired ? 'expired' : 'all');
         resolve();
       },
       log,
     });
   });
   await events!.stop();
-  return { told, asked: api.asked, open: api.open, revision: events!.revision };
+  return { received, asked: api.asked, open: api.open, revision: events!.revision };
 }
 
-test('the last revision ends it, and its watch is closed', async () => {
+test('it ends at the last revision, and its watch is closed', async () => {
   expect(await missed({ events: [changed(3), changed(5), changed(6)], end: 'open' })).toEqual({
-    told: ['n-3', 'n-5', 'all'],
+    received: ['n-3', 'n-5', 'all'],
     asked: ['1'],
     open: 0,
     revision: undefined,
   });
 });
 
-test('what comes after the last revision ends it untold: the cache tells that', async () => {
-  expect((await missed({ events: [changed(3), changed(6)], end: 'open' })).told).toEqual(['n-3', 'all']);
+test('it ends without reporting what comes after the last revision: the cache reports that', async () => {
+  expect((await missed({ events: [changed(3), changed(6)], end: 'open' })).received).toEqual(['n-3', 'all']);
 });
 
-test('a bookmark at the last revision ends it', async () => {
-  expect((await missed({ events: [changed(3), bookmark(5)], end: 'open' })).told).toEqual(['n-3', 'all']);
+test('it ends with a bookmark at the last revision', async () => {
+  expect((await missed({ events: [changed(3), bookmark(5)], end: 'open' })).received).toEqual(['n-3', 'all']);
 });
 
-test('a watch that ends is taken up where it ended', async () => {
-  const { told, asked } = await missed(
+test('a watch that ends is resumed where it ended', async () => {
+  const { received, asked } = await missed(
     { events: [changed(2)] },
     { refusal: newServiceUnavailable('away') },
     { events: [bookmark(4)], end: newServiceUnavailable('away') },
     { events: [changed(5)], end: 'open' },
   );
-  expect(told).toEqual(['n-2', 'n-5', 'all']);
+  expect(received).toEqual(['n-2', 'n-5', 'all']);
   expect(asked).toEqual(['1', '2', '2', '4']);
 });
 
-test('a history that is no longer kept ends it, and no position is held back any more', async () => {
+test('an expired history ends it, and it holds back no position any more', async () => {
   expect(await missed({ events: [changed(2)], end: newExpired('too old') })).toMatchObject({
-    told: ['n-2', 'expired'],
+    received: ['n-2', 'expired'],
     revision: undefined,
   });
 });

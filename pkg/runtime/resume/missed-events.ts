@@ -62,11 +62,11 @@ export class MissedEvents {
         if (signal.aborted) return;
         const details = { err: error, group: type.group, resource: type.plural };
         if (isStatusError(error, 'Expired')) {
-          log.info(details, 'the history since the stored position is no longer kept; looking at everything');
+          log.info(details, 'the history since the stored position is no longer kept; reconciling all objects');
           this.#isOver = true;
           return onEnd(true);
         }
-        log.warn(details, 'the history since the stored position could not be read; trying again');
+        log.warn(details, 'could not read the history since the stored position; retrying');
       }
       if (this.#revision > before) backoff.forget('');
       if (!this.#isOver) await pause(backoff.delay(''), signal);

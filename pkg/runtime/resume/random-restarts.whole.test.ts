@@ -97,22 +97,22 @@ const worlds: { reason: string; rates: FaultRates; learnsOfDeletions: boolean }[
     learnsOfDeletions: true,
   },
   {
-    reason: 'history is gone at times',
+    reason: 'history expires at times',
     rates: { droppedWatch: 0.1, expired: 0.4, delayedEvent: 0.3 },
     learnsOfDeletions: false,
   },
 ];
 
 describe.each(worlds)('a controller that resumes, where $reason', ({ rates, learnsOfDeletions }) => {
-  test.each([1, 2, 3])('misses nothing over restarts at random moments (seed %i)', async (seed) => {
+  test.each([1, 2, 3])('misses nothing over restarts at random times (seed %i)', async (seed) => {
     const random = new SeededRandom(seed);
     const run = `w${worlds.findIndex((world) => world.rates === rates)}s${seed}`;
     const books: Books = new Map();
     const isMapped = seed % 3 === 0;
     let chance: SeededRandom | undefined = new SeededRandom(seed + 100);
     let isDone = (): boolean => false;
-    let tell = (): void => undefined;
-    const definition = bookkeeper(run, books, { isMapped, random: () => chance, onLook: () => isDone() && tell() });
+    let notify = (): void => undefined;
+    const definition = bookkeeper(run, books, { isMapped, random: () => chance, onLook: () => isDone() && notify() });
     const faulty = new FaultyClient({ client, seed, rates });
     for (let life = 0; life < 6; life += 1) {
       await writeAtRandom(random, run, random.below(8));
@@ -140,7 +140,7 @@ describe.each(worlds)('a controller that resumes, where $reason', ({ rates, lear
     isDone = () =>
       Array.from(wanted).every(([name, entry]) => books.get(name) === entry) &&
       (!learnsOfDeletions || books.size === wanted.size);
-    const done = new Promise<void>((resolve) => (tell = resolve));
+    const done = new Promise<void>((resolve) => (notify = resolve));
     const manager = new Manager({ client: faulty.restarted(), log: silent, name: run, controllers: [definition] });
     manager.start();
     let timer: NodeJS.Timeout | undefined;

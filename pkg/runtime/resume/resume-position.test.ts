@@ -19,7 +19,7 @@ const watch = (change: Partial<WatchDefinition> = {}): WatchDefinition => ({
   ...change,
 });
 
-test('a position is read as it was written', () => {
+test('a position is parsed as it was formatted', () => {
   const position = {
     signature: 's',
     revisions: [12n, 9_007_199_254_740_993n],
@@ -32,18 +32,18 @@ test('a position is read as it was written', () => {
   expect(parsePosition(formatPosition({ ...position, version: 'v' }))).toEqual({ ...position, version: 'v' });
 });
 
-describe('what is no position is none', () => {
+describe('an invalid position is refused', () => {
   const sound = { v: 1, signature: 's', revisions: ['1'], open: {} };
   test.each([
     ['no JSON', '{'],
     ['nothing', 'null'],
     ['another form', JSON.stringify({ ...sound, v: 2 })],
     ['no signature', JSON.stringify({ ...sound, signature: 1 })],
-    ['a version that is no text', JSON.stringify({ ...sound, version: 2 })],
-    ['a revision that is no decimal', JSON.stringify({ ...sound, revisions: ['1', '0x2'] })],
+    ['a version that is not text', JSON.stringify({ ...sound, version: 2 })],
+    ['a revision that is not a decimal', JSON.stringify({ ...sound, revisions: ['1', '0x2'] })],
     ['a revision that is a number', JSON.stringify({ ...sound, revisions: [1] })],
-    ['a time that is none', JSON.stringify({ ...sound, open: { '/a': 'now' } })],
-    ['a key that is none', JSON.stringify({ ...sound, open: { a: 0 } })],
+    ['an invalid time', JSON.stringify({ ...sound, open: { '/a': 'now' } })],
+    ['an invalid key', JSON.stringify({ ...sound, open: { a: 0 } })],
     [
       'too many keys',
       JSON.stringify({
@@ -59,7 +59,7 @@ describe('what is no position is none', () => {
 describe('a signature changes with', () => {
   const signature = resumeSignature([watch(), watch({ selection: { labelSelector: 'a=b' } })]);
   test.each([
-    ['a watch less', resumeSignature([watch()])],
+    ['a missing watch', resumeSignature([watch()])],
     ['another selection', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=c' } })])],
     ['another order', resumeSignature([watch({ selection: { labelSelector: 'a=b' } }), watch()])],
     [

@@ -36,7 +36,7 @@ function resumeOn(
 
 afterEach(() => void jest.useRealTimers());
 
-test('writes of the position do not pile up behind one that is slow', async () => {
+test('writes of the position do not queue up behind a slow one', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'performance', 'queueMicrotask'] });
   let release = (): void => undefined;
   const isFree = new Promise<void>((resolve) => (release = resolve));
@@ -136,8 +136,8 @@ async function turnWith(result: ReconcileResult, kept: KeptPosition): Promise<vo
   await controller.stop();
 }
 
-describe('what is to be looked at later', () => {
-  test('is stored with its time, and the next turn waits for the rest of it', async () => {
+describe('a request with a delay', () => {
+  test('is stored with its time, and the next term waits for the rest of it', async () => {
     const kept = new KeptPosition();
     const before = Date.now();
     await turnWith({ requeueAfterMs: 600_000 }, kept);
@@ -149,24 +149,24 @@ describe('what is to be looked at later', () => {
     expect(afterMs).toBeLessThanOrEqual(600_001);
   });
 
-  test('may be never: the position can be read all the same', async () => {
+  test('may never be due: the position can be read nevertheless', async () => {
     const kept = new KeptPosition();
     await turnWith({ requeueAfterMs: Infinity }, kept);
     expect(kept.position?.open).toEqual(new Map([['/a', Number.MAX_SAFE_INTEGER]]));
   });
 
-  test('is due at once where its time has passed', async () => {
+  test('is due at once if its time has passed', async () => {
     const kept = new KeptPosition({ signature: resumeSignature([]), revisions: [], open: new Map([['/a', 1]]) });
     expect((await askedBy(resumeOn(kept.client)))['/a']).toBeLessThan(0);
   });
 });
 
-test('a position of other watches is none', async () => {
+test('a position of other watches is ignored', async () => {
   const kept = new KeptPosition({ signature: 'another', revisions: [], open: new Map([['/a', 0]]) });
   expect(await askedBy(resumeOn(kept.client))).toEqual({});
 });
 
-describe('of more requests than a position can name', () => {
+describe('with more requests than a position can name', () => {
   const names = Array.from({ length: maxOpenRequests + 1 }, (_, i) => `n-${i}`);
   const watch: WatchDefinition = { type: scriptedType, selection: {}, handler: enqueueObject, predicates: [] };
   const stored = { signature: resumeSignature([watch]), version: versionDigest(''), open: new Map<string, number>() };
@@ -193,15 +193,15 @@ describe('of more requests than a position can name', () => {
     return kept.position!;
   }
 
-  test('it stays before the oldest change that is not handled', async () => {
+  test('the position stays before the oldest unhandled change', async () => {
     expect(await storedWith(700n)).toMatchObject({ revisions: [699n], version: stored.version });
   });
 
-  test('it does not go back behind where the turn began', async () => {
+  test('the position does not go back behind the start of the term', async () => {
     expect(await storedWith(850n, 900n)).toMatchObject({ revisions: [900n] });
   });
 
-  test('it has no version where only a look at everything would find them', async () => {
+  test('the position has no version if only a reconcile of all objects would find them', async () => {
     const position = await storedWith(0n);
     expect(position.revisions).toEqual([900n]);
     expect(position).not.toHaveProperty('version');

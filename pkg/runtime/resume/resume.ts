@@ -132,7 +132,7 @@ export class Resume {
       } catch (error) {
         if (signal.aborted) return undefined;
         if (isStatusError(error, 'Forbidden') || performance.now() >= end) {
-          log.warn({ err: error, controller }, 'the stored position cannot be read; looking at everything');
+          log.warn({ err: error, controller }, 'could not read the stored position; reconciling all objects');
           return undefined;
         }
       }
@@ -161,7 +161,7 @@ export class Resume {
       this.#written = text;
     } catch (error) {
       if (isFenceLost(error)) this.#mayWrite = false;
-      else log.warn({ err: error, controller }, 'the position of a controller could not be stored; trying again');
+      else log.warn({ err: error, controller }, 'could not store the position of a controller; retrying');
     }
   }
 
@@ -191,7 +191,7 @@ export class Resume {
     if (!this.#isOverfullTold)
       log.warn(
         { controller, most: maxOpenRequests },
-        'more requests are open than a position can name, and no object tells of them; it is not stored while that is so',
+        'too many requests are open to store the position of a controller, and their objects do not exist; it is stored again when fewer are open',
       );
     this.#isOverfullTold = true;
   }

@@ -90,14 +90,14 @@ const edit = (name: string, title: string): Promise<unknown> =>
   client.patch(postType, { namespace: '', name }, { type: 'merge', patch: { spec: { title } } });
 const remove = (name: string): Promise<unknown> => client.delete(postType, { namespace: '', name });
 
-test('a quiet restart with a thousand objects looks at none of them', async () => {
+test('a restart without changes reconciles none of a thousand objects', async () => {
   const stage = new Stage('quiet');
   await Promise.all(Array.from({ length: 1000 }, (_, i) => stage.write(`quiet-${i}`)));
   expect(await stage.turn('quiet-first')).toHaveLength(1000);
   expect(await stage.turn('quiet-second')).toEqual([]);
 });
 
-test('what was created, changed or deleted in between is looked at, and nothing else', async () => {
+test('what was created, changed or deleted in between is reconciled, and nothing else', async () => {
   const stage = new Stage('between');
   for (const name of ['between-a', 'between-b', 'between-c', 'between-d']) await stage.write(name);
   await stage.turn('between-first');
@@ -110,7 +110,7 @@ test('what was created, changed or deleted in between is looked at, and nothing 
   expect(stage.seen.toSorted()).toEqual(['between-b', 'between-c', 'between-e']);
 });
 
-test('what had failed, was under way or is to be looked at later is looked at again, wherever the position is', async () => {
+test('failed, running and delayed requests are reconciled again, for any position', async () => {
   const stage = new Stage('open');
   for (const name of ['open-well', 'open-ill', 'open-later', 'open-soon']) await stage.write(name);
   stage.outcome = (name) => {
@@ -126,7 +126,7 @@ test('what had failed, was under way or is to be looked at later is looked at ag
   expect(stage.seen.toSorted()).toEqual(['open-ill', 'open-soon']);
 });
 
-test('what happens while the last looks come to their end is looked at by the next turn', async () => {
+test('changes during the last reconciles are handled in the next term', async () => {
   const stage = new Stage('ending');
   let release = (): void => undefined;
   stage.outcome = () => new Promise((resolve) => (release = resolve));
@@ -143,7 +143,7 @@ test('what happens while the last looks come to their end is looked at by the ne
   expect(await stage.turn('ending-c')).toContain('ending-b');
 });
 
-describe('everything is looked at', () => {
+describe('all objects are reconciled', () => {
   const all = ['void-a', 'void-b', 'void-first'];
   const stage = new Stage('void');
   beforeAll(async () => {
@@ -152,14 +152,14 @@ describe('everything is looked at', () => {
     await stage.turn('void-first');
   });
 
-  test('by another version of the code', async () => {
+  test('after a change of the code version', async () => {
     expect(await stage.turn('void-second', stage.definition({ version: '2' }))).toEqual(all);
     const seenByThird = await stage.turn('void-third', stage.definition({ version: '2' }));
     // The marker may be reconciled again if that term ended before it had read the missed history.
     expect(all.filter((name) => seenByThird.includes(name))).toEqual([]);
   });
 
-  test('by a controller that watches something else besides', async () => {
+  test('by a controller with an additional watch', async () => {
     const watching = controllerFor(postType, { labelSelector: 'run=void' })
       .named('stage')
       .withResume({ version: '2' })
@@ -173,7 +173,7 @@ describe('everything is looked at', () => {
     expect(await stage.turn('void-fourth', definition)).toEqual([...all, 'void-second', 'void-third'].toSorted());
   });
 
-  test('where the position cannot be read', async () => {
+  test('if the position cannot be read', async () => {
     const { items } = await client.list(leaseType, { namespace: 'svc-system' });
     const stored = items.filter(({ metadata }) => metadata.annotations?.[resumePositionAnnotation] !== undefined);
     for (const { metadata } of stored) {
@@ -187,7 +187,7 @@ describe('everything is looked at', () => {
   });
 });
 
-test('a change of what an object leads to makes it look at everything, unless that never happens', async () => {
+test("a change of an object's mapping causes a reconcile of all objects, unless mappings never change", async () => {
   const stage = new Stage('mapped');
   const definition = (isMappingFixed: boolean): ControllerDefinition => {
     const builder = controllerFor(postType, { labelSelector: 'run=mapped' })
@@ -225,10 +225,10 @@ test('a change of what an object leads to makes it look at everything, unless th
   expect(await stage.turn('mapped-second', definition(true))).toEqual(['mapped-b']);
 });
 
-describe('more is open than can be named', () => {
+describe('with more open requests than a position can name', () => {
   const names = (run: string): string[] => Array.from({ length: 501 }, (_, i) => `${run}-${i}`);
 
-  test('the position does not go back behind where the turn began', async () => {
+  test('the position does not go back behind the start of the term', async () => {
     const stage = new Stage('back');
     const toAuthor = enqueueMapped<Post>(({ spec }) =>
       spec?.author === undefined ? [] : [{ namespace: '', name: spec.author }],
@@ -265,7 +265,7 @@ describe('more is open than can be named', () => {
     await next.stop();
   });
 
-  test('with requeueAfterMs, it goes on all the same: a restart looks at what is there, and learns what was deleted', async () => {
+  test('and requeueAfterMs, the position advances all the same: a restart reconciles existing objects, and finds deletions', async () => {
     const stage = new Stage('later');
     stage.outcome = () => ({ requeueAfterMs: 3_600_000 });
     await Promise.all(names('later').map((name) => stage.write(name)));
@@ -277,7 +277,7 @@ describe('more is open than can be named', () => {
   });
 });
 
-test('another version of the code looks at everything, and still learns what was deleted', async () => {
+test('another version of the code reconciles all objects, and still finds deletions', async () => {
   const stage = new Stage('newer');
   for (const name of ['newer-a', 'newer-b']) await stage.write(name);
   await stage.turn('newer-first');
@@ -287,7 +287,7 @@ test('another version of the code looks at everything, and still learns what was
   await manager.stop();
 });
 
-test('a position that the API never comes to, as that of another database, says nothing', async () => {
+test('a position that the API never reaches, like one of another database, is ignored', async () => {
   const stage = new Stage('ahead');
   await stage.write('ahead-a');
   await stage.turn('ahead-first');
@@ -297,24 +297,24 @@ test('a position that the API never comes to, as that of another database, says 
   expect(await stage.turn('ahead-third')).toEqual([]);
 });
 
-test('a successor, whose caches are warm, goes on where the leader was', async () => {
+test('a successor with warm caches continues where the leader was', async () => {
   const stage = new Stage('heir');
   const election = { namespace: 'default', lease: 'heir', durationMs: 60_000, deadlineMs: 50_000, retryMs: 50 };
   for (const name of ['heir-a', 'heir-b', 'heir-c']) await stage.write(name);
   const leader = stage.start(stage.definition(), { election: { ...election, identity: 'leader' } });
   await stage.until(() => stage.seen.length === 3);
-  const heir = stage.start(stage.definition(), { election: { ...election, identity: 'heir' } });
+  const successor = stage.start(stage.definition(), { election: { ...election, identity: 'heir' } });
   await remove('heir-b');
   await stage.until(() => stage.seen.includes('heir-b'));
   await leader.stop();
   stage.seen = [];
   await stage.write('heir-d');
   await stage.until(() => stage.seen.includes('heir-d'));
-  await heir.stop();
+  await successor.stop();
   expect(stage.seen).toEqual(['heir-d']);
 });
 
-test('a deposed leader does not move the position', async () => {
+test('a deposed leader does not store the position', async () => {
   const stage = new Stage('fenced');
   await stage.write('fenced-a');
   const lease = await client.create(leaseType, {

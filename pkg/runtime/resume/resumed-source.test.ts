@@ -59,7 +59,7 @@ async function started(
 
 const open: ScriptedWatch = { end: 'open' };
 
-test('of what is there, it asks for what is newer than the position', async () => {
+test('of existing objects it enqueues those that are newer than the position', async () => {
   const asked = await started(
     5n,
     new ScriptedApi({ lists: [listAt(9, ['older', 3], ['same', 5], ['newer', 6])], watches: [open] }),
@@ -69,7 +69,7 @@ test('of what is there, it asks for what is newer than the position', async () =
   expect(source.from).toBe(5n);
 });
 
-test('without a position it asks for all', async () => {
+test('without a position it enqueues all', async () => {
   const asked = await started(
     undefined,
     new ScriptedApi({ lists: [listAt(9, ['a', 3], ['b', 6])], watches: [open] }),
@@ -78,7 +78,7 @@ test('without a position it asks for all', async () => {
   expect(asked).toEqual(['a of old', 'b of old']);
 });
 
-test('it asks for what was deleted since the position, and for nothing that its predicates refuse', async () => {
+test('it enqueues what was deleted since the position, and nothing that its predicates refuse', async () => {
   const deleted = (name: string, revision: number): ClientEvent<AnyObject> => ({
     type: 'DELETED',
     object: scriptedObject(name, revision),
@@ -99,14 +99,14 @@ test('it asks for what was deleted since the position, and for nothing that its 
   expect(asked).toEqual(['gone 7']);
 });
 
-test('a deletion that only a list shows stands for the revision after the one that the cache was at: the position does not pass it', async () => {
+test('a deletion that only a list shows counts for the revision after the one of the cache: the position does not pass it', async () => {
   const cached = new ScriptedApi({ lists: [listAt(9, ['gone', 6]), listAt(12)], watches: [expired, open] });
   const asked = await started(9n, cached, new ScriptedApi({}));
   await informer.waitUntil(() => informer.revision >= 12n);
   expect(asked).toEqual(['gone 10']);
 });
 
-test('when it has stopped it stays where it was, though its cache goes on', async () => {
+test('after its stop it keeps its position, although its cache continues', async () => {
   await started(
     9n,
     new ScriptedApi({ lists: [listAt(9), listAt(12, ['a', 11])], watches: [expired, open] }),

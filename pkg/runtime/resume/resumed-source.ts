@@ -129,7 +129,7 @@ export class ResumedSource implements Source {
     if (isReached || signal.aborted) return isReached;
     log.warn(
       { resource: watch.type.plural, position: String(from), revision: String(informer.revision) },
-      'the stored position is ahead of the API; looking at everything',
+      'the stored position is ahead of the API; reconciling all objects',
     );
     onLost();
     this.#from = undefined;

@@ -12,7 +12,7 @@ function open(
 }
 
 describe('the ledger of a controller', () => {
-  test('closes a request by a look that began after it was asked for, and by no other', () => {
+  test('closes a request with a reconcile that began after it was made, and with no other', () => {
     const ledger = new WorkLedger();
     ledger.ask('/a', 5n);
     ledger.begin('/a');
@@ -25,7 +25,7 @@ describe('the ledger of a controller', () => {
     expect(open(ledger)).toEqual({ requests: {}, before: undefined, isComplete: true });
   });
 
-  test('keeps open what fails, under the oldest change that asked for it', () => {
+  test('keeps failed requests open, with the oldest change that caused them', () => {
     const ledger = new WorkLedger();
     ledger.ask('/a', 5n);
     ledger.begin('/a');
@@ -34,7 +34,7 @@ describe('the ledger of a controller', () => {
     expect(open(ledger, 0)).toEqual({ requests: {}, before: 5n, isComplete: true });
   });
 
-  test('keeps open what is to be looked at later, with its time', () => {
+  test('keeps delayed requests open, with their time', () => {
     const ledger = new WorkLedger();
     ledger.ask('/a', 5n);
     ledger.begin('/a');
@@ -45,7 +45,7 @@ describe('the ledger of a controller', () => {
     expect(open(ledger)?.requests).toEqual({ '/a': 0 });
   });
 
-  test('names what it can; of too many, the oldest change holds back the rest', () => {
+  test('names as many as it can; of too many, the oldest change holds back the rest', () => {
     const ledger = new WorkLedger();
     for (const [key, since] of [
       ['/a', 7n],
@@ -63,20 +63,20 @@ describe('the ledger of a controller', () => {
     expect(open(ledger, 3)).toEqual({ requests: { '/timer': 99 }, before: 5n, isComplete: true });
   });
 
-  test('of too many that no change asked for, names those that a look at everything would not find', () => {
+  test('of too many without a change, names those that a reconcile of all objects would not find', () => {
     const ledger = new WorkLedger();
     for (const key of ['/a', '/b', '/c']) ledger.ask(key, 0n, 1);
     expect(open(ledger, 2, ['/a', '/c'])).toEqual({ requests: { '/b': 1 }, before: undefined, isComplete: false });
     expect(open(ledger, 3, ['/a', '/c'])?.isComplete).toBe(true);
   });
 
-  test('has no answer where neither a change nor an object stands for too many', () => {
+  test('has no result if neither a change nor an object stands for too many', () => {
     const ledger = new WorkLedger();
     for (const key of ['/a', '/b', '/c']) ledger.ask(key, 0n, 1);
     expect(open(ledger, 2)).toBeUndefined();
   });
 
-  test('a change stands for a key that is asked for without one, too', () => {
+  test('a change also stands for a key that is requested without one', () => {
     const ledger = new WorkLedger();
     ledger.ask('/a', 0n, 1234);
     ledger.ask('/a', 7n);

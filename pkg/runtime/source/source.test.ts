@@ -39,10 +39,10 @@ async function askedFor(...predicates: Predicate[]): Promise<string[]> {
 }
 
 test.each<[string, Predicate[], string[]]>([
-  ['without predicates everything is asked for', [], ['a', 'b', 'c', 'a', 'b', 'c']],
-  ['what a predicate refuses is not', [nameIsNot('a')], ['b', 'c', 'b', 'c']],
+  ['without predicates every event enqueues', [], ['a', 'b', 'c', 'a', 'b', 'c']],
+  ['an event that a predicate refuses does not', [nameIsNot('a')], ['b', 'c', 'b', 'c']],
   ['all predicates must agree', [nameIsNot('a'), nameIsNot('c')], ['b', 'b']],
-  ['they see what happened', [({ type }) => type === 'update'], ['a', 'b', 'c']],
+  ['predicates receive the event', [({ type }) => type === 'update'], ['a', 'b', 'c']],
 ])('%s', async (_, predicates, asked) => {
   expect(await askedFor(...predicates)).toEqual(asked);
 });

@@ -7,7 +7,7 @@ const month = 30 * 24 * 3_600_000;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-test('calls back once, unless it is called off', () => {
+test('calls back once, unless it is cancelled', () => {
   const called: string[] = [];
   systemClock.after(10, () => called.push('a'));
   const callOff = systemClock.after(10, () => called.push('b'));
@@ -18,7 +18,7 @@ test('calls back once, unless it is called off', () => {
   expect(called).toEqual(['a']);
 });
 
-test('a key whose delay is longer than any timer of Node comes at its time, neither at once nor never', async () => {
+test('a key whose delay exceeds the longest timer of Node arrives in time', async () => {
   let isCalled = false;
   const callOff = systemClock.after(month, () => (isCalled = true));
   jest.advanceTimersByTime(1000);

@@ -10,7 +10,7 @@ const steps = fc.array(
   { maxLength: 120 },
 );
 
-test('keys come in the order of their times, each at the earliest it was given, whatever is added and moved forward in between', () => {
+test('keys arrive in the order of their times, each at the earliest one it was given, with any additions and changes in between', () => {
   fc.assert(
     fc.property(steps, (sequence) => {
       const heap = new DelayHeap();

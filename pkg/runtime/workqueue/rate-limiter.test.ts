@@ -3,7 +3,7 @@ import { ManualClock } from './manual-clock.ts';
 import { guardedLimiter, ItemBackoff, OverallLimit, slowestOf } from './rate-limiter.ts';
 
 describe('the back-off of a key', () => {
-  test('doubles up to its limit, each key by itself', () => {
+  test('doubles up to its limit, separately for each key', () => {
     const backoff = new ItemBackoff({ baseMs: 10, maxMs: 50, jitter: 0 });
     expect([1, 2, 3, 4, 5].map(() => backoff.delay('a'))).toEqual([10, 20, 40, 50, 50]);
     expect(backoff.delay('b')).toBe(10);
@@ -12,7 +12,7 @@ describe('the back-off of a key', () => {
     expect(backoff.delay('a')).toBe(10);
   });
 
-  test('is spread by chance, at its limit too', () => {
+  test('has random jitter, also at its limit', () => {
     const backoff = new ItemBackoff({ baseMs: 100, maxMs: 150, jitter: 0.5, random: () => 0.5 });
     expect([backoff.delay('a'), backoff.delay('a')]).toEqual([125, 187.5]);
   });
@@ -25,7 +25,7 @@ describe('the back-off of a key', () => {
 });
 
 describe('the limit over all keys', () => {
-  test('lets a burst through, then a steady rate', () => {
+  test('allows a burst, then a steady rate', () => {
     const clock = new ManualClock();
     const limit = new OverallLimit({ perSecond: 10, burst: 3, clock });
     expect([1, 2, 3, 4, 5].map(() => limit.delay())).toEqual([0, 0, 0, 100, 200]);
@@ -35,7 +35,7 @@ describe('the limit over all keys', () => {
     expect([1, 2, 3, 4].map(() => limit.delay())).toEqual([0, 0, 0, 100]);
   });
 
-  test('of several the slowest decides', () => {
+  test('the slowest of several decides', () => {
     const clock = new ManualClock();
     const both = slowestOf(
       new ItemBackoff({ baseMs: 50, jitter: 0 }),
@@ -48,7 +48,7 @@ describe('the limit over all keys', () => {
   });
 });
 
-test('a limiter that throws or answers no time is not asked in vain', () => {
+test('a limiter that throws or returns no time is replaced by the built-in one', () => {
   const errors: unknown[] = [];
   const answers: unknown[] = [5, NaN, 'soon', Infinity, new Error('broken')];
   const limiter = guardedLimiter(

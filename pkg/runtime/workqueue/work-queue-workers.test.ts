@@ -61,7 +61,7 @@ async function settle(): Promise<void> {
   for (let turns = 0; turns < 5; turns += 1) await Promise.resolve();
 }
 
-test('whatever comes in whatever order: no key at two workers, none lost, none idle beside one that waits', async () => {
+test('in any order of requests: no key is processed twice at a time, none is lost, no worker is idle while one waits', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
       const clock = new ManualClock();
@@ -74,7 +74,7 @@ test('whatever comes in whatever order: no key at two workers, none lost, none i
         expect(workers.at).not.toContain(key);
         owed.delete(key);
       });
-      const later = (key: string, ms: number): void =>
+      const schedule = (key: string, ms: number): void =>
         void due.set(key, Math.min(due.get(key) ?? Infinity, clock.now() + ms));
       let closing = Promise.resolve();
       await settle();
@@ -85,7 +85,7 @@ test('whatever comes in whatever order: no key at two workers, none lost, none i
         } else if (step.do === 'addAfter') {
           // Without a delay the key is added now, and again when an earlier delay ends.
           if (!isClosed && step.ms === 0) owed.add(step.key);
-          else if (!isClosed) later(step.key, step.ms);
+          else if (!isClosed) schedule(step.key, step.ms);
           queue.addAfter(step.key, step.ms);
         } else if (step.do === 'advance') {
           clock.advance(step.ms);
@@ -97,7 +97,7 @@ test('whatever comes in whatever order: no key at two workers, none lost, none i
         } else {
           const key = workers.at[step.worker];
           const delay = key === undefined ? 0 : Math.min(40, 5 * 2 ** queue.failures(key));
-          if (key !== undefined && step.do === 'fail' && !isClosed) later(key, delay);
+          if (key !== undefined && step.do === 'fail' && !isClosed) schedule(key, delay);
           workers.end(step.worker, step.do === 'fail');
         }
         for (const [key, at] of due) {

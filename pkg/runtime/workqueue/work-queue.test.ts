@@ -17,13 +17,13 @@ async function takeAll(queue: WorkQueue): Promise<string[]> {
 }
 
 describe('a queue', () => {
-  test('hands out in the order of adding, each key once', async () => {
+  test('returns keys in the order of adding, each once', async () => {
     const { queue } = newQueue();
     for (const key of ['b', 'a', 'b', 'c', 'a']) queue.add(key);
     expect(await takeAll(queue)).toEqual(['b', 'a', 'c']);
   });
 
-  test('keeps the order of thousands that come and go', async () => {
+  test('keeps the order of thousands of keys', async () => {
     const { queue } = newQueue();
     const keys = Array.from({ length: 6000 }, (_, i) => `k-${i}`);
     const taken: string[] = [];
@@ -34,7 +34,7 @@ describe('a queue', () => {
     expect([...taken, ...(await takeAll(queue))]).toEqual(keys);
   });
 
-  test('gives a key that is being worked on only after its work, and then once', async () => {
+  test('returns a key in progress only after its work, and then once', async () => {
     const { queue } = newQueue();
     queue.add('a');
     expect(await queue.take()).toBe('a');
@@ -53,7 +53,7 @@ describe('a queue', () => {
     expect(await Promise.all(takers)).toEqual(['a', 'b']);
   });
 
-  test('adds a delayed key at its time, and of two times at the earlier', async () => {
+  test('adds a delayed key at its time, and of two times at the earlier one', async () => {
     const { queue, clock } = newQueue();
     queue.addAfter('a', 100);
     queue.addAfter('a', 50);
@@ -68,7 +68,7 @@ describe('a queue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('doubles the wait with each failure until the key is well', async () => {
+  test('doubles the wait with each failure until a success', async () => {
     const { queue, clock } = newQueue();
     const waits: number[] = [];
     for (const reset of [false, false, false, true, false]) {
@@ -82,7 +82,7 @@ describe('a queue', () => {
     expect(waits).toEqual([5, 10, 20, 5, 10]);
   });
 
-  test('closed: drops what waits, ends takers, waits for work, takes nothing more', async () => {
+  test('when closed drops what waits, ends takers, waits for work, and accepts nothing more', async () => {
     const { queue, clock } = newQueue();
     queue.add('working');
     const working = await queue.take();
@@ -103,15 +103,15 @@ describe('a queue', () => {
     await queue.close();
   });
 
-  test('tells its observer how long keys waited and were worked on', async () => {
+  test('reports to its observer how long keys waited and were processed', async () => {
     const clock = new ManualClock();
-    const told: string[] = [];
+    const observed: string[] = [];
     const observer = {
-      depth: (keys: number) => told.push(`depth ${keys}`),
-      added: () => told.push('added'),
-      taken: (ms: number) => told.push(`taken ${ms}`),
-      done: (ms: number) => told.push(`done ${ms}`),
-      retried: () => told.push('retried'),
+      depth: (keys: number) => observed.push(`depth ${keys}`),
+      added: () => observed.push('added'),
+      taken: (ms: number) => observed.push(`taken ${ms}`),
+      done: (ms: number) => observed.push(`done ${ms}`),
+      retried: () => observed.push('retried'),
     };
     const queue = new WorkQueue({ clock, observer, limiter: new ItemBackoff({ jitter: 0 }) });
     queue.add('a');
@@ -120,7 +120,7 @@ describe('a queue', () => {
     clock.advance(4);
     queue.done('a');
     queue.addRateLimited('a');
-    expect(told).toEqual(['added', 'depth 1', 'taken 3', 'depth 0', 'done 4', 'retried']);
+    expect(observed).toEqual(['added', 'depth 1', 'taken 3', 'depth 0', 'done 4', 'retried']);
   });
 });
 
@@ -174,7 +174,7 @@ class ModelQueue {
   }
 }
 
-test('any sequence of calls does what the model does', async () => {
+test('behaves like its model for any sequence of calls', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
       const { queue, clock } = newQueue();

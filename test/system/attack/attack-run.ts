@@ -86,7 +86,7 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
   try {
     // The effects of the previous attack may last on a slow machine.
     await pollUntil(() => user.introduce().then(() => true), {
-      what: 'the user is served while nobody attacks',
+      what: 'the user is served before any attack',
       timeoutMs: 60_000,
     });
     const quiet = await user.use(seconds);
@@ -121,7 +121,7 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
         results,
         ...(limitMs === undefined ? {} : { limitMs }),
       });
-      if (!hasReached(results)) verdict.failures.push('the attack reached nothing');
+      if (!hasReached(results)) verdict.failures.push('the attack had no effect');
       report(verdict);
     }
   } finally {

@@ -58,7 +58,7 @@ export class LegitimateUser {
     const experience: UserResults = { times: [], failures: new Map() };
     for (const question of this.#questions) await this.#ask(question, experience);
     if (experience.failures.size > 0)
-      throw new Error(`a user is refused although nobody attacks: ${[...experience.failures.keys()].join(', ')}`);
+      throw new Error(`a user was refused before any attack: ${[...experience.failures.keys()].join(', ')}`);
   }
 
   /** Sends `count` requests of a session at once; counts the refusals. */

@@ -4,11 +4,11 @@ import { parseAttackOptions, usage, type AttackOptions } from './attack-options.
 import { runAttacks, type Verdict } from './attack-run.ts';
 
 function line({ name, way, p50, p99, results, failures }: Verdict): string {
-  const told = Object.entries(results)
+  const counts = Object.entries(results)
     .map(([status, count]) => `${count} ${status}`)
     .join(', ');
   return [
-    `${way.padEnd(8)} ${name.padEnd(52)} ${p50.toFixed(1).padStart(7)} ${p99.toFixed(1).padStart(7)} ms   ${told}`,
+    `${way.padEnd(8)} ${name.padEnd(52)} ${p50.toFixed(1).padStart(7)} ${p99.toFixed(1).padStart(7)} ms   ${counts}`,
     ...failures.map((failure) => `  FAILED ${failure}`),
   ].join('\n');
 }
@@ -16,7 +16,7 @@ function line({ name, way, p50, p99, results, failures }: Verdict): string {
 async function run(options: AttackOptions): Promise<Outcome> {
   const verdicts: Verdict[] = [];
   print(
-    `what a user waits for at 20 requests a second, p50 and p99, and what attackers were answered; times are ${options.isSample ? 'shown' : 'judged'}`,
+    `latency of a user at 20 requests a second, p50 and p99, and the responses to attackers; times are ${options.isSample ? 'shown' : 'judged'}`,
   );
   try {
     await runAttacks(options, (verdict) => {
@@ -25,7 +25,7 @@ async function run(options: AttackOptions): Promise<Outcome> {
     });
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    verdicts.push({ name: 'the run', way: '', p50: 0, p99: 0, results: {}, failures: ['did not come to its end'] });
+    verdicts.push({ name: 'the run', way: '', p50: 0, p99: 0, results: {}, failures: ['did not finish'] });
   }
   const failures = verdicts
     .filter((verdict) => verdict.failures.length > 0)

@@ -100,7 +100,7 @@ async function peakMemory(program: Program): Promise<number> {
 }
 
 describe('a backup', () => {
-  test('that is killed leaves no file of its name, and the next one is whole', async () => {
+  test('that is killed leaves no file of its name, and the next one is complete', async () => {
     const killed = backup(`--to=${file}`);
     await running(full, /^COPY "platform"\."m_/, killed);
     await kill(killed, 'SIGKILL');
@@ -129,7 +129,7 @@ describe('a backup', () => {
     120_000,
   );
 
-  test('whose reader takes nothing can be ended, and one whose reader is gone ends', async () => {
+  test('whose reader stops reading can be ended, and one whose reader has ended exits', async () => {
     const open = (): ReturnType<typeof spawn> => {
       const { child } = backup('--to=-');
       child.stdout!.removeAllListeners('data').pause();
@@ -174,7 +174,7 @@ describe('a restore', () => {
     120_000,
   );
 
-  test('that is not killed is whole, and both keep within their memory', async () => {
+  test('that is not killed is complete, and both stay within their memory limit', async () => {
     expect(await peakMemory(backup(`--to=${file}`, '--force'))).toBeLessThan(memoryLimit);
     expect(await peakMemory(restore())).toBeLessThan(memoryLimit);
     const count = 'SELECT (SELECT count(*) FROM platform.m_1) + (SELECT count(*) FROM platform.m_2) AS n';
@@ -182,7 +182,7 @@ describe('a restore', () => {
   }, 120_000);
 
   test.each(points)(
-    'that replaces, killed at %s, leaves what was there',
+    'that replaces, killed at %s, leaves the previous database',
     async (statement) => {
       const before = await stateOf(target);
       const killed = restore('--replace');
@@ -194,7 +194,7 @@ describe('a restore', () => {
     120_000,
   );
 
-  test('that is ended by SIGTERM leaves what was there', async () => {
+  test('that is ended by SIGTERM leaves the previous database', async () => {
     const before = await stateOf(target);
     const ended = restore('--replace');
     await running(target, /^COPY "platform"\."m_/, ended);

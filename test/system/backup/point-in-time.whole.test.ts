@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-test('PostgreSQL goes back to a moment before an accident, and watches from after it start anew', async () => {
+test('PostgreSQL is restored to a moment before an accident, and watches from after it start again', async () => {
   if ((await DebianPostgres.programs()) === undefined && process.env['CI'] !== 'true') {
     process.stderr.write('skipped, as there is no PostgreSQL of Debian: apt-get install postgresql\n');
     return;

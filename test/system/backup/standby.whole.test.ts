@@ -52,7 +52,7 @@ async function rowsOf(schemas: readonly BackedUpSchema[]): Promise<number> {
     .rows;
 }
 
-test('a standby is backed up, until its primary cleans up what is being read: then it is said what to do', async () => {
+test('a standby is backed up, until its primary removes rows that are being read: then the error says what to do', async () => {
   if (primary === undefined) {
     process.stderr.write('skipped, as there is no PostgreSQL of Debian: apt-get install postgresql\n');
     return;

@@ -46,7 +46,7 @@ function serverOn(postgres: { stop: () => Promise<unknown> }, database: Database
   return { database, stop };
 }
 
-test('a synchronous standby that is not there is told, and its return: the embedded PostgreSQL', async () => {
+test('an absent synchronous standby is reported, and its return: the embedded PostgreSQL', async () => {
   const server = await embedded();
   // Less than a trial writes, and less than it writes after a refusal.
   for (const limit of ['-1', '512kB', '8MB']) await tellOfStandby(server, limit);
@@ -59,11 +59,11 @@ testWithDebian("a synchronous standby that is not there is told, and its return:
 });
 
 async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promise<void> {
-  const told: string[] = [];
+  const reported: string[] = [];
   const log = {
     ...silentLog,
-    info: (_details: object, message: string) => void told.push(message),
-    error: (_details: object, message: string) => void told.push(message),
+    info: (_details: object, message: string) => void reported.push(message),
+    error: (_details: object, message: string) => void reported.push(message),
   };
   const monitor = new WriteMonitor({ database, log, intervalMs: 50, retryMs: 50, answerMs: 300 });
   await database.pool.query(`ALTER SYSTEM SET temp_file_limit = '${tempFileLimit}'`);
@@ -88,7 +88,7 @@ async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promis
   await database.pool.query('SELECT pg_reload_conf()');
   await waitUntil(async () => monitor.refusal === undefined, 60_000, 'the monitor sees that writes are taken');
   await monitor.stop();
-  expect(told).toEqual([
+  expect(reported).toEqual([
     'PostgreSQL takes no writes: the database waits for a synchronous standby',
     'PostgreSQL takes writes again',
   ]);

@@ -19,7 +19,7 @@ async function podSpecs(values: Values): Promise<Map<string, PodSpec>> {
 }
 
 describeWithHelm('the chart', () => {
-  test('keeps its own spec of a Cluster whatever is added to it', async () => {
+  test('keeps its own spec of a Cluster with any additions', async () => {
     const extraSpec = {
       postgresql: { pg_hba: ['hostssl all all all cert'], parameters: { shared_buffers: '1GB' } },
       storage: { resizeInUseVolumes: false },
@@ -38,7 +38,7 @@ describeWithHelm('the chart', () => {
     });
   });
 
-  test('makes no new database where the Cluster begins with another', async () => {
+  test('creates no database if the Cluster starts from another', async () => {
     const extraSpec = { bootstrap: { recovery: { source: 'old' } }, instances: 5 };
     expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).toMatchObject({
       instances: 5,
@@ -49,7 +49,7 @@ describeWithHelm('the chart', () => {
     );
   });
 
-  test("takes 0 and false of a Cluster's spec for what they are", async () => {
+  test('accepts 0 and false in the spec of a Cluster', async () => {
     const extraSpec = {
       enableSuperuserAccess: false,
       minSyncReplicas: 0,
@@ -65,7 +65,7 @@ describeWithHelm('the chart', () => {
     });
   });
 
-  test("labels of one kind of pods win over those of all objects, and one's own authorities over the chart's", async () => {
+  test('labels of one kind of pods override those of all objects, and configured authorities those of the chart', async () => {
     const values = {
       database,
       commonLabels: { team: 'all', site: 'a' },
@@ -84,7 +84,7 @@ describeWithHelm('the chart', () => {
     expect(template.spec.containers[0]!.env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/x' });
   });
 
-  test('lets Prometheus have another token than the administrator, but for the controllers', async () => {
+  test('lets Prometheus have another token than the administrator, except for the controllers', async () => {
     const serviceMonitor = { enabled: true, credentials: { name: 'prometheus' } };
     const read = async (name: string, given: Values): Promise<unknown> =>
       (
@@ -99,7 +99,7 @@ describeWithHelm('the chart', () => {
     expect(await read('controller-manager', serviceMonitor)).toEqual({ name: 'svc-auth', key: 'admin-token' });
   });
 
-  test('gives those who call the authority to read anew, and plugins that of the start', async () => {
+  test('gives clients the authority as a file that is read again, and plugins the one of the start', async () => {
     const given = async (name: string, values: Values = {}): Promise<string[]> => {
       const pods = await podSpecs({ database, tls: { existingSecret: 'own' }, ...values });
       return pods
@@ -116,7 +116,7 @@ describeWithHelm('the chart', () => {
     expect(await given('access-server', { tls: { existingSecret: 'own', caKey: '' } })).toEqual([]);
   });
 
-  test('runs what comes and goes where API servers run', async () => {
+  test('schedules jobs like API servers', async () => {
     const nodeAffinity = {
       requiredDuringSchedulingIgnoredDuringExecution: {
         nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }],
@@ -174,7 +174,7 @@ describeWithHelm('the chart', () => {
     expect((spec as { egress: unknown[] }).egress[1]).toEqual({ ports: [{ port }] });
   });
 
-  test('opens for what comes and goes what it needs', async () => {
+  test('opens the ports that jobs need', async () => {
     const extra = { ports: [{ port: 15012 }] };
     const values = {
       database,
@@ -208,7 +208,7 @@ describeWithHelm('the chart', () => {
     );
   });
 
-  test('has its own answer about a migration before helm gives up, after 5 minutes', async () => {
+  test('has its result of the migration check before helm times out, after 5 minutes', async () => {
     expect((await specOf('Job svc-migration-check', { database })) as object).toMatchObject({
       activeDeadlineSeconds: 240,
     });

@@ -32,7 +32,7 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /synchronous\.number 1 needs more instances than 1/,
   },
   {
-    reason: 'backups of the database to nowhere',
+    reason: 'backups of the database without a destination',
     values: { database: { cnpg: { enabled: true, backupSchedule: '0 0 3 * * *' } } },
     says: /database\.cnpg\.backup where backups go/,
   },
@@ -42,7 +42,7 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /additional properties 'replicaz' not allowed/,
   },
   {
-    reason: 'a misspelled value within',
+    reason: 'a misspelled nested value',
     values: { database, apiserver: { replica: 2 } },
     says: /'\/apiserver': additional properties 'replica' not allowed/,
   },
@@ -57,9 +57,9 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     values: { database, image: { pullPolicy: 'Sometimes' } },
     says: /\/image\/pullPolicy/,
   },
-  { reason: 'a digest that is none', values: { database, image: { digest: 'sha256:abc' } }, says: /\/image\/digest/ },
+  { reason: 'an invalid digest', values: { database, image: { digest: 'sha256:abc' } }, says: /\/image\/digest/ },
   {
-    reason: 'a listening address of the pod alone',
+    reason: 'a loopback listening address',
     values: { database, listenAddress: '127.0.0.1' },
     says: /\/listenAddress/,
   },
@@ -70,7 +70,7 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
   },
   { reason: 'nested options', values: { database, config: { svc: { server: { port: 1 } } } }, says: /\/config/ },
   {
-    reason: "an option that is the chart's",
+    reason: 'an option that the chart sets',
     values: { database, config: { 'svc.server.host': '127.0.0.1' } },
     says: /config: svc\.server\.host is set by the chart/,
   },
@@ -85,12 +85,12 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /\/apiserver\/extraEnv\/0\/name/,
   },
   {
-    reason: "a variable that is the chart's",
+    reason: 'a variable that the chart sets',
     values: { database, controllerManager: { extraEnv: [{ name: 'POD_IP', value: '::1' }] } },
     says: /\/controllerManager\/extraEnv\/0\/name/,
   },
   {
-    reason: 'labels of the chart',
+    reason: 'labels that the chart sets',
     values: { database, apiserver: { podLabels: { 'app.kubernetes.io/name': 'mine' } } },
     says: /invalid propertyName 'app\.kubernetes\.io\/name'/,
   },
@@ -100,12 +100,12 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /tls: set one of existingSecret and certManager\.enabled/,
   },
   {
-    reason: 'a certificate of nobody',
+    reason: 'a certificate without an issuer',
     values: { database, tls: { certManager: { enabled: true } } },
     says: /tls\.certManager\.issuerRef\.name/,
   },
   {
-    reason: 'a drain without time',
+    reason: 'a drain timeout that is too short for the delay',
     values: { database, drain: { delaySeconds: 20, timeoutSeconds: 20 } },
     says: /drain: delaySeconds 20 needs a timeoutSeconds of 45 or more, and it is 20/,
   },
@@ -155,14 +155,14 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     values: { database, apiserver: { autoscaling: { enabled: true, minReplicas: 9 } } },
     says: /apiserver\.autoscaling: minReplicas 9 is more than maxReplicas 6/,
   },
-  { reason: 'a plugin from nowhere', values: { database, plugins: [{ name: 'blog' }] }, says: /\/plugins\/0/ },
+  { reason: 'a plugin without a source', values: { database, plugins: [{ name: 'blog' }] }, says: /\/plugins\/0/ },
   {
     reason: 'a plugin from two places',
     values: { database, plugins: [{ ...plugin, configMap: 'blog' }] },
     says: /\/plugins\/0/,
   },
   {
-    reason: 'a plugin out of its folder',
+    reason: 'a plugin outside of its folder',
     values: { database, plugins: [{ ...plugin, path: 'a/../../etc' }] },
     says: /\/plugins\/0\/path/,
   },
@@ -177,30 +177,30 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /plugins: there are two of the name blog/,
   },
   {
-    reason: 'an image volume before its time',
+    reason: 'an image volume on an older Kubernetes',
     values: { database, plugins: [{ ...plugin, imageVolume: true }] },
     kubeVersion: '1.32.0',
     says: /imageVolume of blog needs Kubernetes 1\.35/,
   },
   {
-    reason: 'an image volume with a command, which nobody would run',
+    reason: 'an image volume with a command, which would not run',
     values: { database, plugins: [{ ...plugin, imageVolume: true, command: ['cp'] }] },
     kubeVersion: '1.35.0',
     says: /\/plugins\/0/,
   },
   {
-    reason: 'plugins and nobody to run them',
+    reason: 'plugins without a process to run them',
     values: { database, plugins: [plugin], controllerManager: { enabled: false } },
     says: /set controllerManager\.enabled/,
   },
-  { reason: 'an Ingress of no host', values: { database, ingress: { enabled: true } }, says: /ingress\.host/ },
+  { reason: 'an Ingress without a host', values: { database, ingress: { enabled: true } }, says: /ingress\.host/ },
   {
     reason: 'one host for both',
     values: { database, ingress: { enabled: true, host: 'a.example', accessHost: 'a.example' } },
     says: /ingress\.accessHost: it needs a host of its own/,
   },
   {
-    reason: 'a host for nobody',
+    reason: 'a host without a service',
     values: {
       database,
       accessServer: { enabled: false },
@@ -209,7 +209,7 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /set accessServer\.enabled/,
   },
   {
-    reason: 'a route of no Gateway',
+    reason: 'a route without a Gateway',
     values: { database, gateway: { enabled: true, hostnames: ['a.example'] } },
     says: /gateway: parentRefs and hostnames/,
   },
@@ -237,11 +237,15 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /fullnameOverride: 1svc begins with a digit/,
   },
   {
-    reason: 'monitoring that is kept out',
+    reason: 'monitoring that the network policy blocks',
     values: { database, networkPolicy: { enabled: true }, metrics: { serviceMonitor: { enabled: true } } },
     says: /networkPolicy\.monitoringFrom/,
   },
-  { reason: 'backups to nowhere', values: { database, backup: { enabled: true } }, says: /backup\.existingClaim/ },
+  {
+    reason: 'backups without a destination',
+    values: { database, backup: { enabled: true } },
+    says: /backup\.existingClaim/,
+  },
   {
     reason: 'an old Kubernetes',
     values: { database },
@@ -257,7 +261,7 @@ describeWithHelm('the chart refuses', () => {
     await expect(refusal).rejects.not.toThrow(planted);
   });
 
-  test('and lint does', async () => {
+  test('helm lint refuses it, too', async () => {
     await expect(lintChart({ database, replicaz: 2 })).rejects.toThrow(/replicaz/);
   });
 });

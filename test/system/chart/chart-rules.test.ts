@@ -23,7 +23,7 @@ const rules = (release: Release): string[] => [
 /** One fault in an otherwise valid release, and the expected message of the rules. */
 const faults: { reason: string; breakIt: (release: Release) => void; says: RegExp }[] = [
   {
-    reason: 'a root that can be written to',
+    reason: 'a writable root file system',
     breakIt: (release) =>
       void (container(release).securityContext = {
         ...container(release).securityContext,
@@ -46,7 +46,7 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /does not run as 10001/,
   },
   {
-    reason: 'no request',
+    reason: 'no resource request',
     breakIt: (release) => void delete container(release).resources,
     says: /does not say what it needs/,
   },
@@ -69,7 +69,7 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /ConfigMap svc-\S+ shows a secret/,
   },
   {
-    reason: 'an option that is none',
+    reason: 'an unknown option',
     breakIt: (release) => void container(release).env!.push({ name: 'SVC_SERVER_PROT', value: '1' }),
     says: /no option for the environment variable SVC_SERVER_PROT/,
   },
@@ -79,17 +79,17 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /svc\.http\.max-in-flight .*is malformed/,
   },
   {
-    reason: 'a command that is none',
+    reason: 'an unknown command',
     breakIt: (release) => void (container(release).args![0] = 'api-server'),
     says: /there is no command api-server/,
   },
   {
-    reason: 'an end before its time',
+    reason: 'a grace period that is too short',
     breakIt: (release) => void (pod(release).terminationGracePeriodSeconds = 45),
     says: /kills it before its drain is over/,
   },
   {
-    reason: 'a label that nobody selects',
+    reason: 'a label that nothing selects',
     breakIt: (release) =>
       void delete (
         podsOf(release).find(({ owner }) => owner === 'Deployment svc-apiserver')!.labels as Record<string, string>
@@ -97,7 +97,7 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /Service svc-apiserver selects 0 instead of one/,
   },
   {
-    reason: 'a selector of too much',
+    reason: 'a selector that selects too much',
     breakIt: (release) =>
       void delete (ofKind(release, 'Service')[0]!['spec'] as { selector: Record<string, string> }).selector[
         'app.kubernetes.io/component'
@@ -105,7 +105,7 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /Service svc-apiserver selects \d+ instead of one/,
   },
   {
-    reason: 'a Secret that nobody makes',
+    reason: 'a Secret that nothing creates',
     breakIt: (release) =>
       void (container(release).env!.find(({ name }) => name === 'SVC_DATABASE_URL')!.valueFrom!.secretKeyRef!.name =
         'other'),
@@ -119,12 +119,12 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /Secret svc-database has no other/,
   },
   {
-    reason: 'a volume that is not there',
+    reason: 'a missing volume',
     breakIt: (release) => void pod(release).volumes!.shift(),
     says: /there is no volume data/,
   },
   {
-    reason: 'a volume that nobody mounts',
+    reason: 'a volume that is not mounted',
     breakIt: (release) => void pod(release).volumes!.push({ name: 'more', emptyDir: {} }),
     says: /nobody mounts more/,
   },
@@ -135,13 +135,13 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /there is no file \/etc\/svc\/credentials\/other/,
   },
   {
-    reason: 'a hook that needs what comes after it',
+    reason: 'a hook that needs a later object',
     breakIt: (release) =>
       void (job(release).volumes!.find(({ configMap }) => configMap !== undefined)!.configMap!.name = 'svc-config'),
     says: /Job svc-migration-check: there is no ConfigMap svc-config/,
   },
   {
-    reason: 'credentials that the next hook removes',
+    reason: 'credentials that the next hook deletes',
     breakIt: (release) =>
       void delete ofKind(release, 'Secret').find(({ metadata }) => metadata.name === 'svc-auth')!.metadata.annotations![
         'helm.sh/hook-delete-policy'
@@ -158,7 +158,7 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /svc\.plugins\.host-url is/,
   },
   {
-    reason: 'replicas beside autoscaling',
+    reason: 'replicas together with autoscaling',
     breakIt: (release) =>
       void (release.documents as KubernetesDocument[]).push({
         apiVersion: 'autoscaling/v2',
@@ -169,19 +169,19 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /HorizontalPodAutoscaler svc-apiserver: the Deployment says 2 replicas, which autoscaling decides/,
   },
   {
-    reason: 'a probe of no port',
+    reason: 'a probe of an unknown port',
     breakIt: (release) => void (container(release).readinessProbe!.httpGet.port = 'https'),
     says: /there is no port https/,
   },
   {
-    reason: 'a Service of no port',
+    reason: 'a Service of an unknown port',
     breakIt: (release) =>
       void ((ofKind(release, 'Service')[0]!['spec'] as { ports: { targetPort: string }[] }).ports[0]!.targetPort =
         'other'),
     says: /no pod has the port other/,
   },
   {
-    reason: 'a call to nobody',
+    reason: 'a call to an unknown Service',
     breakIt: (release) =>
       void (podsOf(release)
         .find(({ owner }) => owner === 'Deployment svc-controller-manager')!
@@ -220,7 +220,7 @@ describeWithHelm('the rules notice', () => {
     right = { documents: await renderChart({ database: { url: databaseUrl } }), existing: new Set() };
   });
 
-  test('nothing where nothing is wrong', () => expect(rules(right)).toEqual([]));
+  test('a correct chart has no violations', () => expect(rules(right)).toEqual([]));
 
   test.each(faults)('$reason', ({ breakIt, says }) => {
     const wrong = structuredClone(right);

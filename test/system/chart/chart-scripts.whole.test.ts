@@ -31,7 +31,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('what helm test runs', () => {
+describe('the script of helm test', () => {
   let database: TestDatabase;
   let served: Served;
   let env: Record<string, string>;
@@ -45,7 +45,7 @@ describe('what helm test runs', () => {
     await database.drop();
   });
 
-  test('uses a server, says what it did, and leaves nothing', async () => {
+  test('uses a server, reports what it did, and leaves nothing', async () => {
     const { code, stdout, stderr } = await run('smoke.mjs', env, folder);
     expect([stderr, code]).toEqual(['', 0]);
     expect(stdout.match(/^ok: .+$/gm)).toHaveLength(10);
@@ -55,7 +55,7 @@ describe('what helm test runs', () => {
     expect(await definitions.text()).not.toContain('smoke-');
   });
 
-  test('trusts the authority that it is told of', async () => {
+  test('trusts the configured authority', async () => {
     const { tlsUrl, accessTlsUrl } = await served.program.line('ready');
     const overTls = { ...env, API_URL: String(tlsUrl), ACCESS_URL: String(accessTlsUrl) };
     expect(
@@ -63,7 +63,7 @@ describe('what helm test runs', () => {
     ).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('says what is wrong', async () => {
+  test('reports a failure', async () => {
     const tokenFile = join(folder, 'token');
     writeFileSync(tokenFile, 'pat_wrong');
     const { code, stdout, stderr } = await run('smoke.mjs', { ...env, TOKEN_FILE: tokenFile }, folder);
@@ -72,7 +72,7 @@ describe('what helm test runs', () => {
   });
 });
 
-describe('what the CronJob of backups runs', () => {
+describe('the script of the backup CronJob', () => {
   const age = (file: string, hours: number): void =>
     utimesSync(file, new Date(), new Date(Date.now() - hours * 3_600_000));
 
@@ -105,7 +105,7 @@ describe('what the CronJob of backups runs', () => {
     return { ended, left: readdirSync(backups).toSorted() };
   }
 
-  test('keeps the newest, and what is not its own', async () => {
+  test('keeps the newest backups, and other files', async () => {
     const { ended, left } = await backUp(0);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(left).toEqual([
@@ -116,14 +116,14 @@ describe('what the CronJob of backups runs', () => {
     ]);
   });
 
-  test('removes no backup where the next one fails, but what killed ones have left', async () => {
+  test('removes no backup if the next one fails, except leftovers of killed ones', async () => {
     const { ended, left } = await backUp(3);
     expect(ended.code).toBe(3);
     expect(left).toContain('svc-20260101T000000Z.svcbak');
     expect(left).not.toContain('svc-20260103T000000Z.svcbak.partial');
   });
 
-  test('hears of its end, so that it can clean up', async () => {
+  test('receives its signal to end, so that it can clean up', async () => {
     const { image, backups } = newImage(
       "process.on('SIGTERM', () => process.exit(143)); setInterval(() => undefined, 1000); process.stdout.write('begun');",
     );

@@ -20,7 +20,7 @@ function templatesOf(pods: readonly Pods[]): string[] {
 }
 
 describeWithHelm('an upgrade of the chart', () => {
-  test('leaves what Kubernetes lets nobody change', async () => {
+  test('keeps the immutable fields of Kubernetes', async () => {
     const [before, after] = await Promise.all([
       release({}),
       release({
@@ -40,7 +40,7 @@ describeWithHelm('an upgrade of the chart', () => {
     expect(JSON.stringify(selectors(before))).not.toMatch(/version|chart/);
   });
 
-  test('replaces pods where what they read at their start differs, and only there', async () => {
+  test('replaces pods if what they read at their start differs, and no others', async () => {
     const auth = { existingSecret: { name: 'own' } };
     const [same, again, config, url] = await Promise.all([
       release({ auth }),
@@ -63,7 +63,7 @@ describeWithHelm('an upgrade of the chart', () => {
     expect(changed(url)).toEqual(['Deployment svc-apiserver', 'Deployment svc-access-server']);
   });
 
-  test('is checked by the rules of the network that it brings, whatever an older release holds', async () => {
+  test('is checked by the network rules of the new release, whatever an older release has', async () => {
     const documents = await renderChart({ database, networkPolicy: { enabled: true } });
     const annotationsOf = (title: string): unknown =>
       documents.find((document) => titleOf(document) === title)!.metadata.annotations;
@@ -79,7 +79,7 @@ describeWithHelm('an upgrade of the chart', () => {
     expect(kept.toSorted()).toEqual(['Cluster svc-db', 'Secret svc-auth']);
   });
 
-  test('is of the version of the program', () => {
+  test('has the version of the program', () => {
     const { version, appVersion } = parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8')) as {
       version: string;
       appVersion: string;

@@ -34,12 +34,12 @@ async function render(template: string): Promise<string> {
 }
 
 describeWithHelm("the chart's tokens", () => {
-  test('CRC-32 in a template is that of zlib', async () => {
+  test('the CRC-32 of a template equals that of zlib', async () => {
     const made = await render('{{ range .Values.texts }}\n  - {{ include "svc.crc32" . }}{{ end }}\n');
     expect(made.match(/- \d+$/gm)).toEqual(texts.map((text) => `- ${crc32(text)}`));
   });
 
-  test('a token of the chart is one to the program, and no two are the same', async () => {
+  test('the program accepts a token of the chart, and no two are the same', async () => {
     const made =
       (await render('{{ range until 50 }}\n  - {{ include "svc.newToken" $ }}{{ end }}\n')).match(/pat_\S+/g) ?? [];
     expect(new Set(made).size).toBe(50);

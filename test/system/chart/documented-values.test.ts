@@ -13,7 +13,7 @@ const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text]) =>
 describeWithHelm('docs/kubernetes.md', () => {
   test('has examples', () => expect(examples.length).toBeGreaterThan(5));
 
-  test.each(examples)('shows values that the chart takes: $text', async ({ values }) => {
+  test.each(examples)('shows values that the chart accepts: $text', async ({ values }) => {
     expect(await renderChart({ database: { url: databaseUrl }, ...values })).not.toEqual([]);
   });
 });

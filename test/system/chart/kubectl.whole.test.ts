@@ -17,7 +17,7 @@ async function temporary(): Promise<string> {
 }
 
 describeWithHelm('kubectl, by data/kubeconfig', () => {
-  test('makes a model, an object of it, watches, and asks what it may do', async () => {
+  test('creates a model, an object of it, watches, and asks for its permissions', async () => {
     const folder = await temporary();
     const { program } = await startServe(join(folder, 'data'));
     const { kubeconfig } = await program.line('ready');
@@ -39,7 +39,7 @@ describeWithHelm('kubectl, by data/kubeconfig', () => {
   }, 120_000);
 });
 
-test('a program that runs takes a new certificate, and trusts the authority of NODE_EXTRA_CA_CERTS', async () => {
+test('a running program uses a new certificate, and trusts the authority of NODE_EXTRA_CA_CERTS', async () => {
   const folder = await temporary();
   const file = (name: string): string => join(folder, name);
   const authority = await makeAuthority();
@@ -100,7 +100,7 @@ test('a program that runs takes a new certificate, and trusts the authority of N
   await rm(folder, { recursive: true, force: true });
 }, 120_000);
 
-test('a port of https that is taken is said with its option', async () => {
+test('a taken https port is reported with its option', async () => {
   const folder = await temporary();
   const { program } = await startServe(join(folder, 'one'));
   const { tlsUrl } = await program.line('ready');

@@ -40,7 +40,7 @@ describeWithHelm('with what is there already', () => {
     return (await kubernetes.render(database)).find(isAuth);
   }
 
-  test('credentials are others each time where there are none', async () => {
+  test('credentials are generated each time if there are none', async () => {
     const [one, other] = [
       (await credentials())!['data'] as Record<string, string>,
       (await credentials())!['data'] as Record<string, string>,
@@ -49,7 +49,7 @@ describeWithHelm('with what is there already', () => {
     expect(Buffer.from(one['key']!, 'base64').toString()).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('credentials are no part of the release, which a rollback would bring back; and no hook removes them', async () => {
+  test('credentials are not part of the release, which a rollback would restore; and no hook removes them', async () => {
     expect((await kubernetes.render(database, ['--no-hooks'])).filter(isAuth)).toEqual([]);
     const { annotations } = (await credentials())!.metadata;
     // Also created in an upgrade, which may be the first without auth.existingSecret; never in a rollback.
@@ -59,22 +59,22 @@ describeWithHelm('with what is there already', () => {
     });
   });
 
-  test('credentials are left alone at an upgrade and at another installation', async () => {
+  test('credentials are kept at an upgrade and at another installation', async () => {
     thereIs({ 'admin-token': 'dG9rZW4=', 'admin-password': 'cGFzc3dvcmQ=', key: 'a2V5' });
     expect(await credentials()).toBeUndefined();
   });
 
-  test('credentials of which one is missing are refused', async () => {
+  test('incomplete credentials are refused', async () => {
     thereIs({ 'admin-token': 'dG9rZW4=', key: 'a2V5' });
     await expect(credentials()).rejects.toThrow(/auth: the Secret svc-auth has no admin-password; put it there/);
   });
 
   test.each([
-    { reason: 'begins with as many as there are', live: 5, replicas: 5 },
-    { reason: 'begins with the least, where there are fewer', live: 0, replicas: 2 },
+    { reason: 'starts with the current number of replicas', live: 5, replicas: 5 },
+    { reason: 'starts with the minimum if there are fewer', live: 0, replicas: 2 },
     // Rendering without a cluster finds none either, and would reset the number that autoscaling has set.
-    { reason: 'is left to itself where there are none', live: undefined, replicas: undefined },
-  ])('autoscaling that is switched on $reason', async ({ live, replicas }) => {
+    { reason: 'sets no number if there are no replicas', live: undefined, replicas: undefined },
+  ])('autoscaling, when switched on, $reason', async ({ live, replicas }) => {
     const path = '/apis/apps/v1/namespaces/prod/deployments/svc-apiserver';
     if (live !== undefined)
       kubernetes.objects = {
@@ -95,19 +95,19 @@ describeWithHelm('with what is there already', () => {
   test.each([
     { reason: 'the account of the release', settings: {}, live: 'svc', account: 'svc' },
     {
-      reason: 'none that only the upgrade makes',
+      reason: 'none that only the upgrade creates',
       settings: { 'serviceAccount.name': 'new' },
       live: 'svc',
       account: undefined,
     },
     {
-      reason: "a person's own",
+      reason: 'an existing one',
       settings: { 'serviceAccount.create': 'false', 'serviceAccount.name': 'own' },
       live: undefined,
       account: 'own',
     },
     {
-      reason: 'none of the chart where it makes none',
+      reason: 'none of the chart if it creates none',
       settings: { 'serviceAccount.create': 'false' },
       live: 'svc',
       account: 'default',

@@ -54,7 +54,7 @@ export function describeWithHelm(name: string, tests: () => void): void {
     return;
   }
   if (process.env['CI'] === 'true')
-    throw new Error('there is no helm here: run node hack/helm/fetch.mjs before the tests');
-  process.stderr.write(`WARNING: there is no helm here (node hack/helm/fetch.mjs), so ${name} is skipped.\n`);
+    throw new Error('helm is not installed: run node hack/helm/fetch.mjs before the tests');
+  process.stderr.write(`WARNING: helm is not installed (node hack/helm/fetch.mjs), so ${name} is skipped.\n`);
   describe.skip(name, tests);
 }

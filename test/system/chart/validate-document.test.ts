@@ -34,7 +34,7 @@ describe('a document', () => {
     of('monitoring.coreos.com/v1', 'ServiceMonitor', monitor),
     of('gateway.networking.k8s.io/v1', 'HTTPRoute', route),
   ];
-  test.each(right)('of kind $kind that is right has no problem', (document) => {
+  test.each(right)('of kind $kind that is valid has no problem', (document) => {
     expect(problemsOf(document)).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe('a document', () => {
       says: /\/spec\/template\/spec\/containers\/1\/imagee is no known field/,
     },
     {
-      reason: 'an unknown field of a name of every object',
+      reason: 'an unknown field named like a property of Object',
       document: deployment({ constructor: 2 }),
       says: /\/spec\/constructor is no known field/,
     },

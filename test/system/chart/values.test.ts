@@ -29,7 +29,7 @@ function pathsOf(within: Schema, path: readonly string[] = []): string[] {
   ]);
 }
 
-test("every value has a place in the schema, which takes no other where a value is the chart's own", () => {
+test('every value is in the schema, which allows no others if the chart defines the value', () => {
   const known = pathsOf(schema);
   const named = valuesOf().map(({ name }) => name);
   expect(named.filter((name) => !known.includes(name))).toEqual([]);
@@ -43,7 +43,7 @@ test("every value has a place in the schema, which takes no other where a value 
   expect([...(open(schema) ? ['.'] : []), ...openPaths(schema)]).toEqual([]);
 });
 
-test('the schema has no place that no value fills', () => {
+test('the schema has no property without a value', () => {
   const named = valuesOf().map(({ name }) => name);
   // Helm's own paths, and entries of maps that are one value.
   const isWithin = (path: string): boolean =>
@@ -52,11 +52,11 @@ test('the schema has no place that no value fills', () => {
   expect(pathsOf(schema).filter((path) => !isWithin(path))).toEqual([]);
 });
 
-test('the values that the chart comes with are valid', () => {
+test('the default values are valid', () => {
   expect(new Ajv({ strict: false }).validate(schema, values)).toBe(true);
 });
 
-test('each value says what it is, and docs/kubernetes.md has the same table', () => {
+test('each value has a description, and docs/kubernetes.md has the same table', () => {
   expect(
     valuesOf()
       .filter(({ doc }) => doc === undefined || doc === '')

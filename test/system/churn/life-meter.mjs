@@ -20,7 +20,7 @@ function count(resources, name) {
   return resources.filter((resource) => resource === name).length;
 }
 
-async function tell() {
+async function report() {
   const { heapUsed, rss } = await settledHeap();
   const resources = process.getActiveResourcesInfo();
   process.send({
@@ -37,5 +37,5 @@ async function tell() {
   });
 }
 
-process.on('message', () => void tell());
+process.on('message', () => void report());
 process.channel?.unref();

@@ -85,7 +85,7 @@ function isFlat(first: ProcessObjects, last: ProcessObjects, rounds: number): bo
   if (last.heapBytes > first.heapBytes + allowedOnce + rounds * allowedBytesEach) grown.push('heap');
   process.stdout.write(
     grown.length === 0
-      ? `nothing grew over ${rounds} starts and stops: the heap by ${megabytes(last.heapBytes - first.heapBytes)} MB\n`
+      ? `no growth over ${rounds} starts and stops: heap ${megabytes(last.heapBytes - first.heapBytes)} MB\n`
       : `GREW: ${grown.join(', ')}\n`,
   );
   return grown.length === 0;

@@ -10,7 +10,7 @@ const RealDate = Date;
 const realNow = Date.now;
 let aheadMs = 0;
 
-function look() {
+function readOffset() {
   try {
     aheadMs = Number(readFileSync(file, 'utf8')) || 0;
   } catch {
@@ -19,8 +19,8 @@ function look() {
 }
 
 if (file !== undefined) {
-  look();
-  setInterval(look, everyMs).unref();
+  readOffset();
+  setInterval(readOffset, everyMs).unref();
   RealDate.now = () => realNow() + aheadMs;
   globalThis.Date = new Proxy(RealDate, {
     construct: (target, args, newTarget) =>

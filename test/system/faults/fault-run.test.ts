@@ -41,7 +41,7 @@ test.each<[string, Fault]>([
 const answered = (code: string): Error => Object.assign(new Error(`refused with ${code}`), { code, severity: 'ERROR' });
 
 test.each(['XX001', '40001', '40P01', '53100', '55P03', '57014'])(
-  'what PostgreSQL answers a fault with %s is a failure, in a pair too, and is not asked again',
+  'an error %s of PostgreSQL during a fault is a failure, in a pair too, and is not retried',
   async (code) => {
     const run = {
       cluster: {} as TestCluster,
@@ -65,7 +65,7 @@ test.each(['XX001', '40001', '40P01', '53100', '55P03', '57014'])(
   },
 );
 
-test('what a fault asks of a database that goes away is asked again, other failures are told at once', async () => {
+test('a query of a fault is retried while the database is unavailable, other failures are reported at once', async () => {
   const failures = [
     reset(),
     lost(),

@@ -84,6 +84,6 @@ export async function runFaults(
       };
     }
   }
-  outcome.failures.push(`${outcome.names}: work did not go on as before within ${recoveryLimitMs / 1000} s`);
+  outcome.failures.push(`${outcome.names}: work did not recover within ${recoveryLimitMs / 1000} s`);
   return { ...outcome, tally: operationLog.takeTally() };
 }

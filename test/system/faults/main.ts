@@ -28,7 +28,7 @@ async function tryRound(
   score: Score,
 ): Promise<void> {
   print(
-    `seed ${seed}: two servers, one PostgreSQL, ${sampleModels.length} models; again with make faults ARGS='--seed=${seed}${pairs ? ' --pairs' : ''}'\n\n${heading}`,
+    `seed ${seed}: two servers, one PostgreSQL, ${sampleModels.length} models; repeat with make faults ARGS='--seed=${seed}${pairs ? ' --pairs' : ''}'\n\n${heading}`,
   );
   const result = await runRound({ ...options, seed, pairs, onFault: (outcome) => print(outcomeLine(outcome)) });
   const verdict = checkHistory(result.history);
@@ -91,7 +91,7 @@ async function run(options: FaultsOptions): Promise<Outcome | undefined> {
     await tryRound(options, { seed: options.seed + round, pairs: options.pairs || round > 0 }, score);
     round += 1;
   } while (performance.now() < deadline);
-  print(`\n${score.failed === 0 ? 'everything held' : `${score.failed} FAILED`}`);
+  print(`\n${score.failed === 0 ? 'all checks passed' : `${score.failed} FAILED`}`);
   print(
     `faults: ${score.kinds.size} kinds, ${score.operations} operations, ${score.events} events, ${score.violations} violations, seed ${options.seed}`,
   );

@@ -29,7 +29,7 @@ export function verdictText({ violations, counts, statistics }: Verdict, { probl
   const lines = ['', 'examined'];
   for (const [what, count] of Object.entries(statistics))
     lines.push(`  ${what.padEnd(34)} ${String(count).padStart(8)}`);
-  if (problems.length > 0) lines.push('', `${problems.length} problems beside the history`);
+  if (problems.length > 0) lines.push('', `${problems.length} problems besides the history`);
   for (const problem of problems.slice(0, shownProblems)) lines.push(`  ${shortened(problem)}`);
   for (const [rule, count] of Object.entries(counts))
     lines.push(

@@ -56,7 +56,7 @@ export function parseFuzzOptions(args: string[]): FuzzOptions {
   );
   if (chosen.length === 0) throw new Error('there is no such service, or it has none of these areas');
   if (values.case !== undefined && chosen.length > 1)
-    throw new Error('--case needs --service: each counts its own cases');
+    throw new Error('--case needs --service: each service numbers its own cases');
   return {
     services: chosen,
     seed: values.seed ?? randomBytes(6).toString('hex'),

@@ -132,13 +132,13 @@ export class FuzzRun<W = FuzzTargets> {
       const { found } = await this.#run(fuzzCase, { digest: this.#options.target.digest });
       if (found?.rule === 'state changed') return this.#record(number, fuzzCase, found, true);
     }
-    this.#recordGlobal(violation('state changed', 'by requests that may change nothing; none of them does so alone'));
+    this.#recordGlobal(violation('state changed', 'by requests that must not change it; none of them does so alone'));
   }
 
   async #afterBatch(ran: readonly CompletedCase[]): Promise<void> {
     const { target } = this.#options;
-    const ill = await target.health();
-    if (ill !== undefined) await this.#bringBack(ill, ran);
+    const problem = await target.health();
+    if (problem !== undefined) await this.#bringBack(problem, ran);
     for (const line of target.takeErrors()) this.#recordGlobal(violation('server log', line.slice(0, 2000)));
     if (this.#ended) return;
     for (const {
@@ -147,18 +147,18 @@ export class FuzzRun<W = FuzzTargets> {
       at,
     } of await this.#holds.check(ran)) {
       this.report.held(fuzzCase.area, cpu);
-      const found = violation('event loop held', `for ${Math.round(cpu)} ms of processor time`);
+      const found = violation('event loop blocked', `for ${Math.round(cpu)} ms of processor time`);
       if (this.report.isNew(fuzzCase.area, found))
         this.report.add({ area: fuzzCase.area, number, ...found, replay: showRequest(fuzzCase.requests[at]!) });
     }
   }
 
-  async #bringBack(ill: Violation, ran: readonly CompletedCase[]): Promise<void> {
+  async #bringBack(problem: Violation, ran: readonly CompletedCase[]): Promise<void> {
     const { target } = this.#options;
     this.#ended = true;
     // The requests that ended last are the most likely cause.
     const suspects = ran.toSorted((a, b) => b.ended - a.ended).slice(0, this.#options.concurrency * 2);
-    if (target.restart === undefined) return this.#recordGlobal(ill);
+    if (target.restart === undefined) return this.#recordGlobal(problem);
     for (const { number, fuzzCase } of suspects) {
       if ((await target.health()) !== undefined) await target.restart();
       await this.#run(fuzzCase);
@@ -169,7 +169,7 @@ export class FuzzRun<W = FuzzTargets> {
       this.#ended = false;
       return;
     }
-    this.#recordGlobal(ill);
+    this.#recordGlobal(problem);
     if ((await target.health()) !== undefined) await target.restart();
     this.#ended = false;
   }

@@ -44,7 +44,7 @@ afterAll(async () => {
 const sampled = areas.map((area) => (area.name === 'definitions' ? { ...area, weight: 0.1 } : area));
 
 test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])(
-  'hostile requests are answered as the contract says, and leave the server as it was: seed %s',
+  'hostile requests are answered according to the contract, and leave the server unchanged: seed %s',
   async (seed) => {
     const run = new FuzzRun({ target, seed, areas: sampled, world, concurrency: 32, slow: false });
     await run.batch('free', 800);

@@ -28,7 +28,7 @@ async function fuzz(service: Service, options: FuzzOptions): Promise<FuzzReport>
 
 async function runBatches({ run, server }: ServiceRun, { seconds, requests }: FuzzOptions): Promise<void> {
   const began = Date.now();
-  const goesOn = (): boolean =>
+  const continues = (): boolean =>
     requests === undefined ? Date.now() - began < seconds * 1000 : run.report.requests < requests;
   // On a slow machine the time ends before the count.
   const batch = (mode: BatchMode, count: number): Promise<void> => run.batch(mode, count, Date.now() + longestBatchMs);
@@ -36,16 +36,16 @@ async function runBatches({ run, server }: ServiceRun, { seconds, requests }: Fu
   await batch('free', 3000);
   const atStart = server.residentMemory;
   let most = atStart;
-  let told = began;
-  while (goesOn()) {
+  let reportedAt = began;
+  while (continues()) {
     await batch('free', 4000);
     await batch('quiet', 3000);
     await batch('exclusive', 60);
     most = Math.max(most, server.residentMemory);
-    if (Date.now() - told < progressMs) continue;
-    told = Date.now();
+    if (Date.now() - reportedAt < progressMs) continue;
+    reportedAt = Date.now();
     print(
-      `${run.report.requests} requests, ${Math.round(run.report.requests / ((told - began) / 1000))} a second, ${run.report.findings.size} violations`,
+      `${run.report.requests} requests, ${Math.round(run.report.requests / ((reportedAt - began) / 1000))} a second, ${run.report.findings.size} violations`,
     );
   }
   print(

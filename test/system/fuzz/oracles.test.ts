@@ -103,18 +103,21 @@ describe('an answer', () => {
 });
 
 describe('the state', () => {
-  test.each(['quiet', 'exclusive'] as const)('is compared around requests that may not change it: %s', async (mode) => {
-    let state = 0;
-    const writes = async (): Promise<void> => {
-      state += 1;
-    };
-    expect(await findings(targetOf(await start(() => 'well', writes), { state: () => state }), mode)).toContain(
-      'state changed',
-    );
-    expect(await findings(targetOf(await start(() => 'well'), { state: () => state }), mode)).toEqual([]);
-  });
+  test.each(['quiet', 'exclusive'] as const)(
+    'is compared around requests that must not change it: %s',
+    async (mode) => {
+      let state = 0;
+      const writes = async (): Promise<void> => {
+        state += 1;
+      };
+      expect(await findings(targetOf(await start(() => 'well', writes), { state: () => state }), mode)).toContain(
+        'state changed',
+      );
+      expect(await findings(targetOf(await start(() => 'well'), { state: () => state }), mode)).toEqual([]);
+    },
+  );
 
-  test('may be changed by a write that is accepted, not by one that is refused', async () => {
+  test('may be changed by an accepted write, not by a refused one', async () => {
     let state = 0;
     const writes = async (): Promise<void> => {
       state += 1;
@@ -136,7 +139,7 @@ describe('the state', () => {
   });
 });
 
-test('what the server does of its own accord is not laid to a request, unless every repetition brings it about', async () => {
+test('changes by the server itself are not attributed to a request, unless every repetition causes them', async () => {
   let background = 0;
   expect(
     await findings(
@@ -153,7 +156,7 @@ test('what the server does of its own accord is not laid to a request, unless ev
   );
 });
 
-test('what an area knows of its own answers counts', async () => {
+test('problems that an area finds count', async () => {
   const judging: AttackArea = {
     ...area,
     generate: () => ({
@@ -172,29 +175,29 @@ test.each<[WireRequest, string | undefined]>([
   [json('PATCH', '/x?force=true', '{}'), 'wrong answer'],
   [json('PATCH', '/x?a=1&force', '{}'), 'wrong answer'],
   [json('PATCH', '/x?enforce=true', '{}'), undefined],
-])('a mistake that succeeds counts: %j', async (request, rule) => {
+])('an accepted mistake counts: %j', async (request, rule) => {
   const mistaken: AttackArea = { ...area, generate: () => ({ changes: 'maybe', requests: [request] }) };
   expect(await findings(targetOf(await start(() => 'well')), 'free', [mistaken])).toEqual(
     rule === undefined ? [] : [rule],
   );
 });
 
-test('what is logged as an error counts', async () => {
+test('a logged error counts', async () => {
   expect(await findings(targetOf(await start(() => 'well'), { errors: ['{"level":"error"}'] }))).toEqual([
     'server log',
   ]);
 });
 
-describe('a hold of the event loop', () => {
+describe('a blocked event loop', () => {
   const fuzzCase: FuzzCase = { ...area.generate(undefined as never, world), area: 'test' };
   const ran = { number: 7, fuzzCase, began: 0, ended: 1000, bytes: 1 };
   const hold: Hold = { began: 10, ended: 20, cpu: 300 };
 
   test.each([
-    ['that comes again every time is proven', [[hold], [hold], [{ ...hold, cpu: 200 }], [hold]], 200],
-    ['that does not come again is none', [[hold], [hold], [], [hold]], undefined],
-    ['that is short is none', [[{ ...hold, cpu: 50 }]], undefined],
-    ['while nothing ran is none', [[{ ...hold, began: 2000, ended: 3000 }]], undefined],
+    ['that recurs every time is reported', [[hold], [hold], [{ ...hold, cpu: 200 }], [hold]], 200],
+    ['that does not recur is ignored', [[hold], [hold], [], [hold]], undefined],
+    ['that is short is ignored', [[{ ...hold, cpu: 50 }]], undefined],
+    ['while no request ran is ignored', [[{ ...hold, began: 2000, ended: 3000 }]], undefined],
   ])('%s', async (_reason, told: Hold[][], cpu) => {
     const check = new HoldCheck(
       { takeHolds: async () => told.shift() ?? [] } as unknown as FuzzTarget,
@@ -204,7 +207,7 @@ describe('a hold of the event loop', () => {
     expect((await check.check([ran]))[0]?.cpu).toBe(cpu);
   });
 
-  test('is measured in a process of its own, in processor time', async () => {
+  test('is measured in a separate process, in processor time', async () => {
     const meter = fileURLToPath(new URL('server/hold-meter.mjs', import.meta.url));
     const program =
       'const spin = (ms) => { const start = process.cpuUsage(); for (;;) { const { user, system } = process.cpuUsage(start); if (user + system > ms * 1000) return; } }; setTimeout(() => { spin(200); setTimeout(() => process.exit(), 100); }, 100);';
@@ -218,8 +221,8 @@ describe('a hold of the event loop', () => {
   });
 });
 
-describe('a failing case is made smaller', () => {
-  test('until nothing can be left out', async () => {
+describe('a failing case is reduced', () => {
+  test('until nothing can be removed', async () => {
     const target = targetOf(await start(() => 'internal error'));
     const large: AttackArea = {
       ...area,

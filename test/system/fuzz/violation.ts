@@ -14,7 +14,7 @@ export type Rule =
   | 'server log'
   | 'server gone'
   | 'server silent'
-  | 'event loop held';
+  | 'event loop blocked';
 
 export interface Violation {
   rule: Rule;

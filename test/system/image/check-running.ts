@@ -55,11 +55,11 @@ export async function checkRunning(
     const version = run(['version']);
     await expectEnd(version, 0, /./);
     if (version.output.trim() !== told.version)
-      throw new Error(`it says that it is ${version.output.trim()}, of ${told.version}`);
+      throw new Error(`it reports version ${version.output.trim()} instead of ${told.version}`);
     await expectEnd(run(['apiserver']), 1, /svc\.database\.url/);
     await expectEnd(run(['serve'], { SVC_SECURITY_INITIAL_ADMIN_TOKEN: token }), 1, /svc\.database\.url/);
     await expectEnd(run(['migrate', '--config', '/mnt']), 0, /./);
-    say('migrated, by TCP and with a password; without svc.database.url it says so');
+    say('migrated over TCP with a password; reported a missing svc.database.url');
     const api = `http://${addresses.apiserver}:8090`;
     const access = `http://${addresses['access-server']}:8091`;
     const servers = [
@@ -80,9 +80,11 @@ export async function checkRunning(
     for (const url of [api, access]) {
       const { svcVersion, gitCommit } = (await (await fetch(`${url}/version`)).json()) as Record<string, unknown>;
       if (svcVersion !== told.version || gitCommit !== told.commit)
-        throw new Error(`${url}/version says ${String(svcVersion)} and ${String(gitCommit)}, of ${told.version}`);
+        throw new Error(
+          `${url}/version reports ${String(svcVersion)} and ${String(gitCommit)} instead of ${told.version}`,
+        );
     }
-    say(`/version is of ${told.version}`);
+    say(`/version reports ${told.version}`);
     const login = await ask(`${access}/api/v1/authentication/auth/`, {
       method: 'POST',
       body: { username: 'admin', password },
@@ -90,7 +92,7 @@ export async function checkRunning(
     if (login.status !== 201) throw new Error(`the login was answered ${login.status}: ${JSON.stringify(login.body)}`);
     say('logged in: argon2 works');
     await usePlugin(api, token);
-    say('the sample plugin runs, its objects were created, listed and watched: esbuild works');
+    say('the sample plugin runs; created, listed and watched its objects: esbuild works');
     const began = performance.now();
     for (const server of servers) server.signal('SIGTERM');
     for (const server of servers) await expectEnd(server, 0, /./);
@@ -112,9 +114,7 @@ async function expectEnd(program: ContainedProgram, code: number, says: RegExp):
     new Promise<'still runs'>((resolve) => void setTimeout(resolve, startTimeoutMs, 'still runs').unref()),
   ]);
   if (ended !== code || !says.test(program.output))
-    throw new Error(
-      `expected an end with ${code} and ${String(says)}, and it was ${ended}:\n${program.output.slice(-3000)}`,
-    );
+    throw new Error(`expected exit code ${code} and ${String(says)}, got ${ended}:\n${program.output.slice(-3000)}`);
 }
 
 async function ready(url: string, servers: readonly ContainedProgram[]): Promise<void> {

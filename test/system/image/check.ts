@@ -59,7 +59,7 @@ async function check(folder: string): Promise<string[]> {
     const mounts = await npmMounts(folder);
     const told = buildInfo(repository);
     await makeBases(buildah, await baseImages(), folder);
-    say('the bases are made');
+    say('built the base images');
     const build = async (tag: string): Promise<string> => {
       await buildah.call(
         'build',
@@ -104,7 +104,7 @@ async function examine(buildah: Buildah, root: string, folder: string, told: Bui
     ...checkConfig(config, told),
     ...(await checkContents(await listTree(root))),
   ];
-  say('its contents are checked');
+  say('checked its contents');
   const environment = Object.fromEntries(config.Env.map((variable) => variable.split(/=(.*)/s, 2) as [string, string]));
   await checkRunning(
     { root, entrypoint: config.Entrypoint, environment, workingDirectory: config.WorkingDir },
@@ -117,8 +117,8 @@ async function checkSize(buildah: Buildah): Promise<string[]> {
   const [base = 0, ...own] = await buildah.layerSizes(firstTag);
   const ours = own.reduce((sum, size) => sum + size, 0);
   const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;
-  say(`compressed: ${megabytes(ours)}, and ${megabytes(base)} of the base`);
-  return base + ours < largestBytes ? [] : [`it is of ${megabytes(base + ours)}, above ${megabytes(largestBytes)}`];
+  say(`compressed: ${megabytes(ours)}, plus ${megabytes(base)} of the base image`);
+  return base + ours < largestBytes ? [] : [`it has ${megabytes(base + ours)}, above ${megabytes(largestBytes)}`];
 }
 
 async function configOf(buildah: Buildah): Promise<ImageConfig> {
@@ -144,7 +144,7 @@ function checkConfig(
     ...(Labels['org.opencontainers.image.licenses'] === 'Apache-2.0' ? [] : ['it has no labels']),
     ...(Labels['org.opencontainers.image.version'] === version && Labels['org.opencontainers.image.revision'] === commit
       ? []
-      : ['its labels do not say which build it is']),
+      : ['its labels do not name its build']),
   ];
 }
 
@@ -154,9 +154,9 @@ async function difference(first: string, second: string): Promise<string[]> {
   const changed = after.filter((line) => !known.has(line));
   const files =
     changed.length === 0 && before.length === after.length
-      ? ['their files are the same, what is said of them is not']
+      ? ['their files are equal, their configurations differ']
       : changed.slice(0, 10);
-  return [`two builds are not the same: ${files.join('\n')}`];
+  return [`two builds differ: ${files.join('\n')}`];
 }
 
 async function main(): Promise<number> {
@@ -171,7 +171,7 @@ async function main(): Promise<number> {
   try {
     const failures = await check(folder);
     for (const failure of failures) process.stdout.write(`FAILED ${failure}\n`);
-    say(failures.length === 0 ? 'the image is as it should be' : `${failures.length} FAILED`);
+    say(failures.length === 0 ? 'the image passed all checks' : `${failures.length} FAILED`);
     return failures.length === 0 ? 0 : 1;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -27,14 +27,14 @@ afterAll(async () => {
   await home.drop();
 });
 
-test('both services let in whom the contract lets in, and nobody else', async () => {
+test('both services admit whom the contract admits, and nobody else', async () => {
   await run.send(0, cells);
   expect(run.report.failures).toEqual([]);
   expect(run.report.passed).toBe(cells);
   expect(run.untried.filter((name) => !name.startsWith('private'))).toEqual([]);
 });
 
-test('routes that let in too many, or too few, are seen on both services', async () => {
+test('routes that admit too many, or too few, are detected on both services', async () => {
   const { rows } = await run.pool.query<{ user_id: string }>(
     "DELETE FROM access.system_role_bindings WHERE role = 'SystemAdmin' RETURNING user_id",
   );

@@ -47,7 +47,7 @@ const ofStatements: readonly [DatabaseFailure, Error][] = [
   ['no_answer', new Error('Query read timeout')],
 ];
 
-test.each(ofStatements)('%s has its alert, however it is met: %s', async (name, error) => {
+test.each(ofStatements)('%s has its alert, in every place: %s', async (name, error) => {
   const { failure, errorType } = await countedAs(error);
   expect(failure).toBe(name);
   expect(isSelected('error_type', errorType!)).toBe(true);

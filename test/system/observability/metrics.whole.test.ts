@@ -75,7 +75,7 @@ function documented(): Map<string, string> {
   );
 }
 
-test('the runbook tells of every metric, and of no other', () => {
+test('the runbook has every metric, and no other', () => {
   expect([...documented().keys()].toSorted()).toEqual([...shown.keys()].toSorted());
 });
 
@@ -92,7 +92,7 @@ test.each([
   expect(page).toMatch(line);
 });
 
-describe('what alerts and dashboards ask for is there', () => {
+describe('metrics of alerts and dashboards exist', () => {
   test('metrics and labels', async () => {
     const rules = await readRules();
     const recorded = new Set(rules.flatMap(({ record }) => record ?? []));

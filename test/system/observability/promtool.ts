@@ -13,7 +13,9 @@ export const hasPromtool = (process.env['PATH'] ?? '')
   .split(delimiter)
   .some((folder) => existsSync(join(folder, 'promtool')));
 if (!hasPromtool && process.env['CI'] !== 'true')
-  process.stderr.write('WARNING: promtool is not there, so alerts and dashboards are not tried with Prometheus.\n');
+  process.stderr.write(
+    'WARNING: promtool is not installed, so alerts and dashboards are not checked with Prometheus.\n',
+  );
 export const mayPromtoolBeMissing = !hasPromtool && process.env['CI'] !== 'true';
 
 /** Returns its output; rejects with it on failure. */

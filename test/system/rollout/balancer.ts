@@ -50,7 +50,7 @@ export class Balancer {
     const server = `${host}:${port}`;
     if (slots.includes(server)) return;
     const free = slots.indexOf(undefined);
-    if (free === -1) throw new Error(`${frontend} has no place left for ${server}`);
+    if (free === -1) throw new Error(`${frontend} has no free slot for ${server}`);
     slots[free] = server;
     const slot = `${frontend}/s${free + 1}`;
     await this.#command(`set server ${slot} addr ${host} port ${port}`);

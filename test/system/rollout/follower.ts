@@ -81,7 +81,7 @@ export class Follower {
     };
     const revision = Number(metadata.resourceVersion);
     if (revision < this.#highest)
-      this.contradictions.push(`a list at ${revision}, after it had been told of ${this.#highest}`);
+      this.contradictions.push(`a list at ${revision}, after revision ${this.#highest} was seen`);
     this.objects.clear();
     for (const item of items) this.objects.set(item.metadata.name, this.#see(item));
     this.#position = revision;

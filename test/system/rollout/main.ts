@@ -18,16 +18,16 @@ async function run(options: RolloutOptions): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-rollout-'));
   // PostgreSQL runs as another user.
   await chmod(folder, 0o755);
-  print(`seed ${options.seed}; again with make rollout ARGS='--seed=${options.seed}'`);
+  print(`seed ${options.seed}; repeat with make rollout ARGS='--seed=${options.seed}'`);
   try {
     await runRollout(options, { folder, report, onVerdict: (verdict) => verdictLines(verdict).forEach(print) });
   } catch (error) {
-    report.check('the run comes to its end', false, describeError(error));
+    report.check('the run finishes', false, describeError(error));
   }
   const { passed, violations } = report;
   if (options.isKept || violations.length > 0) print(`\nlogs and data are in ${folder}`);
   else await rm(folder, { recursive: true, force: true });
-  print(`\n${violations.length === 0 ? 'everything held' : `${violations.length} FAILED`}`);
+  print(`\n${violations.length === 0 ? 'all checks passed' : `${violations.length} FAILED`}`);
   for (const violation of violations) print(`  ${violation.slice(0, 1000)}`);
   print(
     `rollout: ${options.only.length} scenarios, ${passed} checks held, ${violations.length} did not, in ${Math.round((performance.now() - began) / 1000)} s, seed ${options.seed}`,

@@ -135,7 +135,7 @@ export class Manifests {
   #find(kind: string, name: string): DataManifest {
     const found = this.#all.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
     if (found === undefined)
-      throw new Error(`the chart refers to ${kind} ${name} and does not make it: give its values to the chart`);
+      throw new Error(`the chart refers to ${kind} ${name}, which it does not create: set its values in the chart`);
     return found;
   }
 }

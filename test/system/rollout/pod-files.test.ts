@@ -50,7 +50,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a container sees its own address, its files where they are, and the services where they listen', () => {
+test('a container has its own address, its files at their paths, and the services at their addresses', () => {
   const manifests = new Manifests(text);
   const { spec } = manifests.deployment('svc-apiserver').spec.template;
   const view = prepareContainer(spec.containers[0]!, spec, {
@@ -80,8 +80,8 @@ test('a container sees its own address, its files where they are, and the servic
   );
 });
 
-test('what a chart refers to and does not make is named', () => {
+test('a reference of a chart to an object that it does not create is reported', () => {
   expect(() => new Manifests(text).secret('elsewhere')).toThrow(
-    'the chart refers to Secret elsewhere and does not make it',
+    'the chart refers to Secret elsewhere, which it does not create',
   );
 });

@@ -59,7 +59,7 @@ function valueOf({ name, value, valueFrom }: EnvSpec, { manifests, ip, name: pod
             fieldRef?.fieldPath ?? ''
           ];
   if (found === undefined)
-    throw new Error(`${name} of ${podName} comes from where nothing is: ${JSON.stringify(valueFrom)}`);
+    throw new Error(`${name} of ${podName} refers to a source that does not exist: ${JSON.stringify(valueFrom)}`);
   return found;
 }
 
@@ -126,7 +126,7 @@ function writeFiles(
 ): void {
   for (const { key, path } of items ?? Object.keys(texts).map((name) => ({ key: name, path: name }))) {
     const text = texts[key];
-    if (text === undefined) throw new Error(`a volume asks for ${key}, which is not there`);
+    if (text === undefined) throw new Error(`a volume needs the key ${key}, which does not exist`);
     mkdirSync(dirname(join(home, path)), { recursive: true });
     writeFileSync(join(home, path), text, { mode: 0o600 });
   }

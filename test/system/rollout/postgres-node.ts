@@ -225,7 +225,7 @@ export async function postgresUser(): Promise<{ uid?: number; gid?: number }> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const [, , uid, gid] = lines.find(([name]) => name === 'postgres') ?? lines.find(([name]) => name === 'nobody') ?? [];
   if (uid === undefined || gid === undefined)
-    throw new Error('neither a user postgres nor nobody is there to run PostgreSQL');
+    throw new Error('there is neither a user postgres nor a user nobody to run PostgreSQL');
   return { uid: Number(uid), gid: Number(gid) };
 }
 

@@ -45,9 +45,9 @@ async function passes(url: string, timeoutMs: number, signal: AbortSignal): Prom
 
 /** The URL of a probe; undefined for an unsupported one. */
 export function probeUrl({ httpGet }: ProbeSpec, container: ContainerSpec, ip: string): string {
-  if (httpGet === undefined) throw new Error(`the container ${container.name} has a probe that is no httpGet`);
+  if (httpGet === undefined) throw new Error(`the container ${container.name} has a probe that is not httpGet`);
   if (httpGet.scheme === 'HTTPS')
-    throw new Error(`the container ${container.name} is probed by HTTPS: render the chart without TLS`);
+    throw new Error(`the container ${container.name} is probed over HTTPS: render the chart without TLS`);
   return `http://${ip}:${portOf(httpGet.port, container)}${httpGet.path}`;
 }
 

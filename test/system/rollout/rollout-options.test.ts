@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parseRolloutOptions } from './rollout-options.ts';
 
 describe('options of a rollout', () => {
-  test('a quick run leaves the measuring out', () => {
+  test('a quick run skips the measurements', () => {
     expect(parseRolloutOptions(['--quick']).only).toEqual([
       'upgrade',
       'kill',
@@ -19,7 +19,7 @@ describe('options of a rollout', () => {
 
   test.each([
     ['an unknown scenario', ['--only=upgrde'], 'there is no scenario upgrde'],
-    ['a seed that is no number', ['--seed=x'], '--seed must be a whole number'],
+    ['a seed that is not a number', ['--seed=x'], '--seed must be a whole number'],
     ['an unknown option', ['--fast'], '--fast'],
   ])('%s is refused', (_, args, message) => {
     expect(() => parseRolloutOptions(args)).toThrow(message);

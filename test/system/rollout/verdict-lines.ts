@@ -2,7 +2,7 @@ import type { Verdict } from '../harness/history/checker/check-history.ts';
 
 const shown = 6;
 /** The statistics that show how much a run proves. */
-const telling = [
+const shownStatistics = [
   'operations create ok',
   'operations update ok',
   'operations patch ok',
@@ -20,7 +20,7 @@ const telling = [
 /** What was checked, and the violations. */
 export function verdictLines({ violations, counts, statistics }: Verdict): string[] {
   return [
-    `  examined: ${telling.map((name) => `${name} ${statistics[name] ?? 0}`).join(', ')}`,
+    `  examined: ${shownStatistics.map((name) => `${name} ${statistics[name] ?? 0}`).join(', ')}`,
     ...Object.entries(counts).flatMap(([rule, count]) => [
       `  VIOLATED ${rule}, ${count} times`,
       ...violations

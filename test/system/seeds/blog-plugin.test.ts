@@ -4,7 +4,7 @@ import { initial } from '../../../config/samples/plugins/blog/index-keys.ts';
 import blog from '../../../config/samples/plugins/blog/index.ts';
 import type { Post } from '../../../config/samples/plugins/blog/models.ts';
 
-test('a plugin is a value, which can be looked at before it runs', () => {
+test('a plugin is a value, which can be inspected before it runs', () => {
   expect(blog.models.map(({ plural }) => plural)).toEqual(['posts', 'tags', 'comments']);
   expect(blog.controllers.map(({ name }) => name)).toEqual(['publication', 'tag-counts', 'discussion']);
   expect(blog.endpoints.map(({ audience, method, path }) => `${audience} ${method} ${path}`)).toEqual([
@@ -28,12 +28,12 @@ describe('the phase of a post', () => {
   }[] = [
     { reason: 'not to be published', spec: {}, is: { phase: 'Draft' } },
     {
-      reason: 'not to be published, whatever its time',
+      reason: 'not to be published, at any time',
       spec: { publish: false, publishAt: before },
       is: { phase: 'Draft' },
     },
     {
-      reason: 'taken back',
+      reason: 'withdrawn',
       spec: { publish: false },
       status: { phase: 'Published', publishedAt: before },
       is: { phase: 'Draft' },
@@ -50,24 +50,24 @@ describe('the phase of a post', () => {
       is: { phase: 'Published', publishedAt: before },
     },
     {
-      reason: 'published anew after it was taken back',
+      reason: 'published again after a withdrawal',
       spec: { publish: true },
       status: { phase: 'Draft', publishedAt: before },
       is: { phase: 'Published', publishedAt: '2026-05-05T12:00:00.000Z' },
     },
     {
-      reason: 'its time is to come',
+      reason: 'scheduled for later',
       spec: { publish: true, publishAt: after },
       is: { phase: 'Scheduled', waitMs: 1000 },
     },
     {
-      reason: 'its time has come',
+      reason: 'scheduled, and due',
       spec: { publish: true, publishAt: before },
       status: { phase: 'Scheduled' },
       is: { phase: 'Published', publishedAt: before },
     },
     {
-      reason: 'put off',
+      reason: 'postponed',
       spec: { publish: true, publishAt: after },
       status: { phase: 'Published', publishedAt: before },
       is: { phase: 'Scheduled', waitMs: 1000 },

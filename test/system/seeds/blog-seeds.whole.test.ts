@@ -13,7 +13,7 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
 });
 
-test(`the sample's controllers do right by ${runs} seeds`, async () => {
+test(`the sample's controllers are correct under ${runs} seeds`, async () => {
   let seed = 0;
   const work = async (server: SeededBlogs): Promise<void> => {
     while (seed < runs) {

@@ -82,7 +82,7 @@ export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
     const there = new Set(commentList.items.map(({ metadata }) => metadata.name));
     for (const [comment, itsPosts] of this.#postsOf) {
       if (!there.has(comment) && [...itsPosts].every((post) => !this.#deletedPosts.has(post)))
-        throw new Error(`${comment} is gone, though nobody deleted it or its post`);
+        throw new Error(`${comment} was deleted, although neither it nor its post was deleted by the test`);
     }
   };
 

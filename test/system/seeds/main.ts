@@ -63,7 +63,7 @@ async function run(options: SeedsOptions): Promise<Outcome> {
         ? error.message
         : String(error instanceof Error ? error.stack : error);
     print(failure);
-    print("FAILED; again with make seeds ARGS='--runs=1 --seed=...'");
+    print("FAILED; repeat with make seeds ARGS='--runs=1 --seed=...'");
     return { passed: 0, failures: [`seeds: ${failure}`] };
   }
 }

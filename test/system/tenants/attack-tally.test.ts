@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { idleKindsIn } from './attack-tally.ts';
 
-test('a kind of request is idle where none succeeded, and a preparation where one did not', () => {
+test('a kind of request is idle if none succeeded, and a preparation if one did not', () => {
   const tally = {
     prepare: { 201: 41 },
     'prepare changes': { 200: 8, 429: 1 },

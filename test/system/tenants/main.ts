@@ -99,16 +99,16 @@ interface Observations {
 
 async function judge({ options, group, report, api, quiet, experience, tally }: Observations): Promise<void> {
   const kills = await group.kills();
-  report.check('the system ended no process for want of memory', kills === 0, `${kills} times`);
-  report.check('the server runs on', api.process.isRunning, api.process.log().slice(-2000));
+  report.check('the kernel killed no process for lack of memory', kills === 0, `${kills} times`);
+  report.check('the server keeps running', api.process.isRunning, api.process.log().slice(-2000));
   if (api.process.isRunning)
     report.say(
-      `largest resident memory ${Math.round(readPeak(api.pid))} MiB of ${options.memoryBytes / 1024 ** 2}; after 5 s of rest ${await restOf(api.pid)} MiB`,
+      `largest resident memory ${Math.round(readPeak(api.pid))} MiB of ${options.memoryBytes / 1024 ** 2}; after 5 s idle ${await restOf(api.pid)} MiB`,
     );
   const failures = failuresIn(experience);
   report.check('each request of the neighbour succeeded', failures.length === 0, failures.join(', '));
   const idle = idleKindsIn(tally);
-  report.check('each kind of attack reached something', idle.length === 0, idle.join('; '));
+  report.check('each kind of attack had an effect', idle.length === 0, idle.join('; '));
   const bound = Math.max(slowestP99, 2 * quiet.p99);
   if (options.assertsTime)
     report.check(
@@ -137,18 +137,14 @@ async function runInGroup(options: TenantsOptions): Promise<Outcome> {
     group = await MemoryGroup.create(`svc-tenants-${process.pid}`, options.memoryBytes);
   } catch (error) {
     print(
-      `\n### NOT RUN, as no control group can be made here (it takes root, and /sys/fs/cgroup writable): ${(error as Error).message}\n`,
+      `\n### NOT RUN, because no control group can be created here (that needs root, and a writable /sys/fs/cgroup): ${(error as Error).message}\n`,
     );
     return { passed: 0, failures: [] };
   }
   try {
     await run(options, group, report);
   } catch (error) {
-    report.check(
-      'the run comes to its end',
-      false,
-      error instanceof Error ? (error.stack ?? error.message) : String(error),
-    );
+    report.check('the run finishes', false, error instanceof Error ? (error.stack ?? error.message) : String(error));
   } finally {
     await group.remove();
   }

@@ -13,8 +13,8 @@ function times(seed: string, count: number, shift: number): number[] {
 
 test.each([
   ['the same', 0, true],
-  ['a fiftieth more', 1, false],
-  ['a fiftieth less', -1, false],
+  ['2 % more', 1, false],
+  ['2 % less', -1, false],
 ])('%s', (_reason, shift, isZeroWithin) => {
   const { low, high, first, second } = compareMedians(
     times('a', 150, 0),
@@ -26,6 +26,6 @@ test.each([
   expect(high).toBeGreaterThanOrEqual(second - first);
 });
 
-test('the middle of an even and of an odd number', () => {
+test('the median of an even and of an odd number', () => {
   expect(compareMedians([1, 2, 3], [1, 2, 3, 4], new SeededRandom('a'))).toMatchObject({ first: 2, second: 2.5 });
 });

@@ -54,7 +54,7 @@ function judge(
     const isSame = JSON.stringify([...answers].toSorted()) === JSON.stringify([...first!.answers].toSorted());
     isWell &&= !differs && isSame;
     const percent = (ms: number): string => `${((ms / base) * 100).toFixed(2)} %`;
-    const verdict = `${differs ? 'TOLD APART by time' : 'alike in time'}${isSame ? '' : `, and TOLD APART by answers: ${[...answers].join(' ')} and ${[...first!.answers].join(' ')}`}`;
+    const verdict = `${differs ? 'DIFFERS in time' : 'no difference in time'}${isSame ? '' : `, and DIFFERS in answers: ${[...answers].join(' ')} and ${[...first!.answers].join(' ')}`}`;
     return `${what}: ${first!.reason} ${base.toFixed(2)} ms, ${reason} ${second.toFixed(2)} ms: ${percent(second - base)} (99.9 % between ${percent(low)} and ${percent(high)}, ${times.length} of each): ${verdict}`;
   });
   return { lines, isWell };
@@ -101,8 +101,8 @@ async function run({ logins, signatures }: TimingOptions): Promise<Outcome> {
     await server.stop();
     await postgres.stop();
   }
-  process.stdout.write(isWell ? 'timing: nothing is told\n' : 'timing: FAILED\n');
-  return isWell ? { passed: 1, failures: [] } : { passed: 0, failures: ['timing: something is told'] };
+  process.stdout.write(isWell ? 'timing: no difference found\n' : 'timing: FAILED\n');
+  return isWell ? { passed: 1, failures: [] } : { passed: 0, failures: ['timing: refusals can be told apart'] };
 }
 
 await runMain({ usage, parse, run });

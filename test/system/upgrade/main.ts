@@ -106,7 +106,7 @@ async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: s
   }
   if (only !== 'in-place' && from === undefined) {
     checks.push([
-      'this version beside one that is still to come',
+      'this version beside a future one',
       async (folder) =>
         sideBySide({ old: to, next: await nextBuild(to, folder), loadMs: quick ? 3_000 : 15_000, folder }),
     ]);

@@ -92,7 +92,7 @@ async function goBack(back: ServerProcess, from: string, to: string): Promise<st
     return started
       ? []
       : [
-          `the old version did not start again, though it may work beside what was done to the database: ${back.log().slice(-2000)}`,
+          `the old version did not start again, although it is compatible with the migrated database: ${back.log().slice(-2000)}`,
         ];
   if (started) return ['the old version started on a database that a newer one had changed'];
   return code === 1 && /^svc: Schema \w+ was migrated by a newer version of this program/m.test(back.log().slice(-2000))

@@ -27,7 +27,8 @@ export function parseUpgradeOptions(args: string[]): UpgradeRunOptions {
     options: { quick: flag, from: text, only: text, build: text, summary: text },
   });
   const { only } = values;
-  if (only !== undefined && only !== 'in-place' && only !== 'beside') throw new Error('--only is in-place or beside');
+  if (only !== undefined && only !== 'in-place' && only !== 'beside')
+    throw new Error('--only must be in-place or beside');
   return {
     quick: values.quick === true,
     from: values.from?.split(','),

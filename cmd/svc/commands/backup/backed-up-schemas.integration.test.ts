@@ -24,7 +24,7 @@ async function backedUp(): Promise<number> {
   ).tables;
 }
 
-test('after each migration a backup finds what it knows of, and nothing else', async () => {
+test('after each migration a backup has the tables of the schema, and nothing else', async () => {
   const steps = Math.max(...backedUpSchemas.map(({ migrations }) => migrations.length));
   for (let step = 0; step < steps; step += 1) {
     for (const { name, migrations } of backedUpSchemas)
@@ -33,7 +33,7 @@ test('after each migration a backup finds what it knows of, and nothing else', a
   }
 });
 
-test('what somebody else has made there is refused by name', async () => {
+test('objects that somebody else created there are refused by name', async () => {
   await database.pool.query(
     'CREATE TABLE access.users_before_fix AS SELECT * FROM access.users; ALTER TABLE platform.models ADD COLUMN note text',
   );

@@ -34,7 +34,7 @@ export const backedUpSchemas: readonly BackedUpSchema[] = [
     adopt: async (client, { state, replaced, tables }) => {
       const known = [state, ...(replaced === undefined ? [] : [replaced])].map(historyOf);
       const fault = await adoptRestored(client, { known, tables });
-      if (fault !== undefined) throw new BackupError(`The backup is not this program's work: ${fault}.`);
+      if (fault !== undefined) throw new BackupError(`This program did not write the backup: ${fault}.`);
     },
   },
 ];

@@ -18,7 +18,7 @@ const maxParts = 9;
 /** Writes a backup to a file, or to stdout. Throws OperatorError, DatabaseError. */
 export function backup(options: Options, { to, force }: { to: string | undefined; force: boolean }): Promise<number> {
   if ((to === undefined || to === '-') && process.stdout.isTTY)
-    throw new OperatorError('A backup is no text for a terminal: give a file with --to, or send it on with > or |.');
+    throw new OperatorError('A backup is binary: give a file with --to, or redirect it with > or |.');
   const target = to === undefined || to === '-' ? undefined : { file: resolve(to), force };
   return untilInterrupted(async (signal) => {
     // Checked before an embedded database is started.
@@ -51,9 +51,9 @@ async function checkTarget({ file, force }: Target): Promise<void> {
   const there = await stat(file).catch(() => undefined);
   if (there?.isDirectory() === true) throw new OperatorError(`${file} is a folder; give the name of a file in it.`);
   if (there !== undefined && !there.isFile())
-    throw new OperatorError(`${file} is no file that could be replaced; send the backup there with >.`);
+    throw new OperatorError(`${file} is not a regular file; redirect the backup there with >.`);
   if (there !== undefined && !force)
-    throw new OperatorError(`${file} is there already; give another name, or --force to replace it.`);
+    throw new OperatorError(`${file} exists already; give another name, or --force to replace it.`);
 }
 
 /** A partial backup never has the final name. */
@@ -66,9 +66,10 @@ async function toFile(
   const isOurs = async (): Promise<boolean> => (await stat(part).catch(() => undefined))?.ino === ino;
   try {
     const summary = await write(opened, handle.createWriteStream({ flush: true }), signal);
-    if (!(await isOurs())) throw new OperatorError(`Somebody has taken ${part} away; this backup is lost.`);
+    if (!(await isOurs()))
+      throw new OperatorError(`${part} was removed while the backup was written; this backup is lost.`);
     if (!force && (await stat(file).catch(() => undefined)) !== undefined)
-      throw new OperatorError(`${file} has come to be there meanwhile; this backup is dropped.`);
+      throw new OperatorError(`${file} was created meanwhile; this backup is discarded.`);
     await rename(part, file);
     await syncFolder(dirname(file));
     return summary;
@@ -129,7 +130,7 @@ export async function withBackupErrors<T>(work: Promise<T>): Promise<T> {
     const { code } = error as NodeJS.ErrnoException;
     if (error instanceof BackupError) throw new OperatorError(error.message, { cause: error });
     if (code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE')
-      throw new OperatorError('Whoever read or wrote the backup at the other end is gone.', { cause: error });
+      throw new OperatorError('The process at the other end of the pipe has ended.', { cause: error });
     if (code === 'ENOSPC') throw new OperatorError('The disk is full.', { cause: error });
     throw error;
   }

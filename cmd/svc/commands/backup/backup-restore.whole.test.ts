@@ -244,7 +244,7 @@ async function signedProfile(access: string, { id, secret }: Record<string, stri
   });
 }
 
-test('everything comes back elsewhere: objects with their revisions, people with all ways in, and no secret on the way', async () => {
+test('a restored database has everything: objects with their revisions, users with all credentials, and the backup has no secret in clear text', async () => {
   const server = await serve(home);
   await fillPlatform(server);
   const people = await fillAccess(server);
@@ -334,7 +334,7 @@ async function serversOn(pool: Database['pool'], seconds: number): Promise<numbe
   return rows[0]!.n;
 }
 
-test('an access server is seen, and nothing is replaced under it', async () => {
+test('a running access server is detected, and nothing is replaced under it', async () => {
   const tokenFile = join(folder, 'token');
   await writeFile(tokenFile, adminToken, { mode: 0o600 });
   const args = [
@@ -353,7 +353,7 @@ test('an access server is seen, and nothing is replaced under it', async () => {
   });
 }, 120_000);
 
-test('keys of another database are told of when the backup is restored', async () => {
+test('keys of another database are reported when the backup is restored', async () => {
   const other = join(folder, 'other-keys');
   await mkdir(other);
   await writeFile(join(other, 'secret-key'), 'ab'.repeat(32), { mode: 0o600 });
@@ -368,12 +368,12 @@ test('keys of another database are told of when the backup is restored', async (
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(JSON.parse(stderr)).toMatchObject({
     level: 'warn',
-    msg: 'the keys here do not fit what was restored: no server starts with them',
+    msg: 'the configured keys cannot open the restored secrets: a server does not start with them; configure the keys of the backed-up server',
     reason: expect.stringContaining('sealed with another key than there is in'),
   });
 }, 120_000);
 
-test('backups to one file at once leave each other alone, and so does one that is ended', async () => {
+test('concurrent backups to one file do not affect each other, and neither does one that is ended', async () => {
   const target = join(folder, 'busy.backup');
   const parts = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.startsWith('busy.'));
   // The partial file of a killed backup.
@@ -413,7 +413,7 @@ test('backups to one file at once leave each other alone, and so does one that i
   ).toBe('{"svcBackup":1');
 }, 300_000);
 
-test('a backup that is no file is refused before a database is made for it', async () => {
+test('an invalid backup is refused before a database is created for it', async () => {
   const fresh = join(folder, 'fresh');
   expect(await command('restore', `--svc.data.dir=${fresh}`, `--from=${folder}`)).toEqual({
     code: 1,
@@ -423,12 +423,12 @@ test('a backup that is no file is refused before a database is made for it', asy
   await expect(stat(fresh)).rejects.toThrow('ENOENT');
 }, 60_000);
 
-describe('what the commands refuse, in a sentence', () => {
+describe('the commands refuse with one sentence', () => {
   const refusals: { reason: string; args: () => string[]; sentence: RegExp }[] = [
     {
-      reason: 'a file that is there',
+      reason: 'an existing file',
       args: () => ['backup', ...onDatabase(home), `--to=${file}`],
-      sentence: /svc\.backup is there already; give another name, or --force to replace it\.\n$/,
+      sentence: /svc\.backup exists already; give another name, or --force to replace it\.\n$/,
     },
     {
       reason: 'a folder',
@@ -436,22 +436,22 @@ describe('what the commands refuse, in a sentence', () => {
       sentence: /^svc: \/.* is a folder; give the name of a file in it\.\n$/,
     },
     {
-      reason: 'a folder that is not there',
+      reason: 'a missing folder',
       args: () => ['backup', ...onDatabase(home), `--to=${folder}/mount/svc.backup`],
       sentence: /^svc: There is no folder .*\/mount for the backup\.\n$/,
     },
     {
-      reason: 'a folder that cannot be',
+      reason: 'a folder that cannot exist',
       args: () => ['backup', ...onDatabase(home), '--to=/proc/x/y'],
       sentence: /^svc: There is no folder \/proc\/x for the backup\.\n$/,
     },
     {
       reason: 'a device',
       args: () => ['backup', ...onDatabase(home), '--to=/dev/null', '--force'],
-      sentence: /^svc: \/dev\/null is no file that could be replaced; send the backup there with >\.\n$/,
+      sentence: /^svc: \/dev\/null is not a regular file; redirect the backup there with >\.\n$/,
     },
     {
-      reason: 'a database that is there',
+      reason: 'a database with data',
       args: () => ['restore', ...onDatabase(home), `--from=${file}`],
       sentence: /^svc: The database has the schema access and platform already; /,
     },
@@ -466,7 +466,7 @@ describe('what the commands refuse, in a sentence', () => {
       sentence: /^svc: There is no database in /,
     },
     {
-      reason: 'an option it does not have',
+      reason: 'an unknown option',
       args: () => ['restore', ...onDatabase(home), '--replce'],
       sentence: /replce/,
     },

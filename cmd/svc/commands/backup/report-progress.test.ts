@@ -5,7 +5,7 @@ import { progressLine } from './report-progress.ts';
 const lines: { reason: string; progress: Partial<Progress>; fraction?: number; seconds: number; line: string }[] = [
   { reason: 'nothing has been moved', progress: {}, seconds: 0, line: 'starting' },
   {
-    reason: 'nobody knows how much it is',
+    reason: 'an unknown total',
     progress: { stage: 'rows', rows: 1234567, bytes: 12e6 },
     seconds: 3,
     line: '1 234 567 rows  12 MB',

@@ -41,7 +41,7 @@ export function restoreBackup(
 async function openSource(from: string | undefined): Promise<{ source: Readable; size: number | undefined }> {
   if (from === undefined || from === '-') {
     if (process.stdin.isTTY)
-      throw new OperatorError('There is no backup on stdin: give a file with --from, or send one with < or |.');
+      throw new OperatorError('There is no backup on stdin: give a file with --from, or redirect one with < or |.');
     return { source: process.stdin, size: undefined };
   }
   // Before it starts the database.
@@ -69,7 +69,7 @@ async function warnOfKeys({ database, log }: OperatorDatabase, options: Options)
   } catch (error) {
     log.warn(
       { reason: error instanceof Error ? error.message : String(error) },
-      'the keys here do not fit what was restored: no server starts with them',
+      'the configured keys cannot open the restored secrets: a server does not start with them; configure the keys of the backed-up server',
     );
   }
 }

@@ -9,7 +9,7 @@ type Written = (error?: Error) => void;
 /** Far below the high-water mark. */
 const piece = Buffer.from('a last piece');
 
-test('it ends when a slow reader has taken the last piece, and stdout stays', async () => {
+test('ends when a slow reader has read the last chunk, and stdout stays open', async () => {
   const waiting: Written[] = [];
   const stdout = new Writable({ write: (_piece, _encoding, done) => void waiting.push(done) });
   let hasEnded = false;
@@ -24,7 +24,7 @@ test('it ends when a slow reader has taken the last piece, and stdout stays', as
   expect(stdout.writableEnded).toBe(false);
 });
 
-test('it fails with stdout, whose reader is gone', async () => {
+test('fails when the reader of stdout has ended', async () => {
   const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   const stdout = new Writable({ write: (_piece, _encoding, done) => done(gone) });
   await expect(pipeline(Readable.from([piece]), stdoutSink(stdout))).rejects.toBe(gone);

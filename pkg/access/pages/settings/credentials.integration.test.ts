@@ -11,7 +11,7 @@ const secretsOf = (text: string): string[] =>
   Array.from(text.matchAll(/class="secret"[^>]*>([^<]*)</g), (match) => match[1]!);
 
 describe('access keys', () => {
-  test('are made, with their secret in that one answer', async () => {
+  test('are created, with the secret in that response only', async () => {
     const { id, client } = await server.newUser();
     const made = await client.post('/settings/access-keys/', { ip_group: '10.0.0.0/8\r\n192.0.2.7' });
     expect(made).toMatchObject({
@@ -24,9 +24,9 @@ describe('access keys', () => {
       expect.stringMatching(/^[0-9A-Za-z]{36}$/),
     ]);
     const [keyId, secret] = secretsOf(made.text);
-    const later = await client.get('/settings/access-keys/');
-    expect(later.text).toContain(keyId);
-    expect(later.text).not.toContain(secret);
+    const reloaded = await client.get('/settings/access-keys/');
+    expect(reloaded.text).toContain(keyId);
+    expect(reloaded.text).not.toContain(secret);
     expect(JSON.stringify(server.logs)).not.toContain(secret);
     expect(await server.auditOf(id)).toEqual(['create access_key']);
   });
@@ -71,7 +71,7 @@ describe('access keys', () => {
     ]);
   });
 
-  test("another's is as one that is not there", async () => {
+  test("another user's key is treated as missing", async () => {
     const { client } = await server.newUser();
     const [keyId] = secretsOf((await client.post('/settings/access-keys/')).text);
     const { client: other } = await server.newUser();
@@ -81,7 +81,7 @@ describe('access keys', () => {
     expect(await client.get('/settings/access-keys/')).toMatchObject({ text: expect.stringMatching(/>active</) });
   });
 
-  test('are ten at most, and from real addresses', async () => {
+  test('are limited to ten, and to valid addresses', async () => {
     const { client } = await server.newUser();
     expect(await client.post('/settings/access-keys/', { ip_group: '<nowhere>' })).toMatchObject({
       status: 400,
@@ -96,7 +96,7 @@ describe('access keys', () => {
 });
 
 describe('personal tokens', () => {
-  test('are made, shown in that one answer', async () => {
+  test('are created, and shown in that response only', async () => {
     const { id, client } = await server.newUser();
     const made = await client.post('/settings/personal-tokens/', {
       displayName: '<backup>',
@@ -105,9 +105,9 @@ describe('personal tokens', () => {
     });
     const [token, ...more] = secretsOf(made.text);
     expect({ token, more }).toEqual({ token: expect.stringMatching(/^pat_[0-9A-Za-z]{36}$/), more: [] });
-    const later = await client.get('/settings/personal-tokens/');
-    expect(later.text).toContain('&lt;backup&gt;');
-    expect(later.text).not.toContain(token);
+    const reloaded = await client.get('/settings/personal-tokens/');
+    expect(reloaded.text).toContain('&lt;backup&gt;');
+    expect(reloaded.text).not.toContain(token);
     expect(JSON.stringify(server.logs)).not.toContain(token);
     const { rows } = await server.access.pool.query(
       "SELECT roles, expires > now() + interval '29 days' AND expires < now() + interval '31 days' AS is_right FROM access.personal_tokens WHERE user_id = $1",
@@ -117,7 +117,7 @@ describe('personal tokens', () => {
     expect(await server.auditOf(id)).toEqual(['create personal_token']);
   });
 
-  test('are narrowed to roles', async () => {
+  test('can be limited to roles', async () => {
     const { id, client } = await server.newUser();
     await client.post('/settings/personal-tokens/', {
       displayName: '',
@@ -139,10 +139,10 @@ describe('personal tokens', () => {
   test.each([
     ['no role is chosen', { scope: 'roles', expiresAt: '30' }, 'roles'],
     ['it is unclear whether roles are meant', { scope: 'all', 'role:view': 'on', expiresAt: '30' }, 'roles'],
-    ['the role is not theirs', { scope: 'roles', 'role:admin': 'on', expiresAt: '30' }, 'roles'],
-    ['the time is none', { scope: 'all', expiresAt: '-1' }, 'expiresAt'],
+    ['the user does not have the role', { scope: 'roles', 'role:admin': 'on', expiresAt: '30' }, 'roles'],
+    ['the time is invalid', { scope: 'all', expiresAt: '-1' }, 'expiresAt'],
     ['the text is too long', { displayName: 'x'.repeat(300), scope: 'all', expiresAt: '30' }, 'displayName'],
-  ])('are not, where %s', async (_reason, fields, field) => {
+  ])('are not created if %s', async (_reason, fields, field) => {
     const { id, client } = await server.newUser();
     const { status, text } = await client.post('/settings/personal-tokens/', fields);
     expect([400, 422]).toContain(status);
@@ -180,7 +180,7 @@ describe('personal tokens', () => {
     ]);
   });
 
-  test("another's is as one that is not there", async () => {
+  test("another user's token is treated as missing", async () => {
     const { client } = await server.newUser();
     const { text } = await client.post('/settings/personal-tokens/', { scope: 'all', expiresAt: '7' });
     const path = /action="(\/settings\/personal-tokens\/[^"]+\/)"/.exec(text)![1]!;

@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe('whose settings', () => {
-  test.each(pages)('%s: nobody has any, and is led to the login and back', async (path) => {
+describe('access to the settings', () => {
+  test.each(pages)('%s: without a session redirects to the login and back', async (path) => {
     const client = new FormClient(server);
     expect(await client.get(path)).toMatchObject({
       status: 303,
@@ -27,14 +27,14 @@ describe('whose settings', () => {
     expect(await client.get(path.slice(0, -1))).toMatchObject({ status: 303 });
   });
 
-  test('the way back from the login has all that was asked for', async () => {
+  test('the redirect after the login keeps the whole query', async () => {
     const { headers } = await new FormClient(server).get('/settings/sessions/?a=1&b=%26%23+2');
     expect(new URL(headers.location!, 'http://own.example').searchParams.get('next')).toBe(
       '/settings/sessions/?a=1&b=%26%23+2',
     );
   });
 
-  test('a form that was sent after the session ended leads to its page', async () => {
+  test('a form that was sent after the session ended redirects to its page', async () => {
     const client = new FormClient(server);
     expect(await client.post(`/settings/sessions/${unknownId}/`)).toMatchObject({
       status: 303,
@@ -51,7 +51,7 @@ describe('whose settings', () => {
     '/settings/sessions/others/',
     '/settings/personal-tokens/',
     '/settings/personal-tokens/pat-x/',
-  ])('nothing is changed for a page elsewhere: POST %s', async (path) => {
+  ])('a page of another site changes nothing: POST %s', async (path) => {
     const { id, client } = await server.newUser();
     expect(await client.post(path, { csrfmiddlewaretoken: 'x', name: 'Changed' })).toMatchObject({
       status: 403,
@@ -61,7 +61,7 @@ describe('whose settings', () => {
     expect(await server.auditOf(id)).toEqual([]);
   });
 
-  test('texts of people stay texts', async () => {
+  test('texts of users are escaped', async () => {
     const { client } = await server.newUser({ name: '"><script>window.broken = 1</script>' });
     const { text } = await client.get('/settings/');
     expect(text).toContain('&quot;&gt;&lt;script&gt;');
@@ -93,7 +93,7 @@ describe('the profile', () => {
     expect(await server.auditOf(id)).toEqual(['update user']);
   });
 
-  test('is shown once more with what is wrong with it', async () => {
+  test('is shown again with its errors', async () => {
     const { client } = await server.newUser();
     await server.newUser({ email: 'taken@example.com' });
     const { status, text } = await client.post('/settings/', { name: '', email: 'TAKEN@example.com', comment: 'kept' });
@@ -114,7 +114,7 @@ describe('the profile', () => {
     });
   });
 
-  test('asks for no e-mail address where there is none', async () => {
+  test('does not ask for an e-mail address if there is none', async () => {
     const { client } = await server.newUser({ email: null });
     expect(await client.post('/settings/', { name: 'Mia', email: '', comment: '' })).toMatchObject({ status: 303 });
     expect(await client.post('/settings/', { name: 'Mia', email: 'new@example.com', comment: '' })).toMatchObject({
@@ -144,7 +144,7 @@ describe('the password', () => {
     expect(await server.auditOf(id)).toEqual(['change_password user']);
   });
 
-  test('is changed; a box ends tokens and keys as well, and is kept where the form is shown once more', async () => {
+  test('is changed; a box ends tokens and keys as well, and stays checked if the form is shown again', async () => {
     const { id, client } = await server.newUser();
     const count = async (): Promise<number> =>
       (await server.access.pool.query('SELECT 1 FROM access.access_keys WHERE user_id = $1', [id])).rows.length;
@@ -194,7 +194,7 @@ describe('the password', () => {
     ],
     ['it is short', { old_password: password, new_password: 'zqx', new_password_again: 'zqx' }, 'new_password'],
     ['it is missing', { old_password: password }, 'new_password'],
-  ])('is not, where %s', async (_reason, fields, field) => {
+  ])('is not changed if %s', async (_reason, fields, field) => {
     const { client } = await server.newUser();
     const { status, text } = await client.post('/settings/password/', fields);
     expect(status).toBe(400);
@@ -260,7 +260,7 @@ describe('sessions', () => {
     expect(await server.auditOf(id)).toEqual(['revoke session']);
   });
 
-  test("another's does not end", async () => {
+  test("another user's session does not end", async () => {
     const { client } = await server.newUser();
     const { id: victim, client: held } = await server.newUser();
     const { rows } = await server.access.pool.query<{ id: string }>(
@@ -283,7 +283,7 @@ describe('a form', () => {
     ['/settings/sessions/others/', {}],
     ['/settings/access-keys/', {}],
     ['/settings/personal-tokens/', {}],
-  ])('%s with the right token does nothing for a page elsewhere', async (path, fields) => {
+  ])('%s with the right token is refused for a page of another site', async (path, fields) => {
     const { id, username, client } = await server.newUser();
     for (const headers of [
       { Origin: 'https://evil.example' },
@@ -308,7 +308,7 @@ describe('a refusal', () => {
     ['DELETE', '/settings/', 405, 'That cannot be done here'],
     ['GET', '/settings/sessions/others/', 405, 'That cannot be done here'],
     ['GET', '/%zz', 400, 'That could not be read'],
-  ])('%s %s is told on a page where a browser asks', async (method, path, status, title) => {
+  ])('%s %s is shown on a page in a browser', async (method, path, status, title) => {
     const answer = await server.send(method, path, {
       headers: { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
     });
@@ -326,7 +326,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('is JSON in the API, whoever asks', async () => {
+  test('is JSON in the API, for any client', async () => {
     expect(await server.send('GET', '/api/v1/nothing/', { headers: { Accept: 'text/html' } })).toMatchObject({
       status: 404,
       json: { code: 'not_found' },

@@ -19,19 +19,19 @@ function isGood(text: string): boolean {
   return read !== undefined && isSignedBy(read, publicKey);
 }
 
-test('a signature is read as it was written', () => {
+test('a signature is parsed as it was formatted', () => {
   expect(readSignature(header)?.claims).toEqual(claims);
   expect(isGood(header)).toBe(true);
   expect(claims.digest).toBe('LXEWQrcmsEQBYnyp-6wy9chTD7GQPMTbAiWHF5IaSIE');
 });
 
-test('it may name who asks, so much of a long name as fits', () => {
+test('it may name the user, with a long name cut', () => {
   const named = newClaims({ ...claims, body: Buffer.from('x'), user: 'ada'.repeat(100) });
   expect(readSignature(formatSignature(named, privateKey))?.claims).toEqual(named);
   expect(named.user).toHaveLength(128);
 });
 
-test('with any bit flipped it is none, or not of this key', () => {
+test('with any bit flipped it is malformed, or not valid for this key', () => {
   const bytes = Buffer.from(header, 'latin1');
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
     const flipped = Buffer.from(bytes);
@@ -40,7 +40,7 @@ test('with any bit flipped it is none, or not of this key', () => {
   }
 });
 
-test('with a piece cut out, added or moved neither', () => {
+test('with a piece cut out, added or moved it is invalid too', () => {
   fc.assert(
     fc.property(
       fc.nat({ max: header.length }),
@@ -55,7 +55,7 @@ test('with a piece cut out, added or moved neither', () => {
   );
 });
 
-test('of other claims neither, nor of another key', () => {
+test('of other claims or another key it is invalid too', () => {
   const other = generateKeyPairSync('ed25519');
   const [version, , signature] = header.split('.');
   expect(isGood(formatSignature(claims, other.privateKey))).toBe(false);
@@ -85,10 +85,10 @@ test.each([
   ['too few claims', signed('{"key":"a"}')],
   ['claims of other types', signed(JSON.stringify({ ...claims, key: {} }))],
   ['no host', signed(JSON.stringify({ ...claims, host: undefined }))],
-  ['a time that is no integer', signed(JSON.stringify({ ...claims, time: 1.5 }))],
+  ['a time that is not an integer', signed(JSON.stringify({ ...claims, time: 1.5 }))],
   ['a short nonce', signed(JSON.stringify({ ...claims, nonce: 'a' }))],
   ['kilobytes', signed(JSON.stringify({ ...claims, target: 'x'.repeat(5000) }))],
-])('%s is no signature', (_reason, text) => {
+])('%s is not a signature', (_reason, text) => {
   expect(readSignature(text)).toBeUndefined();
 });
 
@@ -96,7 +96,7 @@ function signed(text: string): string {
   return `v1.${Buffer.from(text).toString('base64url')}.${'A'.repeat(86)}`;
 }
 
-test('a public key comes back from its text; what is none is none', () => {
+test('a public key is parsed from its text; another text is refused', () => {
   expect(formatPublicKey(parsePublicKey(formatPublicKey(publicKey))!)).toBe(formatPublicKey(publicKey));
   for (const text of ['', 'x', 'A'.repeat(42), '\u0000'.repeat(43), 'A'.repeat(5000)])
     expect(parsePublicKey(text)).toBeUndefined();

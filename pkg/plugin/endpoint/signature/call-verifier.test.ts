@@ -47,25 +47,25 @@ async function refusalOf(text: string | undefined, at = target): Promise<unknown
 }
 
 describe('a signed request', () => {
-  test('is taken once', async () => {
+  test('is accepted once', async () => {
     const text = header();
     expect(await refusalOf(text)).toBeUndefined();
-    expect(await refusalOf(text)).toBe('it was there before');
+    expect(await refusalOf(text)).toBe('the signature was used before');
     expect(await refusalOf(header())).toBeUndefined();
   });
 
-  test('is not taken again as long as its time would do', async () => {
+  test('is not accepted again within its validity', async () => {
     const start = now;
     const ahead = header({ time: now + 30_000 });
     expect(await refusalOf(ahead)).toBeUndefined();
     for (now = start; now <= start + 60_000; now += 5000) {
       expect(await refusalOf(header())).toBeUndefined();
-      expect(await refusalOf(ahead)).toBe('it was there before');
+      expect(await refusalOf(ahead)).toBe('the signature was used before');
     }
     expect(await refusalOf(ahead)).toBe('the time of the signature is too far from this clock');
   });
 
-  test('is taken within 30 s of this clock, either way', async () => {
+  test('is accepted within 30 s of this clock, before and after', async () => {
     now += 100_000;
     for (const [skew, isGood] of [
       [-30_000, true],
@@ -80,31 +80,31 @@ describe('a signed request', () => {
     }
   });
 
-  test('is refused, signed before this process began: it may have been taken by the one before', async () => {
-    expect(await refusalOf(header({ time: now - 1 }))).toBe('it was signed before this process began');
+  test('is refused if it was signed before this process started: the previous process may have accepted it', async () => {
+    expect(await refusalOf(header({ time: now - 1 }))).toBe('it was signed before this process started');
   });
 
   test.each<[string, () => string | undefined]>([
     ['there is no signature', () => undefined],
-    ['the signature has another form', () => ''],
-    ['the signature has another form', () => `Bearer ${header()}`],
-    ['no API server that is there has this key', () => header({ key: 'svc-apiserver-b' })],
+    ['the signature is malformed', () => ''],
+    ['the signature is malformed', () => `Bearer ${header()}`],
+    ['no running API server has this key', () => header({ key: 'svc-apiserver-b' })],
     ['the signature is not of this key', () => header({}, generateKeyPairSync('ed25519').privateKey)],
     ['the signature is for another host', () => header({ host: 'http://10.0.0.2:8090' })],
     ['the signature is for another target', () => header({ target: 'POST /plugin-endpoints/blog/other' })],
     ['the signature is for another target', () => header({ target: 'GET /plugin-endpoints/blog/op' })],
-    ['the body is another', () => header({ body: Buffer.from('{}\nbodY') })],
-    ['the body is another', () => header({ body: Buffer.alloc(0) })],
-  ])('is refused where %s', async (reason, make) => {
+    ['the body is not the signed one', () => header({ body: Buffer.from('{}\nbodY') })],
+    ['the body is not the signed one', () => header({ body: Buffer.alloc(0) })],
+  ])('is refused: %s', async (reason, make) => {
     expect(await refusalOf(make())).toBe(reason);
   });
 });
 
-test('whoever asks without end fills no log: a line a second for each reason says how many there were', async () => {
+test('an endless attacker does not fill the log: one line a second for each reason has the count', async () => {
   for (let i = 0; i < 1000; i += 1) await refusalOf(i % 2 === 0 ? undefined : header({ key: `svc-apiserver-${i}` }));
   expect(lines).toEqual([
     { reason: 'there is no signature' },
-    { reason: 'no API server that is there has this key', key: 'svc-apiserver-1' },
+    { reason: 'no running API server has this key', key: 'svc-apiserver-1' },
   ]);
   now += 1000;
   await refusalOf(undefined);
@@ -114,12 +114,12 @@ test('whoever asks without end fills no log: a line a second for each reason say
   expect(lines.slice(3)).toEqual([{ reason: 'there is no signature' }]);
 });
 
-test('nothing is taken, and nothing refused for good, while keys cannot be read', async () => {
+test('nothing is accepted, and nothing refused permanently, while keys cannot be read', async () => {
   keys = { find: () => Promise.reject(newServiceUnavailable('away')) };
   await expect(verifier.verify(header(), target, log)).rejects.toMatchObject({ code: 503 });
 });
 
-test('what is refused for its form costs no question about keys', async () => {
+test('a malformed request causes no lookup of keys', async () => {
   keys = { find: () => Promise.reject(new Error('asked')) };
   for (const text of [undefined, 'x', header({ target: 'x' }), header({ time: 0 })])
     await expect(verifier.verify(text, target, log)).rejects.toMatchObject({ code: 401 });

@@ -46,7 +46,7 @@ export class CallVerifier {
   async verify(header: string | undefined, target: string, log: Log): Promise<CallClaims> {
     const read = header === undefined ? undefined : readSignature(header);
     if (read === undefined)
-      throw this.#refusal(log, header === undefined ? 'there is no signature' : 'the signature has another form');
+      throw this.#refusal(log, header === undefined ? 'there is no signature' : 'the signature is malformed');
     const { claims } = read;
     const skew = this.#now() - claims.time;
     if (claims.host !== this.#host)
@@ -56,22 +56,22 @@ export class CallVerifier {
       throw this.#refusal(log, 'the time of the signature is too far from this clock', claims, { skewMs: skew });
     // This process does not know the nonces that were used before it started.
     if (claims.time < this.#began)
-      throw this.#refusal(log, 'it was signed before this process began', claims, { skewMs: skew });
+      throw this.#refusal(log, 'it was signed before this process started', claims, { skewMs: skew });
     const key = await this.#keys.find(claims.key).catch((error: unknown) => {
-      log.warn({ err: error }, 'the keys of API servers cannot be read');
+      log.warn({ err: error }, 'could not read the keys of API servers');
       throw newServiceUnavailable('signatures cannot be verified now');
     });
-    if (key === undefined) throw this.#refusal(log, 'no API server that is there has this key', claims);
+    if (key === undefined) throw this.#refusal(log, 'no running API server has this key', claims);
     if (!isSignedBy(read, key)) throw this.#refusal(log, 'the signature is not of this key', claims);
     const nonce = this.#seen.add(claims.nonce, this.#now());
-    if (nonce === 'seen') throw this.#refusal(log, 'it was there before', claims);
+    if (nonce === 'seen') throw this.#refusal(log, 'the signature was used before', claims);
     if (nonce === 'full') throw newServiceUnavailable('too many calls, please try again later', 10);
     return claims;
   }
 
   /** @throws StatusError 401 */
   verifyBody(claims: CallClaims, body: Uint8Array, log: Log): void {
-    if (bodyDigest(body) !== claims.digest) throw this.#refusal(log, 'the body is another', claims);
+    if (bodyDigest(body) !== claims.digest) throw this.#refusal(log, 'the body is not the signed one', claims);
   }
 
   #refusal(log: Log, reason: string, claims?: CallClaims, facts: object = {}): Error {
@@ -85,7 +85,7 @@ export class CallVerifier {
     const untold = last === undefined || last.suppressed === 0 ? {} : { untold: last.suppressed };
     log.info(
       { reason, ...(claims === undefined ? {} : { key: claims.key.slice(0, 64) }), ...facts, ...untold },
-      'a forwarded request was refused',
+      'refused a forwarded request',
     );
     return newUnauthorized();
   }

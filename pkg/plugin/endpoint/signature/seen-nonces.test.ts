@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SeenNonces } from './seen-nonces.ts';
 
-test('whatever the times, nothing is taken twice within a period, nor kept for three', () => {
+test('at any times, no nonce is accepted twice within a period, or kept for three', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat({ max: 5 }), fc.nat({ max: 40 })), { maxLength: 60 }), (steps) => {
       const seen = new SeenNonces({ periodMs: 60 });
@@ -21,7 +21,7 @@ test('whatever the times, nothing is taken twice within a period, nor kept for t
   );
 });
 
-test('full, it takes no more until time has gone by', () => {
+test('when full, it accepts no more until time has passed', () => {
   const seen = new SeenNonces({ periodMs: 60, max: 2 });
   expect(['a', 'b', 'c', 'a'].map((nonce) => seen.add(nonce, 0))).toEqual(['new', 'new', 'full', 'seen']);
   expect(['c', 'a', 'd', 'e'].map((nonce) => seen.add(nonce, 60))).toEqual(['new', 'seen', 'new', 'full']);

@@ -71,7 +71,7 @@ export class ServerIdentity implements CallSigner {
       );
     } catch (error) {
       if (!isStatusError(error, 'NotFound'))
-        log.warn({ err: error, lease: this.name }, "this server's lease could not be removed; it runs out");
+        log.warn({ err: error, lease: this.name }, 'could not delete the lease of this server; it expires by itself');
     }
   }
 
@@ -85,7 +85,7 @@ export class ServerIdentity implements CallSigner {
         retryMs = 200;
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ err: error, lease: this.name }, "this server's lease could not be renewed; trying again");
+        log.warn({ err: error, lease: this.name }, 'could not renew the lease of this server; retrying');
         waitMs = Math.min(retryMs, renewMs);
         retryMs = Math.min(retryMs * 2, longestRetryMs);
       }
@@ -142,7 +142,7 @@ export class ServerIdentity implements CallSigner {
           { namespace: systemNamespace, name: metadata.name },
           { signal, uid: metadata.uid, resourceVersion: metadata.resourceVersion },
         );
-        log.info({ lease: metadata.name }, 'the lease of a server that is gone was removed');
+        log.info({ lease: metadata.name }, 'deleted the expired lease of another server');
       } catch (error) {
         if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict')) throw error;
       }

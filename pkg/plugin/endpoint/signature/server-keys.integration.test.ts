@@ -52,8 +52,8 @@ function leaseOf(name: string, annotations: Record<string, string>, renewTime: s
   };
 }
 
-describe('an identity', () => {
-  test('is known by its lease from the start to the stop', async () => {
+describe('the identity of a server', () => {
+  test('is published by its lease from the start to the stop', async () => {
     const server = identity();
     const keys = new ServerKeys({ client: counted });
     server.start();
@@ -69,7 +69,7 @@ describe('an identity', () => {
     await server.stop();
   });
 
-  test('is renewed, and made anew where somebody removed or emptied it', async () => {
+  test('is renewed, and recreated after somebody removed or emptied it', async () => {
     const server = identity(20);
     const key = { namespace: systemNamespace, name: server.name };
     server.start();
@@ -88,7 +88,7 @@ describe('an identity', () => {
     expect(await names()).toEqual([]);
   });
 
-  test('removes those of servers long gone, and no other lease', async () => {
+  test('removes the leases of servers that expired long ago, and no others', async () => {
     const long = new Date(Date.now() - hour).toISOString();
     await client.create(leaseType, leaseOf('svc-apiserver-gone', { [keyAnnotation]: 'x' }, long));
     await client.create(
@@ -113,7 +113,7 @@ describe('an identity', () => {
 });
 
 describe('keys', () => {
-  test('are read once for whoever asks at the same time, and not again for invented names', async () => {
+  test('are read once for concurrent lookups, and not again for invented names', async () => {
     const server = identity();
     server.start();
     await waitUntil(async () => (await names()).includes(server.name));
@@ -128,7 +128,7 @@ describe('keys', () => {
     await server.stop();
   });
 
-  test('of a lease that has run out, or that holds none, are none', async () => {
+  test('of an expired lease, or one without keys, are not found', async () => {
     await client.create(leaseType, leaseOf('svc-apiserver-none', { [keyAnnotation]: 'x' }, new Date().toISOString()));
     const server = identity();
     server.start();
@@ -143,7 +143,7 @@ describe('keys', () => {
     await client.delete(leaseType, { namespace: systemNamespace, name: 'svc-apiserver-none' });
   });
 
-  test('of a lease that would never end are none, or end as others do', async () => {
+  test('of a lease without an end are not found, or expire like others', async () => {
     const key = formatPublicKey(generateKeyPairSync('ed25519').publicKey);
     const untimed = { holderIdentity: 'a', leaseDurationSeconds: 60 };
     const specs = {
@@ -168,7 +168,7 @@ describe('keys', () => {
     for (const name of Object.keys(specs)) await client.delete(leaseType, { namespace: systemNamespace, name });
   });
 
-  test('cannot be told while the API is away, and the next question may be answered', async () => {
+  test('cannot be read while the API is unavailable, and the next lookup may succeed', async () => {
     const keys = new ServerKeys({ client: counted });
     isAway = true;
     await expect(keys.find('svc-apiserver-x')).rejects.toThrow('away');

@@ -43,10 +43,10 @@ function headersOf(headers: Readonly<Record<string, string>>): Record<string, st
   if (entries.length > maxHeaders) throw new TypeError(`the handler answered with more than ${maxHeaders} headers`);
   for (const [name, value] of entries) {
     if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,256}$/.test(name) || name === '__proto__')
-      throw new TypeError(`the handler answered with a header of no good name: ${name.slice(0, 60)}`);
-    if (reserved.has(name)) throw new TypeError(`the handler set the header ${name}, which is not its to set`);
+      throw new TypeError(`the handler answered with an invalid header name: ${name.slice(0, 60)}`);
+    if (reserved.has(name)) throw new TypeError(`the handler set the header ${name}, which a handler must not set`);
     if (typeof value !== 'string' || value.length > maxHeaderLength || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-      throw new TypeError(`the handler gave the header ${name} a value that none can have`);
+      throw new TypeError(`the handler gave the header ${name} an invalid value`);
   }
   const names = entries.map(([name]) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
@@ -56,6 +56,7 @@ function headersOf(headers: Readonly<Record<string, string>>): Record<string, st
 
 function jsonOf(value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
-  if (text === undefined) throw new TypeError(`the handler answered with a ${typeof value}, which JSON cannot say`);
+  if (text === undefined)
+    throw new TypeError(`the handler answered with a ${typeof value}, which JSON cannot represent`);
   return text;
 }

@@ -76,7 +76,7 @@ export class EndpointRunner {
   #failureOf(error: unknown, log: PortLog, signal: AbortSignal): StatusError {
     if (isStatusError(error)) return error;
     if (signal.aborted) return abortError(signal);
-    log.error({ err: error }, 'the handler of an endpoint threw');
+    log.error({ err: error }, 'the handler of an endpoint threw an error');
     return newInternalError(undefined);
   }
 }

@@ -50,7 +50,7 @@ test.each<[string, TSchema, string]>([
     Type.Unsafe({ type: 'string', default: () => 1 }),
     'body.properties.a.default is a function, which JSON cannot say',
   ],
-  ['a number that is none', Type.Integer({ maximum: 2n ** 64n - 1n }), 'is a number that JSON cannot say'],
+  ['an invalid number', Type.Integer({ maximum: 2n ** 64n - 1n }), 'is a number that JSON cannot say'],
 ])('a schema with %s is refused', (_case, schema, message) => {
   expect(() => plainSchema(Type.Object({ a: schema }), 'body')).toThrow(message);
 });

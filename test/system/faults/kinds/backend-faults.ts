@@ -26,7 +26,7 @@ async function chooseBackend(
 function killed(name: string, whose: string, wanted: (backend: Backend) => boolean): Fault {
   return {
     name,
-    intent: `A session of PostgreSQL that ${whose} is killed (SIGKILL): PostgreSQL throws out everybody and recovers; unknown outcomes are resolved.`,
+    intent: `A session of PostgreSQL that ${whose} is killed (SIGKILL): PostgreSQL ends all sessions and recovers; unknown outcomes are resolved.`,
     holdMs: 500,
     inject: async (cluster, random) => {
       const pid = await chooseBackend(cluster, random, wanted);
@@ -39,7 +39,7 @@ function killed(name: string, whose: string, wanted: (backend: Backend) => boole
 function frozen(name: string, whose: string, wanted: (backend: Backend) => boolean): Fault {
   return {
     name,
-    intent: `A session of PostgreSQL that ${whose} stands still for 5 s (SIGSTOP), with whatever it has locked: who waits for it goes on afterwards.`,
+    intent: `A session of PostgreSQL that ${whose} is paused for 5 s (SIGSTOP), with its locks: waiting requests continue afterwards.`,
     holdMs: frozenMs,
     inject: async (cluster, random) => {
       const pid = await chooseBackend(cluster, random, wanted);
@@ -76,7 +76,7 @@ export const backendFaults: readonly Fault[] = [
   ),
   terminated(
     'terminate-listeners',
-    'The sessions that listen for notifications are ended: news arrives without them.',
+    'The sessions that listen for notifications are ended: changes arrive without them.',
     "query LIKE 'LISTEN%' OR query = 'SELECT 1'",
   ),
   terminated('terminate-everything', 'Every session of the servers is ended, over and over.', 'true'),

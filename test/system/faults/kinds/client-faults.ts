@@ -13,7 +13,7 @@ export const clientFaults: readonly Fault[] = [
   },
   {
     name: 'watchers-stalled',
-    intent: 'Watchers stop reading without closing: they are cut off or caught up, and hold up nobody.',
+    intent: 'Watchers stop reading without closing: they are disconnected or catch up, and delay no others.',
     holdMs: 4000,
     inject: async ({ watchers }) => {
       const stalled = watchers.filter((_, i) => i % 2 === 0);

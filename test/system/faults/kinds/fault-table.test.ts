@@ -6,12 +6,12 @@ import { faults } from './fault-table.ts';
 const page = readFileSync(new URL('../../../../docs/reliability.md', import.meta.url), 'utf8').replaceAll(/ +/g, ' ');
 
 describe('the kinds of faults', () => {
-  test('are many, each with a name of its own', () => {
+  test('are many, each with its own name', () => {
     expect(new Set(faults.map(({ name }) => name)).size).toBe(faults.length);
     expect(faults.length).toBeGreaterThanOrEqual(20);
   });
   test.each(faults.map(({ name, intent }) => ({ name, intent })))(
-    '$name is in docs/reliability.md as it is here',
+    '$name has the same description in docs/reliability.md',
     ({ name, intent }) => {
       expect(page).toContain(`| \`${name}\` | ${intent} |\n`);
     },

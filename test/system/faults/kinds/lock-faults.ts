@@ -49,28 +49,24 @@ function held(
 }
 
 export const lockFaults: readonly Fault[] = [
-  held(
-    'rows-locked',
-    'A transaction of someone else holds the hot rows: writes of others go on.',
-    async (session, cluster) => {
-      await session.query(`SELECT FROM ${await tableOf(cluster, things)} WHERE name LIKE 'hot-%' FOR UPDATE`);
-    },
-  ),
+  held('rows-locked', 'A foreign transaction locks the hot rows: other writes continue.', async (session, cluster) => {
+    await session.query(`SELECT FROM ${await tableOf(cluster, things)} WHERE name LIKE 'hot-%' FOR UPDATE`);
+  }),
   held(
     'revisions-locked',
-    'Someone else holds the lock under which revisions are given out, for longer than a statement waits for it: writes wait, and are tried again.',
+    'A foreign transaction holds the lock for revisions for longer than a statement waits: writes wait, and are retried.',
     (session) => session.query('SELECT pg_advisory_xact_lock(815)'),
     6500,
   ),
   held(
     'old-snapshot',
-    'A transaction of someone else keeps an old snapshot: nothing waits for it.',
+    'A foreign transaction keeps an old snapshot: nothing waits for it.',
     (session) => session.query('SELECT count(*) FROM platform.change_log'),
     4000,
   ),
   held(
     'table-locked',
-    "A model's table is locked by an administrator's statement: other models go on.",
+    "A model's table is locked by an administrator's statement: other models continue.",
     async (session, cluster) => {
       await session.query(`LOCK TABLE ${await tableOf(cluster, notes)} IN ACCESS EXCLUSIVE MODE`);
     },
@@ -87,7 +83,7 @@ export const lockFaults: readonly Fault[] = [
   {
     name: 'deadlocks',
     intent:
-      'Transactions of someone else lock rows and revisions in another order than the servers do: PostgreSQL ends one or the other, and the write is tried again.',
+      'Foreign transactions lock rows and revisions in another order than the servers: PostgreSQL ends one of the two, and the write is retried.',
     holdMs: 3000,
     inject: async (cluster) => {
       const table = await tableOf(cluster, things);

@@ -17,7 +17,7 @@ export const modelFaults: readonly Fault[] = [
   {
     name: 'index-added',
     intent:
-      'An index is added to a model full of objects: it is built while writes go on, and lists by it are right from the first.',
+      'An index is added to a model with many objects: it is built during writes, and lists by it are correct from the first.',
     holdMs: 500,
     inject: async (cluster, random) => {
       await declareIndex(cluster, things, true);
@@ -35,14 +35,14 @@ export const modelFaults: readonly Fault[] = [
   },
   {
     name: 'index-removed',
-    intent: 'An index is taken from a model under load: writes go on, and lists by it are refused.',
+    intent: 'An index is removed from a model under load: writes continue, and lists by it are refused.',
     holdMs: 500,
     inject: async (cluster) => declareIndex(cluster, things, false),
   },
   {
     name: 'model-dropped',
     intent:
-      'A model is deleted with all its objects under load, every watcher is told of each, and it is made anew and empty under the same name.',
+      'A model is deleted with all its objects under load, every watcher receives each deletion, and the model is created again under the same name, empty.',
     holdMs: 500,
     inject: async (cluster) => {
       await dropModel(cluster, fleeting);
@@ -53,7 +53,7 @@ export const modelFaults: readonly Fault[] = [
   {
     name: 'history-compacted',
     intent:
-      'History is cut to three seconds again and again while watchers are away, and the servers, which remember more, are killed: watchers are told 410, list anew, and go on.',
+      'History is repeatedly cut to three seconds while watchers are disconnected, and the servers, which remember more, are killed: watchers get 410, list again, and continue.',
     holdMs: 5000,
     // A server that is paused for longer than history is kept must start over, and exits.
     isAlone: true,

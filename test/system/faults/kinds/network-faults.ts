@@ -32,35 +32,43 @@ export const networkFaults: readonly Fault[] = [
   ),
   badWay(
     'connections-stalled',
-    'Nothing gets from one server to PostgreSQL or back for 3 s, then everything does.',
+    'Packets between one server and PostgreSQL are held for 3 s, then delivered.',
     { type: 'stalled' },
     { holdMs: 3000 },
   ),
   badWay(
     'connections-refused',
-    'Nobody listens where PostgreSQL should be: 503, and on with it when it is back.',
+    'Connections to PostgreSQL are refused: requests get 503, and succeed when it is back.',
     { type: 'refused' },
     { both: true },
   ),
-  badWay('answers-lost', 'PostgreSQL hears one server and is not heard by it, and the connections never recover.', {
-    type: 'deaf',
-    lost: 'answers',
-  }),
-  badWay('requests-lost', 'One server hears PostgreSQL and is not heard by it, and the connections never recover.', {
-    type: 'deaf',
-    lost: 'requests',
-  }),
+  badWay(
+    'answers-lost',
+    'PostgreSQL receives from one server, its responses are lost, and the connections never recover.',
+    {
+      type: 'deaf',
+      lost: 'answers',
+    },
+  ),
+  badWay(
+    'requests-lost',
+    'One server receives from PostgreSQL, its requests are lost, and the connections never recover.',
+    {
+      type: 'deaf',
+      lost: 'requests',
+    },
+  ),
   {
     name: 'database-vanished',
     intent:
-      "PostgreSQL's ends of one server's connections are gone without a word (half-open): the server notices by itself.",
+      "PostgreSQL's ends of one server's connections disappear without notice (half-open): the server detects it.",
     holdMs: 500,
     inject: async ({ replicas }, random) => random.pick(replicas).proxy.abandon(),
   },
   {
     name: 'server-vanished',
     intent:
-      "One server's connections end, and PostgreSQL is not told (half-open): sessions nobody owns live on, with their locks.",
+      "One server's connections end without notice to PostgreSQL (half-open): orphaned sessions remain, with their locks.",
     inject: async ({ replicas }, random) => {
       const { proxy } = random.pick(replicas);
       proxy.orphan();

@@ -17,14 +17,14 @@ export const postgresFaults: readonly Fault[] = [
   },
   {
     name: 'fast-restart',
-    intent: 'PostgreSQL is restarted as an administrator does it (SIGINT): everybody is thrown out.',
+    intent: 'PostgreSQL is restarted as an administrator does it (SIGINT): all sessions end.',
     holdMs: 0,
     inject: async ({ postgres }) => postgres.restart('SIGINT'),
   },
   {
     name: 'postgres-away',
     intent:
-      'PostgreSQL is killed and cannot be reached for 4 s after it is back: servers stay up, and go on when it is there.',
+      'PostgreSQL is killed and cannot be reached for 4 s after it is back: servers stay up, and continue afterwards.',
     holdMs: 4000,
     inject: async ({ postgres, replicas }) => {
       await Promise.all(replicas.map(({ proxy }) => proxy.setMode({ type: 'refused' })));
@@ -34,7 +34,7 @@ export const postgresFaults: readonly Fault[] = [
   },
   {
     name: 'freeze-postgres',
-    intent: 'PostgreSQL as a whole stands still for 3 s (SIGSTOP): requests wait.',
+    intent: 'All of PostgreSQL is paused for 3 s (SIGSTOP): requests wait.',
     holdMs: 3000,
     inject: async ({ postgres }) => {
       const pids = await postgres.processes();
@@ -44,7 +44,8 @@ export const postgresFaults: readonly Fault[] = [
   },
   {
     name: 'pool-exhausted',
-    intent: 'Strangers take every connection PostgreSQL has, and the servers lose theirs: they answer 503 and recover.',
+    intent:
+      'Other clients take all connections of PostgreSQL, and the servers lose theirs: they answer 503 and recover.',
     inject: async ({ postgres }) => {
       const strangers: Awaited<ReturnType<typeof postgres.connect>>[] = [];
       const take = async (): Promise<void> => {
@@ -61,7 +62,7 @@ export const postgresFaults: readonly Fault[] = [
   {
     name: 'statement-timeouts',
     intent:
-      'The database ends every statement after 3 ms where a session does not say otherwise: requests may fail, nothing is half done.',
+      'The database ends every statement after 3 ms unless a session sets another timeout: requests may fail, nothing is half done.',
     inject: async ({ postgres }) => {
       const reconnect =
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%'";
@@ -76,7 +77,7 @@ export const postgresFaults: readonly Fault[] = [
   {
     name: 'disk-full',
     intent:
-      'The disk of the tables is full: writes are refused, reads go on, and writes go on when there is room again.',
+      'The disk of the tables is full: writes are refused, reads continue, and writes continue when there is space again.',
     unavailable: ({ postgres }) => (postgres.hasSmallDisk ? undefined : 'a small disk can only be mounted by root'),
     inject: async ({ postgres }) => {
       await postgres.fillSmallDisk();

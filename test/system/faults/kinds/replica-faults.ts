@@ -27,7 +27,7 @@ export const replicaFaults: readonly Fault[] = [
   {
     name: 'kill-server',
     intent:
-      'One server is killed (SIGKILL) in the middle of its batches: what it acknowledged is there, the rest is there once or not at all.',
+      'One server is killed (SIGKILL) in the middle of its batches: acknowledged writes exist, others exist once or not at all.',
     holdMs: 1000,
     inject: async ({ replicas }, random) => {
       const replica = random.pick(replicas);
@@ -37,7 +37,7 @@ export const replicaFaults: readonly Fault[] = [
   },
   {
     name: 'kill-both-servers',
-    intent: 'Both servers are killed at once: there is nothing but the database to begin anew from.',
+    intent: 'Both servers are killed at once: they start again from the database alone.',
     holdMs: 500,
     inject: async ({ replicas }) => {
       await Promise.all(replicas.map((replica) => replica.end('SIGKILL')));
@@ -47,18 +47,18 @@ export const replicaFaults: readonly Fault[] = [
   {
     name: 'end-server',
     intent:
-      'One server is asked to end (SIGTERM): it finishes what it began, ends its watches with a bookmark, and exits in time.',
+      'One server is stopped (SIGTERM): it finishes its requests, ends its watches with a bookmark, and exits in time.',
     holdMs: 500,
     inject: async ({ replicas }, random) => {
       const replica = random.pick(replicas);
-      if (!(await replica.end('SIGTERM'))) throw new Error(`${replica.name} did not end as it should`);
+      if (!(await replica.end('SIGTERM'))) throw new Error(`${replica.name} did not exit with 0 in time`);
       return () => revive(replica);
     },
   },
   {
     name: 'freeze-server',
     intent:
-      'One server stands still for 5 s (SIGSTOP), with statements and locks under way: the other goes on, and the first catches up.',
+      'One server is paused for 5 s (SIGSTOP), with running statements and locks: the other continues, and the first catches up.',
     holdMs: frozenMs,
     inject: async ({ replicas }, random) => {
       const replica = random.pick(replicas);

@@ -68,7 +68,7 @@ afterAll(async () => {
 });
 
 test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])(
-  'access management answers hostile requests as its contract says, and is as it was: seed %s',
+  'access management answers hostile requests according to its contract, and is unchanged: seed %s',
   async (seed) => {
     const run = new FuzzRun({ target, seed, areas: accessAreas, world, concurrency: 32, slow: false });
     await run.batch('free', 800);

@@ -33,27 +33,27 @@ const cases: [string, WireRequest, Answer, Rule | undefined][] = [
     undefined,
   ],
   [
-    'a 401 that says more',
+    'a 401 with details',
     api,
     answerOf(401, '{"detail":"The token has expired.","code":"authentication_failed"}', challenge),
     'failure body',
   ],
   [
-    'a 401 without its schemes',
+    'a 401 without its challenges',
     api,
     answerOf(401, '{"detail":"The credential is not valid.","code":"authentication_failed"}'),
     'headers',
   ],
-  ["the platform's words", api, answerOf(400, '{"kind":"Status","status":"Failure","code":400}'), 'failure body'],
+  ['an error of the platform', api, answerOf(400, '{"kind":"Status","status":"Failure","code":400}'), 'failure body'],
   [
-    "the platform's words, to what is no request",
+    'an error of the platform, to an invalid request',
     raw,
     answerOf(400, '{"kind":"Status","status":"Failure","code":400}'),
     undefined,
   ],
   ['another shape', api, answerOf(400, '{"message":"x"}'), 'failure body'],
   ['an empty list of texts', api, answerOf(400, '{"limit":[]}'), 'failure body'],
-  ['half a character', api, answerOf(400, String.raw`{"limit":["\ud800"]}`), 'failure body'],
+  ['a lone surrogate', api, answerOf(400, String.raw`{"limit":["\ud800"]}`), 'failure body'],
   [
     'a refusal that a cache may keep',
     api,
@@ -73,9 +73,9 @@ const cases: [string, WireRequest, Answer, Rule | undefined][] = [
   ['a table', api, answerOf(400, '{"x":["access.users"]}'), 'leak'],
   ['a secret', api, answerOf(200, '["hunter2"]'), 'leak'],
   ['a redirect to a page', page, answerOf(303, '', { location: '/settings/' }), undefined],
-  ['a redirect to elsewhere', page, answerOf(303, '', { location: '//evil.example' }), 'headers'],
+  ['a redirect to another site', page, answerOf(303, '', { location: '//evil.example' }), 'headers'],
   ['a redirect in the API', api, answerOf(303, '', { location: '/settings/' }), 'headers'],
-  ['a redirect to nowhere', page, answerOf(303, ''), 'headers'],
+  ['a redirect without a target', page, answerOf(303, ''), 'headers'],
 ];
 
 test.each(cases)('%s', (_what, request, answer, rule) => {

@@ -49,7 +49,7 @@ export class StateDigest {
       });
       const after = await this.take();
       if (after.own === before.own && after.others === before.others) return after;
-      if (Date.now() > deadline) throw new Error('the database does not come to rest');
+      if (Date.now() > deadline) throw new Error('the database does not become idle');
       before = after;
     }
   }

@@ -10,7 +10,7 @@
 import { readFileSync } from 'node:fs';
 
 const intervalMs = 5;
-const toldMs = 60;
+const reportMs = 60;
 const tickMs = 10;
 
 let beat = now();
@@ -21,9 +21,9 @@ setInterval(() => {
   const spent = process.cpuUsage(usage);
   const cpu = (spent.user + spent.system) / 1000;
   const ended = now();
-  if (cpu > toldMs) {
+  if (cpu > reportMs) {
     const thread = (threadTicks() - ticks + 1) * tickMs;
-    if (Math.min(cpu, thread) > toldMs) process.send({ began: beat, ended, cpu: Math.min(cpu, thread) });
+    if (Math.min(cpu, thread) > reportMs) process.send({ began: beat, ended, cpu: Math.min(cpu, thread) });
   }
   beat = now();
   usage = process.cpuUsage();

@@ -161,7 +161,7 @@ export class LocalStack {
     );
     await pollUntil(
       async () => {
-        if (!replica.process.isRunning) throw new Error('it has ended');
+        if (!replica.process.isRunning) throw new Error('the process has ended');
         const [code] = (await once(spawn(command!, args, { stdio: 'ignore' }), 'close')) as [number | null];
         return code === 0;
       },

@@ -21,7 +21,7 @@ export class Unit {
   setting(key: string): string {
     const [value, ...others] = this.settings(key);
     if (value === undefined || others.length > 0)
-      throw new Error(`${key} is there ${others.length + 1} times, or not at all`);
+      throw new Error(`${key} occurs ${others.length + 1} times instead of once`);
     return value;
   }
 

@@ -27,12 +27,12 @@ const member: Person = {
 };
 const root: Person = { username: 'root', systemRoles: ['SystemAdmin'], orgRoles: {}, groups: [], isAlive: true };
 
-describe('the organization of a call', () => {
+describe('the organization of a request', () => {
   const choices: { reason: string; choice: Omit<OrgChoice, 'name'>; person?: Person; is: string | number }[] = [
     { reason: 'the only one', choice: {}, is: a },
-    { reason: 'DEFAULT, for who has none', choice: {}, person: root, is: defaultOrgId },
+    { reason: 'DEFAULT, for a user without any', choice: {}, person: root, is: defaultOrgId },
     {
-      reason: 'DEFAULT, for who has two, and no role there',
+      reason: 'DEFAULT, for a user with two, and no role there',
       choice: {},
       person: { ...member, orgRoles: { [a]: ['OrgUser'], [b]: ['OrgUser'] } },
       is: 403,
@@ -40,13 +40,13 @@ describe('the organization of a call', () => {
     { reason: 'a name, in any case', choice: { header: 'Press' }, is: a },
     { reason: 'oid before the header before the cookie', choice: { oid: a, header: 'nowhere', cookie: b }, is: a },
     { reason: 'the header before the cookie', choice: { header: b, cookie: a }, is: 403 },
-    { reason: 'one that is not', choice: { header: 'nowhere' }, is: 404 },
+    { reason: 'one that does not exist', choice: { header: 'nowhere' }, is: 404 },
     { reason: 'one without a role', choice: { header: b }, is: 403 },
     { reason: 'any, for an administrator', choice: { header: b }, person: root, is: b },
     { reason: 'ROOT', choice: { header: 'ROOT' }, is: 403 },
     { reason: 'ROOT, for an administrator', choice: { header: 'ROOT' }, person: root, is: rootOrgId },
     { reason: 'two', choice: { header: `${a}, ${a}` }, is: 400 },
-    { reason: 'one twice', choice: { header: [a, a] }, is: 400 },
+    { reason: 'the same one twice', choice: { header: [a, a] }, is: 400 },
   ];
   test.each(choices)('$reason', ({ choice, person = member, is }) => {
     const chosen = choose({ name: '', ...choice }, person, orgs);
@@ -54,7 +54,7 @@ describe('the organization of a call', () => {
   });
 });
 
-describe('who is let in by the access service', () => {
+describe('the user at the access service', () => {
   const operation: AccessOperation = {
     method: 'POST',
     path: '/',
@@ -72,16 +72,16 @@ describe('who is let in by the access service', () => {
   }[] = [
     { reason: 'a token', credential: { header: { kind: 'bearer' } }, is: [200] },
     {
-      reason: 'a token of who is disabled',
+      reason: 'a token of a disabled user',
       credential: { header: { kind: 'bearer' } },
       person: { ...member, isAlive: false },
       is: [401, 'authentication_failed'],
     },
     { reason: 'nobody', credential: {}, is: [401, 'not_authenticated'] },
-    { reason: 'nobody, where it is open', credential: {}, isOpen: true, is: [200] },
+    { reason: 'no credential, at an open path', credential: {}, isOpen: true, is: [200] },
     { reason: 'Basic', credential: { header: { kind: 'basic' } }, is: [401, 'not_authenticated'] },
     {
-      reason: 'a wrong token, where it is open',
+      reason: 'a wrong token, at an open path',
       credential: { header: { kind: 'private', fault: 'x' } },
       isOpen: true,
       is: [401, 'authentication_failed'],
@@ -100,7 +100,7 @@ describe('who is let in by the access service', () => {
       is: [403, 'csrf_failed'],
     },
     {
-      reason: 'a session that ended, where it is open',
+      reason: 'a session that ended, at an open path',
       credential: { session: { ...session, fault: 'x' } },
       isOpen: true,
       is: [200],
@@ -129,7 +129,7 @@ describe('who is let in by the access service', () => {
   });
 });
 
-describe('who is let in by the content platform', () => {
+describe('the user at the content platform', () => {
   const book = {
     clusterRoles: builtInRoles([{ group: 'x.io', plural: 'things' }]),
     roles: [],

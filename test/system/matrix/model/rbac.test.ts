@@ -22,7 +22,7 @@ function bound(rule: Rule, namespace?: string): RoleBook {
 describe('a rule allows', () => {
   const rule = { verbs: ['get'], apiGroups: ['x.io'], resources: ['things'] };
   const cases: { reason: string; rule: Rule; asks: Attributes; is: boolean }[] = [
-    { reason: 'what it says', rule, asks: get, is: true },
+    { reason: 'its verbs, groups and resources', rule, asks: get, is: true },
     { reason: 'no other verb', rule, asks: { ...get, verb: 'list' }, is: false },
     { reason: 'no other group', rule, asks: { ...get, group: '' }, is: false },
     { reason: 'no subresource', rule, asks: { ...get, subresource: 'status' }, is: false },
@@ -88,7 +88,7 @@ describe('a binding reaches', () => {
   test.each([
     ['its namespace', 'press', true],
     ['no other', 'default', false],
-    ['not all of them', undefined, false],
+    ['no cluster-wide request', undefined, false],
   ])('%s', (_, namespace, is) => {
     expect(isAllowed(book, mia, { ...get, ...(namespace === undefined ? {} : { namespace }) })).toBe(is);
     expect(
@@ -101,7 +101,7 @@ describe('a binding reaches', () => {
   });
 });
 
-test('an aggregated role has the rules of those it selects, through others too, and a circle ends', () => {
+test('an aggregated role has the rules of those it selects, also indirectly, and a cycle ends', () => {
   const labels = { part: 'a' };
   const book: RoleBook = {
     clusterRoles: [
@@ -120,7 +120,7 @@ test('an aggregated role has the rules of those it selects, through others too, 
   expect(isAllowed(book, mia, { ...get, verb: 'delete' })).toBe(false);
 });
 
-test('a narrowed requester may do what both they and the role may, masters too', () => {
+test('a requester with a restricted token may do what both the user and the role may, also as an administrator', () => {
   const book = bound({ verbs: ['get', 'list'], apiGroups: ['x.io'], resources: ['things'] });
   const narrow: RoleBook = {
     ...book,
@@ -138,7 +138,7 @@ test('a narrowed requester may do what both they and the role may, masters too',
   ]);
 });
 
-test('one holds what one rule after the other covers, and a star only by a star', () => {
+test('a union of rules covers a rule, and only a star covers a star', () => {
   const book = bound({ verbs: ['get', 'list'], apiGroups: ['x.io'], resources: ['things', '*/status'] });
   const held = (rule: Rule): boolean => holdsAll(book, mia, [rule]);
   expect(

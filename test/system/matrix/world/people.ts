@@ -7,7 +7,7 @@ export const customGroups = ['matrix-red', 'matrix-blue'];
 export const spoilt = 'spoilt';
 export const changed = 'changed';
 
-type Sketch = [
+type PersonDefinition = [
   username: string,
   systemRoles: readonly SystemRole[],
   orgRoles: Readonly<Record<string, readonly OrgRole[]>>,
@@ -16,7 +16,7 @@ type Sketch = [
 
 /** Users with each role alone, with easily confused combinations, and `chance` random ones. */
 export function inventPeople(random: SeededRandom, { a, b }: { a: string; b: string }, chance: number): Person[] {
-  const sketches: Sketch[] = [
+  const definitions: PersonDefinition[] = [
     ['root', ['SystemAdmin'], {}],
     ['auditor', ['SystemAuditor'], {}],
     ['plain', [], {}],
@@ -34,14 +34,14 @@ export function inventPeople(random: SeededRandom, { a, b }: { a: string; b: str
     ['disabled-root', ['SystemAdmin'], {}],
     ['expired-root', ['SystemAdmin'], {}],
     ['disabled-admin-a', [], { [a]: ['OrgAdmin'] }],
-    ...Array.from({ length: chance }, (_, i): Sketch => [
+    ...Array.from({ length: chance }, (_, i): PersonDefinition => [
       `somebody-${i}`,
       random.chance(0.1) ? [random.pick(['SystemAdmin', 'SystemAuditor'] as const)] : [],
       randomOrgRoles(random, [a, b, defaultOrgId]),
       customGroups.filter(() => random.chance(0.3)),
     ]),
   ];
-  return sketches.map(([username, systemRoles, orgRoles, groups = []]) => ({
+  return definitions.map(([username, systemRoles, orgRoles, groups = []]) => ({
     username,
     systemRoles: ['SystemUser', ...systemRoles],
     orgRoles,

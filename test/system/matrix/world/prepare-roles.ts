@@ -32,7 +32,7 @@ export async function prepareRoles(
     body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'matrix-free' } },
   });
   await makeObjects(api, namespaces);
-  const roleGround = {
+  const roleInputs = {
     usernames: people.map(({ username }) => username),
     groups: [
       ...customGroups,
@@ -43,7 +43,7 @@ export async function prepareRoles(
     ],
     namespaces: [ofMembers[0]!, 'matrix-free', 'default'],
   };
-  const made = randomRoles(random, roleGround);
+  const made = randomRoles(random, roleInputs);
   const ofNoRules: ClusterRole = { name: 'matrix-of-no-rules', rules: [] };
   const last: Binding = {
     name: sentinel,

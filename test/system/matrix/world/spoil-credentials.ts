@@ -96,5 +96,5 @@ async function endedSession(api: WorldApi, username: string, password: string): 
 
 async function expire(pool: pg.Pool, statement: string, secret: string): Promise<void> {
   const { rowCount } = await pool.query(statement, [secret]);
-  if (rowCount !== 1) throw new Error(`nothing expired by: ${statement}`);
+  if (rowCount !== 1) throw new Error(`the statement did not change one row: ${statement}`);
 }

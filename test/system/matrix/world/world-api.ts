@@ -79,7 +79,7 @@ export class WorldApi {
   async until(what: string, holds: () => Promise<boolean>): Promise<void> {
     const deadline = Date.now() + untilMs;
     while (!(await holds().catch(() => false))) {
-      if (Date.now() > deadline) throw new Error(`it did not come to be that ${what}`);
+      if (Date.now() > deadline) throw new Error(`timed out waiting until ${what}`);
       await delay(pauseMs);
     }
   }

@@ -66,7 +66,7 @@ export async function failoverAsynchronous({
     );
     const keptRevision = Number(kept?.rev);
     await pollUntil(() => followers.every(({ position }) => position > keptRevision), {
-      what: 'every follower has heard of what is going to be lost',
+      what: 'every follower has received the writes that will be lost',
       timeoutMs: recoveryMs,
     });
     const killed = now();
@@ -74,7 +74,7 @@ export async function failoverAsynchronous({
     const promoted = now();
     await pollUntil(
       () => cluster.deployment('apiserver').pods.every(({ ends, isReady }) => ends.length > 0 && isReady),
-      { what: 'the API servers have been started anew', timeoutMs: recoveryMs },
+      { what: 'the API servers have been restarted', timeoutMs: recoveryMs },
     );
     await pollUntil(() => writers.every(({ acknowledged }) => (acknowledged.at(-1)?.at ?? 0) > promoted), {
       what: 'writes go on',
@@ -86,9 +86,9 @@ export async function failoverAsynchronous({
     const acknowledged = writers.flatMap((writer) => writer.acknowledged);
     const lost = acknowledged.filter(({ revision, at }) => revision > keptRevision && at < promoted);
     report.say(
-      `  ${acknowledged.length} writes acknowledged, ${lost.length} of them after the standby's last revision, ${keptRevision}; all goes on ${((recovered - killed) / 1000).toFixed(1)} s after the kill`,
+      `  ${acknowledged.length} writes acknowledged, ${lost.length} of them after the standby's last revision, ${keptRevision}; recovered ${((recovered - killed) / 1000).toFixed(1)} s after the kill`,
     );
-    report.check('acknowledged writes were lost, so that there was something to notice', lost.length > 0);
+    report.check('acknowledged writes were lost, so that the loss can be noticed', lost.length > 0);
     report.check(
       'the epoch is raised by one',
       (await epoch(cluster)) === epochBefore + 1,
@@ -153,12 +153,12 @@ async function checkFollowers({
         .join(', '),
     );
     report.check(
-      `follower ${i + 1}, who had heard of revisions that were lost, was told 410`,
+      `follower ${i + 1}, which had received lost revisions, got 410`,
       follower.resets.some(({ at, position }) => at > promoted - detachedMs && position > keptRevision),
       JSON.stringify(follower.resets),
     );
     report.check(
-      `follower ${i + 1} was told nothing that cannot be`,
+      `follower ${i + 1} received no impossible event`,
       follower.contradictions.length === 0,
       follower.contradictions.slice(0, 3).join('; '),
     );
@@ -190,7 +190,7 @@ function checkRevisions(
     `${twice.length}: ${twice.slice(0, 3).join('; ')}`,
   );
   report.check(
-    'no write after the failover is acknowledged at a revision that had been given out before',
+    'no write after the failover is acknowledged at a revision that had been assigned before',
     backwards.length === 0,
     `${backwards.length} up to ${highestLost}: ${backwards.slice(0, 3).join('; ')}`,
   );

@@ -44,7 +44,7 @@ export async function failoverSynchronous(stage: ScenarioContext): Promise<void>
           cluster
             .deployment('apiserver')
             .pods.every((pod) => pod.ends.length > (endsBefore.get(pod) ?? 0) && pod.isReady),
-        { what: 'the API servers have been started anew after the failover', timeoutMs: recoveryMs },
+        { what: 'the API servers have been restarted after the failover', timeoutMs: recoveryMs },
       );
       await pollUntil(() => cluster.pods.every(({ isReady }) => isReady), {
         what: 'every pod is ready after the failover',
@@ -62,7 +62,7 @@ export async function failoverSynchronous(stage: ScenarioContext): Promise<void>
     report.say(`  no write was acknowledged for ${seconds(to - from)}, from ${seconds(from - killed)} after the kill`);
   for (const pod of cluster.pods)
     for (const { code, signal } of pod.ends.slice(endsBefore.get(pod) ?? 0))
-      report.say(`  ${pod.name} ended with ${signal ?? `code ${code}`}, and was started anew`);
+      report.say(`  ${pod.name} ended with ${signal ?? `code ${code}`}, and was restarted`);
   report.check(
     'the epoch is raised by one at a failover',
     (await epoch(stage)) === epochBefore + 1,

@@ -57,14 +57,14 @@ async function killOne(stage: ScenarioContext, pod: Pod): Promise<void> {
   } = await traffic.during(`kill of ${pod.name}`, () => Promise.all([ready(), ledAnew()]), { afterMs: settleMs });
   report.tally(`kill of ${pod.name}, ready after ${(readyMs / 1000).toFixed(1)} s`, tally);
   const late = tally.failures.filter(({ invoked }) => invoked > killed + noticeMs);
-  report.check(`what fails at the kill of ${pod.name} was under way in it`, late.length === 0, someOf(late));
+  report.check(`what fails at the kill of ${pod.name} was in flight there`, late.length === 0, someOf(late));
   report.check(
-    `no more fails at the kill of ${pod.name} than was under way`,
+    `no more fails at the kill of ${pod.name} than was in flight`,
     tally.failures.length <= concurrency + watchers,
     someOf(tally.failures),
   );
   if (ledMs === undefined) return;
-  report.say(`  ${pod.name} had led the controllers; another did ${(ledMs / 1000).toFixed(1)} s after its end`);
+  report.say(`  ${pod.name} had led the controllers; another took over ${(ledMs / 1000).toFixed(1)} s after its end`);
   report.check(
     'another process leads the controllers within 20 seconds',
     ledMs < takeoverLimitMs,

@@ -58,7 +58,7 @@ export async function measure({ cluster, credentials: { adminToken: token }, rep
   report.say(
     `  from the sending of a create to one API server to its event from another: p50 ${quantile(delays, 0.5)} ms, p99 ${quantile(delays, 0.99)} ms, of ${delays.length}`,
   );
-  report.check('every event of another replica comes', delays.length === probes, `${delays.length} of ${probes}`);
+  report.check('every event of another replica arrives', delays.length === probes, `${delays.length} of ${probes}`);
   operator.api.close();
 }
 

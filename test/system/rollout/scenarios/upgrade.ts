@@ -15,7 +15,7 @@ export async function upgrade(stage: ScenarioContext): Promise<void> {
   if (isQuick) return;
   await roll(stage, 'rollback', releases.from);
   await roll(stage, 'upgrade again', releases.to);
-  report.check('the crowd has no problem of its own', traffic.problems.length === 0, traffic.problems.join('; '));
+  report.check('the traffic has no problem of its own', traffic.problems.length === 0, traffic.problems.join('; '));
 }
 
 async function roll({ cluster, traffic, report }: ScenarioContext, name: string, release: Release): Promise<void> {
@@ -31,9 +31,9 @@ async function roll({ cluster, traffic, report }: ScenarioContext, name: string,
       tally.failures.length === 0,
       someOf(tally.failures),
     );
-    report.check(`something was asked for during the ${name} of ${deployment.name}`, tally.answered > 0);
+    report.check(`requests were sent during the ${name} of ${deployment.name}`, tally.answered > 0);
     for (const end of ends)
-      report.check(`a pod of ${deployment.name} ends by the rules when it is asked to`, end.code === 0, textOf(end));
+      report.check(`a pod of ${deployment.name} ends by the rules at SIGTERM`, end.code === 0, textOf(end));
     for (const pod of deployment.allPods)
       report.check(`${pod.name} did not end by itself`, pod.ends.length === 0, JSON.stringify(pod.ends));
   }

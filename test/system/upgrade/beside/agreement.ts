@@ -74,7 +74,7 @@ async function roleMadeOnOne(one: Version, other: Version, { password, mark }: M
   await new ApiClient(one.services.accessUrl, `Bearer ${login}`).get('/api/v1/users/profile/');
   const as = (api: Version): Promise<number> =>
     api.api.send('GET', `${booksPath}?limit=1`, undefined, { 'impersonate-user': mark }).then(({ status }) => status);
-  if ((await as(other)) !== 403) throw new Error('somebody without a role read objects');
+  if ((await as(other)) !== 403) throw new Error('a user without a role read objects');
   const binding = {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'RoleBinding',
@@ -137,7 +137,7 @@ export async function controllersWork(api: ApiClient, mark: string): Promise<voi
   });
   await api.expect('DELETE', `${booksPath}/owner-${mark}`);
   await pollUntil(async () => (await api.send('GET', `${booksPath}/owned-${mark}`)).status === 404, {
-    what: 'an owner takes what it owned',
+    what: 'deleting an owner deletes what it owns',
     timeoutMs: 60_000,
   });
 }

@@ -72,7 +72,7 @@ export class Clients {
     const problems: string[] = [];
     for (const [index, follower] of this.#followers.entries()) {
       await pollUntil(() => follower.position === last.metadata.resourceVersion, {
-        what: `watch ${index} hears of the end`,
+        what: `watch ${index} receives the last event`,
         timeoutMs: HEARD_MS,
       }).catch((error: Error) => problems.push(error.message));
       await follower.end();

@@ -106,7 +106,7 @@ export class Load {
       }
       if (status !== 409) throw new Error(`counting answered ${status}`);
     }
-    throw new Error(`somebody else counted first ${COUNTER_TRIES} times`);
+    throw new Error(`the counter had ${COUNTER_TRIES} conflicts in a row`);
   }
 
   async #counting<T>(request: Promise<T>): Promise<T> {

@@ -22,20 +22,20 @@ test.each([
     free: false,
     expected: 1,
   },
-  { reason: 'a status more', now: object({ status: {} }), free: false, expected: 1 },
-  { reason: 'a status more, of what may change', now: object({ status: {} }), free: true, expected: 0 },
-  { reason: 'another spec, of what may change', now: object({ spec: {} }), free: true, expected: 1 },
+  { reason: 'an added status', now: object({ status: {} }), free: false, expected: 1 },
+  { reason: 'an added status, which may change', now: object({ status: {} }), free: true, expected: 0 },
+  { reason: 'another spec, which may change', now: object({ spec: {} }), free: true, expected: 1 },
   {
-    reason: 'made anew, though it may change',
+    reason: 'recreated, although it may change',
     now: object({ metadata: { name: 'a', uid: '2', resourceVersion: '5' } }),
     free: true,
     expected: 1,
   },
-])('finds what is not as it was: $reason', ({ now, free, expected }) => {
+])('detects a difference: $reason', ({ now, free, expected }) => {
   expect(differences(before, after(now), () => free)).toHaveLength(expected);
 });
 
-test('finds what is gone, and minds nothing new', () => {
+test('detects missing objects, and ignores new ones', () => {
   expect(differences(before, new Map(), () => true)).toEqual(['v1/things /a is gone']);
   expect(differences(new Map(), before, () => false)).toEqual([]);
 });

@@ -123,7 +123,7 @@ export async function useOldWorld(api: ApiClient, world: FilledWorld): Promise<s
   );
   await api.expect('DELETE', `${booksPath}/kept-once`);
   await pollUntil(async () => (await api.send('GET', `${booksPath}/volume-2`)).status === 404, {
-    what: 'an owner from before takes what it owned',
+    what: 'deleting an owner from before deletes what it owns',
     timeoutMs: READY_MS,
   }).catch((error: Error) => problems.push(error.message));
   return problems;
