@@ -123,7 +123,7 @@ test('a table with something that this program does not make is not backed up wi
   await original.pool.query('ALTER TABLE shop.m_1 ADD CONSTRAINT positive CHECK (rev > 0)');
   try {
     await expect(backedUp()).rejects.toThrow(
-      'Table shop.m_1 has something that this program does not make, and cannot back up: positive.',
+      'Table shop.m_1 has something that this program did not create and cannot back up: positive.',
     );
   } finally {
     await original.pool.query('ALTER TABLE shop.m_1 DROP CONSTRAINT positive');

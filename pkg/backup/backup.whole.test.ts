@@ -200,34 +200,37 @@ describe('a backup that no restore could take is not made', () => {
     {
       reason: 'a table',
       text: 'CREATE TABLE shop.customers_before AS SELECT * FROM shop.customers',
-      sentence: 'holds what is not of svc, and no backup with it could be restored: table customers_before; move',
+      sentence:
+        'contains objects that svc did not create, and a backup with them could not be restored: table customers_before; move',
     },
     {
       reason: 'a table with a sequence',
       text: 'CREATE TABLE shop.seen (id serial)',
       sentence:
-        'holds what is not of svc, and no backup with it could be restored: table seen, sequence seen_id_seq; move',
+        'contains objects that svc did not create, and a backup with them could not be restored: table seen, sequence seen_id_seq; move',
     },
     {
       reason: 'a column',
       text: 'ALTER TABLE shop.kinds ADD COLUMN hint text',
-      sentence: 'holds what is not of svc, and no backup with it could be restored: column kinds.hint; move',
+      sentence:
+        'contains objects that svc did not create, and a backup with them could not be restored: column kinds.hint; move',
     },
     {
       reason: 'a sequence',
       text: 'CREATE SEQUENCE shop.numbers',
-      sentence: 'holds what is not of svc, and no backup with it could be restored: sequence numbers; move',
+      sentence:
+        'contains objects that svc did not create, and a backup with them could not be restored: sequence numbers; move',
     },
     {
       reason: 'a table that a crash would empty',
       text: 'ALTER TABLE shop.kinds SET UNLOGGED',
-      sentence: 'lacks what svc has made there, and no backup without it could be restored: table kinds; bring',
+      sentence: 'lacks objects that svc created, and a backup without them could not be restored: table kinds; create',
     },
     {
       reason: 'a column less',
       text: 'ALTER TABLE shop.customers DROP COLUMN note',
       sentence:
-        'lacks what svc has made there, and no backup without it could be restored: column customers.note; bring',
+        'lacks objects that svc created, and a backup without them could not be restored: column customers.note; create',
     },
   ];
   test.each(changes)('$reason', async ({ text, sentence }) => {
@@ -245,7 +248,7 @@ test('what is there stays unless it is to be replaced, and is replaced in one st
   const replacing = (adopt: NonNullable<BackedUpSchema['adopt']>): Promise<unknown> =>
     restored(database, archive, { replace: true, schemas: [{ ...shop, adopt }] });
   await expect(restored(database, archive)).rejects.toThrow(
-    'The database has the schema shop already; restore into an empty one, or give --replace to drop what is there.',
+    'The database already has the schema shop; restore into an empty database, or give --replace to drop what is there.',
   );
   const server = await Database.connect({ connection: homes.at(-1)!.connection, log: silentLog });
   await expect(restored(database, archive, { replace: true })).rejects.toThrow(
@@ -302,7 +305,7 @@ describe('to replace drops what is in the schema, and nothing else', () => {
     await migrate(database, 'shop', shop.migrations);
     await database.pool.query(make);
     await expect(restored(database, archive, { replace: true })).rejects.toThrow(
-      `Something that is not of svc would go as well: ${sentence}; take that away before --replace.`,
+      `--replace would also change something that svc did not create: ${sentence}; remove that first.`,
     );
     expect(await linesOf(database, 'SELECT name FROM shop.customers')).toEqual([{ name: 'from the migration' }]);
     await database.pool.query(`DROP ${drop}`);
@@ -402,7 +405,7 @@ test('a database without the schema, or of a newer version, is not backed up', a
   );
   await original.pool.query('CREATE INDEX partial ON shop.m_1 (name) WHERE deleted IS NULL');
   await expect(backedUp(original)).rejects.toThrow(
-    'Table shop.m_1 has something that this program does not make, and cannot back up: partial.',
+    'Table shop.m_1 has something that this program did not create and cannot back up: partial.',
   );
   await original.pool.query('DROP INDEX shop.partial');
 });
@@ -416,7 +419,7 @@ describe('who does not go on is given up', () => {
     );
     try {
       await expect(backUp({ ...limited, database: original, signal: never }, sink)).rejects.toThrow(
-        'Nothing has moved for 0 seconds: given up.',
+        'No progress for 0 seconds: the command gave up.',
       );
     } finally {
       await original.pool.query('TRUNCATE shop.m_3');
@@ -432,7 +435,7 @@ describe('who does not go on is given up', () => {
     const source = new Readable({ read: () => undefined });
     source.push(archive.subarray(0, 2000));
     await expect(restore({ ...limited, database: target, replace: false, signal: never }, source)).rejects.toThrow(
-      'Nothing has moved',
+      'No progress',
     );
     expect(await isEmpty(target)).toBe(true);
   });
@@ -463,12 +466,12 @@ describe('a backup is input', () => {
     {
       reason: 'another file',
       bytes: () => Buffer.from('PGDMP and so on'),
-      sentence: /^This is no backup of svc backup\.$/,
+      sentence: /^This is not a backup made by svc backup\.$/,
     },
     {
       reason: 'another gzip',
       bytes: () => gzipSync('hello\nworld\n'),
-      sentence: /^This is no backup of svc backup\.$/,
+      sentence: /^This is not a backup made by svc backup\.$/,
     },
     {
       reason: 'a line without end',
@@ -558,7 +561,7 @@ describe('a backup is input', () => {
     {
       reason: 'a table that is left out',
       forge: (plain) => (lineOf(plain, 'kinds')['table'] = 'carts'),
-      sentence: /: it holds table shop\.carts, which svc does not back up\./,
+      sentence: /: it contains table shop\.carts, which svc does not back up\./,
     },
     { reason: 'a table twice', forge: (plain) => (lineOf(plain, 'm_3')['table'] = 'm_1'), sentence: /damaged/ },
     {
@@ -573,7 +576,7 @@ describe('a backup is input', () => {
     {
       reason: 'a column more',
       forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', 'name', 'hint']),
-      sentence: /: it holds column shop\.kinds\.hint, which svc does not back up\./,
+      sentence: /: it contains column shop\.kinds\.hint, which svc does not back up\./,
     },
     {
       reason: 'a column of another name',
@@ -583,12 +586,12 @@ describe('a backup is input', () => {
     {
       reason: 'a column of another type',
       forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'oid'),
-      sentence: /in a way that this program never makes: a column/,
+      sentence: /in a form that this program never writes: a column/,
     },
     {
       reason: 'a type that does more',
       forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'text DEFAULT pg_read_file(1)'),
-      sentence: /never makes/,
+      sentence: /never writes/,
     },
     {
       reason: 'two columns of one name',
@@ -617,7 +620,7 @@ describe('a backup is input', () => {
       reason: 'a sequence that is none',
       forge: ({ header }) =>
         ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['kinds'] = '1'),
-      sentence: /: it holds sequence shop\.kinds, which svc does not back up\./,
+      sentence: /: it contains sequence shop\.kinds, which svc does not back up\./,
     },
     {
       reason: 'rows that are none',
