@@ -293,7 +293,7 @@ export class Collector implements Source {
       judging.signal.throwIfAborted();
       judging.log.debug(
         { err: error, resource: type.plural, object: object.metadata.name },
-        'an owned object could not be looked at among others; trying again',
+        'an owned object could not be checked; trying again',
       );
       return 'changed';
     }

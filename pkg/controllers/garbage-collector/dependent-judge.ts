@@ -47,7 +47,7 @@ export async function judgeDependent(
       const { kind, name } = reference;
       judging.log.warn(
         { resource: type.plural, object: metadata.name, owner: { kind, name } },
-        'an object without a namespace names an owner in one; it is left alone',
+        'a cluster-scoped object names an owner in a namespace; keeping the object',
       );
       return 'ignored';
     }
@@ -98,7 +98,7 @@ async function deleteDependent(
       { uid, resourceVersion, signal, ...(isOwnerWaitedFor ? { propagationPolicy: 'Foreground' as const } : {}) },
     ),
   );
-  log.debug({ resource: type.plural, namespace, object: name, uid }, 'an object was deleted, as its owners are gone');
+  log.debug({ resource: type.plural, namespace, object: name, uid }, 'deleted an object whose owners are gone');
 }
 
 export async function unlessChanged(write: Promise<unknown>): Promise<DependentOutcome> {

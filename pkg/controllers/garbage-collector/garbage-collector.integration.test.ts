@@ -224,7 +224,7 @@ test('an owner counts only where it can be one', async () => {
 
   const outside = await make(bossType, [refersTo(team)]);
   await waitUntil(async () =>
-    warnings.includes('an object without a namespace names an owner in one; it is left alone'),
+    warnings.includes('a cluster-scoped object names an owner in a namespace; keeping the object'),
   );
   const stranger = await make(workerType, [
     { apiVersion: 'nobody.example.com/v1', kind: 'Nobody', name: 'x', uid: 'x' },

@@ -84,15 +84,12 @@ export class ObjectFollower {
         const details = { err: error, group: type.group, resource: type.plural };
         if (isStatusError(error, 'Expired')) {
           position = undefined;
-          log.info(
-            details,
-            'the history of this type is no longer kept from where it was followed; looking at all owned objects again',
-          );
+          log.info(details, 'the history since the last event is no longer kept; checking all owned objects again');
         } else if (isStatusError(error, 'NotFound'))
-          log.debug(details, 'this type is not served; its definition will say so');
+          log.debug(details, 'this type is not served; waiting until its definition changes');
         else {
           this.#problem = error;
-          log.warn(details, 'this type could not be followed; trying again');
+          log.warn(details, 'this type could not be watched; trying again');
         }
       }
       if (this.#isLast) return;
