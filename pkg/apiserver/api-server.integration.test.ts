@@ -52,12 +52,12 @@ describe('API server', () => {
     expect(answer.headers.has('www-authenticate')).toBe(status === 401);
   });
 
-  test('names its checks', async () => {
+  test('names its health checks', async () => {
     const { text } = await api.call('GET', '/readyz?verbose');
     expect(text).toBe('[+]database ok\n[+]shutdown ok\n[+]registry ok\nreadyz check passed\n');
   });
 
-  test('asks for permission before it reads a body', async () => {
+  test('authorizes a request before it reads the body', async () => {
     const answer = await api.call('POST', posts, { body: '{', headers: { 'x-user': 'reader' } });
     expect(answer).toMatchObject({
       status: 403,
@@ -68,7 +68,7 @@ describe('API server', () => {
     });
   });
 
-  test('serves an endpoint group while there is one, before anything else of its path', async () => {
+  test('serves a mounted endpoint group before anything else at its path', async () => {
     const path = '/apis/api.blog.example.com/v1';
     expect((await api.call('GET', `${path}/hello`)).status).toBe(401);
     const router = Router();
@@ -82,7 +82,7 @@ describe('API server', () => {
     expect((await api.call('GET', `${path}/hello`)).status).toBe(401);
   });
 
-  test('holds no group to the limits that limits itself, and every other', async () => {
+  test('applies the request limits to every group except one with its own limits', async () => {
     const names = ['/limited', '/unlimited'] as const;
     const waiting: (() => void)[] = [];
     const limited = names.map((prefix): EndpointGroup => {

@@ -8,7 +8,7 @@ describe('parseFence', () => {
     ['default/publishing@3', { namespace: 'default', lease: 'publishing', transitions: 3 }],
     ['n-1/a.b-c.d@2147483647', { namespace: 'n-1', lease: 'a.b-c.d', transitions: 2_147_483_647 }],
     [`${'n'.repeat(63)}/${'l'.repeat(253)}@1`, { namespace: 'n'.repeat(63), lease: 'l'.repeat(253), transitions: 1 }],
-  ])('reads %s, and it is written the same', (text, fence) => {
+  ])('parses %s and formats it the same', (text, fence) => {
     expect(parseFence(text)).toEqual(fence);
     expect(formatFence(fence)).toBe(text);
   });
@@ -52,7 +52,7 @@ describe('parseFence', () => {
   });
 });
 
-test('a lost fence is told from other conflicts by its cause', () => {
+test('the cause distinguishes a lost fence from other conflicts', () => {
   const resource = { group: '', resource: 'x' };
   expect(
     isFenceLost(

@@ -39,7 +39,7 @@ const withoutNull: fc.Arbitrary<JsonValue> = fc.letrec((tie) => ({
 })).value as fc.Arbitrary<JsonValue>;
 const objects = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), withoutNull, { maxKeys: 4 });
 
-test('applied to the one it gives the other', () => {
+test('the patch changes the first object into the second', () => {
   fc.assert(
     fc.property(objects, objects, (before, after) => {
       const patch = mergePatchBetween(before, after);

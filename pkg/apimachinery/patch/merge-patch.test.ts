@@ -30,7 +30,7 @@ describe('applyMergePatch', () => {
     expect(() => applyMergePatch({}, patch)).toThrow('a merge patch must be an object');
   });
 
-  test('keeps prototype keys out and depth bounded', () => {
+  test('removes prototype keys and limits depth', () => {
     const hostile = JSON.parse(
       '{"__proto__":{"polluted":1},"a":{"constructor":{"prototype":{"polluted":1}}}}',
     ) as JsonObject;

@@ -11,7 +11,7 @@ const good: IndexDefinition = {
   nullable: true,
 };
 
-test('good indexes have no causes', () => {
+test('valid indexes have no causes', () => {
   const indexes: IndexDefinition[] = [
     good,
     { ...good, name: 'spec.tags[*]', path: '.spec.tags[*]', multi: true, unique: false },
@@ -72,7 +72,7 @@ describe('causes', () => {
     ).toEqual([expect.objectContaining({ field: `spec.indexes[1].${field}`, reason })]);
   });
 
-  test('a name twice', () => {
+  test('a duplicate name', () => {
     expect(validateIndexes([good, good], 'indexes')).toEqual([
       expect.objectContaining({ field: 'indexes[1].name', reason: 'FieldValueDuplicate' }),
     ]);

@@ -43,7 +43,7 @@ describe('encodeYaml', () => {
     expect(encodeYaml(value)).toBe(text);
   });
 
-  test('a key that is too long to stand before a colon', () => {
+  test('writes a key that is too long for a simple key', () => {
     const key = 'k'.repeat(1025);
     const value = { a: { [key]: { b: [1] }, c: 'x\ny' }, [key]: 'x\ny' };
     expect(encodeYaml(value)).toContain(`  ? ${key}\n  : b:\n`);
@@ -87,7 +87,7 @@ describe('encodeYaml', () => {
     ),
   }));
 
-  test.each(['1.2', '1.1'] as const)('readers of YAML %s see the same value', (version) => {
+  test.each(['1.2', '1.1'] as const)('parsers of YAML %s read the same value', (version) => {
     fc.assert(
       fc.property(values, (value) => {
         // YAML 1.1 has merge keys, and reads numbers such as 1e+21 as texts; JSON's numbers follow 1.2.

@@ -13,7 +13,7 @@ import {
 
 const posts = { group: 'blog.example.com', resource: 'posts' };
 
-describe('what a server threw is thrown again', () => {
+describe('restores the error of a server', () => {
   test.each([
     ['with details', newNotFound(posts, 'a')],
     [
@@ -35,7 +35,7 @@ describe('what a server threw is thrown again', () => {
   });
 });
 
-describe('anything else is an error all the same', () => {
+describe('anything else becomes an error too', () => {
   test.each([
     [
       'a page of a proxy',
@@ -81,13 +81,13 @@ describe('anything else is an error all the same', () => {
     [NaN, undefined],
     [-1, undefined],
     ['1\r\nSet-Cookie: a=b', undefined],
-  ])('a wait of %p seconds is %p', (retryAfterSeconds, expected) => {
+  ])('retryAfterSeconds %p becomes %p', (retryAfterSeconds, expected) => {
     expect(statusErrorFrom({ kind: 'Status', details: { retryAfterSeconds } }).details?.retryAfterSeconds).toBe(
       expected,
     );
   });
 
-  test('of any shape', () => {
+  test('any value becomes an error', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (details, reason, message) => {
         const error = statusErrorFrom({ kind: 'Status', details, reason, message });

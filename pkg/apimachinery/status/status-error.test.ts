@@ -8,11 +8,11 @@ test.each([
   ['half a character', 'a\uD83D', 'a\uFFFD'],
   ['a whole one', '\u{1F600}', '\u{1F600}'],
   ['lines, as a list of conflicts has', 'a\n\tb', 'a\n\tb'],
-])('a message is printable: %s', (_reason, sent, shown) => {
+])('a message has only printable characters: %s', (_reason, sent, shown) => {
   expect(newBadRequest(sent).toStatus().message).toBe(shown);
 });
 
-test('a message names as many causes as can be read, and the details name all', () => {
+test('a message names the first causes, and the details name all', () => {
   const causes = Array.from({ length: 100 }, (_, i) => ({
     reason: 'FieldValueInvalid',
     message: 'x'.repeat(500),
@@ -24,7 +24,7 @@ test('a message names as many causes as can be read, and the details name all', 
   expect(details!.causes).toHaveLength(100);
 });
 
-test('a name that is far too long is cut in what is said of it', () => {
+test('the message truncates a very long name', () => {
   const name = 'A'.repeat(100_000);
   const { message, details } = newInvalid({ group: 'g.io', kind: 'Post' }, name, [
     { reason: 'FieldValueInvalid', message: 'no', field: 'metadata.name' },

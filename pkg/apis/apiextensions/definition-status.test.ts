@@ -39,7 +39,7 @@ const established = {
   lastTransitionTime: first,
 };
 
-test('a definition without rivals is established at once', () => {
+test('a definition without name conflicts is established at once', () => {
   expect(definitionStatus(define(), [], first)).toEqual({
     conditions: [accepted, established],
     acceptedNames: { ...names, shortNames: [] },
@@ -47,7 +47,7 @@ test('a definition without rivals is established at once', () => {
   });
 });
 
-test('a clash names the first owner and leaves the definition unserved, until the first is gone', () => {
+test('a name conflict names the first owner, and the definition is not served until the first is deleted', () => {
   const clashed = definitionStatus(define(), [rival], first);
   expect(clashed.conditions).toEqual([
     {
@@ -73,7 +73,7 @@ test('a clash names the first owner and leaves the definition unserved, until th
   ]);
 });
 
-test('an established definition stays so, under the names it has', () => {
+test('an established definition stays established under its names', () => {
   const before = definitionStatus(define(), [], first);
   const changed = define(before, ['po']);
   const status = definitionStatus(changed, [rival], later);
@@ -91,7 +91,7 @@ test('an established definition stays so, under the names it has', () => {
   expect(modelFromDefinition({ ...changed, status }).names.shortNames).toEqual([]);
 });
 
-test('a right status comes back equal', () => {
+test('a correct status is returned unchanged', () => {
   const status = definitionStatus(define(), [], first);
   expect(definitionStatus(define(status), [], later)).toEqual(status);
 });

@@ -24,7 +24,7 @@ function define(part: Partial<DefinitionNames> = {}, held?: Partial<DefinitionNa
 
 const other = (part: Partial<DefinitionNames>, owner = 'others.example.com'): NameClaim => ({ owner, names: part });
 
-test('without others all names are accepted', () => {
+test('all names are accepted if there are no other definitions', () => {
   expect(acceptNames(define(), [])).toEqual({ accepted: names, conflicts: [] });
 });
 
@@ -63,7 +63,7 @@ test.each<{ reason: string; others: NameClaim[]; conflicts: [string, string, str
   for (const [field] of conflicts) expect(result.accepted).not.toHaveProperty(field);
 });
 
-test('a name once accepted stays, whoever claims it', () => {
+test('an accepted name stays accepted, whichever definition asks for it', () => {
   const { accepted, conflicts } = acceptNames(define({}, names), [
     other({ plural: 'posts', kind: 'Post', shortNames: ['po'] }),
   ]);
@@ -71,7 +71,7 @@ test('a name once accepted stays, whoever claims it', () => {
   expect(accepted).toEqual(names);
 });
 
-test('a new name that clashes leaves the old one', () => {
+test('a definition keeps its old name if the new one conflicts', () => {
   const { accepted, conflicts } = acceptNames(define({ singular: 'entry', shortNames: ['po', 'en'] }, names), [
     other({ singular: 'entry', shortNames: ['en'] }),
   ]);
@@ -79,7 +79,7 @@ test('a new name that clashes leaves the old one', () => {
   expect(accepted).toEqual(names);
 });
 
-test('given up short names and categories are free again', () => {
+test('removed short names and categories are free again', () => {
   const definition = define({}, names);
   delete definition.spec.names.shortNames;
   delete definition.spec.names.categories;
@@ -91,7 +91,7 @@ test('given up short names and categories are free again', () => {
   });
 });
 
-test('claims', () => {
+test('names in use', () => {
   expect(claimOfModel(namespaceModel)).toMatchObject({
     owner: 'namespaces',
     names: { plural: 'namespaces', shortNames: ['ns'] },

@@ -493,7 +493,7 @@ function select(...paths: string[]): Edit {
   return (_, version) => (version.selectableFields = paths.map((jsonPath) => ({ jsonPath })));
 }
 
-describe('refused', () => {
+describe('refuses', () => {
   test.each(refused)('$reason', ({ edit, texts: expected }) => {
     const actual = refusals(edit);
     expect(actual).toHaveLength(expected.length);
@@ -522,11 +522,11 @@ describe('refused', () => {
       text: 'spec.scope: Invalid value: "Namespaced": field is immutable',
     },
   ];
-  test.each(immutable)('a change of $field', ({ edit, text }) => {
+  test.each(immutable)('refuses a change of $field', ({ edit, text }) => {
     expect(refusals(edit, define())).toEqual([text]);
   });
 
-  test('a schema that is not structural, in the words of the check', () => {
+  test('refuses a schema that is not structural, with the message of the check', () => {
     const causes = validateDefinition(define(), {
       validateStructuralSchema: (_, field) => [
         { reason: 'FieldValueRequired', message: 'Required value', field: `${field}.type` },
@@ -535,7 +535,7 @@ describe('refused', () => {
     expect(texts(causes)).toEqual(['spec.versions[0].schema.openAPIV3Schema.type: Required value']);
   });
 
-  test('a million mistakes, briefly', () => {
+  test('refuses a million mistakes with a short message', () => {
     const causes = validateDefinition(
       define(
         untyped((d) => Object.assign(d, { status: { storedVersions: Array.from({ length: 1_000_000 }, () => 0) } })),
@@ -545,7 +545,7 @@ describe('refused', () => {
     expect(causes).toHaveLength(100);
   });
 
-  test('as one answer', () => {
+  test('gives all causes in one answer', () => {
     const causes = validateDefinition(
       define((d) => (d.metadata.name = 'x')),
       { validateStructuralSchema },
@@ -556,7 +556,7 @@ describe('refused', () => {
   });
 });
 
-describe('accepted', () => {
+describe('accepts', () => {
   const accepted: { reason: string; edit: Edit }[] = [
     { reason: 'the least', edit: () => {} },
     { reason: 'capitals in a kind', edit: (d) => (d.spec.names.kind = 'BlogPost') },
@@ -602,7 +602,7 @@ describe('accepted', () => {
     expect(refusals(edit)).toEqual([]);
   });
 
-  test('an old approval, unchanged', () => {
+  test('accepts an unchanged old approval', () => {
     expect(refusals(unapproved, define(unapproved))).toEqual([]);
   });
 });

@@ -55,7 +55,7 @@ describe('a binding is refused for', () => {
     expect(told(binding)).toEqual(causes);
   });
 
-  test('nothing, in a namespace: a role of it, a service account of it', () => {
+  test('nothing, if its role and service account are in its namespace', () => {
     expect(
       told(
         { roleRef: { ...roleRef, kind: 'Role' }, subjects: [{ kind: 'ServiceAccount', name: 'a' }] },
@@ -64,7 +64,7 @@ describe('a binding is refused for', () => {
     ).toEqual([]);
   });
 
-  test('another role than before', () => {
+  test('a changed role reference', () => {
     expect(told({ roleRef }, { old: { roleRef } })).toEqual([]);
     expect(told({ roleRef }, { old: { roleRef: { ...roleRef, name: 'edit' } } })).toEqual([
       expect.stringMatching(/^roleRef: Invalid value: .*: cannot change roleRef$/),

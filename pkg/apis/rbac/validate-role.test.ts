@@ -69,13 +69,13 @@ describe('a role is refused for', () => {
     expect(told(role)).toEqual(causes);
   });
 
-  test('paths, in a namespace', () => {
+  test('non-resource URLs in a namespace', () => {
     expect(told({ rules: [{ verbs: ['get'], nonResourceURLs: ['/a'] }] }, true)).toEqual([
       'rules[0].nonResourceURLs: Invalid value: ["/a"]: namespaced rules cannot apply to non-resource URLs',
     ]);
   });
 
-  test('at most a hundred reasons', () => {
+  test('at most 100 causes', () => {
     expect(told({ rules: Array.from({ length: 5000 }, () => ({ verbs: [] })) })).toHaveLength(100);
   });
 });

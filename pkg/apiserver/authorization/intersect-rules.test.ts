@@ -46,7 +46,7 @@ test.each<[string, PolicyRule, PolicyRule, PolicyRule | undefined]>([
   expect(commonRules(new Set([other]), new Set([one]))).toEqual({ rules, isComplete: true });
 });
 
-test('a rule of both stands as it is, beside what others have in common', () => {
+test('a rule of both sides is kept unchanged, next to intersections of others', () => {
   const shared = posts({ verbs: ['*'] });
   expect(
     commonRules(
@@ -59,7 +59,7 @@ test('a rule of both stands as it is, beside what others have in common', () => 
   });
 });
 
-test('says where there are too many rules to look at each with each', () => {
+test('reports too many rules to compare every pair', () => {
   const many = (group: string): Set<PolicyRule> =>
     new Set(Array.from({ length: 400 }, (_, i) => posts({ apiGroups: [group], resourceNames: [`${i}`] })));
   expect(commonRules(many('a'), many('b'))).toEqual({ rules: [], isComplete: false });

@@ -64,7 +64,7 @@ describe('holds', () => {
     expect(index.holds(user, rules, namespace)).toEqual(missing);
   });
 
-  test('more than can be looked at counts as missing, but for whoever holds everything', () => {
+  test('too many rules count as missing, except for a user who holds everything', () => {
     const names = Array.from({ length: 400 }, (_, i) => `n${i}`);
     const huge: PolicyRule = { verbs: ['get'], apiGroups: names, resources: names };
     expect(index.holds(ada, [posts('get'), huge])).toEqual([huge]);
@@ -126,7 +126,7 @@ describe('isSubject', () => {
     expect(index.isSubject(name)).toBe(isOne);
   });
 
-  test('until the last binding is gone', () => {
+  test('until the last binding is deleted', () => {
     bindings!.remove({ namespace: '', name: 'b0' });
     expect(index.isSubject('mia')).toBe(true);
     bindings!.remove({ namespace: 'one', name: 'b1' });
@@ -148,7 +148,7 @@ describe('a role that aggregates', () => {
     path: '',
   };
 
-  test('has what it selects, not what is written in it; in a circle too', () => {
+  test('has the rules that it selects, not its own rules, also in a cycle', () => {
     const index = indexOf({}, [['', 'a', { kind: 'User', name: 'ada' }]]);
     const [clusterRoles] = [...index.followers.values()];
     const put = (name: string, labels: Record<string, string>, content: object): void =>
@@ -171,7 +171,7 @@ describe('a role that aggregates', () => {
   });
 });
 
-describe('what may be too old', () => {
+describe('an index that may be too old', () => {
   const question = {
     verb: 'get',
     group: '',

@@ -80,7 +80,7 @@ describe('compileEventFilter', () => {
 });
 
 describe('ChangeEvent', () => {
-  test('makes texts once a reader, under the revision of the change', () => {
+  test('encodes an object once per version, with the revision of the change', () => {
     let made = 0;
     const reader = {
       text: ({ body, revision }: { body: string; revision: number }): string => {

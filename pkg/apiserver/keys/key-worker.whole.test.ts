@@ -139,7 +139,7 @@ describe('faults', () => {
   });
 
   // On a slow machine the default time would end before memory runs out.
-  test('a great deal of memory in one step', async () => {
+  test('a function that allocates much memory in one step', async () => {
     expect(await resultOf("() => 'x'.repeat(2 ** 28).split('').length", { by: patient })).toEqual({
       fault: expect.stringMatching(/ran out of memory/),
     });
@@ -147,7 +147,7 @@ describe('faults', () => {
   });
 });
 
-test('another globalThis is the same to whom it does not belong', async () => {
+test('a changed globalThis does not affect other functions', async () => {
   const text =
     "globalThis.globalThis = { 'svc:run': () => ({ toString: () => 'hello' }) }; var indexKeys = { f: () => 'a' };";
   expect(await worker.evaluate({ hash: 'other', text }, [{ function: 'f', multi: false }], ['{}'])).toEqual([
@@ -155,7 +155,7 @@ test('another globalThis is the same to whom it does not belong', async () => {
   ]);
 });
 
-test('what one function or object does to its copy, no other sees', async () => {
+test('changes that a function makes to its copy of an object are not visible to others', async () => {
   const text = 'var indexKeys = { a: (o) => { const x = o.list.pop(); return x; }, b: (o) => o.list.length };';
   const rows = await worker.evaluate(
     { hash: 'copies', text },
@@ -171,7 +171,7 @@ test('what one function or object does to its copy, no other sees', async () => 
   ]);
 });
 
-test('neighbours of what loops, or uses up the memory, get their keys all the same', async () => {
+test('other objects get their keys if a function loops or uses up the memory', async () => {
   const text =
     "var indexKeys = { f: (o) => { if (o.loop) for (;;); if (o.eat) 'x'.repeat(2 ** 28).split(''); return o.i; } };";
   const objects = Array.from({ length: 40 }, (_, i) => ({ i, loop: i % 19 === 7, eat: i === 30 }));
@@ -192,7 +192,7 @@ test('neighbours of what loops, or uses up the memory, get their keys all the sa
   }
 }, 60_000);
 
-test('many scripts have their turn, and are read again when they were forgotten', async () => {
+test('many scripts run, and evicted ones are loaded again', async () => {
   const of = (i: number) =>
     worker.evaluate(
       { hash: `many${i}`, text: `var indexKeys = { f: () => ${i} };` },
@@ -255,14 +255,14 @@ describe('a script is refused', () => {
     expect(await worker.check(text, ['f'])).toEqual([problem]);
   });
 
-  test('and taken as esbuild writes it', async () => {
+  test('the output of esbuild is accepted', async () => {
     const text =
       '"use strict"; var indexKeys = (() => { var a = {}; Object.defineProperty(a, "f", { get: () => f, enumerable: true }); function f(o) { return 1; } return a; })();\n// end';
     expect(await worker.check(text, ['f'])).toEqual([]);
   });
 });
 
-test('a promise that nobody waits for ends no process', async () => {
+test('an unhandled rejection does not end the process', async () => {
   const count = () =>
     worker.evaluate(
       { hash: 'count', text: 'let n = 0; var indexKeys = { f: () => (n += 1) };' },
@@ -279,7 +279,7 @@ test('a promise that nobody waits for ends no process', async () => {
   }
 });
 
-test('who cannot be interrupted is told so, while others have their keys, and waits when that was too often', async () => {
+test('a script that cannot be interrupted gets an error while others get keys, and is blocked after several times', async () => {
   // Time for the other process to start before the hanging one is killed.
   const own = new KeyWorker({ hangMs: 2000 });
   const hanging = () =>
@@ -299,7 +299,7 @@ test('who cannot be interrupted is told so, while others have their keys, and wa
   await own.stop();
 });
 
-test('nobody is blamed where the process is ended from outside', async () => {
+test('no script is blamed if the process is ended from outside', async () => {
   const mark = newMark();
   const own = new KeyWorker({ objectMs: 60_000, hangMs: mark });
   const killing = setInterval(() => processesOf(mark).forEach((pid) => process.kill(pid, 'SIGKILL')), 1000);
@@ -309,7 +309,7 @@ test('nobody is blamed where the process is ended from outside', async () => {
   await own.stop();
 });
 
-test('a process whose parent is gone ends, whatever it is at', async () => {
+test('a process ends when its parent is gone, whatever it is doing', async () => {
   const mark = newMark();
   const source = `import { KeyWorker } from ${JSON.stringify(new URL('key-worker.ts', import.meta.url).href)};
     await new KeyWorker({ hangMs: ${mark} }).evaluate({ hash: 'h', text: ${JSON.stringify(`var indexKeys = { f: ${hang} };`)} }, [{ function: 'f', multi: false }], ['{}']);`;
@@ -323,7 +323,7 @@ test('a process whose parent is gone ends, whatever it is at', async () => {
   await until(() => processesOf(mark).length === 0);
 });
 
-test("a process that cannot be begun is nobody's fault", async () => {
+test('no script is blamed if the process cannot be started', async () => {
   for (const execPath of ['/dev/null/node', '/nowhere/node']) {
     const own = new KeyWorker({ execPath });
     await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({
@@ -340,7 +340,7 @@ test("a process that cannot be begun is nobody's fault", async () => {
   }
 });
 
-test('one that is stopped answers nobody, and leaves no process behind', async () => {
+test('a stopped worker answers no request and leaves no process', async () => {
   const own = new KeyWorker();
   const hanging = resultOf('() => { for (;;); }', { by: own }).catch((error: unknown) => error);
   await resultOf('() => 1');

@@ -75,7 +75,7 @@ describe('refuses', () => {
   });
 });
 
-test('any bytes are an object or a 400', () => {
+test('any bytes give an object or a 400', () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 6 }),
     fc.constantFrom(field(3, 'ada'), field(4, ''), extra('k', 'v'), Buffer.from([0x12, 0x7f])),

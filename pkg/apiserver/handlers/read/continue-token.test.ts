@@ -48,7 +48,7 @@ const keyed = fc.oneof(
 );
 
 describe('continue token', () => {
-  test('comes back as the position it was made of', () => {
+  test('is decoded to the position that it was made from', () => {
     fc.assert(
       fc.property(
         fc.array(keyed, { maxLength: 4 }),
@@ -74,7 +74,7 @@ describe('continue token', () => {
     );
   });
 
-  test('that is any text is a 400 or a position, never another failure', () => {
+  test('of any text is a 400 or a position, never another error', () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.base64String(),
@@ -127,7 +127,7 @@ describe('continue token', () => {
     );
   });
 
-  test('belongs to its list: every part of what is asked counts', () => {
+  test('is only valid for its list: every part of the request counts', () => {
     const others: ListIdentity[] = [
       { ...list, resource: { group: 'other.example.com', resource: 'posts' } },
       { ...list, namespace: '' },

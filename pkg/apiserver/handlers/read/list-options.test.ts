@@ -39,7 +39,7 @@ describe('list options', () => {
     expect(parse(query).extent).toMatchObject(extent);
   });
 
-  test('a size above the maximum is clamped, with a warning', () => {
+  test('a size above the maximum is reduced to it, with a warning', () => {
     const warnings: string[] = [];
     expect(parse('size=1001', warnings).extent).toMatchObject({ size: 1000 });
     expect(warnings).toEqual(['size 1001 is above the maximum: pages have at most 1000 items']);
@@ -88,7 +88,7 @@ describe('list options', () => {
     expect(() => parse(query)).toThrow(expect.objectContaining({ code: 422, reason: 'Invalid' }));
   });
 
-  test('a continue token goes on with its list only', () => {
+  test('a continue token is only valid for its list', () => {
     const fingerprint = listFingerprint({
       resource,
       namespace: '',
@@ -124,7 +124,7 @@ describe('list options', () => {
     ['resourceVersion=5&resourceVersionMatch=NotOlderThan', { at: 5, exact: false }],
     ['resourceVersion=5&resourceVersionMatch=Exact', { at: 5, exact: true }],
     ['resourceVersion=99999999999999999999', { at: Number.MAX_SAFE_INTEGER, exact: false }],
-  ])('%p demands %p', (query, revision) => {
+  ])('%p requires %p', (query, revision) => {
     expect(parse(query).revision).toEqual(revision);
   });
 });
