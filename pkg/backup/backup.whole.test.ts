@@ -66,7 +66,7 @@ async function linesOf(database: Database, text: string): Promise<unknown[]> {
 const isEmpty = async (database: Database): Promise<boolean> =>
   (await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).length === 0;
 
-test('all rows and all that tables are made of come back, and what is left out does not', async () => {
+test('a restore has all rows and complete tables, and no excluded table', async () => {
   const database = await newDatabase();
   expect(await restored(database, archive)).toEqual({
     version: '1.2.3',
@@ -98,7 +98,7 @@ test('all rows and all that tables are made of come back, and what is left out d
   );
 });
 
-test('a backup is of one moment, whatever is written and made meanwhile', async () => {
+test('a backup is one snapshot, whatever is written and created meanwhile', async () => {
   const database = await newDatabase('svc');
   await migrate(database, 'shop', shop.migrations);
   const over = new AbortController();
@@ -173,7 +173,7 @@ describe('a table that is changed while a backup waits for it', () => {
   });
 });
 
-test('a backup of an earlier version is restored as of that version, and migrates on from there', async () => {
+test('a backup of an earlier version is restored as of that version, and then migrated', async () => {
   const old = await newDatabase();
   await migrate(old, 'shop', shop.migrations, { through: '0001_base' });
   const bytes = await backedUp(old);
@@ -185,7 +185,7 @@ test('a backup of an earlier version is restored as of that version, and migrate
   ]);
 });
 
-test('a restore sees what is committed while it waits, whatever the default of the database', async () => {
+test('a restore sees what is committed while it waits, whatever the default isolation of the database', async () => {
   const database = await newDatabase();
   await database.pool.query(`ALTER DATABASE ${homes.at(-1)!.name} SET default_transaction_isolation = 'serializable'`);
   const levels: unknown[] = [];
@@ -195,7 +195,7 @@ test('a restore sees what is committed while it waits, whatever the default of t
   expect(levels).toEqual([{ transaction_isolation: 'read committed' }]);
 });
 
-describe('a backup that no restore could take is not made', () => {
+describe('a backup that could not be restored is refused', () => {
   const changes: { reason: string; text: string; sentence: string }[] = [
     {
       reason: 'a table',
@@ -241,7 +241,7 @@ describe('a backup that no restore could take is not made', () => {
   });
 });
 
-test('what is there stays unless it is to be replaced, and is replaced in one step, with nobody connected', async () => {
+test('existing content stays unless --replace is given, and is replaced in one transaction, without connected servers', async () => {
   const database = await newDatabase();
   await migrate(database, 'shop', shop.migrations);
   await database.pool.query("INSERT INTO shop.customers (name) VALUES ('one'), ('two')");
@@ -273,7 +273,7 @@ test('what is there stays unless it is to be replaced, and is replaced in one st
   expect(await linesOf(database, 'SELECT count(*)::int AS n FROM shop.customers')).toEqual([{ n: 4 }]);
 });
 
-describe('to replace drops what is in the schema, and nothing else', () => {
+describe('--replace drops the content of the schema, and nothing else', () => {
   const users: { reason: string; make: string; drop: string; sentence: string }[] = [
     {
       reason: 'a view elsewhere',
@@ -313,7 +313,7 @@ describe('to replace drops what is in the schema, and nothing else', () => {
     expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
   });
 
-  test('what depends on tables in it goes before them, and functions that tables need after', async () => {
+  test('objects that depend on tables are dropped before them, and functions that tables need after them', async () => {
     const database = await newDatabase();
     await migrate(database, 'shop', shop.migrations);
     await database.pool
@@ -323,7 +323,7 @@ describe('to replace drops what is in the schema, and nothing else', () => {
     expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
   });
 
-  test('a user who may make no schemas replaces in one that was made for it, and rights on the schema stay', async () => {
+  test('a user who may not create schemas can replace the content of one, and grants on the schema stay', async () => {
     const database = await newDatabase();
     const [user, reader] = [`app_${homes.at(-1)!.name}`, `reader_${homes.at(-1)!.name}`];
     await database.pool.query(
@@ -350,7 +350,7 @@ describe('to replace drops what is in the schema, and nothing else', () => {
   });
 });
 
-test('a server without a connection is noticed as it comes back, and one that starts waits', async () => {
+test('a server that reconnects during a restore is noticed, and a starting one waits', async () => {
   const database = await newDatabase();
   await migrate(database, 'shop', shop.migrations);
   const server = await Database.connect({
@@ -410,9 +410,9 @@ test('a database without the schema, or of a newer version, is not backed up', a
   await original.pool.query('DROP INDEX shop.partial');
 });
 
-describe('who does not go on is given up', () => {
+describe('a transfer without progress ends', () => {
   const limited = { schemas: [shop], version: '1', stallLimit: 300 };
-  test('a reader that takes nothing', async () => {
+  test('a reader that reads nothing', async () => {
     const sink = new Writable({ highWaterMark: 1, write: () => undefined });
     await original.pool.query(
       'INSERT INTO shop.m_3 SELECT md5(i::text) || md5((-i)::text) FROM generate_series(1, 100000) i',
@@ -431,7 +431,7 @@ describe('who does not go on is given up', () => {
       ),
     ).toEqual([]);
   });
-  test('a writer that sends a part', async () => {
+  test('a writer that stops after a part', async () => {
     const source = new Readable({ read: () => undefined });
     source.push(archive.subarray(0, 2000));
     await expect(restore({ ...limited, database: target, replace: false, signal: never }, source)).rejects.toThrow(
@@ -439,7 +439,7 @@ describe('who does not go on is given up', () => {
     );
     expect(await isEmpty(target)).toBe(true);
   });
-  test('a restore that is called off', async () => {
+  test('a restore that is aborted', async () => {
     const controller = new AbortController();
     const source = new Readable({ read: () => undefined });
     source.push(archive.subarray(0, archive.length - 100));
@@ -460,7 +460,7 @@ describe('who does not go on is given up', () => {
   });
 });
 
-describe('a backup is input', () => {
+describe('a backup is untrusted input', () => {
   const damages: { reason: string; bytes: () => Buffer; sentence: RegExp }[] = [
     { reason: 'nothing', bytes: () => Buffer.alloc(0), sentence: /cut short/ },
     {
@@ -511,38 +511,38 @@ describe('a backup is input', () => {
     {
       reason: 'of a schema more',
       forge: ({ header }) => ((header['schemas'] as Line)['zz'] = null),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
       reason: 'of a schema more, with a sequence',
       forge: ({ header }) =>
         ((header['schemas'] as Line)['public'] = { migrations: ['0001_base'], state: {}, sequences: { theirs: '99' } }),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
       reason: 'a state that leaves no room',
       forge: ({ header }) =>
         ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['customers'] = 1_000_001),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
       reason: 'a state that is not known',
       forge: ({ header }) => ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['epoch'] = 1),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
       reason: 'a sequence with a quote',
       forge: ({ header }) =>
         ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['a"b'] = '1'),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
       reason: 'a time that is none',
       forge: ({ header }) => (header['created'] = 'once upon\na time'),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
-    { reason: 'fewer tables than none', forge: ({ header }) => (header['tables'] = -1), sentence: /no backup/ },
-    { reason: 'of no schema', forge: ({ header }) => (header['schemas'] = {}), sentence: /no backup/ },
+    { reason: 'fewer tables than none', forge: ({ header }) => (header['tables'] = -1), sentence: /not a backup/ },
+    { reason: 'of no schema', forge: ({ header }) => (header['schemas'] = {}), sentence: /not a backup/ },
     {
       reason: 'a schema of another name',
       forge: (plain) => (lineOf(plain, 'm_1')['schema'] = 'pg_catalog'),
@@ -613,7 +613,7 @@ describe('a backup is input', () => {
       forge: (plain) => shapeOf(plain)['triggers']!.push('mine' as never),
       sentence: /a trigger/,
     },
-    { reason: 'no description', forge: (plain) => delete lineOf(plain, 'm_1')['shape'], sentence: /no description/ },
+    { reason: 'no description', forge: (plain) => delete lineOf(plain, 'm_1')['shape'], sentence: /not a description/ },
     { reason: 'other rows than counted', forge: (plain) => (plain.tables[0]!.count['rows'] = 5), sentence: /damaged/ },
     { reason: 'another sum of rows', forge: (plain) => (plain.totals.rows += 1), sentence: /damaged/ },
     {
@@ -660,7 +660,7 @@ describe('a backup is input', () => {
     expect(await isEmpty(target)).toBe(true);
   });
 
-  test('any byte of it may be another', async () => {
+  test('any byte may be changed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: archive.length - 1 }),
