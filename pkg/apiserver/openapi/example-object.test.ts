@@ -83,21 +83,22 @@ const cases: { reason: string; spec: JsonSchema; example: unknown }[] = [
 describe.each(cases)('$reason', ({ spec, example }) => {
   const schema: JsonSchema = { type: 'object', properties: { spec, status: object({ phase: { type: 'string' } }) } };
 
-  test('is shown so', () => expect(exampleObject(schema, kind, 'Cluster')).toEqual({ ...whole, spec: example }));
+  test('has the expected example', () =>
+    expect(exampleObject(schema, kind, 'Cluster')).toEqual({ ...whole, spec: example }));
 
   if (spec.oneOf === undefined)
-    test('holds to the schema', () =>
+    test('has an example that is valid under the schema', () =>
       expect(compileSchemaValidator(schema).validate(exampleObject(schema, kind, 'Cluster'))).toEqual([]));
 });
 
-test('a namespaced object says so', () => {
+test('an example of a namespaced object has a namespace', () => {
   expect(exampleObject({ type: 'object' }, kind, 'Namespaced')['metadata']).toEqual({
     name: 'example',
     namespace: 'default',
   });
 });
 
-test('is small, however large and deep the schema is', () => {
+test('an example is small, however large and deep the schema is', () => {
   let deep: JsonSchema = { type: 'string' };
   for (let level = 0; level < 90; level += 1) deep = object({ next: deep }, ['next']);
   const wide = object(

@@ -135,7 +135,7 @@ describe('an embedded resource', () => {
     });
   });
 
-  test('and in 3.0', () => {
+  test('has the fields of an object in 3.0', () => {
     expect(inKubernetes(spec)).toMatchObject({
       'x-kubernetes-embedded-resource': true,
       properties: { apiVersion: { type: 'string' }, kind: { type: 'string' } },
@@ -154,7 +154,7 @@ describe('the whole object', () => {
     },
   };
 
-  test('has what the schema says of its metadata beside the reference', () => {
+  test('has what the schema says about its metadata next to the reference', () => {
     expect(runAtOnce(referenceObjectSchema(schema, 'a Post'))).toEqual({
       description: 'a Post',
       type: 'object',

@@ -156,7 +156,7 @@ describe('SchemaValidator.applyDefaults', () => {
       value: null,
       count: 11,
     },
-  ])('they do not multiply an object: $reason', ({ items, value, count }) => {
+  ])('defaults do not multiply the size of an object: $reason', ({ items, value, count }) => {
     const fill = (length: number): void =>
       compileSchemaValidator(spec({ l: { type: 'array', items } })).applyDefaults({
         spec: { l: Array.from({ length }, () => structuredClone(value)) },
@@ -168,7 +168,7 @@ describe('SchemaValidator.applyDefaults', () => {
     expect(() => fill(5)).not.toThrow();
   });
 
-  test('whatever the schema, they never exceed the budget', () => {
+  test('defaults of any schema never exceed the budget', () => {
     const leaf = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 20 }),
       fc.integer(),

@@ -16,7 +16,7 @@ function causesOf(field: JsonSchema, f: JsonValue, old?: JsonValue): string[] {
   return causes.map((cause) => `${cause.reason} ${String(cause.field)}: ${cause.message}`);
 }
 
-describe('SchemaValidator.validate, the words of each rule', () => {
+describe('SchemaValidator.validate, the message of each rule', () => {
   const text: JsonSchema = { type: 'string' };
   const person: JsonSchema = { type: 'object', required: ['name'], properties: { name: text } };
   test.each<{ reason: string; field: JsonSchema; value: JsonValue; cause: string | undefined }>([
@@ -350,14 +350,14 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(causesOf(field, value)).toEqual(cause === undefined ? [] : [cause]);
   });
 
-  test('every field that is missing has a cause', () => {
+  test('every missing field has a cause', () => {
     const pair: JsonSchema = { type: 'object', required: ['a', 'b'], properties: { a: text, b: text } };
     expect(causesOf({ type: 'array', items: pair }, [{}, { a: '' }])).toEqual(
       ['spec.f[0].a', 'spec.f[0].b', 'spec.f[1].b'].map((field) => `FieldValueRequired ${field}: Required value`),
     );
   });
 
-  test('two patterns of one schema do not stand for each other', () => {
+  test('two patterns of one schema are checked separately', () => {
     const schema = around({
       type: 'object',
       properties: { a: { type: 'string', pattern: '^a$' }, b: { type: 'string', pattern: '^b$' } },
@@ -365,7 +365,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(compileSchemaValidator(schema).validate(post({ a: 'a', b: 'b' }))).toEqual([]);
   });
 
-  test('a schema may restrict the name, and nothing else of the metadata is its concern', () => {
+  test('a schema may restrict the name, and no other metadata', () => {
     const schema: JsonSchema = {
       type: 'object',
       properties: { metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 2 } } } },
@@ -384,7 +384,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(JSON.stringify(causes).length).toBeLessThan(100_000);
   });
 
-  test('more work than combinations may make is refused, even where nothing is wrong', () => {
+  test('more work for combinations than the limit is refused, even for a valid object', () => {
     const parts = Array.from({ length: 500 }, (_, index): JsonSchema => ({ enum: [index] }));
     const refused = (field: JsonSchema, value: JsonValue): string[] =>
       compileSchemaValidator(around(field))
@@ -439,7 +439,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     ).toEqual([]);
   });
 
-  test('an enum of objects knows its members, in whatever order their keys are', () => {
+  test('an enum of objects matches in any order of keys', () => {
     const field: JsonSchema = {
       type: 'object',
       'x-kubernetes-preserve-unknown-fields': true,
@@ -449,7 +449,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(causesOf(field, { a: 1 })).toHaveLength(1);
   });
 
-  test('more text than patterns may work on is refused, even where the pattern must not match', () => {
+  test('more text for patterns than the limit is refused, even if the pattern must not match', () => {
     const [cause] = compileSchemaValidator(
       around({ type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } }),
     ).validate(post('ab'.repeat(500_000)));
@@ -461,7 +461,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(refusal?.message).toContain('too much text');
   });
 
-  test('a text that did not change is not matched again', () => {
+  test('an unchanged text is not matched again', () => {
     const schema = around({
       type: 'object',
       properties: { a: { type: 'string', pattern: '^(a|b)*a(a|b){300}$' }, b: { type: 'string' } },
@@ -470,7 +470,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(compileSchemaValidator(schema).validate(post({ a: long, b: 'x' }), post({ a: long }))).toEqual([]);
   });
 
-  test('comes in slices: a large object, a long combination, much text', () => {
+  test('yields in slices: a large object, a long combination, much text', () => {
     const slicesOf = (field: JsonSchema, value: JsonValue): number => {
       let slices = 0;
       for (const work = compileSchemaValidator(around(field)).validating(post(value)); work.next().done !== true;)
@@ -492,7 +492,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
   });
 });
 
-describe('ratcheting: what was invalid and did not change passes', () => {
+describe('ratcheting: an unchanged invalid value passes', () => {
   const short: JsonSchema = { type: 'string', maxLength: 1 };
   const pair: JsonSchema = {
     type: 'object',
@@ -612,8 +612,8 @@ describe('ratcheting: what was invalid and did not change passes', () => {
   });
 });
 
-describe('SchemaValidator.validating with what stood there before', () => {
-  test('compares in slices of their own what holds a fault, level by level', () => {
+describe('SchemaValidator.validating with the previous object', () => {
+  test('compares invalid parts in separate slices, level by level', () => {
     const levels = 40;
     let schema: JsonSchema = { type: 'integer', maximum: 1 };
     let value: JsonValue = 2;
@@ -648,7 +648,7 @@ describe('SchemaValidator.validatingStatus', () => {
   const validateStatus = (object: JsonObject, old?: JsonObject): StatusCause[] =>
     runAtOnce(validator.validatingStatus(object, old));
 
-  test('looks at status only', () => {
+  test('checks only status', () => {
     expect(validateStatus({ spec: 'wrong', status: { n: 1 } })).toEqual([]);
     expect(validateStatus({ spec: 'wrong', status: { n: 2 } })).toEqual([
       expect.objectContaining({ field: 'status.n' }),
@@ -656,7 +656,7 @@ describe('SchemaValidator.validatingStatus', () => {
     expect(validateStatus({ spec: 'wrong' })).toEqual([]);
   });
 
-  test('names what is required and missing below it', () => {
+  test('names missing required fields below it', () => {
     const required = compileSchemaValidator({
       type: 'object',
       properties: {

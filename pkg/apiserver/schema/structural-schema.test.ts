@@ -429,13 +429,13 @@ describe('validateStructuralSchema', () => {
     }
   });
 
-  test('one that refers to itself ends', () => {
+  test('the check of a schema that contains itself ends', () => {
     const schema: { type: string; properties: Record<string, unknown> } = { type: 'object', properties: {} };
     schema.properties = { a: schema, b: schema };
     expect(validateStructuralSchema(schema, 's')).toHaveLength(1);
   });
 
-  test('the size is limited: parts, different rules, patterns', () => {
+  test('limits the number of parts, different rules and patterns', () => {
     expect(
       validateStructuralSchema(
         fields(3000, () => text),
@@ -456,7 +456,7 @@ describe('validateStructuralSchema', () => {
     ).toContain('too large together');
   });
 
-  test('what checking its defaults takes is limited, however they are spread', () => {
+  test('limits the work of checking defaults, wherever they are', () => {
     const entry = { type: 'object', properties: { a: { ...text, default: 'x'.repeat(10_000) } } };
     const many = fields(30, () => ({ type: 'array', items: entry, default: [{}, {}, {}, {}, {}] }));
     expect(validateStructuralSchema(many, 's')[0]?.message).toContain(
@@ -480,7 +480,7 @@ describe('validateStructuralSchema', () => {
     expect(validateStructuralSchema(tried, 's')[0]?.message).toContain('takes too much work');
   });
 
-  test('at most 100 causes', () => {
+  test('gives at most 100 causes', () => {
     const properties = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`f${index}`, {}]));
     expect(validateStructuralSchema({ type: 'object', properties }, 's')).toHaveLength(100);
   });

@@ -31,7 +31,7 @@ async function write(name: string, agoMs: number | undefined): Promise<void> {
   await client.create(eventType, newEvent(name, agoMs));
 }
 
-test('deletes what has not happened again for long, page by page, and nothing else', async () => {
+test('deletes expired events, page by page, and nothing else', async () => {
   const { resourceVersion } = await client.list(eventType);
   await Promise.all(Array.from({ length: 600 }, (_, i) => write(`old-${i}`, 3_700_000)));
   await write('recent', 3_500_000);
@@ -47,7 +47,7 @@ test('deletes what has not happened again for long, page by page, and nothing el
   expect((await client.list(eventType)).items.map(({ metadata }) => metadata.name)).toEqual(['recent', 'timeless']);
 });
 
-test('one that waits for its finalizers is not deleted again and again', async () => {
+test('an event that waits for its finalizers is not deleted again', async () => {
   await client.create(eventType, {
     ...newEvent('held', 3_700_000),
     metadata: { namespace: 'default', name: 'held', finalizers: ['example.com/hold'] },
@@ -71,7 +71,7 @@ test('one that waits for its finalizers is not deleted again and again', async (
   );
 });
 
-test('where much is left of which nothing goes, it pauses before the next look', async () => {
+test('it pauses if many expired events remain and none can be deleted', async () => {
   const held = {
     ...newEvent('held', 3_700_000),
     metadata: {
@@ -92,7 +92,7 @@ test('where much is left of which nothing goes, it pauses before the next look',
   );
 });
 
-test('one without a time goes by its age', async () => {
+test('an event without a time expires by its age', async () => {
   const manager = new Manager({ client, log: silent, controllers: [eventExpiry({ client, ttlMs: -10_000 })] });
   const { resourceVersion } = await client.list(eventType);
   manager.start();

@@ -78,7 +78,7 @@ async function isThere(type: ResourceType<Thing>, ...objects: Stored<Thing>[]): 
   );
 }
 
-test('dependents go after their owner, and theirs after them; what has another owner stays, and names the one that went no more', async () => {
+test('dependents are deleted after their owner, and theirs after them; an object with another owner stays, without the reference to the deleted one', async () => {
   const boss = await make(bossType);
   const second = await make(bossType);
   const team = await make(teamType, [refersTo(boss)]);
@@ -94,7 +94,7 @@ test('dependents go after their owner, and theirs after them; what has another o
   expect(await isThere(workerType, shared, free)).toBe(true);
 });
 
-test('what was left when no collector ran is found at the start', async () => {
+test('dependents that remained while no collector ran are found at the start', async () => {
   await stop();
   const boss = await make(bossType);
   const teams = await Promise.all(Array.from({ length: 3 }, () => make(teamType, [refersTo(boss)])));
@@ -107,7 +107,7 @@ test('what was left when no collector ran is found at the start', async () => {
   await gone(bossType, held);
 });
 
-test('an owner deleted in the foreground goes last', async () => {
+test('an owner that is deleted in the foreground is deleted last', async () => {
   const boss = await make(bossType);
   const team = await make(teamType, [refersTo(boss)]);
   const worker = await make(workerType, [refersTo(team)], { finalizers: ['example.com/hold'] });
@@ -123,7 +123,7 @@ test('an owner deleted in the foreground goes last', async () => {
   await gone(bossType, boss);
 });
 
-test('what does not block is not waited for', async () => {
+test('an owner does not wait for dependents that do not block', async () => {
   const boss = await make(bossType);
   const worker = await make(workerType, [refersTo(boss, false)], { finalizers: ['example.com/hold'] });
   await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Foreground' });
@@ -131,7 +131,7 @@ test('what does not block is not waited for', async () => {
   expect((await present(client, workerType, worker))?.metadata.deletionTimestamp).toBeDefined();
 });
 
-test('orphans stay, and name their owner no more', async () => {
+test('orphans stay, without the owner reference', async () => {
   const boss = await make(bossType);
   const second = await make(bossType);
   const only = await make(teamType, [refersTo(boss)]);
@@ -144,7 +144,7 @@ test('orphans stay, and name their owner no more', async () => {
   expect(await isThere(teamType, only)).toBe(true);
 });
 
-test('where an owner asks for both, its dependents are orphaned first and stay', async () => {
+test('if an owner has both finalizers, its dependents are orphaned first and stay', async () => {
   const boss = await make(bossType, [], { finalizers: ['foregroundDeletion', 'orphan'] });
   const team = await make(teamType, [refersTo(boss)]);
   await client.delete(bossType, keyOfObject(boss));
@@ -153,7 +153,7 @@ test('where an owner asks for both, its dependents are orphaned first and stay',
   expect((await present(client, teamType, team))?.metadata).toMatchObject({ uid: team.metadata.uid });
 });
 
-test('what is being deleted is left as it is, whoever of its owners goes', async () => {
+test('an object that is being deleted is not changed when an owner is deleted', async () => {
   const [boss, second] = [await make(bossType), await make(bossType)];
   const worker = await make(workerType, [refersTo(boss), refersTo(second)], { finalizers: ['example.com/held'] });
   const team = await make(teamType, [refersTo(boss)]);
@@ -165,7 +165,7 @@ test('what is being deleted is left as it is, whoever of its owners goes', async
   await client.patch(workerType, keyOfObject(worker), { type: 'merge', patch: { metadata: { finalizers: null } } });
 });
 
-test('what names an owner in another namespace does not keep that from going', async () => {
+test('an object that names an owner in another namespace does not block its deletion', async () => {
   const team = await make(teamType, [], { namespace: 'one', finalizers: ['foregroundDeletion'] });
   const stranger = await make(workerType, [refersTo(team)], { namespace: 'two', finalizers: ['example.com/held'] });
   await client.delete(teamType, keyOfObject(team));
@@ -174,7 +174,7 @@ test('what names an owner in another namespace does not keep that from going', a
   await gone(workerType, stranger);
 });
 
-test('an orphan still names an owner of another kind that has the name of the one that went', async () => {
+test('an orphan keeps the reference to an owner of another kind with the same name', async () => {
   const boss = await make(bossType);
   const team = await other.create(teamType, newThing(teamType, boss.metadata.name));
   const worker = await make(workerType, [refersTo(boss), refersTo(team)]);
@@ -183,7 +183,7 @@ test('an orphan still names an owner of another kind that has the name of the on
   expect((await present(client, workerType, worker))?.metadata.ownerReferences).toEqual([refersTo(team)]);
 });
 
-test('a client that asks by finalizers itself gets the same, dependents or not', async () => {
+test('a client that sets the finalizers itself gets the same, with or without dependents', async () => {
   const bosses = await Promise.all(
     ['foregroundDeletion', 'orphan'].map((finalizer) => make(bossType, [], { finalizers: [finalizer] })),
   );
@@ -195,7 +195,7 @@ test.each([
   ['in the background', ['Background']],
   ['in the foreground', ['Foreground']],
   ['in the foreground, each by itself', ['Foreground', 'Foreground', 'Foreground']],
-] as const)('circles of owners end: %s', async (_, policies) => {
+] as const)('cycles of owners are deleted: %s', async (_, policies) => {
   for (const size of [1, 2, 3]) {
     const teams = await Promise.all(Array.from({ length: size }, () => make(teamType)));
     for (const [i, team] of teams.entries())
@@ -214,7 +214,7 @@ test.each([
   }
 });
 
-test('an owner counts only where it can be one', async () => {
+test('an owner reference counts only if it is valid', async () => {
   const team = await make(teamType, [], { namespace: 'one' });
   const boss = await make(bossType);
   const elsewhere = await make(workerType, [refersTo(team)], { namespace: 'two' });
@@ -233,7 +233,7 @@ test('an owner counts only where it can be one', async () => {
   expect([await isThere(bossType, outside), await isThere(workerType, stranger)]).toEqual([true, true]);
 });
 
-test('a type that comes to be served is followed, and one that is not served any more keeps its objects', async () => {
+test('a newly served type is watched, and a type that is no longer served keeps its objects', async () => {
   const late: ResourceType<Thing> = { ...bossType, kind: 'Late', plural: 'lates' };
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/lates.owned.example.com';
   await defineThings(env, [late]);
@@ -268,7 +268,7 @@ test('a type that comes to be served is followed, and one that is not served any
   await gone(workerType, worker);
 });
 
-test('an object that cannot be changed does not keep others from going', async () => {
+test('an object that cannot be changed does not block the deletion of others', async () => {
   const strict: ResourceType<Thing> = { ...teamType, kind: 'Strict', plural: 'stricts' };
   await defineThings(env, [strict]);
   const [boss, second] = [await make(bossType), await make(bossType)];
@@ -294,7 +294,7 @@ test('an object that cannot be changed does not keep others from going', async (
   await gone(bossType, second);
 });
 
-test('the objects of a definition that is deleted are owners that go', async () => {
+test('dependents of the objects of a deleted definition are deleted', async () => {
   const brief: ResourceType<Thing> = { ...bossType, kind: 'Brief', plural: 'briefs' };
   await defineThings(env, [brief]);
   const owner = await make(brief);

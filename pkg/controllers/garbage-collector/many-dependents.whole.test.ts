@@ -49,7 +49,7 @@ test.each([
   ['Background', 3000],
   ['Foreground', 600],
 ] as const)(
-  '%s: an owner goes with its %i dependents',
+  '%s: an owner is deleted with its %i dependents',
   async (propagationPolicy, count) => {
     const owner = await ownerOf(count, `many-${propagationPolicy.toLowerCase()}`);
     await client.delete(bossType, keyOfObject(owner), { propagationPolicy });

@@ -37,7 +37,7 @@ async function read(reader: Reader): Promise<unknown[]> {
   return chunks;
 }
 
-test('dependents are read to the last chunk, an empty one between them included', async () => {
+test('dependents are read to the last chunk, also after an empty one', async () => {
   const { reader, asked } = readerOf({ items: ['a'], continue: '1' }, { items: [], continue: '2' }, { items: ['b'] });
   expect(await read(reader)).toEqual([['a'], ['b']]);
   expect(asked).toEqual(
@@ -49,12 +49,12 @@ test('dependents are read to the last chunk, an empty one between them included'
   );
 });
 
-test('a type that is not served, or ceases to be, has no more of them', async () => {
+test('a type that is not served, or no longer, has no more dependents', async () => {
   expect(await read(readerOf(newUnknownPath()).reader)).toEqual([]);
   expect(await read(readerOf({ items: ['a'], continue: '1' }, newUnknownPath()).reader)).toEqual([['a']]);
 });
 
-test('any other failure is one', async () => {
+test('any other failure is thrown', async () => {
   const refusal = newForbidden({ group: type.group, resource: type.plural }, '', 'no');
   await expect(read(readerOf(refusal).reader)).rejects.toBe(refusal);
 });

@@ -64,19 +64,19 @@ const answering =
   () =>
     Promise.resolve(object as never);
 
-test('an owner is looked for in the namespace of its dependent, and one without a namespace in none', async () => {
+test('an owner is searched in the namespace of its dependent, and a cluster-scoped owner in none', async () => {
   const { finder, asked } = newFinder({ get: answering(owner()) });
   await finder.find(page, 'a', referenceTo('Page'), never);
   await finder.find(page, 'a', referenceTo('Site'), never);
   expect(asked).toEqual(['Page', { namespace: 'a', name: 'o' }, 'Site', { namespace: '', name: 'o' }]);
 });
 
-test("what is there under the owner's name counts by its uid", async () => {
+test("an object with the owner's name is the owner only if it has its uid", async () => {
   expect(await find({ get: answering(owner()) })).toBe('solid');
   expect(await find({ get: answering(owner({ uid: 'another' })) })).toBe('absent');
 });
 
-test('an owner is absent only where the API says so of its name, not of its type or namespace', async () => {
+test('an owner is absent only if the API does not find its name, not if it does not find its type or namespace', async () => {
   const refusing =
     (refusal: Error): Reader['get'] =>
     () =>
@@ -91,16 +91,16 @@ test('an owner is absent only where the API says so of its name, not of its type
   }
 });
 
-test('an owner of a kind that is not served is unknown, unless it was seen to go', async () => {
+test('an owner of a kind that is not served is unknown, unless its deletion was observed', async () => {
   expect(await find({}, 'Gone')).toBe('unknown');
   expect(await find({ isGone: true }, 'Gone')).toBe('absent');
 });
 
-test('what has no namespace cannot have an owner in one', async () => {
+test('a cluster-scoped object cannot have an owner in a namespace', async () => {
   expect(await find({}, 'Page', site)).toBe('invalid');
 });
 
-test('a deletion that is told of while the API answers holds', async () => {
+test('a deletion event during a lookup overrides its answer', async () => {
   const states = new OwnerStates();
   const id: OwnerId = { group: page.group, kind: 'Page', namespace: 'a', name: 'o', uid: 'u' };
   const get: Reader['get'] = () => {
@@ -110,7 +110,7 @@ test('a deletion that is told of while the API answers holds', async () => {
   expect(await find({ get, states })).toBe('absent');
 });
 
-test('an owner that is known is not asked for', async () => {
+test('a known owner is not looked up', async () => {
   const { finder, asked } = newFinder({ get: answering(owner()) });
   const dependent = owner({ namespace: 'a', ownerReferences: [referenceTo('Page')] });
   expect(finder.areKnown(page, dependent)).toBe(false);

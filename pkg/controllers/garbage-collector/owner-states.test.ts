@@ -3,7 +3,7 @@ import { OwnerStates } from './owner-states.ts';
 
 const owner = { group: 'g', kind: 'K', namespace: 'n', name: 'a', uid: 'u' };
 
-test('who is gone is gone, whatever an earlier question is answered', () => {
+test('a deleted owner stays deleted, whatever an earlier lookup returns', () => {
   const states = new OwnerStates();
   states.note(owner, 'solid');
   states.note(owner, 'waiting');
@@ -13,7 +13,7 @@ test('who is gone is gone, whatever an earlier question is answered', () => {
   expect(states.get(owner)).toBe('absent');
 });
 
-test('an answer from before news were missed is not kept', () => {
+test('an answer from before a gap in the events is not kept', () => {
   const states = new OwnerStates();
   const { generation } = states;
   states.note(owner, 'absent');
@@ -34,7 +34,7 @@ test.each([
   expect(states.get({ ...owner, ...other })).toBeUndefined();
 });
 
-test('the oldest are forgotten, and those that were asked for stay', () => {
+test('the least recently used states are removed', () => {
   const states = new OwnerStates();
   states.note(owner, 'solid');
   states.note({ ...owner, uid: 'forgotten' }, 'solid');

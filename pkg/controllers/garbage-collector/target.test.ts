@@ -12,6 +12,6 @@ test.each<Target>([
   },
   { look: 'sweep', resource: 'posts.blog.example.com' },
   { look: 'gone' },
-])('what is to be looked at survives the queue: %j', (target) => {
+])('a target is the same after the queue: %j', (target) => {
   expect(parseTarget(parseRequest(formatRequest(formatTarget(target))))).toEqual(target);
 });

@@ -9,7 +9,7 @@ const nothing = {
 const summary = (conditions: ReturnType<typeof namespaceConditions>): string[] =>
   conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
 
-test('an empty one has nothing left', () => {
+test('an empty namespace has no remaining content', () => {
   expect(summary(namespaceConditions([], nothing, '2026-01-01T00:00:00Z'))).toEqual([
     'NamespaceDeletionContentFailure False ContentDeleted',
     'NamespaceContentRemaining False ContentRemoved',
@@ -17,7 +17,7 @@ test('an empty one has nothing left', () => {
   ]);
 });
 
-test('what is left is named in an order, and not without end', () => {
+test('remaining content is named in order, up to a limit', () => {
   const resources = new Map(
     Array.from({ length: 12 }, (_, i): [string, number] => [`r${String(11 - i).padStart(2, '0')}`, i]),
   );
@@ -27,7 +27,7 @@ test('what is left is named in an order, and not without end', () => {
   );
 });
 
-test('conditions of others stay, and times change with the status alone', () => {
+test('other conditions stay, and transition times change only with the status', () => {
   const other = {
     type: 'Other',
     status: 'True' as const,

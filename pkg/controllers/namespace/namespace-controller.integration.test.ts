@@ -49,7 +49,7 @@ function conditionsOf(namespace: Stored<Namespace> | undefined): Record<string, 
   );
 }
 
-test('a namespace goes with all that is in it', async () => {
+test('a namespace is deleted with all its objects', async () => {
   await makeNamespace('whole');
   const workers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -66,7 +66,7 @@ test('a namespace goes with all that is in it', async () => {
   expect(workers).toHaveLength(20);
 });
 
-test('finalizers of objects hold it, and its conditions say so', async () => {
+test('finalizers of objects delay the deletion, and its conditions say so', async () => {
   await makeNamespace('held', { finalizers: ['example.com/last'] });
   const held = await client.create(
     workerType,
@@ -93,7 +93,7 @@ test('finalizers of objects hold it, and its conditions say so', async () => {
   await waitUntil(async () => (await find('held')) === undefined);
 });
 
-test('objects that nobody serves hold it, too', async () => {
+test('objects of a type that is not served delay the deletion, too', async () => {
   await makeNamespace('unseen');
   await client.create(teamType, newThing(teamType, 't', { namespace: 'unseen' }));
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/teams.owned.example.com';
@@ -120,7 +120,7 @@ test('objects that nobody serves hold it, too', async () => {
   await waitUntil(async () => (await find('unseen')) === undefined);
 });
 
-test('dependents of what was in it go after it, wherever they are', async () => {
+test('dependents of its objects are deleted after it, wherever they are', async () => {
   await makeNamespace('team');
   const boss = await client.create(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'boss' } });
   const owned = await client.create(

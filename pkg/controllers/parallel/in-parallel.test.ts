@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Failures } from './failures.ts';
 import { inParallel } from './in-parallel.ts';
 
-test('never works on more at a time than it may, and on each once', async () => {
+test('processes each item once, and never more than the limit at a time', async () => {
   let underWay = 0;
   let most = 0;
   const done: number[] = [];
@@ -17,7 +17,7 @@ test('never works on more at a time than it may, and on each once', async () => 
   expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }).map((_, i) => i));
 });
 
-test('begins nothing after a failure, and waits for what is under way', async () => {
+test('starts nothing after a failure, and waits for running work', async () => {
   const begun: number[] = [];
   const ended: number[] = [];
   const work = async (item: number): Promise<void> => {
@@ -31,7 +31,7 @@ test('begins nothing after a failure, and waits for what is under way', async ()
   expect([begun, ended]).toEqual([[0, 1], [1]]);
 });
 
-test('a few failures do not keep the others from being worked on, many do', async () => {
+test('a few failures do not stop the others, many do', async () => {
   const few = new Failures();
   const done: number[] = [];
   await inParallel([0, 1, 2, 3], 2, (item) =>

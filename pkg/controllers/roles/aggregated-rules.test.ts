@@ -120,7 +120,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
   expect(resourcesOf(shapes)).toEqual(expected);
 });
 
-test('it is what one reaches by going from role to role', () => {
+test('the rules are those that are reachable from role to role', () => {
   const keys = ['a', 'b', 'c'];
   const shape = fc.record({
     labels: fc.dictionary(fc.constantFrom(...keys), fc.constant('true')),

@@ -77,7 +77,7 @@ describe('roles of models', () => {
   const isThere = (role: string, expected: boolean): Promise<void> =>
     waitUntil(async () => ((await find(clusterRoleType, role)) !== undefined) === expected);
 
-  test('come with a definition, and the roles that aggregate them have their rules', async () => {
+  test('are created with a definition, and the roles that aggregate them have their rules', async () => {
     await client.create(clusterRoleType, {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -110,7 +110,7 @@ describe('roles of models', () => {
     await waitUntil(async () => JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
   });
 
-  test('name the subresources there are', async () => {
+  test('name the existing subresources', async () => {
     await merge(definitionType, 'bosses.owned.example.com', { metadata: { labels: { a: 'b' } } });
     const patch = [
       {
@@ -128,7 +128,7 @@ describe('roles of models', () => {
     await becomes(view, viewRules);
   });
 
-  test('are put right where somebody changed or removed them, and keep what is of others', async () => {
+  test('are restored if they were changed or removed, and keep additions of others', async () => {
     await merge(clusterRoleType, view, {
       rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
       metadata: {
@@ -152,7 +152,7 @@ describe('roles of models', () => {
     await isThere(manage, true);
   });
 
-  test('go while the definition is not served, and with it', async () => {
+  test('are deleted while the definition is not served, and with it', async () => {
     await serve(false);
     await Promise.all([isThere(view, false), isThere(manage, false)]);
     await serve(true);
@@ -172,7 +172,7 @@ describe('roles of models', () => {
   });
 });
 
-test('a definition that is being deleted has roles as long as objects are left, though no version was served', async () => {
+test('a definition that is being deleted has roles as long as objects remain, even if no version was served', async () => {
   const name = 'teams.owned.example.com';
   const type = { ...teamType, namespaced: false };
   const held = { ...newThing(type, 'held'), metadata: { name: 'held', finalizers: ['test.example.com/held'] } };
@@ -200,7 +200,7 @@ test('a definition that is being deleted has roles as long as objects are left, 
 });
 
 test.each(['Foreground', 'Orphan'] as const)(
-  'roles are not in the way of a deletion that waits for what the definition owns: %s',
+  'roles do not block a deletion that waits for dependents of the definition: %s',
   async (propagationPolicy) => {
     const name = 'teams.owned.example.com';
     await defineThings(env, [teamType]);
@@ -221,7 +221,7 @@ describe('roles of plugins', () => {
       spec: { version: '1.0.0', ...spec },
     });
 
-  test('are what its permissions say, given to its user', async () => {
+  test('have its permissions, and are bound to its user', async () => {
     await waitUntil(async () => (await rulesOf('system:plugin-impersonator')) !== undefined);
     // A rule without names would apply to all users.
     expect(await rulesOf('system:plugin-impersonator')).toEqual([]);
@@ -243,7 +243,7 @@ describe('roles of plugins', () => {
     await becomes(user, []);
   });
 
-  test('are put right where somebody changed or removed them', async () => {
+  test('are restored if they were changed or removed', async () => {
     await merge(clusterRoleType, user, { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] });
     await becomes(user, []);
     await merge(clusterRoleBindingType, user, { subjects: [{ kind: 'User', name: 'eve' }] });
@@ -254,7 +254,7 @@ describe('roles of plugins', () => {
     await waitUntil(async () => (await subjects()) === user);
   });
 
-  test('are part of no other role, though one that somebody prepared said so', async () => {
+  test('are not aggregated into a role that selects them', async () => {
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true', mine: 'x' };
     await client.create(clusterRoleType, {
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -275,7 +275,7 @@ describe('roles of plugins', () => {
     );
   });
 
-  test('a binding of its name that gives another role is replaced', async () => {
+  test('a binding with the same name and another role is replaced', async () => {
     const binding = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRoleBinding',
@@ -290,7 +290,7 @@ describe('roles of plugins', () => {
     );
   });
 
-  test('permissions that are no rules are told on the plugin', async () => {
+  test('invalid permissions are reported on the plugin', async () => {
     await create('bad', { permissions: [{ apiGroups: [], resources: ['x'], verbs: ['get'] }] });
     const events = async (): Promise<string> =>
       await (await env.request('/api/v1/namespaces/default/events?fieldSelector=reason%3DPermissionsInvalid')).text();
@@ -298,7 +298,7 @@ describe('roles of plugins', () => {
     expect(await find(clusterRoleBindingType, 'system:plugin:bad')).toBeUndefined();
   });
 
-  test('a controller-manager may act as the plugins there are, and no others', async () => {
+  test('a controller-manager may act as the existing plugins, and no others', async () => {
     const rule = (resources: string[], resourceNames: string[]): PolicyRule => ({
       verbs: ['impersonate'],
       apiGroups: [''],
@@ -322,7 +322,7 @@ describe('roles of plugins', () => {
   });
 });
 
-test('nothing is written where all is as it should be', async () => {
+test('nothing is written if nothing has to change', async () => {
   const versions = async (): Promise<unknown> => {
     const roles: Stored<AnyObject>[] = [
       ...(await client.list(clusterRoleType)).items,

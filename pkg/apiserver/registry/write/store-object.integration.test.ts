@@ -96,7 +96,7 @@ describe('a definition that changes while an object is validated', () => {
     if (code !== undefined && verb === 'update') expect(await plain.get('x')).toMatchObject({ spec: { title: 'a' } });
   });
 
-  test('a definition that is gone is a 404', async () => {
+  test('a deleted definition is a 404', async () => {
     const group = 'gone.example.com';
     await definitions.create(sampleDefinition({ group, plural: 'things', kind: 'Thing' }));
     const { things, served, reached, release } = held(group);
