@@ -144,7 +144,7 @@ describe('a connection to PostgreSQL is encrypted', () => {
     expect(await isEncrypted(database)).toEqual([true, true, true]);
   });
 
-  test('with a certificate of its own, where the server asks for one', async () => {
+  test('with a client certificate, if the server asks for one', async () => {
     const to = (more: string): Promise<Database> =>
       Database.connect({
         url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('ca.crt')}${more}`,
@@ -155,7 +155,7 @@ describe('a connection to PostgreSQL is encrypted', () => {
   });
 });
 
-describe('a connection to PostgreSQL is made with the files as they are then', () => {
+describe('a connection to PostgreSQL uses the current files', () => {
   /** Replaces the server's certificate. */
   async function serve(certificate: string): Promise<void> {
     await writeFile(file('server.crt'), certificate);
@@ -165,7 +165,7 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
   }
   const connects = async (database: Database): Promise<void> => (await database.newClient()).end();
 
-  test('where the authority of the server becomes another', async () => {
+  test('if the authority of the server changes', async () => {
     await writeFile(file('mounted.crt'), authority);
     const database = await open(`?sslrootcert=${file('mounted.crt')}`);
     await serve(nextServerCertificate);
@@ -182,7 +182,7 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
     await database.close();
   });
 
-  test('or as they were before, while they cannot be used, which is said once', async () => {
+  test('or the previous files while the current ones cannot be used, with one warning', async () => {
     const warnings: string[] = [];
     for (const name of ['ca', 'client'] as const)
       await writeFile(file(`mounted.${name}`), name === 'ca' ? authority : clientCertificate);
@@ -221,7 +221,7 @@ describe('a connection to PostgreSQL is refused', () => {
     await expect(open(query())).rejects.toThrow(says);
   });
 
-  test('to who has a certificate for another name', async () => {
+  test("if the server's certificate is for another name", async () => {
     const to = (query: string): Promise<Database> =>
       Database.connect({
         url: `postgres://svc@${otherAddress}:5432/postgres?sslrootcert=${file('ca.crt')}${query}`,
@@ -249,12 +249,12 @@ describe('a connection to PostgreSQL is refused', () => {
     ['a certificate without its key', '?sslmode=require&sslcert=/x', /belong together/],
     ['a file that is not there', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
     ["a file with no authority, which would be everybody's", '?sslrootcert=/dev/null', /^\/dev\/null cannot be used/],
-  ])('%s, before anything is sent', async (_reason, query, says) => {
+  ])('for %s, before anything is sent', async (_reason, query, says) => {
     await expect(open(query)).rejects.toThrow(says);
   });
 
   test.each(['p@ss/word', 'p@ss?word', 'p@ss#word', 'p@ss/w@rd'])(
-    'a password that is not encoded (%s), of which nothing is repeated',
+    'for a password that is not encoded (%s), without repeating it',
     async (password) => {
       const refused = Database.connect({ url: `postgres://svc:${password}@127.0.0.1:1/svc`, log: silentLog });
       await expect(refused).rejects.toThrow(
@@ -264,7 +264,7 @@ describe('a connection to PostgreSQL is refused', () => {
     },
   );
 
-  test("the name by which servers of svc know each other is not the URL's to change", async () => {
+  test('the URL cannot change the application_name of svc servers', async () => {
     const database = await open('?sslmode=require&application_name=shop');
     expect(
       (await database.pool.query<{ name: string }>("SELECT current_setting('application_name') AS name")).rows[0]!.name,
@@ -272,7 +272,7 @@ describe('a connection to PostgreSQL is refused', () => {
     await database.close();
   });
 
-  test('two authorities', async () => {
+  test('for two authorities', async () => {
     await expect(open('?sslrootcert=/x', '/y')).rejects.toThrow(/remove one/);
   });
 });

@@ -44,7 +44,7 @@ test.each([
   ['transaction ids that have run out', answered('54000', 'ERROR', 'GetNewTransactionId'), 'no_transaction_ids'],
   ['a database that takes no connections', answered('55000', 'FATAL'), 'connection_refused'],
   ['a wrong password', answered('28P01', 'FATAL'), 'connection_refused'],
-])('%s has its name', (_reason, error, expected) => {
+])('%s has a name', (_reason, error, expected) => {
   expect(databaseFailure(error)).toBe(expected);
 });
 
@@ -57,12 +57,12 @@ test.each([
   ['a fault of ours', new TypeError('x is undefined')],
   ['an error of something else with such a code', failure({ code: '53100' })],
   ['no error at all', 'ECONNREFUSED'],
-])('%s is no failure of the database', (_reason, error) => {
+])('%s is not a failure of the database', (_reason, error) => {
   expect(databaseFailure(error)).toBeUndefined();
   expect(becauseOf(error)).toBe('');
 });
 
-test('names are fit for labels, and each has a sentence of its own, without anything of the error', () => {
+test('names are valid label values, and each has its own sentence, without text of the error', () => {
   for (const name of databaseFailures) expect(name).toMatch(/^[a-z_]+$/);
   expect(new Set(databaseFailures.map(failureSentence)).size).toBe(databaseFailures.length);
   expect(becauseOf(answered('53100'))).toBe(': the disk of the database is full');
@@ -82,7 +82,7 @@ test.each([
   ['a statement over its time', answered('57014'), false, true],
   ['a name that is taken', answered('23505'), false, true],
   ['a fault of ours', new TypeError('x is undefined'), false, true],
-])('%s: is the database away, is the connection kept', (_reason, error, isAway, isKept) => {
+])('%s: whether the database is away, and whether the connection is kept', (_reason, error, isAway, isKept) => {
   expect([isDatabaseUnreachable(error), keepsConnection(error)]).toEqual([isAway, isKept]);
 });
 
@@ -95,6 +95,6 @@ test.each([
   ['a database that does not exist', answered('3D000', 'FATAL'), false],
   ['a database that one may not connect to', answered('42501', 'FATAL'), false],
   ['a certificate of somebody else', failure({ code: 'SELF_SIGNED_CERT_IN_CHAIN' }), false],
-])('another try after %s: %#', (_reason, error, expected) => {
+])('whether to retry after %s: %#', (_reason, error, expected) => {
   expect(isTransientConnectFailure(error)).toBe(expected);
 });

@@ -21,14 +21,14 @@ afterAll(async () => {
   await home.drop();
 });
 
-test('kysely and the pool speak to the same database', async () => {
+test('kysely and the pool use the same database', async () => {
   await database.pool.query('CREATE TABLE drawer (name text)');
   await database.kysely.withTables<{ drawer: { name: string } }>().insertInto('drawer').values({ name: 'a' }).execute();
   const { rows } = await sql<{ n: string }>`SELECT count(*) AS n FROM drawer`.execute(database.kysely);
   expect(rows).toEqual([{ n: '1' }]);
 });
 
-test('a template is copied with what is in it', async () => {
+test('a template is copied with its content', async () => {
   const template = await createTestDatabase();
   const original = await Database.connect({ connection: template.connection, log: silentLog });
   await original.pool.query('CREATE TABLE drawer (name text)');
@@ -65,7 +65,7 @@ describe('sessions', () => {
     expect(answers.map(({ rows }) => rows)).toEqual([[{ value }], [{ value }]]);
   });
 
-  test('see what is committed meanwhile, whatever the default of the database', async () => {
+  test('see what is committed meanwhile, whatever the default isolation of the database', async () => {
     await database.pool.query(`ALTER DATABASE ${home.name} SET default_transaction_isolation = 'repeatable read'`);
     const pool = database.newPool({ max: 1, settings: { work_mem: '8MB' } });
     expect((await pool.query('SHOW transaction_isolation')).rows).toEqual([
@@ -74,13 +74,13 @@ describe('sessions', () => {
     await database.pool.query(`ALTER DATABASE ${home.name} RESET default_transaction_isolation`);
   });
 
-  test('a setting that does not exist fails the query, not the process', async () => {
+  test('an unknown setting fails the query, not the process', async () => {
     const pool = database.newPool({ max: 1, settings: { no_such_setting: '1' } });
     await expect(pool.query('SELECT 1')).rejects.toThrow('no_such_setting');
   });
 });
 
-test('connections that are cut off fail their user and are replaced', async () => {
+test('a broken connection fails its query and is replaced', async () => {
   const client = await database.pool.connect();
   const dedicated = await database.newClient();
   const lost = new Promise((resolve) => dedicated.once('end', resolve));
@@ -115,7 +115,7 @@ describe('connecting', () => {
     expect(failure).toMatchObject({ message: expect.not.stringContaining('secret') });
   });
 
-  test('waits for one that comes, and says so once', async () => {
+  test('waits for a server that starts, with one warning', async () => {
     const { proxy: before, connection } = await CuttingProxy.start(home.connection);
     await before.stop();
     const said: string[] = [];
@@ -131,7 +131,7 @@ describe('connecting', () => {
     await (await coming!).proxy.stop();
   });
 
-  test('does not wait where it is refused', async () => {
+  test('does not wait if the server refuses it', async () => {
     const connecting = Database.connect({
       connection: { ...home.connection, database: 'nowhere' },
       log: silentLog,

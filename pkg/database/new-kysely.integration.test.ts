@@ -27,7 +27,7 @@ async function session(): Promise<number> {
   return rows[0]!.pid;
 }
 
-test('a mistake in a statement keeps the connection', async () => {
+test('an invalid statement keeps the connection', async () => {
   const before = await session();
   await expect(sql`SELECT nothing`.execute(kysely)).rejects.toThrow('nothing');
   expect(await session()).toBe(before);
@@ -53,7 +53,7 @@ test.each([
     'the same within a transaction',
     () => kysely.transaction().execute((transaction) => sql`SELECT pg_sleep(60)`.execute(transaction)),
   ],
-])('%s costs the connection, and the next statement has another', async (_reason, work) => {
+])('%s ends the connection, and the next statement has another', async (_reason, work) => {
   const before = await session();
   await expect(work()).rejects.toThrow();
   expect(await session()).not.toBe(before);

@@ -51,7 +51,7 @@ test.each<{ reason: string; work: Parameters<typeof runTransaction>[1] }>([
       await client.query('SELECT pg_sleep(10)');
     },
   },
-])('$reason undoes the work and keeps the connection', async ({ work }) => {
+])('$reason rolls back the work and keeps the connection', async ({ work }) => {
   const before = await session();
   await expect(
     runTransaction(pool, async (client) => {
@@ -72,14 +72,14 @@ test.each<{ reason: string; work: Parameters<typeof runTransaction>[1] }>([
     reason: 'an answer that did not come',
     work: (client) => client.query({ text: 'SELECT pg_sleep(10)', query_timeout: 50 } as { text: string }),
   },
-])('$reason costs the connection, and the next has another at once', async ({ work }) => {
+])('$reason ends the connection, and the next transaction has another at once', async ({ work }) => {
   const before = await session();
   await expect(runTransaction(pool, work)).rejects.toThrow();
   expect(await session()).not.toBe(before);
   expect(await ids()).toEqual([1]);
 });
 
-test('what ends well is committed, with the options of its beginning', async () => {
+test('a successful transaction is committed, with the options of its BEGIN', async () => {
   const isolation = await runTransaction(
     pool,
     async (client) => (await client.query<{ transaction_isolation: string }>('SHOW transaction_isolation')).rows[0],
