@@ -9,7 +9,7 @@ test.each<[string, UserInfo['extra'], UserInfo['restriction']]>([
   ['another', { team: ['x'] }, undefined],
   ['roles', { [restrictionKey]: ['view', 'edit'] }, { roles: ['view', 'edit'] }],
   ['no role at all, which is no freedom', { [restrictionKey]: [] }, { roles: [] }],
-])('a user of whom is told %s', (_reason, extra, restriction) => {
+])('a user described as %s', (_reason, extra, restriction) => {
   expect(withRestrictionFromExtra({ ...user, ...(extra === undefined ? {} : { extra }) }).restriction).toEqual(
     restriction,
   );

@@ -101,11 +101,11 @@ describe('the origin of the server', () => {
 });
 
 test.each(['10.0.0.0/33', '10.0.0/8', 'a', '', '::1/129', '10.0.0.1/8/8', '1.2.3.4/-1', '1.2.3.4/'])(
-  '%j is no range',
+  '%j is not a range',
   (text) => {
     expect(isAddressRange(text)).toBe(false);
   },
 );
-test.each(['10.0.0.0/8', '127.0.0.1', '::1', 'fd00::/8', '0.0.0.0/0'])('%j is one', (text) => {
+test.each(['10.0.0.0/8', '127.0.0.1', '::1', 'fd00::/8', '0.0.0.0/0'])('%j is a range', (text) => {
   expect(isAddressRange(text)).toBe(true);
 });

@@ -21,7 +21,7 @@ test.each([
   expect(networkOf(address)).toBe(network);
 });
 
-test('however an address of IPv6 is written, its first 64 bits count', () => {
+test('an IPv6 address in any notation counts by its first 64 bits', () => {
   // Zeros are common, because only they can be left out.
   const group = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff }));
   fc.assert(

@@ -29,14 +29,14 @@ describe('a group owns', () => {
     expect(findEndpointGroup([inner, outer], path)).toBe(owner);
   });
 
-  test('all below its prefix where it says nothing', () => {
+  test('all paths below its prefix by default', () => {
     expect(findEndpointGroup([outer], '/apis/x/any/thing')).toBe(outer);
     expect(findEndpointGroup([outer], '/apis/xy')).toBeUndefined();
   });
 });
 
 test.each(['before its credential is asked for', 'after that'])(
-  "a path that is open no more, and a model's, %s, is served to nobody without a credential",
+  'a path that is no longer public, or that belongs to a model, %s, needs a credential',
   async (when) => {
     const groups = new Set([group('/apis/api.x', { isOpen: true, owns: (path) => path === '/apis/api.x/v1/mine' })]);
     const isOpen = isOpenEndpoint(groups);

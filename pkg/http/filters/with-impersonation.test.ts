@@ -166,7 +166,7 @@ test.each([
   ['a key of no letters', { 'Impersonate-User': 'bob', 'Impersonate-Extra-': 'x' }, /is not known/],
   ['another name', { 'Impersonate-User': 'bob', 'Impersonate-Users': 'x' }, /is not known/],
   ['bytes that are no text', { 'Impersonate-User': '\xff' }, /not UTF-8/],
-])('%s is 400, and nobody is asked', async (_reason, headers, message) => {
+])('%s is 400, and the authorizer is not asked', async (_reason, headers, message) => {
   expect(await send(headers)).toMatchObject({
     status: 400,
     body: { kind: 'Status', reason: 'BadRequest', message: expect.stringMatching(message) },
@@ -174,7 +174,7 @@ test.each([
   expect(asked).toEqual([]);
 });
 
-describe('403, in the words of Kubernetes', () => {
+describe('403 with the message of Kubernetes', () => {
   const all = {
     'Impersonate-User': 'bob',
     'Impersonate-Group': 'staff',
@@ -204,7 +204,7 @@ describe('403, in the words of Kubernetes', () => {
   });
 });
 
-test('the line in the log says who, and as whom', async () => {
+test('the log line names both users', async () => {
   await send({ 'Impersonate-User': 'bob' });
   await send({});
   denied.add('eve');
@@ -217,7 +217,7 @@ test('the line in the log says who, and as whom', async () => {
   ]);
 });
 
-test('headers of any kind are read, or refused with 400', () => {
+test('headers of any content are parsed or refused with 400', () => {
   const name = fc.oneof(
     fc.constantFrom(
       'Impersonate-User',
