@@ -85,7 +85,7 @@ function record(store: PostgresStore): Change[] {
   return changes;
 }
 
-test('whatever connections are cut, every acknowledged write happened once, and everybody is told of it in order', async () => {
+test('whatever connections are cut, every acknowledged write is applied once and delivered to every watcher in order', async () => {
   const told = stores.map(record);
   const until = Date.now() + 4000;
   const sabotage = (async () => {

@@ -59,7 +59,7 @@ describe('an error of the database', () => {
     ],
     ['a right that was taken away', databaseError('42501'), 'the database refused to do this'],
     ['a connection refused', systemError('ECONNREFUSED'), 'the database does not answer at present'],
-  ])('%s is told by its name, and without what PostgreSQL says', (_, error, message) => {
+  ])("%s has the message of its name, without PostgreSQL's text", (_, error, message) => {
     expect(translateError(error)).toMatchObject({ code: 'Unavailable', message });
   });
 
@@ -70,7 +70,7 @@ describe('an error of the database', () => {
     new DOMException('aborted', 'AbortError'),
     databaseError('25P01'),
     databaseError('25P02'),
-  ])('%s is none', (error) => {
+  ])('%s is not one', (error) => {
     expect(translateError(error)).toBe(error);
   });
 });

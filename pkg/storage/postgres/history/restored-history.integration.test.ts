@@ -38,7 +38,7 @@ async function adoptAfter(change: string, known = [{ revision: 5, epoch: 1 }]): 
   }
 }
 
-test('what is adopted lies beyond every database that is known, and its functions know its tables', async () => {
+test('an adopted history is after that of every known database, and its functions refer to its tables', async () => {
   const model = sampleModel('adopted');
   const first = await PostgresStore.open({ database, log: silentLog });
   for (const each of [model, { ...sampleModel(leaseResource.resource), group: leaseResource.group }])
@@ -114,12 +114,12 @@ const forgeries: [reason: string, change: string, fault: RegExp | undefined][] =
     /its models are not those of its tables/,
   ],
 ];
-test.each(forgeries)('a backup is looked through: %s', async (_reason, change, fault) => {
+test.each(forgeries)('a backup is validated: %s', async (_reason, change, fault) => {
   const found = await adoptAfter(change);
   if (fault === undefined) expect(found).toBeUndefined();
   else expect(found).toMatch(fault);
 });
 
-test('in a schema of an earlier release, functions that are still to come are left to their migration', async () => {
+test('in a schema of an earlier release, missing functions are left to their migration', async () => {
   expect(await adoptAfter('DROP FUNCTION platform.lease_held(text, text, int)')).toBeUndefined();
 });

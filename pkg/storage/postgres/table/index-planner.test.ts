@@ -16,7 +16,7 @@ const index = (rest: Partial<IndexDefinition> = {}): IndexDefinition => ({
 const present: Column[] = [{ name: 'i_1', index: index(), state: 'ready', since: 7 }];
 const anew = { computed: { function: 'a', script: 's2', id: 'id2' } };
 
-test('nothing is done where nothing changed', () => {
+test('nothing is done if nothing changed', () => {
   expect(planIndexes(present, [index()], 1)).toEqual({
     columns: present,
     added: [],
@@ -34,7 +34,7 @@ const rows: [what: string, declared: IndexDefinition, state?: Column['state']][]
   ['what is unique now', index({ unique: true })],
 ];
 
-test.each(rows)('the column is kept under another name, to be filled anew: %s', (_what, declared, state = 'ready') => {
+test.each(rows)('the column is kept under another name, to be filled again: %s', (_what, declared, state = 'ready') => {
   const column: Column = { name: 'i_2', index: declared, state: 'building' };
   expect(planIndexes([{ name: 'i_1', index: index(), state }], [declared], 1)).toEqual({
     columns: [column],
@@ -46,7 +46,7 @@ test.each(rows)('the column is kept under another name, to be filled anew: %s', 
 });
 
 test.each([index({ ...anew, type: 'integer' }), index({ ...anew, multi: true }), index({ ...anew, name: 'b' })])(
-  'the column goes where keys have another form or name: %j',
+  'the column is dropped if keys have another form or name: %j',
   (declared) => {
     const column: Column = { name: 'i_2', index: declared, state: 'building' };
     expect(planIndexes(present, [declared], 1)).toEqual({

@@ -208,7 +208,7 @@ describe('a single statement does what a batch of one does', () => {
     ['create', () => createOf(model, sampleObject('new'))],
     ['update', () => updateOf(held, {})],
     ['delete', () => deleteOf(held)],
-  ])('%s on a table whose shape has changed draws nothing', async (_case, write) => {
+  ])('%s on a table whose shape has changed uses no revision', async (_case, write) => {
     const operation = await operationOf(write());
     const stale = { ...operation, table: { ...operation.table, shape: operation.table.shape - 1 } };
     const single = await trace('single', stale);
@@ -226,7 +226,7 @@ describe('a single statement does what a batch of one does', () => {
 describe.each(Object.keys(ways))('the %s statement', (way) => {
   const run = ways[way]!;
 
-  test('sees what was decided before it won the revision lock', async () => {
+  test('sees what was committed before it got the revision lock', async () => {
     const { rows } = await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const started: [string, Write, string][] = [
       [
@@ -262,7 +262,7 @@ describe.each(Object.keys(ways))('the %s statement', (way) => {
     empty = await store.write(createOf(namespaces, sampleObject('empty')));
   });
 
-  test('tells whoever is to be told, of what was written', async () => {
+  test('notifies the listeners of what was written', async () => {
     const told: (string | undefined)[] = [];
     const listener = ({ payload }: { payload?: string | undefined }): number => told.push(payload);
     other.on('notification', listener);

@@ -78,7 +78,7 @@ function begin(outageLimitMs = 60_000): { sent: Sent; batcher: WriteBatcher } {
   return { sent, batcher: new WriteBatcher(sent, outageLimitMs) };
 }
 
-test('writes of one turn go together, and those that come while a batch is under way go as the next', async () => {
+test('writes of one turn are one batch, and those that arrive during a batch are the next', async () => {
   const { sent, batcher } = begin();
   for (const name of ['a', 'b']) batcher.add(writeOf(name));
   expect(sent.batches).toEqual([]);
@@ -190,7 +190,7 @@ test.each<[string, () => PendingWrite, number]>([
   expect([batcher.queueLength, batcher.queueBytes]).toEqual([taken, taken * one.operation.size]);
 });
 
-test('what waited longer than the outage limit is refused and not sent', async () => {
+test('a write that waited longer than the outage limit is refused and not sent', async () => {
   const { sent, batcher } = begin(60_000);
   const now = performance.now();
   batcher.add(writeOf('old', { since: now - 61_000 }));
@@ -200,7 +200,7 @@ test('what waited longer than the outage limit is refused and not sent', async (
   expect(failures).toMatchObject([{ code: 'Unavailable' }]);
 });
 
-test('closed: takes nothing more, and is done when all that waited was sent', async () => {
+test('after close it accepts nothing, and close ends when all waiting writes were sent', async () => {
   const { sent, batcher } = begin();
   batcher.add(writeOf('a'));
   batcher.add(writeOf('a'));
