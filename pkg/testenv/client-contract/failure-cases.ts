@@ -290,14 +290,14 @@ export function failureCases({ client, namespace }: Contract): void {
       (signal: AbortSignal) => client().patchStatus(noteType, { namespace, name: 'taken' }, merge, { signal }),
     ],
     ['delete', (signal: AbortSignal) => client().delete(noteType, { namespace, name: 'taken' }, { signal })],
-  ])('a signal that has fired ends a %s before it begins, with its own error or as a time-out', async (_verb, call) => {
+  ])('a fired signal prevents a %s, with its own error or as a time-out', async (_verb, call) => {
     await expect(call(AbortSignal.abort())).rejects.toMatchObject({ code: 504, reason: 'Timeout' });
     const own = newConflict({ group: '', resource: 'leases' }, 'a', 'it is another now');
     await expect(call(AbortSignal.abort(own))).rejects.toMatchObject({ code: 409, message: own.message });
     await client().get(noteType, { namespace, name: 'taken' });
   });
 
-  test('a signal that fires meanwhile ends the wait, and nothing else', async () => {
+  test('a signal that fires during a call ends the wait, and nothing else', async () => {
     const giving = new AbortController();
     const calls = Array.from({ length: 50 }, () => client().list(noteType, { namespace, signal: giving.signal }));
     const other = client().get(noteType, { namespace, name: 'taken' });
