@@ -64,7 +64,7 @@ async function truthSince(revision: string, last: string): Promise<string[]> {
   return seen.map(fingerprint);
 }
 
-test('streams that the server ends again and again: every change once, in order', async () => {
+test('if the server ends streams repeatedly, every change arrives once, in order', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const source = new FetchEventSource(`${env.url}${posts.path}?watch=true&resourceVersion=${start}`, env.token);
   await writeSome('ended');
@@ -74,7 +74,7 @@ test('streams that the server ends again and again: every change once, in order'
   await source.close();
 });
 
-test('connections that are cut: every change once, in order', async () => {
+test('if connections break, every change arrives once, in order', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const { proxy, connection } = await CuttingProxy.start({ host: '127.0.0.1', port: Number(new URL(env.url).port) });
   const source = new FetchEventSource(
@@ -105,7 +105,7 @@ test('connections that are cut: every change once, in order', async () => {
   }
 });
 
-test('without a resourceVersion: what is there, then what comes, and nothing twice over reconnects', async () => {
+test('without a resourceVersion, existing objects arrive, then changes, and nothing twice after reconnects', async () => {
   const own = await register(env);
   for (const name of ['c', 'a', 'b']) await createOrThrow(env, own.path, own.object(name));
   const source = new FetchEventSource(`${env.url}${own.path}?watch=true`, env.token);
@@ -121,7 +121,7 @@ test('without a resourceVersion: what is there, then what comes, and nothing twi
   await source.close();
 });
 
-test('a model that goes: DELETED for each, then a browser is told to give up', async () => {
+test('if the model is deleted, each object is DELETED, then a browser stops', async () => {
   const own = await register(env);
   await createOrThrow(env, own.path, own.object('a'));
   // If the server ended the stream just before, a browser would reconnect too late to see the end.

@@ -143,7 +143,7 @@ test('continue tokens', async () => {
   );
 });
 
-test('continue tokens whose parts were changed', async () => {
+test('continue tokens with changed parts', async () => {
   const token = (await client.get(`${articles}?limit=1`)).body.metadata.continue;
   const parts = JSON.parse(Buffer.from(token, 'base64url').toString()) as Record<string, unknown>;
   const part = fc.oneof(

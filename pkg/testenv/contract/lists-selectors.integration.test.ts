@@ -91,7 +91,7 @@ describe('labelSelector', () => {
     expect(await selected({ labelSelector })).toBe(expected);
   });
 
-  test('repeated is ANDed', async () => {
+  test('is combined with AND if repeated', async () => {
     expect(await selected({ labelSelector: ['tier=gold', '!empty'] })).toBe('a');
     expect(await selected({ labelSelector: ['tier', 'tier!=gold', 'tier notin (bronze)'] })).toBe('b');
   });
@@ -132,7 +132,7 @@ describe('labelSelector', () => {
     expect([status, body.reason, body.kind]).toEqual([400, 'BadRequest', 'Status']);
   });
 
-  test('labels change the answer at once', async () => {
+  test('a changed label changes the result at once', async () => {
     await client.post(reports, report('moves', {}, { labels: { at: 'x' } }));
     const at = async (value: string) => names(await client.get(`${reports}?labelSelector=at%3D${value}`));
     await client.patch(`${reports}/moves`, { metadata: { labels: { at: 'y' } } });
@@ -225,12 +225,12 @@ describe('fieldSelector', () => {
     else expect(got).toMatch(/^(a|400 .*)$/); // either reading of a leading zero
   });
 
-  test('presence on a multi-value index', async () => {
+  test('tests presence on a multi-value index', async () => {
     expect(await selected({ fieldSelector: 'tags' })).toBe('abe');
     expect(await selected({ fieldSelector: '!tags' })).toBe('cd');
   });
 
-  test('repeated is ANDed, and with labels', async () => {
+  test('is combined with AND if repeated, and with labels', async () => {
     expect(await selected({ fieldSelector: ['tags=red', 'priority>1'] })).toBe('b');
     expect(await selected({ fieldSelector: 'tags=red', labelSelector: 'tier=gold' })).toBe('a');
     expect(
@@ -293,7 +293,7 @@ describe('fieldSelector', () => {
     'constructor=x',
     '__proto__=x',
     'SLUG=one',
-  ])('%j is not indexed: 400 that lists what is', async (fieldSelector) => {
+  ])('%j is not indexed: 400 that lists the indexed fields', async (fieldSelector) => {
     const { status, body } = await client.get(withQuery(articles, { fieldSelector }));
     expect([status, body.reason]).toEqual([400, 'BadRequest']);
     const told = JSON.stringify(body.details.causes);

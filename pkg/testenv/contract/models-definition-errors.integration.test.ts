@@ -272,7 +272,7 @@ describe('a wrong definition is 422 and names the field', () => {
   });
 });
 
-describe('what cannot change afterwards', () => {
+describe('refuses changes of', () => {
   const changes: [string, Change, string][] = [
     [
       'group',
@@ -295,7 +295,7 @@ describe('what cannot change afterwards', () => {
   });
 });
 
-describe('what is accepted', () => {
+describe('accepts', () => {
   const rules = {
     type: 'object',
     properties: { n: { type: 'integer' } },
@@ -368,7 +368,7 @@ describe('what is accepted', () => {
   });
 
   // Only strategy None is supported: accepting another without converting would return objects of the wrong version.
-  test('conversion by webhook is refused by name', async () => {
+  test('conversion by webhook is refused with the field', async () => {
     const wanted = newDefinition();
     inSpec({
       conversion: {
@@ -380,13 +380,13 @@ describe('what is accepted', () => {
     expect([answer.status, answer.body.message]).toEqual([422, expect.stringContaining('spec.conversion.strategy')]);
   });
 
-  test('rules in CEL, with a warning', async () => {
+  test('accepts rules in CEL, with a warning', async () => {
     const answer = await call(env, definitionsPath, { method: 'POST', body: newDefinition({ spec: rules }) });
     expect(answer.status).toBe(201);
     expect(answer.warnings.join('\n')).toMatch(/x-kubernetes-validations|CEL/);
   });
 
-  test('unknown fields: warned, or refused when strict', async () => {
+  test('unknown fields cause a warning, or an error if strict', async () => {
     const wanted = { ...newDefinition(), bogus: 1 };
     const strict = await call(env, `${definitionsPath}?fieldValidation=Strict`, { method: 'POST', body: wanted });
     expect([strict.status, strict.body.message]).toEqual([400, expect.stringContaining('unknown field "bogus"')]);

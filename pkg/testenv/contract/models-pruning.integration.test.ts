@@ -173,7 +173,7 @@ describe('pruned, defaulted and kept', () => {
     ]);
   });
 
-  test('a default for spec itself', async () => {
+  test('spec itself may have a default', async () => {
     const created = await createOrThrow(env, model.path, {
       apiVersion: model.apiVersion,
       kind: 'Post',
@@ -182,14 +182,14 @@ describe('pruned, defaulted and kept', () => {
     expect(created.spec).toEqual(always);
   });
 
-  test('unknown fields beside spec, and in metadata', async () => {
+  test('unknown fields next to spec and in metadata are pruned', async () => {
     const body = { ...model.object('beside'), extra: 1, metadata: { name: 'beside', extra: 1 } };
     const created = await createOrThrow(env, model.path, body);
     expect(created).not.toHaveProperty('extra');
     expect(created.metadata).not.toHaveProperty('extra');
   });
 
-  test('merge patch: null removes, and the default is back', async () => {
+  test('a merge patch with null restores the default', async () => {
     await createOrThrow(env, model.path, model.object('nulls', { defaulted: 'x', text: 't' }));
     const answer = await call(env, `${model.path}/nulls`, {
       method: 'PATCH',
@@ -199,7 +199,7 @@ describe('pruned, defaulted and kept', () => {
     expect(answer.body.spec).toEqual(always);
   });
 
-  test('strict: 400 naming every unknown and every doubled field', async () => {
+  test('strict gives 400 that names every unknown and every duplicate field', async () => {
     const body = JSON.stringify(
       model.object('strict', {
         bogus: 1,
@@ -216,7 +216,7 @@ describe('pruned, defaulted and kept', () => {
       expect(answer.body.message).toContain(part);
   });
 
-  test('by default the same are warnings, one each; ignored when asked', async () => {
+  test('by default each of these is a warning; Ignore gives none', async () => {
     const body = JSON.stringify(model.object('warned', { bogus: 1, list: [{ odd: 1 }] })).replace(
       '"bogus":1',
       '"bogus":1,"text":"a","text":"b"',
@@ -264,7 +264,7 @@ test('embedded objects need an apiVersion and a kind', async () => {
   );
 });
 
-test('what is stored is pruned and defaulted by the schema of today when it is read', async () => {
+test('a stored object is pruned and defaulted by the current schema when it is read', async () => {
   const old = await register(env, {
     spec: { type: 'object', properties: { stays: { type: 'string' }, goes: { type: 'string' } } },
   });

@@ -201,7 +201,7 @@ const refused: [string, Fields, string | RegExp][] = [
   ['not', { no: 'no' }, /^spec\.no: FieldValueInvalid: .*must not validate the schema \(not\)/],
 ];
 
-describe('a value that breaks its schema is 422, and the cause says what and where', () => {
+describe('an invalid value is 422, and the cause names the field and the rule', () => {
   test.each(refused)('%s', async (_case, given, expected) => {
     const answer = await call(env, model.path, {
       method: 'POST',
@@ -231,7 +231,7 @@ describe('a value that breaks its schema is 422, and the cause says what and whe
   });
 });
 
-test('several: every field in one answer, sorted', async () => {
+test('several invalid values are in one answer, sorted', async () => {
   const answer = await call(env, model.path, {
     method: 'POST',
     body: model.object('several', { title: '123456', priority: 99, phase: 'x', nested: {} }),
@@ -247,7 +247,7 @@ test('several: every field in one answer, sorted', async () => {
   );
 });
 
-test('without spec', async () => {
+test('a missing spec is 422', async () => {
   const answer = await call(env, model.path, {
     method: 'POST',
     body: { apiVersion: model.apiVersion, kind: 'Post', metadata: { name: 'none' } },
@@ -255,7 +255,7 @@ test('without spec', async () => {
   expect([answer.status, causesOf(answer)]).toEqual([422, ['spec: FieldValueRequired: Required value']]);
 });
 
-test('a pattern made to run for ever answers in time', async () => {
+test('a pattern with exponential backtracking is checked in time', async () => {
   const slow = await register(env, {
     spec: { type: 'object', properties: { f: { type: 'string', pattern: '^(a+)+$' } } },
   });

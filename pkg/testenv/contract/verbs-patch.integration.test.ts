@@ -44,7 +44,7 @@ describe('a merge patch', () => {
     expect((await client.get(path)).body).toEqual(body);
   });
 
-  test('with a resourceVersion has it as precondition', async () => {
+  test('uses its resourceVersion as a precondition', async () => {
     const { resourceVersion } = stored.metadata;
     expect((await client.patch(path, { metadata: { resourceVersion }, spec: { title: 'b' } })).status).toBe(200);
     const { status, body } = await client.patch(path, { metadata: { resourceVersion }, spec: { title: 'c' } });
@@ -142,7 +142,7 @@ describe('any patch', () => {
     expect(await watchedUntil(env, articles, { resourceVersion: stored.metadata.resourceVersion, last })).toEqual([]);
   });
 
-  test('without resourceVersion is retried on a race: nothing is lost', async () => {
+  test('without resourceVersion is retried after a conflict: nothing is lost', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => client.patch(path, { spec: { extra: { [`k${i}`]: i } } })),
     );
@@ -181,7 +181,7 @@ describe('any patch', () => {
     ]);
   });
 
-  test('of what is absent is 404', async () => {
+  test('of a missing object is 404', async () => {
     for (const [patch, headers] of [
       [{}, mergePatch],
       [[], jsonPatch],
@@ -208,7 +208,7 @@ describe('any patch', () => {
     }
   });
 
-  test('takes parameters of the media type', async () => {
+  test('accepts parameters of the media type', async () => {
     expect(
       (
         await client.patch(

@@ -66,7 +66,7 @@ function middle(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-test('a watcher that stops reading is cut off and resumes; others and writers notice nothing', async () => {
+test('a watcher that stops reading is disconnected and resumes; other watchers and writers are not affected', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const deaf = await deafClient(`${posts.path}?watch=true&resourceVersion=${start}`);
   expect(deaf.head).toMatch(/^HTTP\/1\.1 200 /);
@@ -90,14 +90,14 @@ test('a watcher that stops reading is cut off and resumes; others and writers no
   resumed.close();
 });
 
-test('a reader that keeps reading gets a large initial list whole', async () => {
+test('a reader that keeps reading gets a large initial list completely', async () => {
   const stream = await RecordedWatch.open(env, posts.path, { server: 1 });
   await stream.untilCount(many);
   expect([stream.ended, new Set(stream.story).size]).toEqual([false, many]);
   stream.close();
 });
 
-test('a reader deaf to a large initial list is cut off too, and the server keeps answering', async () => {
+test('a reader that does not read a large initial list is disconnected too, and the server keeps answering', async () => {
   const deaf = await Promise.all(
     Array.from({ length: 8 }, (_, i) => deafClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)),
   );
@@ -112,7 +112,7 @@ test('a reader deaf to a large initial list is cut off too, and the server keeps
   await Promise.all(deaf.map(cutOff));
 });
 
-test('a client that goes away leaves nothing behind', async () => {
+test('a client that disconnects leaves nothing behind', async () => {
   const streams = await Promise.all(
     Array.from({ length: 50 }, (_, i) => RecordedWatch.open(env, `${posts.path}?labelSelector=none-${i}`)),
   );

@@ -41,7 +41,7 @@ async function write(server: number, writer: number, told: string[]): Promise<vo
   }
 }
 
-test('every watcher on either replica sees each write of both once, in one order, from wherever it joins', async () => {
+test('every watcher on either replica sees each write of both once, in one order, from any start', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const truth = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`, { server: 0 });
   const joined: { from: bigint; stream: RecordedWatch }[] = [];
@@ -78,7 +78,7 @@ test('every watcher on either replica sees each write of both once, in one order
   for (const { stream } of [{ stream: truth }, ...joined]) stream.close();
 });
 
-test('list and watch join without a gap while others write', async () => {
+test('a list and a watch after it have no gap while others write', async () => {
   const told: string[] = [];
   const load = Promise.all([100, 101, 102, 103].map((writer) => write(writer % 2, writer, told)));
   const seen: Map<string, string>[] = [];
@@ -113,7 +113,7 @@ test('list and watch join without a gap while others write', async () => {
   }
 });
 
-test('broken off and resumed from the last event, again and again, nothing is lost or repeated', async () => {
+test('a watch that is repeatedly disconnected and resumed from the last event loses and repeats nothing', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const truth = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`);
   const told: string[] = [];
