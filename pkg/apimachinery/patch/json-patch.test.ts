@@ -42,7 +42,7 @@ describe('applyJsonPatch', () => {
       ['all', 'cows', 'eat', 'grass'],
     ],
     ['moves onto an ancestor', { a: { b: 1 } }, [{ op: 'move', from: '/a/b', path: '/a' }], { a: 1 }],
-    ['moves to its own place', { a: 1 }, [{ op: 'move', from: '/a', path: '/a' }], { a: 1 }],
+    ['moves to the same place', { a: 1 }, [{ op: 'move', from: '/a', path: '/a' }], { a: 1 }],
     [
       'copies',
       { a: { b: 1 } },

@@ -51,14 +51,14 @@ describe('causes', () => {
     ['a list for a single value', { path: 'spec.tags[*]' }, 'path', 'FieldValueInvalid'],
     ['no list for several values', { multi: true, unique: false }, 'path', 'FieldValueInvalid'],
     [
-      'what the server sets after the keys are taken',
+      'a field that the server sets after the keys are computed',
       { path: 'metadata.resourceVersion' },
       'path',
       'FieldValueForbidden',
     ],
     ['several values as unique', { path: 'spec.tags[*]', multi: true }, 'unique', 'FieldValueForbidden'],
     ['an unknown type', { type: 'text' as IndexType }, 'type', 'FieldValueNotSupported'],
-    ['a type every object seems to have', { type: 'constructor' as IndexType }, 'type', 'FieldValueNotSupported'],
+    ['a type named like an inherited property', { type: 'constructor' as IndexType }, 'type', 'FieldValueNotSupported'],
   ];
   test.each(rows)('%s', (_reason, change, field, reason) => {
     expect(

@@ -47,7 +47,12 @@ describe('refuses with 400', () => {
     ['no field', [',desc'], 'sort', 'not an indexed field'],
     ['an unknown direction', ['spec.title,down'], 'spec.title', "',asc' or ',desc'"],
     ['an empty direction', ['spec.title,'], 'spec.title', "',asc' or ',desc'"],
-    ["Halo's several fields", ['spec.title,spec.f1,desc'], 'spec.title', "give 'sort' once for each field"],
+    [
+      'several fields in one value, as Halo writes them',
+      ['spec.title,spec.f1,desc'],
+      'spec.title',
+      "give 'sort' once for each field",
+    ],
     ['a field twice', ['spec.title', 'spec.f1', 'spec.title,desc'], 'spec.title', 'given twice'],
     ['a field twice by its alias', ['name', 'metadata.name'], 'metadata.name', 'given twice'],
     ['nine keys', many.map((index) => index.name), 'sort', 'at most 8'],

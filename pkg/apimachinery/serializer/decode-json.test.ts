@@ -227,7 +227,7 @@ describe('the number of values and keys', () => {
       'keys count, too',
       `{${Array.from({ length: 49_999 }, (_, i) => `"k${i}":""`).join()}}`.replace('"k0":""', '"k0":[1]'),
     ],
-    ['what is inside texts does not', `["${'{1,2,\\"3'.repeat(50_000)}"]`],
+    ['characters inside strings do not count', `["${'{1,2,\\"3'.repeat(50_000)}"]`],
   ])('the maximum is accepted: %s', (_reason, text) => {
     expect(() => decode(text)).not.toThrow();
   });
@@ -236,7 +236,7 @@ describe('the number of values and keys', () => {
     ['numbers', `[${times(100_000, '0')}]`],
     ['empty objects', `[${times(100_000, '{}')}]`],
     ['keys', `{${Array.from({ length: 50_000 }, (_, i) => `"k${i}":true`).join()}}`],
-    ['one key again and again', `{${times(50_000, '"a":1')}}`],
+    ['one key many times', `{${times(50_000, '"a":1')}}`],
     ['no JSON at all', times(100_001, '1')],
   ])('one more is refused: %s', (_reason, text) => {
     expect(failureOf(() => decode(text))).toMatchObject({
@@ -254,7 +254,7 @@ describe('hostile bodies of 3 MiB are answered', () => {
     ['balanced brackets', '['.repeat(size / 2) + ']'.repeat(size / 2)],
     ['open brackets', '['.repeat(size)],
     ['open objects', fill('{"a":')],
-    ['one key again and again', `{${fill('"a":1,')}"a":1}`],
+    ['one key many times', `{${fill('"a":1,')}"a":1}`],
     ['many keys and a duplicate', `{${Array.from({ length: 49_000 }, (_, i) => `"k${i}":1`).join()},"k0":1}`],
     ['duplicates in duplicates', `{${fill('"a":{"b":1,"b":1},')}"a":1}`],
     ['numbers out of range', `[${fill('1e400,')}1]`],

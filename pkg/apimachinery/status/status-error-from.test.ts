@@ -24,7 +24,7 @@ describe('restores the error of a server', () => {
     ],
     ['with a time to wait', newTooLargeResourceVersion('9', 3)],
     ['with a token', newExpired('too old', 'token')],
-    ['of a reason that its code does not tell', newConflict(posts, 'a', 'the object has been modified')],
+    ['with a reason that does not follow from its code', newConflict(posts, 'a', 'the object has been modified')],
     ['without details', new StatusError(400, 'BadRequest', 'no')],
     ['of a collection', newForbidden(posts, '', 'because')],
   ])('%s', (_reason, error) => {
@@ -64,7 +64,7 @@ describe('anything else becomes an error too', () => {
       { code: 418, reason: 'BadRequest', message: 'm' },
     ],
     [
-      'a code that is no failure',
+      'a code that is not an error',
       { kind: 'Status', code: 200, message: 'm' },
       {},
       { code: 500, reason: 'InternalError' },

@@ -30,23 +30,23 @@ test('all names are accepted if there are no other definitions', () => {
 
 test.each<{ reason: string; others: NameClaim[]; conflicts: [string, string, string][] }>([
   {
-    reason: 'a short name is no plural',
+    reason: 'a short name may not equal a plural',
     others: [other({ shortNames: ['posts'] })],
     conflicts: [['plural', 'posts', 'others.example.com']],
   },
   {
-    reason: 'a plural is no singular',
+    reason: 'a plural may not equal a singular',
     others: [other({ plural: 'post' })],
     conflicts: [['singular', 'post', 'others.example.com']],
   },
   {
-    reason: 'short names differ',
+    reason: 'short names must differ',
     others: [other({ shortNames: ['x', 'po'] })],
     conflicts: [['shortNames', 'po', 'others.example.com']],
   },
   { reason: 'kinds differ', others: [other({ kind: 'Post' })], conflicts: [['kind', 'Post', 'others.example.com']] },
   {
-    reason: 'a kind is no list kind',
+    reason: 'a kind may not equal a list kind',
     others: [other({ kind: 'PostList' })],
     conflicts: [['listKind', 'PostList', 'others.example.com']],
   },
@@ -55,7 +55,11 @@ test.each<{ reason: string; others: NameClaim[]; conflicts: [string, string, str
     others: [other({ kind: 'Post' }, 'a'), other({ kind: 'Post' }, 'b')],
     conflicts: [['kind', 'Post', 'a']],
   },
-  { reason: 'kinds and resources are apart', others: [other({ kind: 'posts', plural: 'Post' })], conflicts: [] },
+  {
+    reason: 'kinds and resources have separate names',
+    others: [other({ kind: 'posts', plural: 'Post' })],
+    conflicts: [],
+  },
   { reason: 'an unaccepted name is free', others: [other({ plural: '', kind: '' })], conflicts: [] },
 ])('$reason', ({ others, conflicts }) => {
   const result = acceptNames(define(), others);
