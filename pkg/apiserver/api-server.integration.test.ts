@@ -33,18 +33,18 @@ afterAll(() => api?.stop());
 
 describe('API server', () => {
   test.each([
-    ['probes are open', '/livez', undefined, 200],
-    ['readiness too', '/readyz', undefined, 200],
-    ['and the version', '/version', undefined, 200],
-    ['metrics are not', '/metrics', undefined, 401],
-    ['but for a user', '/metrics', 'someone', 200],
-    ['the API is not', posts, undefined, 401],
-    ['a probe looks at no credential', '/readyz', 'nobody', 200],
-    ['nor does the version', '/version', 'nobody', 200],
-    ['discovery needs a user', '/apis', undefined, 401],
-    ['and answers one', '/apis', 'someone', 200],
-    ['unknown paths need a user', '/nope', undefined, 401],
-    ['and lead nowhere', '/nope', 'someone', 404],
+    ['a public probe', '/livez', undefined, 200],
+    ['the public readiness probe', '/readyz', undefined, 200],
+    ['the public version', '/version', undefined, 200],
+    ['metrics without a user', '/metrics', undefined, 401],
+    ['metrics with a user', '/metrics', 'someone', 200],
+    ['the API without a user', posts, undefined, 401],
+    ['a probe with an invalid credential', '/readyz', 'nobody', 200],
+    ['the version with an invalid credential', '/version', 'nobody', 200],
+    ['discovery without a user', '/apis', undefined, 401],
+    ['discovery with a user', '/apis', 'someone', 200],
+    ['an unknown path without a user', '/nope', undefined, 401],
+    ['an unknown path with a user', '/nope', 'someone', 404],
   ])('%s: %s as %s is a %i', async (_reason, path, user, status) => {
     const answer = await api.call('GET', path, { headers: user === undefined ? {} : { 'x-user': user } });
     expect(answer.status).toBe(status);

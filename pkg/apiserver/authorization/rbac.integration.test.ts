@@ -168,7 +168,7 @@ describe('the built-in roles', () => {
   });
 
   test.each([
-    ['a stranger to all namespaces', [], 'GET', '/api/v1/namespaces', 403],
+    ['a user without roles, in all namespaces', [], 'GET', '/api/v1/namespaces', 403],
     ['discovery', [], 'GET', '/apis', 200],
     ['metrics', [], 'GET', '/metrics', 403],
     ['an auditor', ['svc:system-auditors'], 'GET', '/api/v1/namespaces', 200],

@@ -224,7 +224,7 @@ test.each([
   ['an unknown core version', '/api/v2', 404],
   ['a name of Object.prototype', '/apis/constructor', 404],
   ['a trailing slash', '/apis/', 404],
-  ['a resource is not for discovery', '/apis/blog.example.com/v1/posts', 404],
+  ['a resource has no discovery document', '/apis/blog.example.com/v1/posts', 404],
 ])('%s gives a Status', async (_reason, path, code) => {
   setModels();
   const answer = await server.get(path);

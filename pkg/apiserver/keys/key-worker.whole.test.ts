@@ -93,17 +93,17 @@ describe('values', () => {
 describe('faults', () => {
   const rows: [reason: string, source: string, fault: RegExp, multi?: boolean][] = [
     ['a throw', "() => { throw new RangeError('far'); }", /^f threw RangeError: far$/],
-    ['something else that is thrown', '() => { throw 7; }', /^f threw 7$/],
+    ['a thrown value that is not an error', '() => { throw 7; }', /^f threw 7$/],
     [
-      'a trap that is thrown',
+      'a thrown object with a throwing getter',
       '() => { throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } }); }',
       /longer than/,
     ],
     ['no number', '() => NaN', /gave NaN/],
     ['an object', '() => ({})', /gave an object as a value/],
     ['a promise', 'async () => 1', /gave an object as a value/],
-    ['a list for one value', "() => ['a']", /gave a list as a value/],
-    ['one value for a list', "() => 'a'", /gave no list/, true],
+    ['a list for a single-value index', "() => ['a']", /gave a list as a value/],
+    ['a single value for a multi-value index', "() => 'a'", /gave no list/, true],
     ['a bigint', '() => 1n', /gave a bigint/],
     ['no date', "() => new Date('x')", /invalid Date/],
     ['the time', '() => Date.now()', /Date.now is not a function/],
@@ -115,9 +115,9 @@ describe('faults', () => {
     ['Node', "() => require('fs')", /require is not defined/],
     ['timers', '() => setTimeout(() => 0)', /setTimeout is not defined/],
     ['the network', "() => fetch('http://localhost')", /fetch is not defined/],
-    ['memory that no limit counts', '() => new Uint8Array(1)', /Uint8Array is not defined/],
-    ['code made of text', "() => eval('1')", /disallowed/],
-    ['code made of text', "() => [].constructor.constructor('return process')()", /disallowed/],
+    ['memory outside of the heap limit', '() => new Uint8Array(1)', /Uint8Array is not defined/],
+    ['code from a string', "() => eval('1')", /disallowed/],
+    ['code from a string', "() => [].constructor.constructor('return process')()", /disallowed/],
     [
       'an import',
       "() => { import('fs').catch((error) => error.constructor.constructor('return process')()); return 'a'; }",
@@ -126,9 +126,9 @@ describe('faults', () => {
     ['endless recursion', '() => { const f = () => f(); return f(); }', /call stack/],
     ['a loop', '() => { for (;;); }', /ran longer than 5\d ms/],
     ['a loop after the answer', '() => { Promise.resolve().then(() => { for (;;); }); return 1; }', /ran longer than/],
-    ['an expression that takes ages', "() => /^(a+)+$/.test('a'.repeat(50) + 'b')", /ran longer than/],
+    ['a regular expression that takes very long', "() => /^(a+)+$/.test('a'.repeat(50) + 'b')", /ran longer than/],
     [
-      'memory, step by step',
+      'memory in small steps',
       '() => { const all = []; for (;;) all.push(new Array(1000).fill({})); }',
       /ran longer than|ran out of memory/,
     ],
@@ -212,9 +212,9 @@ describe('a script is refused', () => {
   const rows: [reason: string, text: string, problem: { function?: string; message: unknown }][] = [
     ['that is none', 'var x = (', { message: expect.stringMatching(/Unexpected/) }],
     ['that needs Node', 'process.exit()', { message: 'ReferenceError: process is not defined' }],
-    ['that never ends', 'for (;;);', { message: 'it takes too long' }],
+    ['that does not end', 'for (;;);', { message: 'it takes too long' }],
     [
-      'that throws a trap',
+      'that throws an object with a throwing getter',
       'throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } })',
       { message: 'it takes too long' },
     ],
@@ -241,7 +241,7 @@ describe('a script is refused', () => {
       { message: expect.stringMatching(/can import nothing/) },
     ]),
     [
-      'that changes what its lists inherit',
+      'that changes the prototype of arrays',
       'Object.prototype.toJSON = Array.prototype.toJSON = () => null',
       { function: 'f', message: 'the text exports no function f' },
     ],

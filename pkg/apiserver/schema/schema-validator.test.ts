@@ -27,20 +27,20 @@ describe('SchemaValidator.validate, the message of each rule', () => {
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "string": spec.f in body must be of type integer: "string"',
     },
     {
-      reason: 'a fraction is no integer',
+      reason: 'a fraction is not an integer',
       field: { type: 'integer' },
       value: 1.5,
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "number": spec.f in body must be of type integer: "number"',
     },
     { reason: 'an integer is a number', field: { type: 'number' }, value: 1, cause: undefined },
     {
-      reason: 'a list is no object',
+      reason: 'a list is not an object',
       field: { type: 'object' },
       value: [],
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "array": spec.f in body must be of type object: "array"',
     },
     {
-      reason: 'null is a type of its own',
+      reason: 'null is a separate type',
       field: text,
       value: null,
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "null": spec.f in body must be of type string: "null"',
@@ -59,7 +59,7 @@ describe('SchemaValidator.validate, the message of each rule', () => {
     },
     { reason: 'required', field: person, value: {}, cause: 'FieldValueRequired spec.f.name: Required value' },
     {
-      reason: 'inherited names are not there',
+      reason: 'inherited properties are absent',
       field: { type: 'object', required: ['constructor'] },
       value: {},
       cause: 'FieldValueRequired spec.f.constructor: Required value',
@@ -196,7 +196,7 @@ describe('SchemaValidator.validate, the message of each rule', () => {
       cause: 'FieldValueRequired spec.f[1].name: Required value',
     },
     {
-      reason: 'required in a list in a list',
+      reason: 'required in nested lists',
       field: { type: 'array', items: { type: 'array', items: person } },
       value: [[], [{ name: 'a' }, {}]],
       cause: 'FieldValueRequired spec.f[1][1].name: Required value',
@@ -208,19 +208,19 @@ describe('SchemaValidator.validate, the message of each rule', () => {
       cause: 'FieldValueRequired spec.f.b.p.name: Required value',
     },
     {
-      reason: 'a map of any keys, those of every resource too',
+      reason: 'a map with any keys, also those of every resource',
       field: { type: 'object', additionalProperties: person },
       value: { spec: { name: 'a' }, metadata: {} },
       cause: 'FieldValueRequired spec.f.metadata.name: Required value',
     },
     {
-      reason: 'a required field that is null and may be',
+      reason: 'a required field with an allowed null',
       field: { type: 'object', required: ['a'], properties: { a: { type: 'string', nullable: true } } },
       value: { a: null },
       cause: undefined,
     },
     {
-      reason: 'a null is no object with what is required',
+      reason: 'a null does not satisfy required fields',
       field: person,
       value: null,
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "null": spec.f in body must be of type object: "null"',
@@ -293,7 +293,7 @@ describe('SchemaValidator.validate, the message of each rule', () => {
       cause: 'FieldValueDuplicate spec.f[1]: Duplicate value: {"name":"a"}',
     },
     {
-      reason: 'items of a map list differ by nothing else than their keys',
+      reason: 'items of a map list differ only by their keys',
       field: {
         type: 'array',
         'x-kubernetes-list-type': 'map',
@@ -334,7 +334,7 @@ describe('SchemaValidator.validate, the message of each rule', () => {
       cause: 'FieldValueRequired spec.f.kind: Required value: must not be empty',
     },
     {
-      reason: 'embedded labels are texts',
+      reason: 'embedded labels are strings',
       field: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
       value: { apiVersion: 'v1', kind: 'A', metadata: { labels: { a: 1 } } },
       cause:
@@ -565,21 +565,21 @@ describe('ratcheting: an unchanged invalid value passes', () => {
       count: 1,
     },
     {
-      reason: 'a duplicate that was there',
+      reason: 'an existing duplicate',
       field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
       old: ['a', 'a'],
       value: ['a', 'a', 'b'],
       count: 0,
     },
     {
-      reason: 'a new duplicate beside it',
+      reason: 'a new duplicate next to an existing one',
       field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
       old: ['a', 'a'],
       value: ['a', 'a', 'b', 'b'],
       count: 1,
     },
     {
-      reason: 'the repetition of a value that was there once',
+      reason: 'a new duplicate of an existing value',
       field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
       old: ['a'],
       value: ['a', 'a'],
@@ -606,7 +606,7 @@ describe('ratcheting: an unchanged invalid value passes', () => {
       value: { a: 'y', b: 'z' },
       count: 1,
     },
-    { reason: 'a type that was wrong already', field: { type: 'integer' }, old: 'x', value: 'x', count: 0 },
+    { reason: 'a type that was already wrong', field: { type: 'integer' }, old: 'x', value: 'x', count: 0 },
   ])('$reason', ({ field, old, value, count }) => {
     expect(causesOf(field, value, old)).toHaveLength(count);
   });
@@ -690,7 +690,7 @@ describe('SchemaValidator.hasRules', () => {
       has: true,
     },
     {
-      reason: 'a field of that name is no rule',
+      reason: 'a field with that name is not a rule',
       schema: around({ type: 'object', properties: { 'x-kubernetes-validations': { type: 'string' } } }),
       has: false,
     },

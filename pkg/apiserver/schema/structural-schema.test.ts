@@ -85,7 +85,7 @@ describe('validateStructuralSchema', () => {
       }),
     },
     {
-      reason: 'that form elsewhere',
+      reason: 'anyOf of types in other places',
       schema: around({ ...text, anyOf: [{ type: 'integer' }, { type: 'string' }] }),
       field: `${at}.anyOf[0].type`,
       message: 'must be empty to be structural',
@@ -104,7 +104,7 @@ describe('validateStructuralSchema', () => {
       message: 'must be true or undefined',
     },
     {
-      reason: 'properties beside additionalProperties',
+      reason: 'properties next to additionalProperties',
       schema: around({ type: 'object', properties: { a: text }, additionalProperties: text }),
       field: `${at}.additionalProperties`,
       message: 'mutual exclusive',
@@ -151,7 +151,7 @@ describe('validateStructuralSchema', () => {
       message: 'must be a valid regular expression',
     },
     {
-      reason: 'a text as limit',
+      reason: 'a string as a limit',
       schema: around({ ...text, maxLength: '5' }),
       field: `${at}.maxLength`,
       message: 'must be of type integer',
@@ -181,7 +181,7 @@ describe('validateStructuralSchema', () => {
       message: 'must not be empty',
     },
     {
-      reason: 'multiples of nothing',
+      reason: 'multipleOf 0',
       schema: around({ type: 'number', multipleOf: 0 }),
       field: `${at}.multipleOf`,
       message: 'greater than 0',
@@ -211,19 +211,19 @@ describe('validateStructuralSchema', () => {
       message: 'because it is defined in',
     },
     {
-      reason: 'a combination that is none',
+      reason: 'an invalid combination',
       schema: around({ ...text, anyOf: {} }),
       field: `${at}.anyOf`,
       message: 'must be an array of schemas',
     },
     {
-      reason: 'a name of prototypes',
+      reason: 'a prototype key',
       schema: around({ type: 'object', properties: { constructor: text } }),
       field: `${at}.properties[constructor]`,
       message: 'reserved',
     },
     {
-      reason: 'another name of prototypes',
+      reason: 'another prototype key',
       schema: JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}'),
       field: 's.properties[__proto__]',
       message: 'reserved',
@@ -237,13 +237,13 @@ describe('validateStructuralSchema', () => {
       message: 'must not be empty',
     },
     {
-      reason: 'a map list of texts',
+      reason: 'a map list of strings',
       schema: around({ ...list, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a'] }),
       field: `${at}.items.type`,
       message: 'must be object',
     },
     {
-      reason: 'a key that is no field',
+      reason: 'a key that is not a field',
       schema: around({
         type: 'array',
         'x-kubernetes-list-type': 'map',
@@ -279,7 +279,7 @@ describe('validateStructuralSchema', () => {
       }),
     },
     {
-      reason: 'a key twice',
+      reason: 'a duplicate key',
       schema: mapList(['a', 'b', 'a'], { required: ['a', 'b'], properties: { a: text, b: text } }),
       field: `${at}.x-kubernetes-list-map-keys[2]`,
       message: 'Duplicate value: "a"',
@@ -317,13 +317,13 @@ describe('validateStructuralSchema', () => {
       message: 'must be atomic',
     },
     {
-      reason: 'a list type of a text',
+      reason: 'a list type on a string',
       schema: around({ ...text, 'x-kubernetes-list-type': 'atomic' }),
       field: `${at}.type`,
       message: 'must be array',
     },
     {
-      reason: 'a map type of a list',
+      reason: 'a map type on a list',
       schema: around({ ...list, 'x-kubernetes-map-type': 'atomic' }),
       field: `${at}.type`,
       message: 'must be object',
@@ -354,7 +354,7 @@ describe('validateStructuralSchema', () => {
       message: 'must be of type string',
     },
     {
-      reason: 'a default that breaks its rule',
+      reason: 'a default that violates its rule',
       schema: around({ ...text, minLength: 3, default: 'x' }),
       field: `${at}.default`,
       message: 'at least 3 chars',
@@ -402,19 +402,19 @@ describe('validateStructuralSchema', () => {
       message: 'other than name and generateName',
     },
     {
-      reason: 'a kind that is no text',
+      reason: 'a kind that is not a string',
       schema: { type: 'object', properties: { kind: { type: 'integer' } } },
       field: 's.properties[kind].type',
       message: 'must be string',
     },
     {
-      reason: 'an embedded text',
+      reason: 'an embedded resource of type string',
       schema: around({ ...text, 'x-kubernetes-embedded-resource': true }),
       field: `${at}.type`,
       message: 'must be object',
     },
     {
-      reason: 'a rule without its text',
+      reason: 'a rule without an expression',
       schema: around({ ...text, 'x-kubernetes-validations': [{}] }),
       field: `${at}.x-kubernetes-validations`,
       message: 'array of rules',

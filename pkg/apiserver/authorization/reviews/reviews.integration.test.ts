@@ -26,10 +26,10 @@ const review = (kind: string, spec: JsonObject = {}): JsonObject => ({
 
 describe('access reviews', () => {
   test.each([
-    ['what I may not', 'ada', { resourceAttributes: listEvents }, { allowed: false }],
-    ['what I may', 'eve', { resourceAttributes: listEvents }, { allowed: true }],
+    ['what I may not do', 'ada', { resourceAttributes: listEvents }, { allowed: false }],
+    ['what I may do', 'eve', { resourceAttributes: listEvents }, { allowed: true }],
     [
-      'what my credential leaves',
+      'what my restricted credential allows',
       'narrow',
       { resourceAttributes: { ...listEvents, verb: 'delete' } },
       { allowed: false, reason: 'the credential is narrowed to roles that do not allow it' },

@@ -27,7 +27,7 @@ function parse(query: string, warnings: string[] = []): ListParameters {
 
 describe('list options', () => {
   test.each([
-    ['nothing is everything', '', { type: 'all' }],
+    ['no parameters', '', { type: 'all' }],
     ['0 is absent', 'page=0&size=0&limit=0&continue=', { type: 'all' }],
     ['only page', 'page=3', { type: 'page', page: 3, size: 20, exactTotal: false }],
     ['only size', 'size=5', { type: 'page', page: 1, size: 5, exactTotal: false }],
@@ -83,7 +83,7 @@ describe('list options', () => {
     ['a match without a revision', 'resourceVersionMatch=Exact'],
     ['an unknown match', 'resourceVersion=5&resourceVersionMatch=Newest'],
     ['exactly any', 'resourceVersion=0&resourceVersionMatch=Exact'],
-    ['initial events of a list', 'sendInitialEvents=true'],
+    ['sendInitialEvents on a list', 'sendInitialEvents=true'],
   ])('%s is a 422', (_reason, query) => {
     expect(() => parse(query)).toThrow(expect.objectContaining({ code: 422, reason: 'Invalid' }));
   });

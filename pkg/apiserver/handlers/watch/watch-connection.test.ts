@@ -202,7 +202,7 @@ test('initial objects are sent at the pace of the client, and stop with the watc
 test.each<[string, (connection: WatchConnection) => void]>([
   ['its time is over', () => jest.advanceTimersByTime(3_600_000)],
   ['the server drains', () => draining.abort()],
-  ['the model is gone', (connection) => connection.end()],
+  ['the model was deleted', (connection) => connection.end()],
 ])('when %s a watch ends with a bookmark of its position', async (_reason, end) => {
   const { socket, connection } = await open({
     bookmarks: true,

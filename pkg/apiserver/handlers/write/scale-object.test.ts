@@ -40,7 +40,7 @@ describe('scale', () => {
 
   test.each([
     ['a number', { spec: { replicas: 7 } }, { replicas: 7, title: 't' }],
-    ['none, which is how Go writes 0', { spec: {} }, { replicas: 0, title: 't' }],
+    ['no replicas, as Go writes 0', { spec: {} }, { replicas: 0, title: 't' }],
     ['null', { spec: { replicas: null } }, { replicas: 0, title: 't' }],
     ['no spec', {}, { replicas: 0, title: 't' }],
   ])('sets replicas and nothing else: %s', (_reason, scale, spec) => {

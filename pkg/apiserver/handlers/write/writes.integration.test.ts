@@ -96,7 +96,7 @@ describe('create', () => {
       'the kind in the data (Note) does not match the expected kind (Post)',
     ],
     ['metadata that is a list', { ...newTestPost('x'), metadata: [] }, 400, 'metadata must be an object'],
-    ['labels that are text', newTestPost('x', {}, { labels: 'a' }), 400, /.*/],
+    ['labels that are a string', newTestPost('x', {}, { labels: 'a' }), 400, /.*/],
     ['no metadata', { ...newTestPost('x'), metadata: undefined }, 422, /metadata\.name: Required value/],
     ['no name', newTestPost(undefined), 422, /metadata\.name: Required value/],
     [
@@ -345,43 +345,38 @@ describe('patch', () => {
     });
   });
 
-  test.each(['', '/status', '/scale'])(
-    'of the object%s is not an apply, so force is refused',
-    async (subresource) => {
-      await stored(`forced${subresource.length}`);
-      const path = `${posts}/forced${subresource.length}${subresource}`;
-      for (const force of ['?force=true', '?force=false', '?force']) {
-        const { status, body } = await api.call('PATCH', `${path}${force}`, { body: {}, headers: merge });
-        expect([status, body.message]).toEqual([
-          422,
-          'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
-        ]);
-        expect(body.details.causes).toEqual([
-          expect.objectContaining({ reason: 'FieldValueForbidden', field: 'force' }),
-        ]);
-      }
-      expect(
-        (
-          await api.call('PATCH', `${path}?force=true`, {
-            body: {},
-            headers: { 'Content-Type': 'application/apply-patch+yaml' },
-          })
-        ).status,
-      ).toBe(415);
-      expect((await api.call('PATCH', path, { body: {}, headers: merge })).status).toBe(200);
-    },
-  );
+  test.each(['', '/status', '/scale'])('of the object%s is not an apply, so force is refused', async (subresource) => {
+    await stored(`forced${subresource.length}`);
+    const path = `${posts}/forced${subresource.length}${subresource}`;
+    for (const force of ['?force=true', '?force=false', '?force']) {
+      const { status, body } = await api.call('PATCH', `${path}${force}`, { body: {}, headers: merge });
+      expect([status, body.message]).toEqual([
+        422,
+        'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
+      ]);
+      expect(body.details.causes).toEqual([expect.objectContaining({ reason: 'FieldValueForbidden', field: 'force' })]);
+    }
+    expect(
+      (
+        await api.call('PATCH', `${path}?force=true`, {
+          body: {},
+          headers: { 'Content-Type': 'application/apply-patch+yaml' },
+        })
+      ).status,
+    ).toBe(415);
+    expect((await api.call('PATCH', path, { body: {}, headers: merge })).status).toBe(200);
+  });
 
   test.each([
     ['a merge patch that is a list', merge, [], 400],
     ['a merge patch that is null', merge, 'null', 400],
     ['operations that are an object', json, {}, 400],
-    ['an operation nobody knows', json, [{ op: 'frob', path: '/spec' }], 400],
+    ['an unknown operation', json, [{ op: 'frob', path: '/spec' }], 400],
     ['an operation that does not fit', json, [{ op: 'remove', path: '/spec/nope' }], 422],
     ['another kind', merge, { kind: 'Note' }, 400],
     ['another name', merge, { metadata: { name: 'zz' } }, 400],
     ['no metadata', merge, { metadata: null }, 400],
-    ['a whole that is no object', json, [{ op: 'replace', path: '', value: 5 }], 400],
+    ['a whole document that is not an object', json, [{ op: 'replace', path: '', value: 5 }], 400],
     ['a title that is too long', merge, { spec: { title: 'x'.repeat(101) } }, 422],
   ])('with %s is refused', async (_reason, headers, body, status) => {
     await api.call('POST', posts, { body: newTestPost('steady') });
@@ -501,7 +496,7 @@ describe('paths', () => {
     ['a subresource that is not declared', 'GET', `${notesPath}/a/status`, 404],
     ['segments after the subresource', 'GET', `${posts}/a/status/x`, 404],
     ['a cluster-scoped model in a namespace', 'GET', '/apis/blog.example.com/v1/namespaces/default/posts', 404],
-    ['a namespaced object outside of one', 'GET', `${allNotesPath}/a`, 404],
+    ['a namespaced object without a namespace', 'GET', `${allNotesPath}/a`, 404],
     ['a namespace that does not exist', 'GET', notesPath.replace('default', 'absent'), 404],
     ['PUT on a collection', 'PUT', posts, 400],
     ['PATCH on a collection', 'PATCH', posts, 400],

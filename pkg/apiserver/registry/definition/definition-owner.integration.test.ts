@@ -74,9 +74,9 @@ test('the definitions of a plugin are not deleted with a collection', async () =
 
 test.each([
   ['of no plugin', {}],
-  ['of a plugin that is not there', { 'svc.run/plugin': 'gone' }],
+  ['of a plugin that does not exist', { 'svc.run/plugin': 'gone' }],
   ['with an empty label', { 'svc.run/plugin': '' }],
-  ['with a label that can be no name', { 'svc.run/plugin': 'No_Name' }],
+  ['with a label that is not a valid name', { 'svc.run/plugin': 'No_Name' }],
 ] as const)('a definition %s can be deleted', async (_case, labels) => {
   expect((await call('DELETE', await define('things', labels))).status).toBe(200);
   while ((await call('GET', `${definitions}/things.owned.example.com`)).status !== 404) await new Promise(setImmediate);

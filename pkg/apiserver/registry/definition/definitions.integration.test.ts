@@ -203,11 +203,11 @@ describe('registration', () => {
   });
 
   test.each([
-    ['conditions that are no list', { conditions: 'x' }, 'status.conditions'],
-    ['a condition that is no object', { conditions: [1] }, 'status.conditions[0]'],
+    ['conditions that are not a list', { conditions: 'x' }, 'status.conditions'],
+    ['a condition that is not an object', { conditions: [1] }, 'status.conditions[0]'],
     ['a condition without a status', { conditions: [{ type: 'Mine' }] }, 'status.conditions[0].status'],
     ['a condition whose type is a number', { conditions: [{ type: 1, status: 'True' }] }, 'status.conditions[0].type'],
-    ['a status that is no object', 'x', 'status'],
+    ['a status that is not an object', 'x', 'status'],
   ])('a malformed status is refused: %s', async (_reason, status, field) => {
     const before = await definitions.get('things.a.example.com');
     const refused = await failure(

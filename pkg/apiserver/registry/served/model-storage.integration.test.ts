@@ -129,7 +129,7 @@ describe('create', () => {
       400,
       'cannot be handled as a Post',
     ],
-    ['metadata that is no object', { ...samplePost('bad'), metadata: 'bad' }, 400, 'cannot be handled as a Post'],
+    ['metadata that is not an object', { ...samplePost('bad'), metadata: 'bad' }, 400, 'cannot be handled as a Post'],
     ['a name of another form', samplePost('Bad_Name'), 422, 'metadata.name'],
     ['an index key over 1 kB', samplePost('bad', { slug: 'x'.repeat(1025) }), 422, 'spec.slug'],
     [
