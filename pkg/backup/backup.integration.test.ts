@@ -105,7 +105,7 @@ test.each<[string, (plain: PlainArchive) => void]>([
     },
   ],
   [
-    'not at all',
+    'zero times',
     ({ header, tables, totals }) => {
       totals.rows -= tables.shift()!.count['rows'] as number;
       header['tables'] = totals.tables = tables.length;

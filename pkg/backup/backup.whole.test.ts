@@ -135,12 +135,12 @@ describe('a table that is changed while a backup waits for it', () => {
   const changes: { reason: string; text: string; name: string }[] = [
     { reason: 'rewritten', text: 'ALTER TABLE shop.receipts ALTER COLUMN id TYPE bigint', name: 'receipts' },
     {
-      reason: 'emptied and filled anew',
+      reason: 'truncated and filled again',
       text: "TRUNCATE shop.m_3; INSERT INTO shop.m_3 VALUES ('new'), ('newer')",
       name: 'm_3',
     },
-    { reason: 'with a column less', text: 'ALTER TABLE shop.m_1 DROP COLUMN i_6', name: 'm_1' },
-    { reason: 'with a column of another name', text: 'ALTER TABLE shop.m_1 RENAME COLUMN i_2 TO i_7', name: 'm_1' },
+    { reason: 'with a removed column', text: 'ALTER TABLE shop.m_1 DROP COLUMN i_6', name: 'm_1' },
+    { reason: 'with a renamed column', text: 'ALTER TABLE shop.m_1 RENAME COLUMN i_2 TO i_7', name: 'm_1' },
     {
       reason: 'made anew',
       text: 'DROP TABLE shop.m_3; CREATE TABLE shop.m_3 (text text); INSERT INTO shop.m_3 SELECT',
@@ -222,12 +222,12 @@ describe('a backup that could not be restored is refused', () => {
         'contains objects that svc did not create, and a backup with them could not be restored: sequence numbers; move',
     },
     {
-      reason: 'a table that a crash would empty',
+      reason: 'an unlogged table',
       text: 'ALTER TABLE shop.kinds SET UNLOGGED',
       sentence: 'lacks objects that svc created, and a backup without them could not be restored: table kinds; create',
     },
     {
-      reason: 'a column less',
+      reason: 'a missing column',
       text: 'ALTER TABLE shop.customers DROP COLUMN note',
       sentence:
         'lacks objects that svc created, and a backup without them could not be restored: column customers.note; create',
@@ -474,14 +474,14 @@ describe('a backup is untrusted input', () => {
       sentence: /^This is not a backup made by svc backup\.$/,
     },
     {
-      reason: 'a line without end',
+      reason: 'an endless line',
       bytes: () => gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20)),
       sentence: /^The backup is damaged/,
     },
     { reason: 'cut short', bytes: () => archive.subarray(0, -1), sentence: /cut short/ },
     { reason: 'cut in the middle', bytes: () => archive.subarray(0, archive.length / 2), sentence: /cut short/ },
     {
-      reason: 'something after it',
+      reason: 'data after the end',
       bytes: () => Buffer.concat([archive, gzipSync('more')]),
       sentence: /^The backup is damaged/,
     },
@@ -509,24 +509,24 @@ describe('a backup is untrusted input', () => {
       sentence: /made by 1\.2\.3, which is newer than this program \(migration 0003_later/,
     },
     {
-      reason: 'of a schema more',
+      reason: 'with an additional schema',
       forge: ({ header }) => ((header['schemas'] as Line)['zz'] = null),
       sentence: /not a backup/,
     },
     {
-      reason: 'of a schema more, with a sequence',
+      reason: 'with an additional schema with a sequence',
       forge: ({ header }) =>
         ((header['schemas'] as Line)['public'] = { migrations: ['0001_base'], state: {}, sequences: { theirs: '99' } }),
       sentence: /not a backup/,
     },
     {
-      reason: 'a state that leaves no room',
+      reason: 'a state with the maximum revision',
       forge: ({ header }) =>
         ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['customers'] = 1_000_001),
       sentence: /not a backup/,
     },
     {
-      reason: 'a state that is not known',
+      reason: 'an unknown state',
       forge: ({ header }) => ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['epoch'] = 1),
       sentence: /not a backup/,
     },
@@ -537,12 +537,12 @@ describe('a backup is untrusted input', () => {
       sentence: /not a backup/,
     },
     {
-      reason: 'a time that is none',
+      reason: 'an invalid time',
       forge: ({ header }) => (header['created'] = 'once upon\na time'),
       sentence: /not a backup/,
     },
-    { reason: 'fewer tables than none', forge: ({ header }) => (header['tables'] = -1), sentence: /not a backup/ },
-    { reason: 'of no schema', forge: ({ header }) => (header['schemas'] = {}), sentence: /not a backup/ },
+    { reason: 'a negative number of tables', forge: ({ header }) => (header['tables'] = -1), sentence: /not a backup/ },
+    { reason: 'without schemas', forge: ({ header }) => (header['schemas'] = {}), sentence: /not a backup/ },
     {
       reason: 'a schema of another name',
       forge: (plain) => (lineOf(plain, 'm_1')['schema'] = 'pg_catalog'),
@@ -559,27 +559,27 @@ describe('a backup is untrusted input', () => {
       sentence: /damaged/,
     },
     {
-      reason: 'a table that is left out',
+      reason: 'an excluded table',
       forge: (plain) => (lineOf(plain, 'kinds')['table'] = 'carts'),
       sentence: /: it contains table shop\.carts, which svc does not back up\./,
     },
-    { reason: 'a table twice', forge: (plain) => (lineOf(plain, 'm_3')['table'] = 'm_1'), sentence: /damaged/ },
+    { reason: 'a duplicate table', forge: (plain) => (lineOf(plain, 'm_3')['table'] = 'm_1'), sentence: /damaged/ },
     {
-      reason: 'a table less',
+      reason: 'a missing table',
       forge: (plain) => (
         (plain.header['tables'] = plain.totals.tables = 4),
         (plain.totals.rows -= plain.tables.splice(1, 1)[0]!.count['rows'] as number)
       ),
       sentence: /damaged/,
     },
-    { reason: 'a column less', forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id']), sentence: /damaged/ },
+    { reason: 'a missing column', forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id']), sentence: /damaged/ },
     {
-      reason: 'a column more',
+      reason: 'an additional column',
       forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', 'name', 'hint']),
       sentence: /: it contains column shop\.kinds\.hint, which svc does not back up\./,
     },
     {
-      reason: 'a column of another name',
+      reason: 'a renamed column',
       forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', "name) FROM PROGRAM 'id' --"]),
       sentence: /damaged/,
     },
@@ -589,12 +589,12 @@ describe('a backup is untrusted input', () => {
       sentence: /in a form that this program never writes: a column/,
     },
     {
-      reason: 'a type that does more',
+      reason: 'a type that runs code',
       forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'text DEFAULT pg_read_file(1)'),
       sentence: /never writes/,
     },
     {
-      reason: 'two columns of one name',
+      reason: 'two columns with one name',
       forge: (plain) => (shapeOf(plain)['columns']![0]!['name'] = 'body'),
       sentence: /two columns/,
     },
@@ -609,36 +609,36 @@ describe('a backup is untrusted input', () => {
       sentence: /an index/,
     },
     {
-      reason: 'a trigger of its own',
+      reason: 'a foreign trigger',
       forge: (plain) => shapeOf(plain)['triggers']!.push('mine' as never),
       sentence: /a trigger/,
     },
     { reason: 'no description', forge: (plain) => delete lineOf(plain, 'm_1')['shape'], sentence: /not a description/ },
-    { reason: 'other rows than counted', forge: (plain) => (plain.tables[0]!.count['rows'] = 5), sentence: /damaged/ },
-    { reason: 'another sum of rows', forge: (plain) => (plain.totals.rows += 1), sentence: /damaged/ },
+    { reason: 'a wrong number of rows', forge: (plain) => (plain.tables[0]!.count['rows'] = 5), sentence: /damaged/ },
+    { reason: 'a wrong total of rows', forge: (plain) => (plain.totals.rows += 1), sentence: /damaged/ },
     {
-      reason: 'a sequence that is none',
+      reason: 'an invalid sequence',
       forge: ({ header }) =>
         ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['kinds'] = '1'),
       sentence: /: it contains sequence shop\.kinds, which svc does not back up\./,
     },
     {
-      reason: 'rows that are none',
+      reason: 'invalid rows',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.from('one\ttwo\tthree\tfour\n')),
       sentence: /^PostgreSQL refused: invalid input syntax/,
     },
     {
-      reason: 'a row without end',
+      reason: 'an endless row',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.alloc(5_000_000, 0x41)),
       sentence: /^PostgreSQL refused/,
     },
     {
-      reason: 'rows that are no UTF-8',
+      reason: 'rows that are not UTF-8',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.from([0x31, 0x09, 0xff, 0x0a])),
       sentence: /^PostgreSQL refused/,
     },
     {
-      reason: 'the same row twice',
+      reason: 'a duplicate row',
       forge: (plain) => (
         (plain.tables[1]!.rows = Buffer.concat([plain.tables[1]!.rows, plain.tables[1]!.rows])),
         (plain.tables[1]!.count['rows'] = 4),
@@ -647,7 +647,7 @@ describe('a backup is untrusted input', () => {
       sentence: /PostgreSQL refused: duplicate key|contradict/,
     },
     {
-      reason: 'a reference to nobody',
+      reason: 'a reference to a missing row',
       forge: (plain) =>
         (plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n')),
       sentence: /^The rows of the backup contradict each other/,

@@ -176,8 +176,8 @@ describe('failures', () => {
   test.each([
     ['a page of a proxy', 502, '<html>', { code: 502, reason: 'ServiceUnavailable' }],
     ['a redirect', 302, '', { code: 302 }],
-    ['a success that is no JSON', 200, '<html>', { code: 500, reason: 'InternalError' }],
-    ['a success that is no object', 200, '[]', { code: 500 }],
+    ['a success that is not JSON', 200, '<html>', { code: 500, reason: 'InternalError' }],
+    ['a success that is not an object', 200, '[]', { code: 500 }],
     ['an object without metadata', 200, '{}', { code: 500, message: expect.stringContaining('not an object') }],
   ])('%s', async (_reason, status, body, error) => {
     const api = await clientOf((response) => response.writeHead(status, { location: '/elsewhere' }).end(body));
@@ -209,10 +209,10 @@ describe('failures', () => {
   });
 
   test.each([
-    ['no answer begins', 50, (): void => undefined, 'has begun'],
+    ['no answer starts', 50, (): void => undefined, 'has begun'],
     // Long enough for the headers to arrive on a slow machine.
     [
-      'an answer does not go on',
+      'an answer stalls',
       5000,
       (response: ServerResponse): void => void response.writeHead(200).write('{'),
       'did not go on',
@@ -270,8 +270,8 @@ describe('retries', () => {
 
   test.each([
     ['without Retry-After', 503, {}],
-    ['with one that is far', 503, { 'retry-after': '3600' }],
-    ['of another code', 504, { 'retry-after': '0' }],
+    ['with a long Retry-After', 503, { 'retry-after': '3600' }],
+    ['with another code', 504, { 'retry-after': '0' }],
   ])('a read is retried after a pause %s', async (_reason, status, headers) => {
     const api = await clientOf(refusal(status, headers));
     await expect(api.get(posts, key)).rejects.toMatchObject({ code: status });
@@ -377,9 +377,9 @@ describe('streams', () => {
     ['no JSON', 'x\n'],
     ['no event', '{}\n'],
     ['an object without metadata', '{"type":"ADDED","object":{}}\n'],
-    ['a type that is none', event('SYNC', '8')],
-    ['a revision that is none', '{"type":"ADDED","object":{"metadata":{"resourceVersion":8}}}\n'],
-    ['a line without an end', `{"type":"${'x'.repeat(200_000)}`],
+    ['an invalid type', event('SYNC', '8')],
+    ['an invalid revision', '{"type":"ADDED","object":{"metadata":{"resourceVersion":8}}}\n'],
+    ['an endless line', `{"type":"${'x'.repeat(200_000)}`],
   ])('an invalid event is 500: %s', async (_reason, text) => {
     const api = await clientOf((response) => void response.write(text), { limits: { eventBytes: 100_000 } });
     await expect(toldBy(await api.watch(posts, { resourceVersion: '7' }))).rejects.toMatchObject({

@@ -194,7 +194,7 @@ test('a client that sets the finalizers itself gets the same, with or without de
 test.each([
   ['in the background', ['Background']],
   ['in the foreground', ['Foreground']],
-  ['in the foreground, each by itself', ['Foreground', 'Foreground', 'Foreground']],
+  ['in the foreground, each separately', ['Foreground', 'Foreground', 'Foreground']],
 ] as const)('cycles of owners are deleted: %s', async (_, policies) => {
   for (const size of [1, 2, 3]) {
     const teams = await Promise.all(Array.from({ length: size }, () => make(teamType)));

@@ -33,9 +33,9 @@ function resourcesOf(shapes: Record<string, Shape>): Record<string, string[]> {
 const labelled = (key: string): RoleSelector => ({ matchLabels: { [key]: 'true' } });
 
 test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
-  ['roles without an aggregation rule are left alone', { a: { rules: ['x'] } }, {}],
+  ['roles without an aggregation rule are not changed', { a: { rules: ['x'] } }, {}],
   [
-    'the union, in the order of names, each rule once',
+    'the union of rules, in the order of role names, each rule once',
     {
       all: { selectors: [labelled('l')] },
       c: { labels: { l: 'true' }, rules: ['x', 'y'] },
@@ -50,7 +50,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { all: [] },
   ],
   [
-    'within a selector all must hold, of selectors one',
+    'all requirements of one selector must match',
     {
       all: { selectors: [{ matchLabels: { l: 'true', m: 'true' } }, labelled('n')] },
       a: { labels: { l: 'true' }, rules: ['x'] },
@@ -60,7 +60,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { all: ['y', 'z'] },
   ],
   [
-    'an empty selector takes all, and no selector none',
+    'an empty selector matches all roles, and no selector matches none',
     { all: { selectors: [{}] }, none: { selectors: [] }, a: { rules: ['x'] } },
     { all: ['x'], none: [] },
   ],
@@ -84,7 +84,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { all: ['x'] },
   ],
   [
-    'what is selected may aggregate itself',
+    'a selected role may aggregate others',
     {
       admin: { selectors: [labelled('to-admin')] },
       edit: { labels: { 'to-admin': 'true' }, selectors: [labelled('to-edit')] },
@@ -94,7 +94,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { admin: ['x', 'y'], edit: ['x'] },
   ],
   [
-    'what is stored in one that aggregates does not count',
+    'the stored rules of an aggregating role do not count',
     {
       all: { rules: ['old'], labels: { l: 'true' }, selectors: [labelled('l')] },
       top: { rules: ['older'], selectors: [labelled('l')] },
@@ -103,7 +103,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { all: ['x'], top: ['x'] },
   ],
   [
-    'those that select each other have the same, and nothing of their own',
+    'roles that select each other have the same rules, and none of their own',
     {
       p: { rules: ['old'], labels: { q: 'true' }, selectors: [labelled('p')] },
       q: { rules: ['old'], labels: { p: 'true' }, selectors: [labelled('q')] },
@@ -112,7 +112,7 @@ test.each<[string, Record<string, Shape>, Record<string, string[]>]>([
     { p: ['x'], q: ['x'] },
   ],
   [
-    'a label named like a property of objects',
+    'a label named like an inherited property',
     { all: { selectors: [labelled('constructor')] }, a: { rules: ['x'] } },
     { all: [] },
   ],
