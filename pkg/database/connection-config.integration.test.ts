@@ -133,12 +133,16 @@ async function isEncrypted(database: Database): Promise<boolean[]> {
 
 describe('a connection to PostgreSQL is encrypted', () => {
   test.each([
-    ['whoever it is', () => '?sslmode=require', false],
-    ['to who has a certificate of the authority', () => `?sslmode=verify-ca&sslrootcert=${file('ca.crt')}`, false],
-    ['to who has one for its name', () => `?sslmode=verify-full&sslrootcert=${file('ca.crt')}`, false],
-    ['where the URL names an authority', () => `?sslrootcert=${file('ca.crt')}`, false],
-    ['where the option names one', () => '', true],
-    ['and other parameters of the URL are kept', () => '?options=-c%20search_path%3Dpublic&sslmode=require', false],
+    ['with any server', () => '?sslmode=require', false],
+    [
+      'if the server has a certificate of the authority',
+      () => `?sslmode=verify-ca&sslrootcert=${file('ca.crt')}`,
+      false,
+    ],
+    ['if the server has a certificate for its name', () => `?sslmode=verify-full&sslrootcert=${file('ca.crt')}`, false],
+    ['if the URL names an authority', () => `?sslrootcert=${file('ca.crt')}`, false],
+    ['if the option names an authority', () => '', true],
+    ['with other parameters of the URL', () => '?options=-c%20search_path%3Dpublic&sslmode=require', false],
   ])('%s', async (_reason, query, byOption) => {
     const database = await open(query(), byOption ? file('ca.crt') : undefined);
     expect(await isEncrypted(database)).toEqual([true, true, true]);
@@ -212,11 +216,11 @@ describe('a connection to PostgreSQL uses the current files', () => {
 describe('a connection to PostgreSQL is refused', () => {
   test.each([
     [
-      'to who has a certificate of another authority',
+      'if the server has a certificate of another authority',
       () => `?sslmode=verify-ca&sslrootcert=${file('other.crt')}`,
       /self-signed|unable to (verify|get)/,
     ],
-    ['without TLS, where the server wants it', () => '?sslmode=disable', /no encryption/],
+    ['without TLS, if the server requires it', () => '?sslmode=disable', /no encryption/],
   ])('%s', async (_reason, query, says) => {
     await expect(open(query())).rejects.toThrow(says);
   });
@@ -237,18 +241,18 @@ describe('a connection to PostgreSQL is refused', () => {
       '?sslmode=prefer',
       /sslmode that is not one of disable, require, verify-ca, verify-full/,
     ],
-    ['a mode that is none', '?sslmode=VERIFY', /not one of/],
+    ['an unknown mode', '?sslmode=VERIFY', /not one of/],
     ['verify-ca without an authority', '?sslmode=verify-ca', /needs an authority/],
-    ['the authorities of everybody, without the name', '?sslmode=require&sslrootcert=system', /would trust any server/],
-    ['what node-postgres knows besides', '?sslmode=verify-full&ssl=0', /has ssl, which is not supported/],
-    ['the same in other letters', '?SSLMode=verify-full', /has SSLMode, which/],
-    ['a mode said twice', '?sslmode=require&sslmode=disable', /each at most once/],
-    ['what would ask for more', '?sslmode=require&channel_binding=require', /has channel_binding/],
-    ['a mode behind another question mark', '?x=?&sslmode=prefer', /not one of/],
+    ['public authorities without a check of the name', '?sslmode=require&sslrootcert=system', /would trust any server/],
+    ['another parameter of node-postgres', '?sslmode=verify-full&ssl=0', /has ssl, which is not supported/],
+    ['a parameter in other case', '?SSLMode=verify-full', /has SSLMode, which/],
+    ['a duplicate mode', '?sslmode=require&sslmode=disable', /each at most once/],
+    ['another security parameter', '?sslmode=require&channel_binding=require', /has channel_binding/],
+    ['a mode after a second question mark', '?x=?&sslmode=prefer', /not one of/],
     ['certificates without TLS', '?sslmode=disable&sslrootcert=/x', /nothing checks them/],
     ['a certificate without its key', '?sslmode=require&sslcert=/x', /belong together/],
-    ['a file that is not there', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
-    ["a file with no authority, which would be everybody's", '?sslrootcert=/dev/null', /^\/dev\/null cannot be used/],
+    ['a missing file', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
+    ['an empty file of authorities', '?sslrootcert=/dev/null', /^\/dev\/null cannot be used/],
   ])('for %s, before anything is sent', async (_reason, query, says) => {
     await expect(open(query)).rejects.toThrow(says);
   });

@@ -43,15 +43,20 @@ test('a template is copied with its content', async () => {
 describe('sessions', () => {
   const cases = [
     { reason: 'the main pool has its limit', pool: () => database.pool, setting: 'statement_timeout', value: '5s' },
-    { reason: 'and says who it is', pool: () => database.pool, setting: 'application_name', value: 'svc' },
     {
-      reason: 'another pool has none of its own accord',
+      reason: 'the main pool has its application name',
+      pool: () => database.pool,
+      setting: 'application_name',
+      value: 'svc',
+    },
+    {
+      reason: 'another pool has no limit by default',
       pool: () => database.newPool({ max: 1 }),
       setting: 'statement_timeout',
       value: '0',
     },
     {
-      reason: 'settings hold before the first statement',
+      reason: 'settings apply before the first statement',
       pool: () => database.newPool({ max: 2, settings: { enable_seqscan: 'off', work_mem: '8MB' } }),
       setting: 'work_mem',
       value: '8MB',
@@ -100,7 +105,11 @@ describe('connecting', () => {
   const cases = [
     { reason: 'nothing given', options: {}, message: 'needs either a url or a connection' },
     { reason: 'not a url', options: { url: 'me:secret@localhost' }, message: 'The database url cannot be read' },
-    { reason: 'hardly a url', options: { url: 'postgres://me:secret@[' }, message: 'PostgreSQL cannot be reached: ' },
+    {
+      reason: 'an incomplete url',
+      options: { url: 'postgres://me:secret@[' },
+      message: 'PostgreSQL cannot be reached: ',
+    },
     {
       reason: 'nobody there',
       options: { url: 'postgres://me:secret@127.0.0.1:1/x' },

@@ -219,19 +219,19 @@ const refused = [
     message: 'was migrated by a newer version of this program (0002_pages is not known here)',
   },
   {
-    reason: 'a step slipped in below one that was run',
+    reason: 'a new step before an applied one',
     schema: 'shelf',
     migrations: [built, { ...raw, name: '0001_between' }, raw],
     message: 'misnamed or out of order',
   },
   {
-    reason: 'a step slipped in below one that was run, well numbered',
+    reason: 'a new step before an applied one, with a valid number',
     schema: 'shelf',
     migrations: [{ ...raw, name: '0000_before' }, built, raw],
     message: 'lacks a migration that comes before 0002_pages',
   },
   {
-    reason: 'a step beside one that comes later',
+    reason: 'a step that is compatible with a later one',
     schema: 'shelf',
     migrations: [{ ...built, beside: raw.name }, raw],
     message: 'works beside 0002_pages, which does not come before it',
@@ -242,7 +242,7 @@ const refused = [
     migrations: [{ ...raw, name: 'pages' }],
     message: 'misnamed or out of order',
   },
-  { reason: 'a schema that is none', schema: 'shelf"; DROP', migrations: [], message: 'is not the name of a schema' },
+  { reason: 'an invalid schema name', schema: 'shelf"; DROP', migrations: [], message: 'is not the name of a schema' },
 ];
 test.each(refused)('is refused: $reason', async ({ schema, migrations, message }) => {
   await expect(migrate(first(), schema, migrations)).rejects.toThrow(message);

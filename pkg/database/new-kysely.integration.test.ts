@@ -48,7 +48,7 @@ test.each(['53100', '55P03', '57014', '40001'])(
 
 test.each([
   ['a session that was ended', () => sql`SELECT pg_terminate_backend(pg_backend_pid())`.execute(kysely)],
-  ['an answer that did not come in time', () => sql`SELECT pg_sleep(60)`.execute(kysely)],
+  ['an answer time-out', () => sql`SELECT pg_sleep(60)`.execute(kysely)],
   [
     'the same within a transaction',
     () => kysely.transaction().execute((transaction) => sql`SELECT pg_sleep(60)`.execute(transaction)),
