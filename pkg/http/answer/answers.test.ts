@@ -51,8 +51,8 @@ describe('send', () => {
   });
 
   test.each([
-    ['compressed where accepted', gzipped, 'gzip'],
-    ['plain where not', {}, undefined],
+    ['compressed if accepted', gzipped, 'gzip'],
+    ['uncompressed if not', {}, undefined],
   ])('a large body is %s', async (_reason, headers, encoding) => {
     const server = await start((context) => sendJson(context, 200, Buffer.from(large)));
     const answer = await server.send({ headers });
@@ -90,7 +90,7 @@ describe('send', () => {
 
 describe('sendStream', () => {
   test.each([
-    ['a short one, with its length', 3, {}, '30'],
+    ['a short one with its length', 3, {}, '30'],
     ['an empty one', 0, {}, '0'],
     ['a long one, in chunks', 100_000, {}, undefined],
     ['a long one, compressed', 100_000, gzipped, undefined],

@@ -213,7 +213,7 @@ describe('an answer that nobody reads', () => {
 
   test.each([
     { reason: 'of a user', mine: good, others: {}, by: 'user' },
-    { reason: 'of strangers of an address', mine: of('192.0.2.1'), others: of('192.0.2.2'), by: 'address' },
+    { reason: 'of anonymous clients of an address', mine: of('192.0.2.1'), others: of('192.0.2.2'), by: 'address' },
   ])('$reason counts only for its network until it is sent', async ({ mine, others, by }) => {
     // At most 32 anonymous requests of one address.
     const server = await start({ total: 200, perUser: 32, maxWaitMs: 0 });

@@ -243,19 +243,19 @@ describe('a connection cut at any stage leaves no slot taken', () => {
   const head = (method: string, more = '', query = ''): string =>
     `${method} ${posts}${query} HTTP/1.1\r\nHost: h\r\nX-User: u\r\n${more}\r\n`;
   const stages: { reason: string; bytes: string; holds: boolean }[] = [
-    { reason: 'within its head', bytes: `GET ${posts} HTTP/1.1\r\nHos`, holds: false },
-    { reason: 'while it waits for its turn', bytes: head('GET'), holds: true },
-    { reason: 'within its body', bytes: `${head('POST', 'Content-Length: 10\r\n')}abc`, holds: false },
+    { reason: 'during its head', bytes: `GET ${posts} HTTP/1.1\r\nHos`, holds: false },
+    { reason: 'while it waits in the queue', bytes: head('GET'), holds: true },
+    { reason: 'during its body', bytes: `${head('POST', 'Content-Length: 10\r\n')}abc`, holds: false },
     { reason: 'before its body', bytes: head('POST', 'Content-Length: 10\r\nExpect: 100-continue\r\n'), holds: false },
-    { reason: 'within its answer', bytes: head('PUT'), holds: false },
-    { reason: 'of a watch that waits for its turn', bytes: head('GET', '', watchOf('quiet')), holds: true },
+    { reason: 'during its answer', bytes: head('PUT'), holds: false },
+    { reason: 'of a watch that waits in the queue', bytes: head('GET', '', watchOf('quiet')), holds: true },
     { reason: 'of a watch before its stream begins', bytes: head('GET', '', watchOf('quiet')), holds: false },
     {
       reason: 'of a watch while it is authenticated',
       bytes: head('GET', 'X-Slow: 1\r\n', watchOf('quiet')),
       holds: false,
     },
-    { reason: 'of a watch within its stream', bytes: head('GET', '', watchOf('stream')), holds: false },
+    { reason: 'of a watch during its stream', bytes: head('GET', '', watchOf('stream')), holds: false },
     { reason: 'with more than one request', bytes: head('GET').repeat(3), holds: false },
   ];
   test.each(stages)('$reason', async ({ bytes, holds }) => {

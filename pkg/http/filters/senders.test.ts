@@ -75,11 +75,11 @@ describe('arriving bodies', () => {
   });
 
   test.each([
-    { reason: 'none of it', bytes: 0, ms: 5000, isCut: false },
-    { reason: 'nothing, and its first time is over', bytes: 0, ms: 5020, isCut: true },
+    { reason: 'no bytes', bytes: 0, ms: 5000, isCut: false },
+    { reason: 'no bytes after the first period', bytes: 0, ms: 5020, isCut: true },
     { reason: 'less than the rate', bytes: 900, ms: 7000, isCut: true },
     { reason: 'the rate', bytes: 1000, ms: 7000, isCut: false },
-    { reason: 'slowly, but long', bytes: 512_000, ms: 1_000_000, isCut: false },
+    { reason: 'slowly, for a long time', bytes: 512_000, ms: 1_000_000, isCut: false },
   ])('are cut off if they arrive too slowly: $reason', ({ bytes, ms, isCut }) => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
     const { add, cuts } = start({ minRate: 500, graceMs: 5000 });

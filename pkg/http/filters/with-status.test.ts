@@ -78,7 +78,7 @@ describe('withStatus', () => {
 
   test.each([
     ['a 401 names the scheme', newUnauthorized(), 'www-authenticate', 'Bearer realm="svc"'],
-    ['a 429 says when to come again', newTooManyRequests('slow down', 7), 'retry-after', '7'],
+    ['a 429 has Retry-After', newTooManyRequests('slow down', 7), 'retry-after', '7'],
   ])('%s', async (_reason, error, name, value) => {
     const { send } = await start([], throwing(error));
     expect((await send({})).headers[name]).toBe(value);

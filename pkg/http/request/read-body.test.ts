@@ -40,7 +40,7 @@ test.each([
   ['a compressed body', 415, `${post}Content-Length: 3\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\nabc`],
   ['a malformed chunk', 400, `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
   ['long chunk extensions', 413, `${post}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\n`],
-  ['refused before it is sent', 413, `${post}Expect: 100-continue\r\nContent-Length: 11\r\n\r\n`],
+  ['a body that is refused before it is sent', 413, `${post}Expect: 100-continue\r\nContent-Length: 11\r\n\r\n`],
 ])('%s is %i', async (_reason, code, bytes) => {
   const { raw } = await start(code === 408 ? echoWithin(100) : echo, { lingerMs: 20 });
   expect(await raw(bytes)).toMatch(new RegExp(`^HTTP/1.1 ${code} `));

@@ -58,7 +58,7 @@ describe('a malformed request gets a Status and a closed connection', () => {
     ['no Host', 400, 'GET /livez HTTP/1.1\r\n\r\n'],
     ['two Host', 400, `${get}Host: other\r\n\r\n`],
     ['two Authorization', 400, `${get}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`],
-    ['two equal Authorization', 400, `${get}authorization: Bearer a\r\nAUTHORIZATION: Bearer a\r\n\r\n`],
+    ['two equal Authorization headers', 400, `${get}authorization: Bearer a\r\nAUTHORIZATION: Bearer a\r\n\r\n`],
     ['two Content-Length', 400, `${post}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
     ['two lengths of one body', 400, `${post}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['a coding before chunked', 400, `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
@@ -67,7 +67,7 @@ describe('a malformed request gets a Status and a closed connection', () => {
     ['a negative length', 400, `${post}Content-Length: -1\r\n\r\n`],
     ['a folded header', 400, `${get}X: a\r\n b: c\r\n\r\n`],
     ['NUL in a header', 400, `${get}X: a\u0000b\r\n\r\n`],
-    ['a blank before the colon', 400, `${get}X : a\r\n\r\n`],
+    ['a space before the colon', 400, `${get}X : a\r\n\r\n`],
     ['an upgrade', 400, `${get}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
     ['a path that is not plain', 400, 'GET /a%2Fb HTTP/1.1\r\nHost: h\r\n\r\n'],
     ['absolute form with a user', 400, 'GET http://a@h/livez HTTP/1.1\r\nHost: h\r\n\r\n'],
@@ -78,11 +78,11 @@ describe('a malformed request gets a Status and a closed connection', () => {
     ['a long header', 431, `${get}X: ${'a'.repeat(33_000)}\r\n\r\n`],
     ['many headers', 431, `${get}${'X: 1\r\n'.repeat(300)}\r\n`],
     [
-      'headers past what Node keeps',
+      'more headers than Node keeps',
       431,
       `${get}${'X: 1\r\n'.repeat(3000)}Authorization: a\r\nAuthorization: b\r\n\r\n`,
     ],
-    ['a header past the parser', 431, `${get}X: ${'a'.repeat(200_000)}\r\n\r\n`],
+    ['a header larger than the parser accepts', 431, `${get}X: ${'a'.repeat(200_000)}\r\n\r\n`],
   ])('%s is %i', async (_reason, code, bytes) => {
     const { raw } = await start();
     const answer = await raw(bytes);
@@ -123,7 +123,7 @@ describe('unparsable data behind a complete request does not affect its answer, 
   test.each([
     ['garbage', 'nonsense\r\n\r\n', 1],
     ['a head that is too large', `GET / HTTP/1.1\r\nX: ${'a'.repeat(200_000)}\r\n\r\n`, 1],
-    ['garbage behind a second request', `${get}\r\nnonsense\r\n\r\n`, 2],
+    ['garbage after a second request', `${get}\r\nnonsense\r\n\r\n`, 2],
   ])('%s', async (_reason, rest, answers) => {
     const parsed = deferred();
     const { raw } = await start(async (context) => {
