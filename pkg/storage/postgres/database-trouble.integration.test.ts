@@ -57,7 +57,7 @@ test.each<[string, string, StorageErrorCode]>([
   ['out of memory', '53200', 'Unavailable'],
   ['a standby', '25006', 'Unavailable'],
   ['a disk that fails', '58030', 'Unavailable'],
-  ['statements over their time', '57014', 'Timeout'],
+  ['statement time-outs', '57014', 'Timeout'],
   ['deadlock after deadlock', '40P01', 'Timeout'],
 ])('writes continue after %s', async (reason, code, expected) => {
   await breakWrites(code);

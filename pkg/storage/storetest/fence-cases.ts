@@ -108,8 +108,8 @@ export function fenceCases(pair: () => StorePair): void {
       ],
       ['it has no spec', (lease) => pair().store.write(next(sampleLeaseModel, lease, {})), {}],
       ['it was deleted', (lease) => pair().other.write(next(sampleLeaseModel, lease)), {}],
-      ['there never was such a number yet', async () => {}, { transitions: 4 }],
-      ['there is no such lease', async () => {}, { lease: 'absent' }],
+      ['the number is higher than that of the lease', async () => {}, { transitions: 4 }],
+      ['the lease does not exist', async () => {}, { lease: 'absent' }],
       ['the lease is in another namespace', async () => {}, { namespace: 'elsewhere' }],
     ])('no kind of write succeeds if %s', async (_case, lose, fence) => {
       const { store, other } = pair();

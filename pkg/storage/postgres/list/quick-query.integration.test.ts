@@ -39,12 +39,12 @@ test.each([
 
 test.each([
   [
-    'what the database refuses',
+    'an error of the database',
     () => queryWithTimeout(pool, (runner) => runner.query('SELECT 1 / 0')),
     { code: '22012' },
   ],
   [
-    'what its reader refuses',
+    'an error of its reader',
     () => queryWithTimeout(pool, () => Promise.reject(new StorageError('Compacted', 'too old'))),
     { code: 'Compacted' },
   ],

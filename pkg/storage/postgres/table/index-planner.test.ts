@@ -27,11 +27,11 @@ test('nothing is done if nothing changed', () => {
 });
 
 const rows: [what: string, declared: IndexDefinition, state?: Column['state']][] = [
-  ['what is computed otherwise', index(anew)],
-  ['what is computed otherwise before it was ever ready', index(anew), 'building'],
+  ['a changed function', index(anew)],
+  ['a changed function before the index was ready', index(anew), 'building'],
   ['what failed', index(anew), 'failed'],
-  ['what is back before its column was dropped', index(), 'dropping'],
-  ['what is unique now', index({ unique: true })],
+  ['an index that returns before its column was dropped', index(), 'dropping'],
+  ['an index that becomes unique', index({ unique: true })],
 ];
 
 test.each(rows)('the column is kept under another name, to be filled again: %s', (_what, declared, state = 'ready') => {

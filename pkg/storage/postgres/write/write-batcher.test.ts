@@ -128,7 +128,7 @@ test.each<[string, PendingWrite[], string[][]]>([
     [['a', 'c', 'd'], ['b']],
   ],
   [
-    'nobody overtakes a write that waits',
+    'no write overtakes a waiting one',
     [writeOf('a', { slug: 's' }), writeOf('b', { slug: 's' }), writeOf('b')],
     [['a'], ['b'], ['b']],
   ],
@@ -138,15 +138,11 @@ test.each<[string, PendingWrite[], string[][]]>([
     [Array.from({ length: 256 }, (_, i) => `o${i}`), Array.from({ length: 44 }, (_, i) => `o${256 + i}`)],
   ],
   [
-    'at most a megabyte, which smaller ones fill up',
+    'at most a megabyte, filled up with smaller writes',
     [writeOf('a', { size: 600_000 }), writeOf('b', { size: 600_000 }), writeOf('c', { size: 400_000 })],
     [['a', 'c'], ['b']],
   ],
-  [
-    'what is larger than that by itself',
-    [writeOf('a'), writeOf('b', { size: 5_000_000 }), writeOf('c')],
-    [['a', 'c'], ['b']],
-  ],
+  ['a larger write alone', [writeOf('a'), writeOf('b', { size: 5_000_000 }), writeOf('c')], [['a', 'c'], ['b']]],
   [
     'at most eight models',
     Array.from({ length: 10 }, (_, i) => writeOf(`o${i}`, { id: i + 1 })),
@@ -164,12 +160,12 @@ test.each<[string, PendingWrite[], string[][]]>([
     [['a', 'd', 'e'], ['b'], ['c']],
   ],
   [
-    'what a lease fences never with a write of that lease',
+    'no fenced write together with a write of its lease',
     [leaseWrite('l'), writeOf('a', { fence: fence('l') }), writeOf('b')],
     [['l', 'b'], ['a']],
   ],
   [
-    'nor the lease with what it fences',
+    'no write of a lease together with writes that it fences',
     [writeOf('a', { fence: fence('l') }), leaseWrite('l'), leaseWrite('m')],
     [['a', 'm'], ['l']],
   ],
