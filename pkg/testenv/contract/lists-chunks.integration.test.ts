@@ -34,7 +34,7 @@ describe('limit and continue', () => {
   test.each([
     ['everything', { limit: '5' }, all, 5],
     ['a chunk that ends with the list', { limit: '23' }, all, 1],
-    ['more than there is', { limit: '100' }, all, 1],
+    ['more than exist', { limit: '100' }, all, 1],
     ['one by one', { limit: '1' }, all, 23],
     ['with labels', { limit: '4', labelSelector: 'parity=odd' }, all.filter((_, i) => i % 2 === 1), 3],
     ['with fields', { limit: '4', fieldSelector: 'priority>1' }, all.filter((_, i) => i % 4 > 1), 3],
@@ -45,7 +45,7 @@ describe('limit and continue', () => {
       all.toSorted((a, b) => (Number(b.slice(2)) % 4) - (Number(a.slice(2)) % 4) || (a < b ? 1 : -1)),
       6,
     ],
-    ['sorted by what is null', { limit: '6', sort: 'score,asc' }, all, 4],
+    ['sorted by null values', { limit: '6', sort: 'score,asc' }, all, 4],
     ['nothing found', { limit: '5', labelSelector: 'parity=none' }, [], 1],
   ])('%s', async (_, query, items, count) => {
     const answers = await chunks(articles, query);

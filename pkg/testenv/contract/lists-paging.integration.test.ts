@@ -83,7 +83,7 @@ describe('the envelope', () => {
       { page: 3, size: 20, totalPages: 3, first: false, last: true, hasNext: false, hasPrevious: true },
     ],
     [
-      'all of one page',
+      'everything on one page',
       { page: '1', size: '15', fieldSelector: 'priority=1' },
       undefined,
       { page: 1, size: 15, total: 15, totalPages: 1, first: true, last: true, hasNext: false, hasPrevious: false },

@@ -57,7 +57,7 @@ describe('sort', () => {
     ['two keys, ties desc', ['title,asc', 'published,desc'], 'ecbad'],
     ['the name', ['metadata.name,desc'], 'edcba'],
     ['the name, short', ['name,desc'], 'edcba'],
-    ['a key twice', ['name,desc', 'name,asc'], 'edcba'],
+    ['a duplicate key', ['name,desc', 'name,asc'], 'edcba'],
     ['all created in order', ['metadata.creationTimestamp,desc', 'name,asc'], undefined],
     ['none is being deleted', ['metadata.deletionTimestamp,asc'], 'abcde'],
   ])('%s', async (_, sort, expected) => {

@@ -29,7 +29,7 @@ test.each([
   ['without selectors it is exact', {}, count, false],
   ['with a selector it is a bound', { labelSelector: 'all=yes' }, bound, true],
   ['a field selector too', { fieldSelector: 'priority>=0' }, bound, true],
-  ['what is fewer is exact', { fieldSelector: 'priority=0' }, Math.ceil(count / 2), false],
+  ['fewer than the limit is exact', { fieldSelector: 'priority=0' }, Math.ceil(count / 2), false],
   ['exactTotal=true counts on', { labelSelector: 'all=yes', exactTotal: 'true' }, count, false],
 ])('the total above the limit: %s', async (_, query, total, bounded) => {
   const { status, body } = await client.get(withQuery(articles, { ...query, page: '2', size: '10' }));

@@ -167,12 +167,12 @@ describe('422 that names the index', () => {
       'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms',
     ],
     [
-      'a hang behind its back',
+      'a hang in a getter',
       'f: (o) => { Promise.resolve().then(() => { while (o.spec.bad); }); return 1; }',
       'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms',
     ],
     [
-      'all memory at once',
+      'all memory in one step',
       "f: (o) => o.spec.bad ? 'x'.repeat(2 ** 28).split('').length : 1",
       'it: FieldValueInvalid: Invalid value: index it: the process that runs its functions ran out of memory',
     ],
@@ -205,7 +205,7 @@ describe('422 that names the index', () => {
 describe('a definition is refused', () => {
   const rows: [reason: string, fields: Record<string, unknown>, cause: string][] = [
     [
-      'whose text is none',
+      'whose text is invalid',
       { indexKeys: 'var indexKeys = {', indexes: [count] },
       'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: Unexpected',
     ],
@@ -215,7 +215,7 @@ describe('a definition is refused', () => {
       'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: ReferenceError: process is not defined',
     ],
     [
-      'whose text never ends',
+      'whose text does not end',
       { indexKeys: 'for (;;);', indexes: [count] },
       'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: it takes too long',
     ],
@@ -241,12 +241,12 @@ describe('a definition is refused', () => {
       'spec.versions[0].indexes[0].path: FieldValueRequired',
     ],
     [
-      'with a key that is no name',
+      'with a key that is not a name',
       { indexKeys: source(wordCount), indexes: [{ ...count, key: 'a.b' }] },
       'spec.versions[0].indexes[0].key: FieldValueInvalid',
     ],
     [
-      'with a prototype for a key',
+      'with a prototype key',
       { indexKeys: source(wordCount), indexes: [{ ...count, key: 'constructor' }] },
       'spec.versions[0].indexes[0].key: FieldValueInvalid',
     ],

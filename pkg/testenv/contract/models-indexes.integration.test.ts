@@ -227,8 +227,8 @@ describe('values', () => {
   const rules: [string, Record<string, unknown>, Record<string, unknown>, number][] = [
     ['a value of a kilobyte', { type: 'string' }, { f: 'x'.repeat(1_000) }, 201],
     ['a value above a kilobyte', { type: 'string' }, { f: 'x'.repeat(1_025) }, 422],
-    ['null where it must not be', { type: 'string', nullable: false }, {}, 422],
-    ['null where it may be', { type: 'string' }, {}, 201],
+    ['null if it is not allowed', { type: 'string', nullable: false }, {}, 422],
+    ['null if it is allowed', { type: 'string' }, {}, 201],
   ];
   test.each(rules)('%s', async (_case, more, spec, status) => {
     const model = await register(env, { definitionVersion: { indexes: [{ name: 'f', path: 'spec.f', ...more }] } });

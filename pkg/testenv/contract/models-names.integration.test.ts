@@ -57,8 +57,11 @@ describe('names that conflict', () => {
   test.each([
     ['the same kind', { kind: 'Post', plural: 'postings' }],
     ['the same kind from another list kind', { kind: 'Entry', plural: 'entries', names: { listKind: 'Post' } }],
-    ['a short name that is another’s plural', { kind: 'Thing', plural: 'things', names: { shortNames: ['posts'] } }],
-    ['a singular that is another’s', { kind: 'Other', plural: 'others', names: { singular: 'post' } }],
+    [
+      'a short name that is the plural of another',
+      { kind: 'Thing', plural: 'things', names: { shortNames: ['posts'] } },
+    ],
+    ['a singular that is that of another', { kind: 'Other', plural: 'others', names: { singular: 'post' } }],
   ])(
     '%s: stored, not served, NamesAccepted=False naming the first; served when the first goes',
     async (_case, second) => {

@@ -76,24 +76,20 @@ const rows: [string, Fields, Fields][] = [
   ['nothing: defaults', {}, {}],
   ['an unknown field', { text: 't', bogus: 1 }, { text: 't' }],
   [
-    'unknown fields deep down',
+    'deeply nested unknown fields',
     { list: [{ known: 'k', bogus: 1 }], map: { m: { known: 'k', bogus: 1 } } },
     { list: [{ known: 'k', filled: false }], map: { m: { known: 'k' } } },
   ],
   ['a map keeps its keys, whatever their names', { map: { 'a/b': {}, bogus: {} } }, { map: { 'a/b': {}, bogus: {} } }],
-  ['defaults inside an object only where it is', { plain: {} }, { plain: { inner: 7 } }],
+  ['defaults inside an object only if it exists', { plain: {} }, { plain: { inner: 7 } }],
   [
     'a default does not replace a value',
     { defaulted: '', nested: { inner: 0 } },
     { defaulted: '', nested: { inner: 0 } },
   ],
-  ['null where null is not allowed is dropped', { text: null }, {}],
-  ['null where it is not allowed and there is a default', { defaulted: null, nested: null }, {}],
-  [
-    'null where it is allowed is kept',
-    { nullable: null, nullableDefaulted: null },
-    { nullable: null, nullableDefaulted: null },
-  ],
+  ['a null that is not allowed is removed', { text: null }, {}],
+  ['a null that is not allowed becomes the default', { defaulted: null, nested: null }, {}],
+  ['an allowed null is kept', { nullable: null, nullableDefaulted: null }, { nullable: null, nullableDefaulted: null }],
   [
     'preserved unknown fields, pruned again below a known one',
     { free: { any: { thing: [1, null] }, strict: { known: 'k', bogus: 1 } } },
@@ -121,7 +117,7 @@ const rows: [string, Fields, Fields][] = [
     { embedded: { apiVersion: 'v1', kind: 'Thing', metadata: embeddedMetadata, spec: { known: 'k' } } },
   ],
   [
-    'an embedded object with free fields: metadata pruned all the same',
+    'an embedded object with free fields: metadata is pruned too',
     {
       embeddedFree: { apiVersion: 'v1', kind: 'Thing', metadata: { ...embeddedMetadata, bogus: 1 }, data: { any: 1 } },
     },

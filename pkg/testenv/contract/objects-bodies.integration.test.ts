@@ -97,7 +97,7 @@ describe('bodies that are not objects', () => {
 
   test.each([
     [
-      'bytes that are no UTF-8',
+      'bytes that are not UTF-8',
       Buffer.concat([Buffer.from('{"apiVersion":"'), Buffer.from([0xff, 0xfe, 0xc0]), Buffer.from('"}')]),
     ],
     ['UTF-16', Buffer.from(JSON.stringify(article('x')), 'utf16le')],

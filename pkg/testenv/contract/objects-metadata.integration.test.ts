@@ -21,7 +21,7 @@ function create(metadata: Record<string, unknown>): Promise<WireResponse> {
 const goodKeys = [
   ['no prefix', 'tier'],
   ['one character', 'x'],
-  ['all of the alphabet', 'Az0-._9'],
+  ['all allowed characters', 'Az0-._9'],
   ['63 characters', 'k'.repeat(63)],
   ['a prefix', 'blog.example.com/tier'],
   ['a prefix of one label', 'blog/tier'],
@@ -33,8 +33,8 @@ const goodKeys = [
 
 const badKeys = [
   ['empty', ''],
-  ['a dash first', '-a'],
-  ['a dot last', 'a.'],
+  ['a leading dash', '-a'],
+  ['a trailing dot', 'a.'],
   ['64 characters', 'k'.repeat(64)],
   ['a space', 'a b'],
   ['another alphabet', 'größe'],
@@ -76,7 +76,7 @@ describe.each(['labels', 'annotations'])('keys of %s', (field) => {
     ['a number', 1],
     ['null in a list', [null]],
     ['a text', 'a=b'],
-    ['a value that is no text', { a: 1 }],
+    ['a value that is not a string', { a: 1 }],
     ['a value that is an object', { a: {} }],
   ])('%s is 400', async (_, value) => {
     const { status, body } = await create({ [field]: value });
@@ -149,7 +149,7 @@ describe('values', () => {
   test.each([
     ['empty', ''],
     ['63 characters', 'v'.repeat(63)],
-    ['all of the alphabet', 'Az0-._9'],
+    ['all allowed characters', 'Az0-._9'],
   ])('of a label: %s', async (_, value) => {
     expect((await create({ labels: { key: value } })).body.metadata.labels).toEqual({ key: value });
   });
@@ -157,8 +157,8 @@ describe('values', () => {
   test.each([
     ['64 characters', 'v'.repeat(64)],
     ['a space', 'a b'],
-    ['a dash first', '-a'],
-    ['a dot last', 'a.'],
+    ['a leading dash', '-a'],
+    ['a trailing dot', 'a.'],
     ['a slash', 'a/b'],
     ['another alphabet', 'größe'],
     ['a line feed', 'a\n'],
@@ -200,7 +200,7 @@ describe('other metadata', () => {
   });
 
   test.each([
-    ['an illegal finalizer', { finalizers: ['no spaces allowed/x y'] }],
+    ['an invalid finalizer', { finalizers: ['no spaces allowed/x y'] }],
     ['an owner without a name', { ownerReferences: [{ apiVersion: 'v1', kind: 'X', uid: 'u' }] }],
   ])('%s is 422', async (_, metadata) => {
     expect((await create(metadata)).status).toBe(422);

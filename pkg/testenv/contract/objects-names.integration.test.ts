@@ -18,9 +18,9 @@ describe('names', () => {
     ['one digit', '7'],
     ['dashes inside', 'a-b--c'],
     ['253 characters', 'n'.repeat(253)],
-    ['words of the path', 'status'],
+    ['words that appear in paths', 'status'],
     ['a prototype key', 'constructor'],
-    ['a word of JavaScript', 'null'],
+    ['a JavaScript property name', 'null'],
   ])('%s is a name', async (_, name) => {
     const created = await client.post(articles, article(name));
     expect(created.status).toBe(201);
@@ -30,8 +30,8 @@ describe('names', () => {
   });
 
   test.each([
-    ['a dash first', '-a'],
-    ['a dash last', 'a-'],
+    ['a leading dash', '-a'],
+    ['a trailing dash', 'a-'],
     ['254 characters', 'n'.repeat(254)],
     ['upper case', 'Abc'],
     ['a dot', 'a.b'],

@@ -20,8 +20,8 @@ const broken: [string, Record<string, unknown>, string, string | undefined][] = 
   ['below the minimum', { priority: -1001 }, 'spec.priority', 'FieldValueInvalid'],
   ['of another type', { priority: 'high' }, 'spec.priority', 'FieldValueTypeInvalid'],
   ['a boolean as text', { published: 'true' }, 'spec.published', 'FieldValueTypeInvalid'],
-  ['not of the pattern', { code: 'abc' }, 'spec.code', 'FieldValueInvalid'],
-  ['not of the set', { format: 'pdf' }, 'spec.format', 'FieldValueNotSupported'],
+  ['not matching the pattern', { code: 'abc' }, 'spec.code', 'FieldValueInvalid'],
+  ['not in the enum', { format: 'pdf' }, 'spec.format', 'FieldValueNotSupported'],
   ['no date', { publishedAt: 'yesterday' }, 'spec.publishedAt', undefined],
   ['an item of another type', { tags: ['a', 5] }, 'spec.tags[1]', 'FieldValueTypeInvalid'],
 ];

@@ -57,7 +57,7 @@ describe('DELETE', () => {
   });
 
   test.each([
-    ['nothing, typed as JSON', { headers: json }],
+    ['an empty body of type JSON', { headers: json }],
     ['Background', { body: { propagationPolicy: 'Background' } }],
     [
       'Foreground without dependants',

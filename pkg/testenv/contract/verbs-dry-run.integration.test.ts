@@ -49,7 +49,7 @@ const fine: [string, (query: string) => Promise<WireResponse>, number, (answer: 
   ],
   ['DELETE', (query) => client.delete(`${articles}/kept${query}`), 200, ({ body }) => body.status, 'Success'],
   [
-    'DELETE of what finalizers hold',
+    'DELETE of an object with finalizers',
     (query) => client.delete(`${articles}/held${query}`),
     200,
     ({ body }) => body.metadata.deletionTimestamp,
@@ -130,7 +130,7 @@ test.each([
     () => client.put(`${articles}/kept?dryRun=All`, article('kept', { title: 'z' }), { 'if-match': '"1"' }),
     412,
   ],
-  ['what is absent', () => client.delete(`${articles}/absent?dryRun=All`), 404],
+  ['a missing object', () => client.delete(`${articles}/absent?dryRun=All`), 404],
   ['preconditions', () => client.delete(`${articles}/kept?dryRun=All`, { body: { preconditions: { uid: 'x' } } }), 409],
   [
     'unknown fields',

@@ -97,10 +97,13 @@ describe('PUT', () => {
   });
 
   test.each([
-    ['what was read', () => stored],
-    ['what was read, keys in another order', () => Object.fromEntries(Object.entries(stored).toReversed())],
-    ['the same without system fields', () => changed({ labels: { a: 'b' } }, { title: 'a' })],
-    ['the same with a pruned field', () => changed({ labels: { a: 'b' } }, { title: 'a', bogus: 1 })],
+    ['the object as it was read', () => stored],
+    [
+      'the object as it was read, with keys in another order',
+      () => Object.fromEntries(Object.entries(stored).toReversed()),
+    ],
+    ['the object without system fields', () => changed({ labels: { a: 'b' } }, { title: 'a' })],
+    ['the object with an unknown field', () => changed({ labels: { a: 'b' } }, { title: 'a', bogus: 1 })],
   ])('of %s is a no-op without an event', async (_, body) => {
     const answer = await client.put(path, body());
     expect([answer.status, answer.body]).toEqual([200, stored]);

@@ -165,7 +165,7 @@ describe('sendInitialEvents', () => {
   test.each([
     ['resourceVersion empty', `${streaming}&resourceVersion=`],
     ['resourceVersion 0', `${streaming}&resourceVersion=0`],
-    ['a version that is there', `${streaming}&resourceVersion=1`],
+    ['a current version', `${streaming}&resourceVersion=1`],
   ])('%s starts the same', async (_case, query) => {
     const stream = await RecordedWatch.open(env, `${posts.path}?${query}`);
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
