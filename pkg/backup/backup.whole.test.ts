@@ -152,8 +152,8 @@ describe('a table that is changed while a backup waits for it', () => {
     await restored(database, archive);
     const client = await database.pool.connect();
     await client.query(`BEGIN; ${text}`);
-    const backing = backedUp(database);
-    backing.catch(() => undefined);
+    const pendingBackup = backedUp(database);
+    pendingBackup.catch(() => undefined);
     while (
       (
         await linesOf(
@@ -165,7 +165,7 @@ describe('a table that is changed while a backup waits for it', () => {
       continue;
     await client.query('COMMIT');
     client.release();
-    const table = splitArchive(await backing).tables.find(({ line }) => line['table'] === name)!;
+    const table = splitArchive(await pendingBackup).tables.find(({ line }) => line['table'] === name)!;
     const columns = (table.line['columns'] as string[]).join(', ');
     const rows = await linesOf(database, `SELECT ${columns} FROM shop.${name}`);
     expect(rows.length).toBeGreaterThan(0);

@@ -91,8 +91,8 @@ test('a broken connection fails its query and is replaced', async () => {
   const lost = new Promise((resolve) => dedicated.once('end', resolve));
   await database.pool.query('SELECT 1');
   await client.query('BEGIN');
-  const killer = await database.newClient();
-  await killer.query(
+  const terminator = await database.newClient();
+  await terminator.query(
     'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
   await lost;

@@ -72,13 +72,13 @@ test('a step that waits for users of a table does not block others for long, and
 });
 
 test("a step has no statement timeout, whatever the user's setting", async () => {
-  const hurried = await Database.connect({
+  const limited = await Database.connect({
     connection: { ...home.connection, options: '-c statement_timeout=250' },
     log: silentLog,
     statementTimeoutMs: 250,
   });
-  expect(await migrate(hurried, 'patient', [built, raw])).toEqual(['0001_books', '0002_pages']);
-  await hurried.close();
+  expect(await migrate(limited, 'patient', [built, raw])).toEqual(['0001_books', '0002_pages']);
+  await limited.close();
 });
 
 test('the locks of a step are released if its process freezes or ends', async () => {

@@ -219,7 +219,7 @@ describe('applyJsonPatch', () => {
         }
         expect(actual).toEqual(expected);
         expect(JSON.stringify([value, patch])).toBe(before);
-        if (actual !== undefined) scribble(actual);
+        if (actual !== undefined) mutate(actual);
         expect(JSON.stringify([value, patch])).toBe(before);
       }),
       { numRuns: 1000 },
@@ -304,9 +304,9 @@ function sorted(value: JsonValue | undefined): string {
   );
 }
 
-function scribble(value: JsonValue): void {
+function mutate(value: JsonValue): void {
   if (typeof value !== 'object' || value === null) return;
-  for (const member of Object.values(value)) scribble(member);
+  for (const member of Object.values(value)) mutate(member);
   if (Array.isArray(value)) value.push('scribble');
   else value['scribble'] = true;
 }

@@ -7,7 +7,7 @@ import type { NameClaim } from './names.ts';
 const first = '2026-01-01T00:00:00Z';
 const later = '2026-01-02T00:00:00Z';
 const names = { plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList' };
-const rival: NameClaim = { owner: 'others.example.com', names: { kind: 'Post', shortNames: ['po'] } };
+const conflicting: NameClaim = { owner: 'others.example.com', names: { kind: 'Post', shortNames: ['po'] } };
 
 function define(status?: DefinitionStatus, shortNames: string[] = []): CustomResourceDefinition {
   return {
@@ -48,7 +48,7 @@ test('a definition without name conflicts is established at once', () => {
 });
 
 test('a name conflict names the first owner, and the definition is not served until the first is deleted', () => {
-  const clashed = definitionStatus(define(), [rival], first);
+  const clashed = definitionStatus(define(), [conflicting], first);
   expect(clashed.conditions).toEqual([
     {
       type: 'NamesAccepted',
@@ -76,7 +76,7 @@ test('a name conflict names the first owner, and the definition is not served un
 test('an established definition stays established under its names', () => {
   const before = definitionStatus(define(), [], first);
   const changed = define(before, ['po']);
-  const status = definitionStatus(changed, [rival], later);
+  const status = definitionStatus(changed, [conflicting], later);
   expect(
     status.conditions.map((condition) => [
       condition.type,

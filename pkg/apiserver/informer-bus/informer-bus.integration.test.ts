@@ -160,9 +160,9 @@ describe('start', () => {
   });
 
   test('a watch waits for a revision in the near future; one that does not come is 504', async () => {
-    const soon = posts.watch(cursor() + 1);
+    const nextRevision = posts.watch(cursor() + 1);
     await posts.create(samplePost('soon'));
-    expect((await soon).lines()).toEqual([]);
+    expect((await nextRevision).lines()).toEqual([]);
     const never = await posts.watch(cursor() + 1_000_000).catch((error: unknown) => error);
     expect(isStatusError(never, 'Timeout') && never.details?.causes?.[0]?.reason).toBe('ResourceVersionTooLarge');
   });
@@ -195,15 +195,15 @@ describe('faults', () => {
         throw new Error('full');
       }
     }
-    const thrower = new Thrower();
+    const throwingSink = new Thrower();
     const after = cursor();
-    const failing = await posts.storage.watch({ selector: noSelector, after, sink: thrower });
+    const failing = await posts.storage.watch({ selector: noSelector, after, sink: throwingSink });
     const watch = await posts.watch(cursor());
     await posts.create(samplePost('fault-1'));
     await posts.create(samplePost('fault-2'));
     expect(watch.lines()).toEqual(['ADDED fault-1', 'ADDED fault-2']);
-    expect(thrower.lines()).toEqual(['ADDED fault-1']);
-    expect(thrower.ended).toBeDefined();
+    expect(throwingSink.lines()).toEqual(['ADDED fault-1']);
+    expect(throwingSink.ended).toBeDefined();
     // Its client resumes before the event that it has not got.
     expect(failing.cursor).toBe(after);
   });

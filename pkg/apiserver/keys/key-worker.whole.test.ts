@@ -6,8 +6,8 @@ import { KeyWorker } from './key-worker.ts';
 
 const worker = new KeyWorker();
 /** For tests that must run to their end, also on a slow machine. */
-const patient = new KeyWorker({ objectMs: 5000, batchMs: 20_000 });
-afterAll(() => Promise.all([worker.stop(), patient.stop()]));
+const patientWorker = new KeyWorker({ objectMs: 5000, batchMs: 20_000 });
+afterAll(() => Promise.all([worker.stop(), patientWorker.stop()]));
 
 let scripts = 0;
 
@@ -86,7 +86,9 @@ describe('values', () => {
     ],
   ];
   test.each(rows)('%s', async (source, values, multi = false) => {
-    expect(await resultOf(source, { object: { spec: { title: 'hello' } }, multi, by: patient })).toEqual({ values });
+    expect(await resultOf(source, { object: { spec: { title: 'hello' } }, multi, by: patientWorker })).toEqual({
+      values,
+    });
   });
 });
 
@@ -140,10 +142,10 @@ describe('faults', () => {
 
   // On a slow machine the default time would end before memory runs out.
   test('a function that allocates much memory in one step', async () => {
-    expect(await resultOf("() => 'x'.repeat(2 ** 28).split('').length", { by: patient })).toEqual({
+    expect(await resultOf("() => 'x'.repeat(2 ** 28).split('').length", { by: patientWorker })).toEqual({
       fault: expect.stringMatching(/ran out of memory/),
     });
-    expect(await resultOf('(o) => o.x', { object: { x: 1 }, by: patient })).toEqual({ values: [1] });
+    expect(await resultOf('(o) => o.x', { object: { x: 1 }, by: patientWorker })).toEqual({ values: [1] });
   });
 });
 

@@ -295,12 +295,12 @@ describe('when documents change', () => {
   });
 
   test('documents do not depend on the order of registration', async () => {
-    const forth = new OpenApiDocuments({ registry: new ModelList([one, two]), svcVersion });
-    const back = new OpenApiDocuments({ registry: new ModelList([two, one]), svcVersion });
-    expect((await forth.reference('aggregated')).pieces.join('')).toBe(
-      (await back.reference('aggregated')).pieces.join(''),
+    const forward = new OpenApiDocuments({ registry: new ModelList([one, two]), svcVersion });
+    const reversed = new OpenApiDocuments({ registry: new ModelList([two, one]), svcVersion });
+    expect((await forward.reference('aggregated')).pieces.join('')).toBe(
+      (await reversed.reference('aggregated')).pieces.join(''),
     );
-    expect((await forth.index()).hash).toBe((await back.index()).hash);
+    expect((await forward.index()).hash).toBe((await reversed.index()).hash);
   });
 
   test('a version that is not served has no document', () => {
@@ -370,11 +370,11 @@ describe('texts of a model', () => {
   });
 
   test('a group cannot take the name of a shared schema', async () => {
-    const thief = testModel({
+    const sameNameModel = testModel({
       group: 'meta.apis.pkg.apimachinery.k8s.io',
       names: { ...testModel().names, kind: 'ObjectMeta', listKind: 'ObjectMetaList' },
     });
-    const made = new OpenApiDocuments({ registry: new ModelList([thief]), svcVersion });
+    const made = new OpenApiDocuments({ registry: new ModelList([sameNameModel]), svcVersion });
     const whole = (await made.kubernetes('apis/meta.apis.pkg.apimachinery.k8s.io/v1'))!.pieces.join('');
     expect(whole.split('"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta":')).toHaveLength(2);
     expect(

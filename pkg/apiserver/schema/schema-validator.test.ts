@@ -3,7 +3,7 @@ import { runAtOnce, type JsonObject, type JsonSchema, type JsonValue, type Statu
 import { compileSchemaValidator } from './schema-validator.ts';
 
 /** A resource schema around one field, `spec.f`. */
-function around(field: JsonSchema, extra: JsonSchema = {}): JsonSchema {
+function withField(field: JsonSchema, extra: JsonSchema = {}): JsonSchema {
   return { type: 'object', properties: { spec: { type: 'object', properties: { f: field }, ...extra } } };
 }
 
@@ -12,7 +12,7 @@ function post(f: JsonValue): JsonObject {
 }
 
 function causesOf(field: JsonSchema, f: JsonValue, old?: JsonValue): string[] {
-  const causes = compileSchemaValidator(around(field)).validate(post(f), old === undefined ? undefined : post(old));
+  const causes = compileSchemaValidator(withField(field)).validate(post(f), old === undefined ? undefined : post(old));
   return causes.map((cause) => `${cause.reason} ${String(cause.field)}: ${cause.message}`);
 }
 
@@ -358,7 +358,7 @@ describe('SchemaValidator.validate, the message of each rule', () => {
   });
 
   test('two patterns of one schema are checked separately', () => {
-    const schema = around({
+    const schema = withField({
       type: 'object',
       properties: { a: { type: 'string', pattern: '^a$' }, b: { type: 'string', pattern: '^b$' } },
     });
@@ -378,7 +378,7 @@ describe('SchemaValidator.validate, the message of each rule', () => {
 
   test('at most 100 causes, each with its value shortened', () => {
     const causes = compileSchemaValidator(
-      around({ type: 'array', items: { type: 'string', maxLength: 1, pattern: '^a$' } }),
+      withField({ type: 'array', items: { type: 'string', maxLength: 1, pattern: '^a$' } }),
     ).validate(post(Array.from({ length: 500 }, () => 'b'.repeat(10_000))));
     expect(causes).toHaveLength(100);
     expect(JSON.stringify(causes).length).toBeLessThan(100_000);
@@ -387,7 +387,7 @@ describe('SchemaValidator.validate, the message of each rule', () => {
   test('more work for combinations than the limit is refused, even for a valid object', () => {
     const parts = Array.from({ length: 500 }, (_, index): JsonSchema => ({ enum: [index] }));
     const refused = (field: JsonSchema, value: JsonValue): string[] =>
-      compileSchemaValidator(around(field))
+      compileSchemaValidator(withField(field))
         .validate(post(value))
         .map(({ message }) => message);
     const items = (count: number, value: JsonValue): JsonValue[] => Array.from({ length: count }, () => value);
@@ -451,18 +451,18 @@ describe('SchemaValidator.validate, the message of each rule', () => {
 
   test('more text for patterns than the limit is refused, even if the pattern must not match', () => {
     const [cause] = compileSchemaValidator(
-      around({ type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } }),
+      withField({ type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } }),
     ).validate(post('ab'.repeat(500_000)));
     expect(cause?.message).toContain('a text of 1000000 characters, too long to be matched');
     const many = { type: 'array', items: { type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } } } as JsonSchema;
-    const [refusal] = compileSchemaValidator(around(many)).validate(
+    const [refusal] = compileSchemaValidator(withField(many)).validate(
       post(Array.from({ length: 200 }, () => 'ab'.repeat(250))),
     );
     expect(refusal?.message).toContain('too much text');
   });
 
   test('an unchanged text is not matched again', () => {
-    const schema = around({
+    const schema = withField({
       type: 'object',
       properties: { a: { type: 'string', pattern: '^(a|b)*a(a|b){300}$' }, b: { type: 'string' } },
     });
@@ -473,7 +473,7 @@ describe('SchemaValidator.validate, the message of each rule', () => {
   test('yields in slices: a large object, a long combination, much text', () => {
     const slicesOf = (field: JsonSchema, value: JsonValue): number => {
       let slices = 0;
-      for (const work = compileSchemaValidator(around(field)).validating(post(value)); work.next().done !== true;)
+      for (const work = compileSchemaValidator(withField(field)).validating(post(value)); work.next().done !== true;)
         slices += 1;
       return slices;
     };
@@ -628,7 +628,7 @@ describe('SchemaValidator.validating with the previous object', () => {
     const change = (of: JsonValue): JsonValue =>
       JSON.parse(JSON.stringify(of).replace('"deep":2', '"deep":3')) as JsonValue;
     let slices = 0;
-    const work = compileSchemaValidator(around(schema)).validating(post(value), post(change(value)));
+    const work = compileSchemaValidator(withField(schema)).validating(post(value), post(change(value)));
     let step = work.next();
     for (; step.done !== true; step = work.next()) slices += 1;
     expect(step.value).toHaveLength(1);
@@ -683,15 +683,15 @@ describe('SchemaValidator.validatingStatus', () => {
 
 describe('SchemaValidator.hasRules', () => {
   test.each([
-    { reason: 'nowhere', schema: around({ type: 'string' }), has: false },
+    { reason: 'nowhere', schema: withField({ type: 'string' }), has: false },
     {
       reason: 'deep inside',
-      schema: around({ type: 'array', items: { type: 'string', 'x-kubernetes-validations': [{ rule: 'true' }] } }),
+      schema: withField({ type: 'array', items: { type: 'string', 'x-kubernetes-validations': [{ rule: 'true' }] } }),
       has: true,
     },
     {
       reason: 'a field with that name is not a rule',
-      schema: around({ type: 'object', properties: { 'x-kubernetes-validations': { type: 'string' } } }),
+      schema: withField({ type: 'object', properties: { 'x-kubernetes-validations': { type: 'string' } } }),
       has: false,
     },
   ])('$reason', ({ schema, has }) => {

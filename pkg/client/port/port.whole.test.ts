@@ -260,10 +260,10 @@ describe('limits', () => {
     };
     const { client, service } = connect({ client: { ...inner, get } as unknown as Client, maxAtWork: 1 });
     const first = client.get(postType, { namespace: '', name: 'there' });
-    const giving = new AbortController();
-    const second = client.get(postType, { namespace: '', name: 'there' }, { signal: giving.signal });
+    const aborter = new AbortController();
+    const second = client.get(postType, { namespace: '', name: 'there' }, { signal: aborter.signal });
     await until(() => service.size === 2);
-    giving.abort();
+    aborter.abort();
     await expect(second).rejects.toMatchObject({ code: 504 });
     await until(() => service.size === 1);
     free();
@@ -364,8 +364,8 @@ describe('the end', () => {
   test('nothing is left after 1 000 calls and watches, however they ended', async () => {
     const { client, service, port, hostPort } = connect();
     const { resourceVersion } = await client.list(postType);
-    const lasting = new AbortController();
-    const { signal } = lasting;
+    const longLived = new AbortController();
+    const { signal } = longLived;
     const counts = (): number[] => [
       ...[port, hostPort].flatMap((each) => [each.listenerCount('message'), each.listenerCount('close')]),
       getEventListeners(signal, 'abort').length,
@@ -377,11 +377,11 @@ describe('the end', () => {
       { type: 'merge', patch: { spec: { title: 'watched' } } },
     );
     const one = async (i: number): Promise<void> => {
-      const giving = new AbortController();
-      const opening = client.watch(postType, { resourceVersion, signal: i % 2 === 0 ? signal : giving.signal });
-      if (i % 5 === 1) giving.abort();
+      const aborter = new AbortController();
+      const opening = client.watch(postType, { resourceVersion, signal: i % 2 === 0 ? signal : aborter.signal });
+      if (i % 5 === 1) aborter.abort();
       const stream = await opening;
-      if (i % 5 === 3) giving.abort();
+      if (i % 5 === 3) aborter.abort();
       else if (i % 5 === 4) for await (const event of stream) if (event.type !== 'BOOKMARK') break;
       stream.close();
       await client

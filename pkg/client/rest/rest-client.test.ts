@@ -286,12 +286,12 @@ describe('retries', () => {
   });
 
   test.each(['signal', 'close'])('a %s ends the wait', async (by) => {
-    const giving = new AbortController();
+    const aborter = new AbortController();
     const api = await clientOf((response) => {
       answerJson(response, 503, {}, { 'retry-after': '20' });
-      response.on('finish', () => (by === 'signal' ? giving.abort() : api.close()));
+      response.on('finish', () => (by === 'signal' ? aborter.abort() : api.close()));
     });
-    await expect(api.get(posts, key, { signal: giving.signal })).rejects.toMatchObject({
+    await expect(api.get(posts, key, { signal: aborter.signal })).rejects.toMatchObject({
       code: by === 'signal' ? 504 : 503,
     });
   });
@@ -331,7 +331,7 @@ describe('streams', () => {
   const event = (type: string, resourceVersion: string): string =>
     `${JSON.stringify({ type, object: { ...stored, metadata: { ...stored.metadata, resourceVersion } } })}\n`;
 
-  async function toldBy(stream: EventStream<AnyObject>): Promise<string[]> {
+  async function eventsOf(stream: EventStream<AnyObject>): Promise<string[]> {
     const told: string[] = [];
     const nameOf = (each: ClientEvent<AnyObject>): string =>
       `${each.type} ${each.type === 'BOOKMARK' ? each.resourceVersion : each.object.metadata.resourceVersion}`;
@@ -352,7 +352,7 @@ describe('streams', () => {
       };
       next();
     });
-    expect(await toldBy(await api.watch(posts, { resourceVersion: '7' }))).toEqual([
+    expect(await eventsOf(await api.watch(posts, { resourceVersion: '7' }))).toEqual([
       'ADDED 8',
       'BOOKMARK 9',
       'DELETED ü',
@@ -382,22 +382,22 @@ describe('streams', () => {
     ['an endless line', `{"type":"${'x'.repeat(200_000)}`],
   ])('an invalid event is 500: %s', async (_reason, text) => {
     const api = await clientOf((response) => void response.write(text), { limits: { eventBytes: 100_000 } });
-    await expect(toldBy(await api.watch(posts, { resourceVersion: '7' }))).rejects.toMatchObject({
+    await expect(eventsOf(await api.watch(posts, { resourceVersion: '7' }))).rejects.toMatchObject({
       code: 500,
       reason: 'InternalError',
     });
   });
 
   test('a broken stream ends and can be resumed', async () => {
-    let breakOff!: () => void;
+    let breakStream!: () => void;
     const api = await clientOf((response) => {
-      breakOff = () => response.destroy();
+      breakStream = () => response.destroy();
       response.write(`${event('ADDED', '8')}{"type":`);
     });
     const events = (await api.watch(posts, { resourceVersion: '7' }))[Symbol.asyncIterator]();
     expect((await events.next()).done).toBe(false);
     const reading = events.next();
-    breakOff();
+    breakStream();
     expect((await reading).done).toBe(true);
   });
 
@@ -436,10 +436,10 @@ describe('streams', () => {
     const api = await clientOf((response) => void response.write(event('ADDED', '8')));
     const { signal } = new AbortController();
     for (let i = 0; i < 300; i += 1) {
-      const giving = new AbortController();
-      const stream = await api.watch(posts, { resourceVersion: '7', signal: i % 2 === 0 ? signal : giving.signal });
+      const aborter = new AbortController();
+      const stream = await api.watch(posts, { resourceVersion: '7', signal: i % 2 === 0 ? signal : aborter.signal });
       if (i % 3 === 0) for await (const each of stream) if (each.type === 'ADDED') break;
-      if (i % 4 === 1) giving.abort();
+      if (i % 4 === 1) aborter.abort();
       else stream.close();
     }
     const connections = (): Promise<number> =>
@@ -456,7 +456,7 @@ describe('streams', () => {
   test('closing ends them with their connections', async () => {
     const api = await clientOf((response) => response.flushHeaders());
     const stream = await api.watch(posts, { resourceVersion: '7' });
-    const reading = toldBy(stream);
+    const reading = eventsOf(stream);
     const [socket] = await Promise.all([
       once(peer!.server, 'connection').then(([each]) => each as NodeJS.EventEmitter),
       api.watch(posts, { resourceVersion: '7' }),

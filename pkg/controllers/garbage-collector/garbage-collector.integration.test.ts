@@ -272,7 +272,7 @@ test('an object that cannot be changed does not block the deletion of others', a
   const strict: ResourceType<Thing> = { ...teamType, kind: 'Strict', plural: 'stricts' };
   await defineThings(env, [strict]);
   const [boss, second] = [await make(bossType), await make(bossType)];
-  const stubborn = await make(strict, [refersTo(boss), refersTo(second)]);
+  const unchangeable = await make(strict, [refersTo(boss), refersTo(second)]);
   const others = await Promise.all(Array.from({ length: 5 }, () => make(strict, [refersTo(boss)])));
   // The stored object is no longer valid: it can be deleted but not changed.
   const patch = [{ op: 'add', path: '/spec/versions/0/schema/openAPIV3Schema/required', value: ['spec'] }];
@@ -288,9 +288,9 @@ test('an object that cannot be changed does not block the deletion of others', a
   ).toBe(200);
   await client.delete(bossType, keyOfObject(boss));
   await gone(strict, ...others);
-  expect((await present(client, strict, stubborn))?.metadata.ownerReferences).toHaveLength(2);
+  expect((await present(client, strict, unchangeable))?.metadata.ownerReferences).toHaveLength(2);
   await client.delete(bossType, keyOfObject(second), { propagationPolicy: 'Foreground' });
-  await gone(strict, stubborn);
+  await gone(strict, unchangeable);
   await gone(bossType, second);
 });
 

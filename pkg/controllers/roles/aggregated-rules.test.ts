@@ -134,15 +134,15 @@ test('the rules are those that are reachable from role to role', () => {
         ...rest,
         ...(selectors === undefined ? {} : { selectors }),
       }));
-      const reach = (from: string, been: Set<string>): string[] => {
+      const reach = (from: string, visited: Set<string>): string[] => {
         const { selectors, rules } = shapes.find(({ name }) => name === from)!;
-        if (been.has(from)) return [];
-        been.add(from);
+        if (visited.has(from)) return [];
+        visited.add(from);
         if (selectors === undefined) return rules;
         const wanted = selectors.flatMap(({ matchLabels = {} }) => Object.keys(matchLabels));
         return shapes
           .filter(({ labels, name }) => name !== from && wanted.some((key) => Object.hasOwn(labels, key)))
-          .flatMap(({ name }) => reach(name, been));
+          .flatMap(({ name }) => reach(name, visited));
       };
       const result = resourcesOf(Object.fromEntries(shapes.map(({ name, ...rest }) => [name, rest])));
       for (const { name, selectors } of shapes) {

@@ -176,7 +176,7 @@ test('a definition that is being deleted has roles as long as objects remain, ev
   const name = 'teams.owned.example.com';
   const type = { ...teamType, namespaced: false };
   const held = { ...newThing(type, 'held'), metadata: { name: 'held', finalizers: ['test.example.com/held'] } };
-  const areThere = (expected: boolean): Promise<void> =>
+  const expectRoles = (expected: boolean): Promise<void> =>
     waitUntil(async () =>
       (await Promise.all([`${name}:view`, `${name}:manage`].map((role) => find(clusterRoleType, role)))).every(
         (role) => (role !== undefined) === expected,
@@ -188,15 +188,15 @@ test('a definition that is being deleted has roles as long as objects remain, ev
     type: 'json',
     patch: [{ op: 'replace', path: '/spec/versions/0/served', value: false }],
   });
-  await areThere(false);
+  await expectRoles(false);
   await client.delete(definitionType, keyOf(name));
-  await areThere(true);
+  await expectRoles(true);
   expect(await rulesOf(`${name}:manage`)).toEqual([
     { verbs: allVerbs, apiGroups: ['owned.example.com'], resources: ['teams'] },
   ]);
   await merge(type, 'held', { metadata: { finalizers: null } });
   await waitUntil(async () => (await find(definitionType, name)) === undefined);
-  await areThere(false);
+  await expectRoles(false);
 });
 
 test.each(['Foreground', 'Orphan'] as const)(

@@ -202,7 +202,7 @@ describe('an answer that nobody reads', () => {
       .join('')}\r\n`;
 
   /** Sends requests on one connection whose client does not read. */
-  async function askWithoutReading(server: Started, requests: string): Promise<Socket> {
+  async function sendWithoutReading(server: Started, requests: string): Promise<Socket> {
     const socket = await server.open();
     socket
       .pause()
@@ -218,7 +218,9 @@ describe('an answer that nobody reads', () => {
     // At most 32 anonymous requests of one address.
     const server = await start({ total: 200, perUser: 32, maxWaitMs: 0 });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
-    const sockets = await Promise.all(Array.from({ length: 32 }, () => askWithoutReading(server, ask('/large', mine))));
+    const sockets = await Promise.all(
+      Array.from({ length: 32 }, () => sendWithoutReading(server, ask('/large', mine))),
+    );
     await waitUntil(() => server.answers === 33 && server.limits.running === 0);
     expect([(await server.send({ path: '/x', headers: mine })).status, server.refused]).toEqual([429, [by]]);
     expect((await server.send({ path: '/x', headers: others })).status).toBe(200);
@@ -231,7 +233,7 @@ describe('an answer that nobody reads', () => {
     const budget = new ByteBudget({ total: 100 * 1024 * 1024, parsed: 1 });
     const server = await start({ total: 4, perUser: 1, maxWaitMs: 0 }, { budget });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
-    const socket = await askWithoutReading(server, ask('/large', good));
+    const socket = await sendWithoutReading(server, ask('/large', good));
     await waitUntil(() => server.answers === 2 && server.limits.running === 0);
     expect(budget.moved.used).toBe(largeBytes);
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
@@ -242,7 +244,7 @@ describe('an answer that nobody reads', () => {
   test('while it is produced in pieces holds no slot that others need, and continues without one when it is read', async () => {
     const server = await start({ total: 1, perUser: 8, maxWaitMs: 5 });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
-    const socket = await askWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
+    const socket = await sendWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
     // The request keeps its slots after the lookup until it waits for its reader.
     await waitUntil(
       () => server.lookups.length === 2 && server.limits.running === 0,
@@ -266,7 +268,7 @@ describe('a known user', () => {
   ])('$reason shares no slot with anonymous clients of the same address', async ({ headers }) => {
     const server = await start({ total: 8, perUser: 8, maxWaitMs: 0 });
     expect((await server.send({ path: '/x', headers })).status).toBe(200);
-    const strangers = [1, 2].map(() => server.send({ path: '/held' }));
+    const anonymousRequests = [1, 2].map(() => server.send({ path: '/held' }));
     await server.held(2);
     expect((await server.send({ path: '/x' })).status).toBe(429);
     expect(server.refused).toEqual(['strangers']);
@@ -274,7 +276,7 @@ describe('a known user', () => {
     // A new client with a valid credential only needs a lookup.
     expect((await server.send({ path: '/x', headers: { authorization: 'Bearer good too' } })).status).toBe(200);
     server.finish();
-    for (const answer of strangers) expect((await answer).status).toBe(200);
+    for (const answer of anonymousRequests) expect((await answer).status).toBe(200);
   });
 
   test('sends two hundred requests at once, and none is refused', async () => {

@@ -105,7 +105,7 @@ test('requests that hold bytes and all wait for more end one after the other', a
     more: reservationOf(`u${i}`),
   }));
   for (const { held } of requests) pool.add(held, 10);
-  const newcomer = pool.take(reservationOf('new'), 60);
+  const newRequest = pool.take(reservationOf('new'), 60);
   let most = 0;
   await Promise.all(
     requests.map(async ({ held, more }) => {
@@ -115,7 +115,7 @@ test('requests that hold bytes and all wait for more end one after the other', a
       pool.give(held, 10);
     }),
   );
-  expect(await newcomer).toBe(true);
+  expect(await newRequest).toBe(true);
   expect(most).toBeLessThanOrEqual(150);
   expect(pool.used).toBe(60);
 });

@@ -44,8 +44,8 @@ function keepBusy(ms: number): void {
   while (performance.now() - since < ms);
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(setImmediate);
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
 }
 
 describe.each([

@@ -468,11 +468,11 @@ test('unfinished handshakes from many addresses close no connection with a finis
     return answer.toString();
   };
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
-  const halfDone = Array.from({ length: 180 }, (_, i) =>
+  const unfinished = Array.from({ length: 180 }, (_, i) =>
     connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${i + 2}` }),
   );
   await Promise.all(
-    halfDone.map((socket) =>
+    unfinished.map((socket) =>
       once(
         socket.on('error', () => undefined),
         'connect',
@@ -480,11 +480,11 @@ test('unfinished handshakes from many addresses close no connection with a finis
     ),
   );
   // Unfinished handshakes may keep half of the connections; the older ones are closed.
-  await Promise.all(halfDone.slice(0, 110).map((socket) => readAll(socket)));
+  await Promise.all(unfinished.slice(0, 110).map((socket) => readAll(socket)));
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
   expect(server.connections).toMatchObject({ open: 71, refused: { idle: 110 } });
   secure.destroy();
-  for (const socket of halfDone) socket.destroy();
+  for (const socket of unfinished) socket.destroy();
   await server.close({ drainTimeoutMs: 1000 });
 });
 

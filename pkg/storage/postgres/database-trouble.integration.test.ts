@@ -130,13 +130,13 @@ test('with a database that accepts no connections everything waits at most its l
   const told: Change[] = [];
   await store.changes.catchUp();
   const stop = store.changes.subscribe((changes) => told.push(...changes));
-  const away = await Database.connect({
+  const unavailable = await Database.connect({
     connection: { ...testDatabase.connection, database: 'postgres' },
     log: silentLog,
     poolSize: 1,
   });
   const allow = (allowed: boolean): Promise<unknown> =>
-    away.pool.query(`ALTER DATABASE ${testDatabase.name} ALLOW_CONNECTIONS ${allowed}`);
+    unavailable.pool.query(`ALTER DATABASE ${testDatabase.name} ALLOW_CONNECTIONS ${allowed}`);
   await allow(false);
   await session.query(
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
@@ -158,7 +158,7 @@ test('with a database that accepts no connections everything waits at most its l
     expect(['Unavailable', 'Timeout']).toContain((outcome as { reason: { code: string } }).reason.code);
   }
   await allow(true);
-  await away.close();
+  await unavailable.close();
   const written = await store.write(createOf(model, sampleObject('found')));
   expect(await store.get(resource, { namespace: '', name: 'found' })).toEqual(written);
   await store.changes.catchUp();

@@ -13,14 +13,14 @@ const resource = resourceOf(model);
 function record(store: Store): { changes: Change[]; stop: () => void } {
   const changes: Change[] = [];
   let last = store.changes.cursor;
-  const stop = store.changes.subscribe((news, cursor) => {
-    for (const change of news) {
+  const stop = store.changes.subscribe((newChanges, cursor) => {
+    for (const change of newChanges) {
       expect(change.revision).toBeGreaterThan(last);
       last = change.revision;
     }
     expect(cursor).toBeGreaterThanOrEqual(last);
     last = cursor;
-    changes.push(...news);
+    changes.push(...newChanges);
   });
   return { changes, stop };
 }

@@ -103,9 +103,9 @@ export function modelCases(pair: () => StorePair): void {
   test('a model is dropped at once, even during a long list', async () => {
     const { store, other } = pair();
     const model = sampleModel('readlong', { indexes: [] });
-    const bystander = sampleModel('bystander', { indexes: [] });
+    const otherModel = sampleModel('bystander', { indexes: [] });
     await store.ensureModel(model);
-    await store.ensureModel(bystander);
+    await store.ensureModel(otherModel);
     await Promise.all(Array.from({ length: 150 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`)))));
     const stream = await other.stream(resourceOf(model), {
       selector: { labels: [], fields: [] },
@@ -117,7 +117,7 @@ export function modelCases(pair: () => StorePair): void {
       () => other.changes.incarnationOf(resourceOf(model)),
       (incarnation) => incarnation === undefined,
     );
-    await store.write(createOf(bystander, sampleObject('served')));
+    await store.write(createOf(otherModel, sampleObject('served')));
     await store.ensureModel(model);
     let read = 0;
     for await (const batch of stream.objects) read += batch.length;

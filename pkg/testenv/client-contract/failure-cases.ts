@@ -298,10 +298,10 @@ export function failureCases({ client, namespace }: Contract): void {
   });
 
   test('a signal that fires during a call ends the wait, and nothing else', async () => {
-    const giving = new AbortController();
-    const calls = Array.from({ length: 50 }, () => client().list(noteType, { namespace, signal: giving.signal }));
+    const aborter = new AbortController();
+    const calls = Array.from({ length: 50 }, () => client().list(noteType, { namespace, signal: aborter.signal }));
     const other = client().get(noteType, { namespace, name: 'taken' });
-    giving.abort();
+    aborter.abort();
     for (const outcome of await Promise.allSettled(calls)) {
       if (outcome.status === 'rejected') expect(isStatusError(outcome.reason, 'Timeout')).toBe(true);
     }

@@ -112,16 +112,18 @@ export function watchCases({ client, namespace }: Contract): void {
     during.abort();
     expect(await readToEnd(await opening)).toEqual([]);
     for (let turns = 0; turns < 20; turns += 1) {
-      const soon = new AbortController();
-      const stream = client().watch(noteType, { namespace, resourceVersion, signal: soon.signal });
+      const duringOpening = new AbortController();
+      const stream = client().watch(noteType, { namespace, resourceVersion, signal: duringOpening.signal });
       for (let i = 0; i < turns; i += 1) await setImmediate();
-      soon.abort();
+      duringOpening.abort();
       expect(await readToEnd(await stream)).toEqual([]);
     }
-    const later = new AbortController();
-    const reading = readToEnd(await client().watch(noteType, { namespace, resourceVersion, signal: later.signal }));
+    const afterOpening = new AbortController();
+    const reading = readToEnd(
+      await client().watch(noteType, { namespace, resourceVersion, signal: afterOpening.signal }),
+    );
     await setImmediate();
-    later.abort();
+    afterOpening.abort();
     expect(await reading).toEqual([]);
   });
 

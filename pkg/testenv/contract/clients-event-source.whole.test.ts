@@ -51,7 +51,7 @@ async function writeSome(tag: string): Promise<void> {
 /**
  * All events since a revision, read afterwards; the server may end the watch at any time, so it continues from there.
  */
-async function truthSince(revision: string, last: string): Promise<string[]> {
+async function expectedSince(revision: string, last: string): Promise<string[]> {
   const seen: SeenEvent[] = [];
   let from = revision;
   while (seen.at(-1)?.object.metadata.name !== last) {
@@ -69,7 +69,7 @@ test('if the server ends streams repeatedly, every change arrives once, in order
   const source = new FetchEventSource(`${env.url}${posts.path}?watch=true&resourceVersion=${start}`, env.token);
   await writeSome('ended');
   await source.until((it) => changesOf(it).at(-1)?.object.metadata.name === 'ended-end' && it.connections > 2);
-  expect(changesOf(source).map(fingerprint)).toEqual(await truthSince(start, 'ended-end'));
+  expect(changesOf(source).map(fingerprint)).toEqual(await expectedSince(start, 'ended-end'));
   expect(source.failed).toBe(false);
   await source.close();
 });
@@ -96,7 +96,7 @@ test('if connections break, every change arrives once, in order', async () => {
     over.abort();
     await cutting;
     await source.until((it) => changesOf(it).at(-1)?.object.metadata.name === 'cut-end');
-    expect(changesOf(source).map(fingerprint)).toEqual(await truthSince(start, 'cut-end'));
+    expect(changesOf(source).map(fingerprint)).toEqual(await expectedSince(start, 'cut-end'));
   } finally {
     over.abort();
     await cutting;

@@ -151,10 +151,10 @@ describe('the namespaces themselves', () => {
     ]);
     expect((await client.put(`${notesIn('full')}/inside`, note('inside', { text: 'still there' }))).status).toBe(200);
 
-    const letGo = () => client.patch(`${namespaces}/full`, { metadata: { finalizers: null } });
-    expect((await letGo()).status).toBe(409);
+    const removeFinalizers = () => client.patch(`${namespaces}/full`, { metadata: { finalizers: null } });
+    expect((await removeFinalizers()).status).toBe(409);
     await client.delete(`${notesIn('full')}/inside`);
-    expect((await letGo()).status).toBe(200);
+    expect((await removeFinalizers()).status).toBe(200);
     expect((await client.get(`${namespaces}/full`)).status).toBe(404);
   });
 

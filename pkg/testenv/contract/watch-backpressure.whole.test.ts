@@ -22,7 +22,10 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 /** A client that sends a request, reads the head of the response and then nothing more. */
-async function deafClient(path: string, server = 0): Promise<{ socket: Socket; closed: Promise<void>; head: string }> {
+async function stalledClient(
+  path: string,
+  server = 0,
+): Promise<{ socket: Socket; closed: Promise<void>; head: string }> {
   const socket = connect(Number(new URL(env.servers[server]!.url).port), '127.0.0.1');
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve());
@@ -68,8 +71,8 @@ function middle(values: readonly number[]): number {
 
 test('a watcher that stops reading is disconnected and resumes; other watchers and writers are not affected', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
-  const deaf = await deafClient(`${posts.path}?watch=true&resourceVersion=${start}`);
-  expect(deaf.head).toMatch(/^HTTP\/1\.1 200 /);
+  const stalled = await stalledClient(`${posts.path}?watch=true&resourceVersion=${start}`);
+  expect(stalled.head).toMatch(/^HTTP\/1\.1 200 /);
   const healthy = await Promise.all(
     [0, 1].map((server) => RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`, { server })),
   );
@@ -83,7 +86,7 @@ test('a watcher that stops reading is disconnected and resumes; other watchers a
     stream.close();
   }
   expect(middle(took)).toBeLessThan(stallMs);
-  await cutOff(deaf);
+  await cutOff(stalled);
   const resumed = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`);
   await resumed.untilCount(many);
   expect(resumed.story).toEqual(healthy[0]!.story);
@@ -98,8 +101,8 @@ test('a reader that keeps reading gets a large initial list completely', async (
 });
 
 test('a reader that does not read a large initial list is disconnected too, and the server keeps answering', async () => {
-  const deaf = await Promise.all(
-    Array.from({ length: 8 }, (_, i) => deafClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)),
+  const stalled = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => stalledClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)),
   );
   expect(
     middle(
@@ -109,7 +112,7 @@ test('a reader that does not read a large initial list is disconnected too, and 
       ),
     ),
   ).toBeLessThan(stallMs);
-  await Promise.all(deaf.map(cutOff));
+  await Promise.all(stalled.map(cutOff));
 });
 
 test('a client that disconnects leaves nothing behind', async () => {

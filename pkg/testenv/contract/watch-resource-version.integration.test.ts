@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-async function storyOf(query: string, count: number, options: WatchStreamOptions = {}): Promise<RecordedWatch> {
+async function recordWatch(query: string, count: number, options: WatchStreamOptions = {}): Promise<RecordedWatch> {
   const stream = await RecordedWatch.open(env, `${posts.path}?${query}`, options);
   try {
     return await stream.untilCount(count);
@@ -51,12 +51,12 @@ describe('the start of a watch', () => {
     const first = await current();
     const second = await createOrThrow(env, posts.path, posts.object('n1'));
     const third = await createOrThrow(env, posts.path, posts.object('n2'));
-    const all = await storyOf(`resourceVersion=${first}`, 2);
+    const all = await recordWatch(`resourceVersion=${first}`, 2);
     expect(all.story).toEqual(['ADDED n1', 'ADDED n2']);
     expect(all.changes.map(eventRevision)).toEqual(
       [second, third].map(({ metadata }) => BigInt(metadata.resourceVersion)),
     );
-    const rest = await storyOf(`resourceVersion=${second.metadata.resourceVersion}`, 1);
+    const rest = await recordWatch(`resourceVersion=${second.metadata.resourceVersion}`, 1);
     expect(rest.story).toEqual(['ADDED n2']);
     await Promise.all(['n1', 'n2'].map((name) => call(env, `${posts.path}/${name}`, { method: 'DELETE' })));
   });

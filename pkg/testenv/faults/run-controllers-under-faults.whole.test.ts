@@ -74,7 +74,7 @@ test('a controller that relies on its memory instead of the current state fails'
 });
 
 test('a controller that never becomes idle fails', async () => {
-  const restless = pluginOf(async (key, { client: api, lister }) => {
+  const neverIdle = pluginOf(async (key, { client: api, lister }) => {
     const post = lister(postType).get(key);
     if (post === undefined) return;
     await writeChanges(api, postType, post, {
@@ -84,7 +84,7 @@ test('a controller that never becomes idle fails', async () => {
     });
   });
   await expect(
-    runControllersUnderFaults({ client, plugin: restless, seed: 1, act: write, expect: counted, timeoutMs: 3000 }),
+    runControllersUnderFaults({ client, plugin: neverIdle, seed: 1, act: write, expect: counted, timeoutMs: 3000 }),
   ).rejects.toThrow(/^seed 1: started again on a settled world, the controllers changed posts \/p\d/);
 });
 

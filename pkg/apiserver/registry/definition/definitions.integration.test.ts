@@ -406,9 +406,9 @@ describe('deletion', () => {
     await waitUntil(
       async () => (await pair.two.registry.findNewest('again.example.com', 'v1', 'things')) === undefined,
     );
-    const anew = await define('again.example.com');
+    const recreated = await define('again.example.com');
     const other = new ApiClient((await pair.two.registry.findNewest('again.example.com', 'v1', 'things'))!.storage);
-    const watch = await other.watch(objectRevision(anew));
+    const watch = await other.watch(objectRevision(recreated));
     expect(await other.names()).toEqual([]);
     const created = await things('again.example.com').create(thing('again.example.com', 'new'));
     await pair.two.store.changes.waitFor(objectRevision(created), 5_000);
@@ -527,10 +527,11 @@ describe('namespaces', () => {
       things('ns.example.com', pair.two).create(thing('ns.example.com', 'late'), writing(), 'team'),
     );
     expect([late.code, late.details?.causes?.[0]?.reason]).toEqual([403, 'NamespaceTerminating']);
-    const letGo = (): Promise<unknown> => namespaces.patch('team', ({ metadata }) => delete metadata.finalizers);
-    expect((await failure(letGo())).code).toBe(409);
+    const removeFinalizers = (): Promise<unknown> =>
+      namespaces.patch('team', ({ metadata }) => delete metadata.finalizers);
+    expect((await failure(removeFinalizers())).code).toBe(409);
     await client.delete('x', writing(), 'team');
-    await letGo();
+    await removeFinalizers();
     expect((await failure(client.create(thing('ns.example.com', 'x'), writing(), 'team'))).code).toBe(404);
   });
 });

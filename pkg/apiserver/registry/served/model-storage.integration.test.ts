@@ -408,8 +408,8 @@ describe('idempotency', () => {
   test('the outcome of another replica is returned while a repetition is still in progress here', async () => {
     await posts.create(samplePost('overtaken'));
     const idempotency = { ...idempotencyKey('overtaken'), method: 'PATCH' };
-    let goOn = (): void => {};
-    const held = new Promise<() => void>((resolve) => (goOn = () => resolve(() => undefined)));
+    let continueWrite = (): void => {};
+    const held = new Promise<() => void>((resolve) => (continueWrite = () => resolve(() => undefined)));
     const memory = { room: { owner: 'u', admit: async () => undefined, settle: () => undefined }, parse: () => held };
     const rename = (object: JsonObject): void => void (object['spec'] = { title: 'Renamed' });
     const slow = posts.patch('overtaken', rename, writing({ idempotency, memory }));
@@ -417,7 +417,7 @@ describe('idempotency', () => {
     const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
     const done = await others.patch('overtaken', rename, writing({ idempotency }));
     expect((await posts.storage.findRememberedWrite(idempotency))?.uid).toBe(done.metadata.uid);
-    goOn();
+    continueWrite();
     expect(await slow).toEqual(done);
   });
 

@@ -51,14 +51,14 @@ test('work is aborted at once if its lock is lost, before another begins', async
 });
 
 test("work under a lock has no statement timeout, whatever the user's setting", async () => {
-  const hurried = await Database.connect({
+  const limited = await Database.connect({
     connection: { ...testDatabase.connection, options: '-c statement_timeout=100' },
     log: silentLog,
   });
-  const lock = await SessionLock.open(hurried);
+  const lock = await SessionLock.open(limited);
   await lock.run('SELECT pg_sleep(0.2)');
   await lock.release();
-  await hurried.close();
+  await limited.close();
 });
 
 test("the caller's signal ends the wait and the work", async () => {
