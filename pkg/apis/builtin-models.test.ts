@@ -8,7 +8,7 @@ describe.each(builtinModels)('$names.kind', (model) => {
     expect(model.versions.map(({ name }) => name)).toContain(model.storageVersion);
   });
 
-  test('has sound indexes, over fields of its schema', () => {
+  test('has valid indexes on fields of its schema', () => {
     expect(validateIndexes(model.indexes, 'indexes')).toEqual([]);
     for (const index of model.indexes.filter(({ type }) => type !== 'date'))
       expect(findSelectableField(`.${index.path}`, model.versions[0]?.schema)).toEqual({ index });
@@ -24,7 +24,7 @@ describe.each(builtinModels)('$names.kind', (model) => {
   });
 });
 
-test('no two share a name in a group', () => {
+test('no two models of a group share a name', () => {
   const plurals = builtinModels.map(({ group, names }) => `${names.plural}.${group}`);
   expect(new Set(plurals).size).toBe(plurals.length);
 });

@@ -33,18 +33,18 @@ afterAll(() => api?.stop());
 
 describe('API server', () => {
   test.each([
-    ['probes are open', '/livez', undefined, 200],
-    ['readiness too', '/readyz', undefined, 200],
-    ['and the version', '/version', undefined, 200],
-    ['metrics are not', '/metrics', undefined, 401],
-    ['but for a user', '/metrics', 'someone', 200],
-    ['the API is not', posts, undefined, 401],
-    ['a probe looks at no credential', '/readyz', 'nobody', 200],
-    ['nor does the version', '/version', 'nobody', 200],
-    ['discovery needs a user', '/apis', undefined, 401],
-    ['and answers one', '/apis', 'someone', 200],
-    ['unknown paths need a user', '/nope', undefined, 401],
-    ['and lead nowhere', '/nope', 'someone', 404],
+    ['a public probe', '/livez', undefined, 200],
+    ['the public readiness probe', '/readyz', undefined, 200],
+    ['the public version', '/version', undefined, 200],
+    ['metrics without a user', '/metrics', undefined, 401],
+    ['metrics with a user', '/metrics', 'someone', 200],
+    ['the API without a user', posts, undefined, 401],
+    ['a probe with an invalid credential', '/readyz', 'nobody', 200],
+    ['the version with an invalid credential', '/version', 'nobody', 200],
+    ['discovery without a user', '/apis', undefined, 401],
+    ['discovery with a user', '/apis', 'someone', 200],
+    ['an unknown path without a user', '/nope', undefined, 401],
+    ['an unknown path with a user', '/nope', 'someone', 404],
   ])('%s: %s as %s is a %i', async (_reason, path, user, status) => {
     const answer = await api.call('GET', path, { headers: user === undefined ? {} : { 'x-user': user } });
     expect(answer.status).toBe(status);
@@ -52,12 +52,12 @@ describe('API server', () => {
     expect(answer.headers.has('www-authenticate')).toBe(status === 401);
   });
 
-  test('names its checks', async () => {
+  test('names its health checks', async () => {
     const { text } = await api.call('GET', '/readyz?verbose');
     expect(text).toBe('[+]database ok\n[+]shutdown ok\n[+]registry ok\nreadyz check passed\n');
   });
 
-  test('asks for permission before it reads a body', async () => {
+  test('authorizes a request before it reads the body', async () => {
     const answer = await api.call('POST', posts, { body: '{', headers: { 'x-user': 'reader' } });
     expect(answer).toMatchObject({
       status: 403,
@@ -68,7 +68,7 @@ describe('API server', () => {
     });
   });
 
-  test('serves an endpoint group while there is one, before anything else of its path', async () => {
+  test('serves a mounted endpoint group before anything else at its path', async () => {
     const path = '/apis/api.blog.example.com/v1';
     expect((await api.call('GET', `${path}/hello`)).status).toBe(401);
     const router = Router();
@@ -82,7 +82,7 @@ describe('API server', () => {
     expect((await api.call('GET', `${path}/hello`)).status).toBe(401);
   });
 
-  test('holds no group to the limits that limits itself, and every other', async () => {
+  test('applies the request limits to every group except one with its own limits', async () => {
     const names = ['/limited', '/unlimited'] as const;
     const waiting: (() => void)[] = [];
     const limited = names.map((prefix): EndpointGroup => {

@@ -47,7 +47,7 @@ test.each([
   ['/readyz', 503],
   ['/healthz?verbose', 503],
   ['/apis', 429],
-])('a connection beyond the limit may ask how the server is: %s is %d', async (path, status) => {
+])('a connection beyond the limit may send a probe: %s is %d', async (path, status) => {
   const full = new ApiServer({
     svcVersion: '2.22.0',
     log: pino({ level: 'silent' }),
@@ -59,7 +59,7 @@ test.each([
   await full.stop();
 });
 
-test('however many ask whether a server is ready, each hears it, and its checks run once for all', async () => {
+test('concurrent readiness probes are all answered, and share one run of the checks', async () => {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   let checks = 0;
@@ -100,7 +100,7 @@ test('however many ask whether a server is ready, each hears it, and its checks 
   await asked.stop();
 });
 
-test('a server that is leaving is not ready and serves all the same, until its delay is over', async () => {
+test('a server that shuts down is not ready, but serves until its delay is over', async () => {
   const leaving = new ApiServer({
     svcVersion: '2.22.0',
     log: pino({ level: 'silent' }),
@@ -122,7 +122,7 @@ test('a server that is leaving is not ready and serves all the same, until its d
   await expect(statusOf('/livez')).rejects.toThrow('fetch failed');
 });
 
-test('probes before it serves log one line, without a stack', async () => {
+test('probes before the server serves log one line, without a stack', async () => {
   const lines: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const starting = new ApiServer({

@@ -56,7 +56,7 @@ export function checkHeader(value: unknown, schemas: readonly BackedUpSchema[]):
 }
 
 export function notABackup(): BackupError {
-  return new BackupError('This is no backup of svc backup.');
+  return new BackupError('This is not a backup made by svc backup.');
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -56,7 +56,7 @@ export class ArchiveReader {
 
   async #more(): Promise<void> {
     const { done, value } = await this.#source.next();
-    if (done === true) throw new BackupError('The backup ends too soon: it was cut short.');
+    if (done === true) throw new BackupError('The backup is incomplete: it was cut short.');
     this.#rest = this.#rest.length === 0 ? value : Buffer.concat([this.#rest, value]);
   }
 
@@ -73,7 +73,7 @@ export class ArchiveReader {
 }
 
 export function damaged(): BackupError {
-  return new BackupError('The backup is damaged: it is not what was written.');
+  return new BackupError('The backup is damaged: its content has changed since it was written.');
 }
 
 function parsed(line: Buffer): unknown {

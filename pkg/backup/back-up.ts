@@ -59,7 +59,7 @@ export async function backUp(options: BackUpOptions, sink: Writable): Promise<Ba
       });
       if (result !== undefined) return result;
       if (attempt === maxAttempts)
-        throw new BackupError('Models come and go too fast to get hold of all their tables: try again.');
+        throw new BackupError('Models are created and deleted too fast to lock all their tables: try again.');
     }
   } finally {
     stall.end();

@@ -49,7 +49,7 @@ const restored = (database: Database, bytes: Buffer): ReturnType<typeof restore>
 const linesOf = async (database: Database, text: string): Promise<unknown[]> =>
   (await database.pool.query<object>(text)).rows;
 
-test('rows and all that tables are made of come back; what is left out, or unlogged, or of a model that is gone, does not', async () => {
+test('a restore has rows and complete tables, and no excluded table, unlogged table, or table of a deleted model', async () => {
   const database = await newDatabase();
   expect(await restored(database, archive)).toMatchObject({ tables: 5, rows: 508 });
   expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
@@ -61,7 +61,7 @@ test('rows and all that tables are made of come back; what is left out, or unlog
   expect(await linesOf(database, "SELECT FROM pg_class WHERE relname = 'm_2'")).toEqual([]);
 });
 
-test('rows that contradict each other are refused in a sentence, and leave nothing', async () => {
+test('rows that contradict each other are refused with a message, and nothing is restored', async () => {
   const database = await newDatabase();
   const plain = splitArchive(archive);
   plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n');
@@ -71,7 +71,7 @@ test('rows that contradict each other are refused in a sentence, and leave nothi
   expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
 });
 
-test('a schema adopts what was restored when all of it is there: rows, references, sequences', async () => {
+test('a schema adopts the restored content when it is complete: rows, references, sequences', async () => {
   const database = await newDatabase();
   const seen: unknown[] = [];
   const adopting: typeof shop = {
@@ -105,13 +105,13 @@ test.each<[string, (plain: PlainArchive) => void]>([
     },
   ],
   [
-    'not at all',
+    'zero times',
     ({ header, tables, totals }) => {
       totals.rows -= tables.shift()!.count['rows'] as number;
       header['tables'] = totals.tables = tables.length;
     },
   ],
-])('a backup that has a table %s is refused, and leaves nothing', async (_, forge) => {
+])('a backup that has a table %s is refused, and nothing is restored', async (_, forge) => {
   const database = await newDatabase();
   const plain = splitArchive(archive);
   forge(plain);
@@ -119,11 +119,11 @@ test.each<[string, (plain: PlainArchive) => void]>([
   expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
 });
 
-test('a table with something that this program does not make is not backed up without it', async () => {
+test('a table with something that this program does not create is not backed up', async () => {
   await original.pool.query('ALTER TABLE shop.m_1 ADD CONSTRAINT positive CHECK (rev > 0)');
   try {
     await expect(backedUp()).rejects.toThrow(
-      'Table shop.m_1 has something that this program does not make, and cannot back up: positive.',
+      'Table shop.m_1 has something that this program did not create and cannot back up: positive.',
     );
   } finally {
     await original.pool.query('ALTER TABLE shop.m_1 DROP CONSTRAINT positive');

@@ -66,7 +66,7 @@ async function linesOf(database: Database, text: string): Promise<unknown[]> {
 const isEmpty = async (database: Database): Promise<boolean> =>
   (await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).length === 0;
 
-test('all rows and all that tables are made of come back, and what is left out does not', async () => {
+test('a restore has all rows and complete tables, and no excluded table', async () => {
   const database = await newDatabase();
   expect(await restored(database, archive)).toEqual({
     version: '1.2.3',
@@ -98,7 +98,7 @@ test('all rows and all that tables are made of come back, and what is left out d
   );
 });
 
-test('a backup is of one moment, whatever is written and made meanwhile', async () => {
+test('a backup is one snapshot, whatever is written and created meanwhile', async () => {
   const database = await newDatabase('svc');
   await migrate(database, 'shop', shop.migrations);
   const over = new AbortController();
@@ -135,12 +135,12 @@ describe('a table that is changed while a backup waits for it', () => {
   const changes: { reason: string; text: string; name: string }[] = [
     { reason: 'rewritten', text: 'ALTER TABLE shop.receipts ALTER COLUMN id TYPE bigint', name: 'receipts' },
     {
-      reason: 'emptied and filled anew',
+      reason: 'truncated and filled again',
       text: "TRUNCATE shop.m_3; INSERT INTO shop.m_3 VALUES ('new'), ('newer')",
       name: 'm_3',
     },
-    { reason: 'with a column less', text: 'ALTER TABLE shop.m_1 DROP COLUMN i_6', name: 'm_1' },
-    { reason: 'with a column of another name', text: 'ALTER TABLE shop.m_1 RENAME COLUMN i_2 TO i_7', name: 'm_1' },
+    { reason: 'with a removed column', text: 'ALTER TABLE shop.m_1 DROP COLUMN i_6', name: 'm_1' },
+    { reason: 'with a renamed column', text: 'ALTER TABLE shop.m_1 RENAME COLUMN i_2 TO i_7', name: 'm_1' },
     {
       reason: 'made anew',
       text: 'DROP TABLE shop.m_3; CREATE TABLE shop.m_3 (text text); INSERT INTO shop.m_3 SELECT',
@@ -152,8 +152,8 @@ describe('a table that is changed while a backup waits for it', () => {
     await restored(database, archive);
     const client = await database.pool.connect();
     await client.query(`BEGIN; ${text}`);
-    const backing = backedUp(database);
-    backing.catch(() => undefined);
+    const pendingBackup = backedUp(database);
+    pendingBackup.catch(() => undefined);
     while (
       (
         await linesOf(
@@ -165,7 +165,7 @@ describe('a table that is changed while a backup waits for it', () => {
       continue;
     await client.query('COMMIT');
     client.release();
-    const table = splitArchive(await backing).tables.find(({ line }) => line['table'] === name)!;
+    const table = splitArchive(await pendingBackup).tables.find(({ line }) => line['table'] === name)!;
     const columns = (table.line['columns'] as string[]).join(', ');
     const rows = await linesOf(database, `SELECT ${columns} FROM shop.${name}`);
     expect(rows.length).toBeGreaterThan(0);
@@ -173,7 +173,7 @@ describe('a table that is changed while a backup waits for it', () => {
   });
 });
 
-test('a backup of an earlier version is restored as of that version, and migrates on from there', async () => {
+test('a backup of an earlier version is restored as of that version, and then migrated', async () => {
   const old = await newDatabase();
   await migrate(old, 'shop', shop.migrations, { through: '0001_base' });
   const bytes = await backedUp(old);
@@ -185,7 +185,7 @@ test('a backup of an earlier version is restored as of that version, and migrate
   ]);
 });
 
-test('a restore sees what is committed while it waits, whatever the default of the database', async () => {
+test('a restore sees what is committed while it waits, whatever the default isolation of the database', async () => {
   const database = await newDatabase();
   await database.pool.query(`ALTER DATABASE ${homes.at(-1)!.name} SET default_transaction_isolation = 'serializable'`);
   const levels: unknown[] = [];
@@ -195,39 +195,42 @@ test('a restore sees what is committed while it waits, whatever the default of t
   expect(levels).toEqual([{ transaction_isolation: 'read committed' }]);
 });
 
-describe('a backup that no restore could take is not made', () => {
+describe('a backup that could not be restored is refused', () => {
   const changes: { reason: string; text: string; sentence: string }[] = [
     {
       reason: 'a table',
       text: 'CREATE TABLE shop.customers_before AS SELECT * FROM shop.customers',
-      sentence: 'holds what is not of svc, and no backup with it could be restored: table customers_before; move',
+      sentence:
+        'contains objects that svc did not create, and a backup with them could not be restored: table customers_before; move',
     },
     {
       reason: 'a table with a sequence',
       text: 'CREATE TABLE shop.seen (id serial)',
       sentence:
-        'holds what is not of svc, and no backup with it could be restored: table seen, sequence seen_id_seq; move',
+        'contains objects that svc did not create, and a backup with them could not be restored: table seen, sequence seen_id_seq; move',
     },
     {
       reason: 'a column',
       text: 'ALTER TABLE shop.kinds ADD COLUMN hint text',
-      sentence: 'holds what is not of svc, and no backup with it could be restored: column kinds.hint; move',
+      sentence:
+        'contains objects that svc did not create, and a backup with them could not be restored: column kinds.hint; move',
     },
     {
       reason: 'a sequence',
       text: 'CREATE SEQUENCE shop.numbers',
-      sentence: 'holds what is not of svc, and no backup with it could be restored: sequence numbers; move',
+      sentence:
+        'contains objects that svc did not create, and a backup with them could not be restored: sequence numbers; move',
     },
     {
-      reason: 'a table that a crash would empty',
+      reason: 'an unlogged table',
       text: 'ALTER TABLE shop.kinds SET UNLOGGED',
-      sentence: 'lacks what svc has made there, and no backup without it could be restored: table kinds; bring',
+      sentence: 'lacks objects that svc created, and a backup without them could not be restored: table kinds; create',
     },
     {
-      reason: 'a column less',
+      reason: 'a missing column',
       text: 'ALTER TABLE shop.customers DROP COLUMN note',
       sentence:
-        'lacks what svc has made there, and no backup without it could be restored: column customers.note; bring',
+        'lacks objects that svc created, and a backup without them could not be restored: column customers.note; create',
     },
   ];
   test.each(changes)('$reason', async ({ text, sentence }) => {
@@ -238,14 +241,14 @@ describe('a backup that no restore could take is not made', () => {
   });
 });
 
-test('what is there stays unless it is to be replaced, and is replaced in one step, with nobody connected', async () => {
+test('existing content stays unless --replace is given, and is replaced in one transaction, without connected servers', async () => {
   const database = await newDatabase();
   await migrate(database, 'shop', shop.migrations);
   await database.pool.query("INSERT INTO shop.customers (name) VALUES ('one'), ('two')");
   const replacing = (adopt: NonNullable<BackedUpSchema['adopt']>): Promise<unknown> =>
     restored(database, archive, { replace: true, schemas: [{ ...shop, adopt }] });
   await expect(restored(database, archive)).rejects.toThrow(
-    'The database has the schema shop already; restore into an empty one, or give --replace to drop what is there.',
+    'The database already has the schema shop; restore into an empty database, or give --replace to drop what is there.',
   );
   const server = await Database.connect({ connection: homes.at(-1)!.connection, log: silentLog });
   await expect(restored(database, archive, { replace: true })).rejects.toThrow(
@@ -270,7 +273,7 @@ test('what is there stays unless it is to be replaced, and is replaced in one st
   expect(await linesOf(database, 'SELECT count(*)::int AS n FROM shop.customers')).toEqual([{ n: 4 }]);
 });
 
-describe('to replace drops what is in the schema, and nothing else', () => {
+describe('--replace drops the content of the schema, and nothing else', () => {
   const users: { reason: string; make: string; drop: string; sentence: string }[] = [
     {
       reason: 'a view elsewhere',
@@ -302,7 +305,7 @@ describe('to replace drops what is in the schema, and nothing else', () => {
     await migrate(database, 'shop', shop.migrations);
     await database.pool.query(make);
     await expect(restored(database, archive, { replace: true })).rejects.toThrow(
-      `Something that is not of svc would go as well: ${sentence}; take that away before --replace.`,
+      `--replace would also change something that svc did not create: ${sentence}; remove that first.`,
     );
     expect(await linesOf(database, 'SELECT name FROM shop.customers')).toEqual([{ name: 'from the migration' }]);
     await database.pool.query(`DROP ${drop}`);
@@ -310,7 +313,7 @@ describe('to replace drops what is in the schema, and nothing else', () => {
     expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
   });
 
-  test('what depends on tables in it goes before them, and functions that tables need after', async () => {
+  test('objects that depend on tables are dropped before them, and functions that tables need after them', async () => {
     const database = await newDatabase();
     await migrate(database, 'shop', shop.migrations);
     await database.pool
@@ -320,7 +323,7 @@ describe('to replace drops what is in the schema, and nothing else', () => {
     expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
   });
 
-  test('a user who may make no schemas replaces in one that was made for it, and rights on the schema stay', async () => {
+  test('a user who may not create schemas can replace the content of one, and grants on the schema stay', async () => {
     const database = await newDatabase();
     const [user, reader] = [`app_${homes.at(-1)!.name}`, `reader_${homes.at(-1)!.name}`];
     await database.pool.query(
@@ -347,7 +350,7 @@ describe('to replace drops what is in the schema, and nothing else', () => {
   });
 });
 
-test('a server without a connection is noticed as it comes back, and one that starts waits', async () => {
+test('a server that reconnects during a restore is noticed, and a starting one waits', async () => {
   const database = await newDatabase();
   await migrate(database, 'shop', shop.migrations);
   const server = await Database.connect({
@@ -402,21 +405,21 @@ test('a database without the schema, or of a newer version, is not backed up', a
   );
   await original.pool.query('CREATE INDEX partial ON shop.m_1 (name) WHERE deleted IS NULL');
   await expect(backedUp(original)).rejects.toThrow(
-    'Table shop.m_1 has something that this program does not make, and cannot back up: partial.',
+    'Table shop.m_1 has something that this program did not create and cannot back up: partial.',
   );
   await original.pool.query('DROP INDEX shop.partial');
 });
 
-describe('who does not go on is given up', () => {
+describe('a transfer without progress ends', () => {
   const limited = { schemas: [shop], version: '1', stallLimit: 300 };
-  test('a reader that takes nothing', async () => {
+  test('a reader that reads nothing', async () => {
     const sink = new Writable({ highWaterMark: 1, write: () => undefined });
     await original.pool.query(
       'INSERT INTO shop.m_3 SELECT md5(i::text) || md5((-i)::text) FROM generate_series(1, 100000) i',
     );
     try {
       await expect(backUp({ ...limited, database: original, signal: never }, sink)).rejects.toThrow(
-        'Nothing has moved for 0 seconds: given up.',
+        'No progress for 0 seconds: the command gave up.',
       );
     } finally {
       await original.pool.query('TRUNCATE shop.m_3');
@@ -428,15 +431,15 @@ describe('who does not go on is given up', () => {
       ),
     ).toEqual([]);
   });
-  test('a writer that sends a part', async () => {
+  test('a writer that stops after a part', async () => {
     const source = new Readable({ read: () => undefined });
     source.push(archive.subarray(0, 2000));
     await expect(restore({ ...limited, database: target, replace: false, signal: never }, source)).rejects.toThrow(
-      'Nothing has moved',
+      'No progress',
     );
     expect(await isEmpty(target)).toBe(true);
   });
-  test('a restore that is called off', async () => {
+  test('a restore that is aborted', async () => {
     const controller = new AbortController();
     const source = new Readable({ read: () => undefined });
     source.push(archive.subarray(0, archive.length - 100));
@@ -457,28 +460,28 @@ describe('who does not go on is given up', () => {
   });
 });
 
-describe('a backup is input', () => {
+describe('a backup is untrusted input', () => {
   const damages: { reason: string; bytes: () => Buffer; sentence: RegExp }[] = [
     { reason: 'nothing', bytes: () => Buffer.alloc(0), sentence: /cut short/ },
     {
       reason: 'another file',
       bytes: () => Buffer.from('PGDMP and so on'),
-      sentence: /^This is no backup of svc backup\.$/,
+      sentence: /^This is not a backup made by svc backup\.$/,
     },
     {
       reason: 'another gzip',
       bytes: () => gzipSync('hello\nworld\n'),
-      sentence: /^This is no backup of svc backup\.$/,
+      sentence: /^This is not a backup made by svc backup\.$/,
     },
     {
-      reason: 'a line without end',
+      reason: 'an endless line',
       bytes: () => gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20)),
       sentence: /^The backup is damaged/,
     },
     { reason: 'cut short', bytes: () => archive.subarray(0, -1), sentence: /cut short/ },
     { reason: 'cut in the middle', bytes: () => archive.subarray(0, archive.length / 2), sentence: /cut short/ },
     {
-      reason: 'something after it',
+      reason: 'data after the end',
       bytes: () => Buffer.concat([archive, gzipSync('more')]),
       sentence: /^The backup is damaged/,
     },
@@ -506,40 +509,40 @@ describe('a backup is input', () => {
       sentence: /made by 1\.2\.3, which is newer than this program \(migration 0003_later/,
     },
     {
-      reason: 'of a schema more',
+      reason: 'with an additional schema',
       forge: ({ header }) => ((header['schemas'] as Line)['zz'] = null),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
-      reason: 'of a schema more, with a sequence',
+      reason: 'with an additional schema with a sequence',
       forge: ({ header }) =>
         ((header['schemas'] as Line)['public'] = { migrations: ['0001_base'], state: {}, sequences: { theirs: '99' } }),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
-      reason: 'a state that leaves no room',
+      reason: 'a state with the maximum revision',
       forge: ({ header }) =>
         ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['customers'] = 1_000_001),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
-      reason: 'a state that is not known',
+      reason: 'an unknown state',
       forge: ({ header }) => ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['epoch'] = 1),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
       reason: 'a sequence with a quote',
       forge: ({ header }) =>
         ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['a"b'] = '1'),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
     {
-      reason: 'a time that is none',
+      reason: 'an invalid time',
       forge: ({ header }) => (header['created'] = 'once upon\na time'),
-      sentence: /no backup/,
+      sentence: /not a backup/,
     },
-    { reason: 'fewer tables than none', forge: ({ header }) => (header['tables'] = -1), sentence: /no backup/ },
-    { reason: 'of no schema', forge: ({ header }) => (header['schemas'] = {}), sentence: /no backup/ },
+    { reason: 'a negative number of tables', forge: ({ header }) => (header['tables'] = -1), sentence: /not a backup/ },
+    { reason: 'without schemas', forge: ({ header }) => (header['schemas'] = {}), sentence: /not a backup/ },
     {
       reason: 'a schema of another name',
       forge: (plain) => (lineOf(plain, 'm_1')['schema'] = 'pg_catalog'),
@@ -556,42 +559,42 @@ describe('a backup is input', () => {
       sentence: /damaged/,
     },
     {
-      reason: 'a table that is left out',
+      reason: 'an excluded table',
       forge: (plain) => (lineOf(plain, 'kinds')['table'] = 'carts'),
-      sentence: /: it holds table shop\.carts, which svc does not back up\./,
+      sentence: /: it contains table shop\.carts, which svc does not back up\./,
     },
-    { reason: 'a table twice', forge: (plain) => (lineOf(plain, 'm_3')['table'] = 'm_1'), sentence: /damaged/ },
+    { reason: 'a duplicate table', forge: (plain) => (lineOf(plain, 'm_3')['table'] = 'm_1'), sentence: /damaged/ },
     {
-      reason: 'a table less',
+      reason: 'a missing table',
       forge: (plain) => (
         (plain.header['tables'] = plain.totals.tables = 4),
         (plain.totals.rows -= plain.tables.splice(1, 1)[0]!.count['rows'] as number)
       ),
       sentence: /damaged/,
     },
-    { reason: 'a column less', forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id']), sentence: /damaged/ },
+    { reason: 'a missing column', forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id']), sentence: /damaged/ },
     {
-      reason: 'a column more',
+      reason: 'an additional column',
       forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', 'name', 'hint']),
-      sentence: /: it holds column shop\.kinds\.hint, which svc does not back up\./,
+      sentence: /: it contains column shop\.kinds\.hint, which svc does not back up\./,
     },
     {
-      reason: 'a column of another name',
+      reason: 'a renamed column',
       forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', "name) FROM PROGRAM 'id' --"]),
       sentence: /damaged/,
     },
     {
       reason: 'a column of another type',
       forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'oid'),
-      sentence: /in a way that this program never makes: a column/,
+      sentence: /in a form that this program never writes: a column/,
     },
     {
-      reason: 'a type that does more',
+      reason: 'a type that runs code',
       forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'text DEFAULT pg_read_file(1)'),
-      sentence: /never makes/,
+      sentence: /never writes/,
     },
     {
-      reason: 'two columns of one name',
+      reason: 'two columns with one name',
       forge: (plain) => (shapeOf(plain)['columns']![0]!['name'] = 'body'),
       sentence: /two columns/,
     },
@@ -606,36 +609,36 @@ describe('a backup is input', () => {
       sentence: /an index/,
     },
     {
-      reason: 'a trigger of its own',
+      reason: 'a foreign trigger',
       forge: (plain) => shapeOf(plain)['triggers']!.push('mine' as never),
       sentence: /a trigger/,
     },
-    { reason: 'no description', forge: (plain) => delete lineOf(plain, 'm_1')['shape'], sentence: /no description/ },
-    { reason: 'other rows than counted', forge: (plain) => (plain.tables[0]!.count['rows'] = 5), sentence: /damaged/ },
-    { reason: 'another sum of rows', forge: (plain) => (plain.totals.rows += 1), sentence: /damaged/ },
+    { reason: 'no description', forge: (plain) => delete lineOf(plain, 'm_1')['shape'], sentence: /not a description/ },
+    { reason: 'a wrong number of rows', forge: (plain) => (plain.tables[0]!.count['rows'] = 5), sentence: /damaged/ },
+    { reason: 'a wrong total of rows', forge: (plain) => (plain.totals.rows += 1), sentence: /damaged/ },
     {
-      reason: 'a sequence that is none',
+      reason: 'an invalid sequence',
       forge: ({ header }) =>
         ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['kinds'] = '1'),
-      sentence: /: it holds sequence shop\.kinds, which svc does not back up\./,
+      sentence: /: it contains sequence shop\.kinds, which svc does not back up\./,
     },
     {
-      reason: 'rows that are none',
+      reason: 'invalid rows',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.from('one\ttwo\tthree\tfour\n')),
       sentence: /^PostgreSQL refused: invalid input syntax/,
     },
     {
-      reason: 'a row without end',
+      reason: 'an endless row',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.alloc(5_000_000, 0x41)),
       sentence: /^PostgreSQL refused/,
     },
     {
-      reason: 'rows that are no UTF-8',
+      reason: 'rows that are not UTF-8',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.from([0x31, 0x09, 0xff, 0x0a])),
       sentence: /^PostgreSQL refused/,
     },
     {
-      reason: 'the same row twice',
+      reason: 'a duplicate row',
       forge: (plain) => (
         (plain.tables[1]!.rows = Buffer.concat([plain.tables[1]!.rows, plain.tables[1]!.rows])),
         (plain.tables[1]!.count['rows'] = 4),
@@ -644,7 +647,7 @@ describe('a backup is input', () => {
       sentence: /PostgreSQL refused: duplicate key|contradict/,
     },
     {
-      reason: 'a reference to nobody',
+      reason: 'a reference to a missing row',
       forge: (plain) =>
         (plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n')),
       sentence: /^The rows of the backup contradict each other/,
@@ -657,7 +660,7 @@ describe('a backup is input', () => {
     expect(await isEmpty(target)).toBe(true);
   });
 
-  test('any byte of it may be another', async () => {
+  test('any byte may be changed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: archive.length - 1 }),

@@ -14,11 +14,11 @@ export function checkContents(schema: BackedUpSchema, applied: readonly string[]
   const [foreign, missing] = [missingFrom(found, made), missingFrom(made, found)];
   if (foreign.length > 0)
     throw new BackupError(
-      `Schema ${schema.name} holds what is not of svc, and no backup with it could be restored: ${foreign.join(', ')}; move that to another schema, or drop it.`,
+      `Schema ${schema.name} contains objects that svc did not create, and a backup with them could not be restored: ${foreign.join(', ')}; move them to another schema, or drop them.`,
     );
   if (missing.length > 0)
     throw new BackupError(
-      `Schema ${schema.name} lacks what svc has made there, and no backup without it could be restored: ${missing.join(', ')}; bring that back (a table that is UNLOGGED counts as missing).`,
+      `Schema ${schema.name} lacks objects that svc created, and a backup without them could not be restored: ${missing.join(', ')}; create them again (an UNLOGGED table counts as missing).`,
     );
 }
 

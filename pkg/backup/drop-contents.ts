@@ -27,7 +27,7 @@ export async function dropContents(client: ClientBase, schemas: readonly string[
   );
   if (published[0] !== undefined)
     throw new BackupError(
-      `Something that is not of svc would go as well: publication ${published[0].publication} names table ${published[0].table}; take that away before --replace.`,
+      `--replace would also change something that svc did not create: publication ${published[0].publication} names table ${published[0].table}; remove that first.`,
     );
   for (const { drop, select } of kinds) {
     const { rows } = await client.query<{ name: string }>(select, [schemas]);
@@ -46,7 +46,7 @@ async function dropTogether(client: ClientBase, text: string): Promise<void> {
     const { code, detail } = error as { code?: string; detail?: string };
     if (code !== '2BP01') throw error;
     throw new BackupError(
-      `Something that is not of svc would go as well: ${detail?.split('\n')[0] ?? 'PostgreSQL does not say what'}; take that away before --replace.`,
+      `--replace would also change something that svc did not create: ${detail?.split('\n')[0] ?? 'PostgreSQL does not say what'}; remove that first.`,
       { cause: error },
     );
   }

@@ -27,7 +27,7 @@ export async function dropExistingSchemas(
   const names = filled.map(({ name }) => name).join(' and ');
   if (!replace)
     throw new BackupError(
-      `The database has the schema ${names} already; restore into an empty one, or give --replace to drop what is there.`,
+      `The database already has the schema ${names}; restore into an empty database, or give --replace to drop what is there.`,
     );
   await refuseInUse(client);
   for (const schema of filled) {

@@ -113,7 +113,7 @@ export async function readShape(
   ];
   if (unknown.length > 0)
     throw new BackupError(
-      `Table ${schema}.${table} has something that this program does not make, and cannot back up: ${unknown.join(', ')}.`,
+      `Table ${schema}.${table} has something that this program did not create and cannot back up: ${unknown.join(', ')}.`,
     );
   const key = row.indexes.find(({ isPrimary }) => isPrimary);
   const fillfactor = optionOf(row.options, 'fillfactor');

@@ -89,7 +89,7 @@ async function* piecesOf(gunzip: Readable, stall: StallTimeout): AsyncGenerator<
     }
   } catch (error) {
     const { code } = error as { code?: unknown };
-    if (code === 'Z_BUF_ERROR') throw new BackupError('The backup ends too soon: it was cut short.', { cause: error });
+    if (code === 'Z_BUF_ERROR') throw new BackupError('The backup is incomplete: it was cut short.', { cause: error });
     if (typeof code === 'string' && code.startsWith('Z_')) throw isFirst ? notABackup() : damaged();
     throw error;
   }
@@ -220,7 +220,7 @@ const isNames = (value: unknown): value is string[] =>
 function newForeignObject(what: string, name: string): BackupError {
   if (!/^\w+(\.\w+)+$/.test(name) || name.length > 200) return damaged();
   return new BackupError(
-    `The backup cannot be restored: it holds ${what} ${name}, which svc does not back up. Where it was made, move that to another schema or drop it, and back up again.`,
+    `The backup cannot be restored: it contains ${what} ${name}, which svc does not back up. Move that to another schema or drop it in the original database, and back up again.`,
   );
 }
 

@@ -40,7 +40,7 @@ export class StallTimeout {
   #look(): void {
     if (this.#isPaused || performance.now() - this.#moved < this.#limit) return;
     this.#controller.abort(
-      new BackupError(`Nothing has moved for ${Math.round(this.#limit / 1000)} seconds: given up.`),
+      new BackupError(`No progress for ${Math.round(this.#limit / 1000)} seconds: the command gave up.`),
     );
   }
 }

@@ -56,7 +56,7 @@ const maxIndexes = 3300;
 /** Throws BackupError for a shape that no table of this program has. */
 export function checkShape(value: unknown, table: string, triggers: readonly string[]): TableShape {
   const fail = (what: string): never => {
-    throw new BackupError(`The backup describes table ${table} in a way that this program never makes: ${what}.`);
+    throw new BackupError(`The backup describes table ${table} in a form that this program never writes: ${what}.`);
   };
   const names = (list: unknown, what: string, known?: ReadonlySet<string>): string[] => {
     if (!Array.isArray(list) || list.length === 0 || list.length > maxColumns) return fail(what);
@@ -66,7 +66,7 @@ export function checkShape(value: unknown, table: string, triggers: readonly str
     return list as string[];
   };
   const shape = value as Partial<TableShape> | null;
-  if (typeof shape !== 'object' || shape === null) return fail('it is no description');
+  if (typeof shape !== 'object' || shape === null) return fail('not a description');
   const { columns, primaryKey, indexes, fillfactor } = shape;
   if (!Array.isArray(columns) || columns.length === 0 || columns.length > maxColumns) return fail('its columns');
   if (!columns.every(isColumn)) return fail('a column');

@@ -22,7 +22,7 @@ const answer = (text: string): Promise<unknown[]> =>
     async (client) => (await client.query<object>(text)).rows,
   );
 
-test('PostgreSQL asks a program that says nothing for a sign of life', async () => {
+test('PostgreSQL sends keepalives to a silent client', async () => {
   // Without TCP the settings are accepted and read as 0.
   const text =
     "SELECT name, source, inet_server_addr() IS NULL AS local, setting FROM pg_settings WHERE name LIKE 'tcp_keepalives_%' ORDER BY name";
@@ -38,20 +38,20 @@ test('PostgreSQL asks a program that says nothing for a sign of life', async () 
   );
 });
 
-test('rows that a standby does not keep for a backup are told of with what to do', async () => {
+test('the error for rows that a standby removed during a backup says what to do', async () => {
   const conflict =
     "DO $$ BEGIN RAISE EXCEPTION 'canceling statement due to conflict with recovery' USING ERRCODE = '40001'; END $$";
   await expect(answer(conflict)).rejects.toThrow(/^The standby .* hot_standby_feedback = on there/);
 });
 
-test('what the work fails with by itself is not taken for PostgreSQL’s', async () => {
+test('an error of the work is not reported as an error of PostgreSQL', async () => {
   const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   await expect(
     inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, () => Promise.reject(gone)),
   ).rejects.toBe(gone);
 });
 
-test('a connection that breaks is told of', async () => {
+test('a broken connection is reported', async () => {
   const breaking = inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, async (client) => {
     client.connection.stream.destroy();
     await client.query('SELECT 1');

@@ -120,7 +120,7 @@ function explained(error: unknown, isLost: boolean): unknown {
     );
   if (code === '53100') return new BackupError('The disk of PostgreSQL is full.', { cause: error });
   if (code === '55P03')
-    return new BackupError('Somebody else holds tables that are needed, and does not let go of them: try again.', {
+    return new BackupError('Another session holds locks on tables that are needed: try again.', {
       cause: error,
     });
   return new BackupError(`PostgreSQL refused: ${message} (${code}).`, { cause: error });

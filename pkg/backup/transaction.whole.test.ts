@@ -53,7 +53,7 @@ async function expectUnknown(outcome: Promise<unknown>): Promise<void> {
   );
 }
 
-test('one that is ended while its COMMIT waits for a standby does not say that nothing was changed', async () => {
+test('a transaction that is ended while its COMMIT waits for a standby does not report that nothing changed', async () => {
   const controller = new AbortController();
   const { outcome } = await committing('ended', controller.signal);
   warnings = [];
@@ -63,7 +63,7 @@ test('one that is ended while its COMMIT waits for a standby does not say that n
   expect(warnings).toEqual([]);
 }, 180_000);
 
-test('nor does a restore', async () => {
+test('nor does a restore report that', async () => {
   await migrate(database, 'shop', shop.migrations);
   const pieces: Buffer[] = [];
   const options = { database, schemas: [shop], signal: new AbortController().signal };
@@ -83,13 +83,13 @@ test('nor does a restore', async () => {
   expect((await database.pool.query('SELECT FROM shop.customers')).rowCount).toBe(1);
 }, 180_000);
 
-test('nor does one whose session is ended then', async () => {
+test('nor does a transaction whose session is ended then', async () => {
   const { outcome, pid } = await committing('terminated', new AbortController().signal);
   await database.pool.query('SELECT pg_terminate_backend($1)', [pid]);
   await expectUnknown(outcome);
 }, 180_000);
 
-test('what PostgreSQL answers to COMMIT is known', async () => {
+test('the answer of PostgreSQL to COMMIT is reported', async () => {
   await database.pool.query(
     'CREATE TABLE parents (id int PRIMARY KEY); CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)',
   );

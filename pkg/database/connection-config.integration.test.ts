@@ -133,18 +133,22 @@ async function isEncrypted(database: Database): Promise<boolean[]> {
 
 describe('a connection to PostgreSQL is encrypted', () => {
   test.each([
-    ['whoever it is', () => '?sslmode=require', false],
-    ['to who has a certificate of the authority', () => `?sslmode=verify-ca&sslrootcert=${file('ca.crt')}`, false],
-    ['to who has one for its name', () => `?sslmode=verify-full&sslrootcert=${file('ca.crt')}`, false],
-    ['where the URL names an authority', () => `?sslrootcert=${file('ca.crt')}`, false],
-    ['where the option names one', () => '', true],
-    ['and other parameters of the URL are kept', () => '?options=-c%20search_path%3Dpublic&sslmode=require', false],
+    ['with any server', () => '?sslmode=require', false],
+    [
+      'if the server has a certificate of the authority',
+      () => `?sslmode=verify-ca&sslrootcert=${file('ca.crt')}`,
+      false,
+    ],
+    ['if the server has a certificate for its name', () => `?sslmode=verify-full&sslrootcert=${file('ca.crt')}`, false],
+    ['if the URL names an authority', () => `?sslrootcert=${file('ca.crt')}`, false],
+    ['if the option names an authority', () => '', true],
+    ['with other parameters of the URL', () => '?options=-c%20search_path%3Dpublic&sslmode=require', false],
   ])('%s', async (_reason, query, byOption) => {
     const database = await open(query(), byOption ? file('ca.crt') : undefined);
     expect(await isEncrypted(database)).toEqual([true, true, true]);
   });
 
-  test('with a certificate of its own, where the server asks for one', async () => {
+  test('with a client certificate, if the server asks for one', async () => {
     const to = (more: string): Promise<Database> =>
       Database.connect({
         url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('ca.crt')}${more}`,
@@ -155,7 +159,7 @@ describe('a connection to PostgreSQL is encrypted', () => {
   });
 });
 
-describe('a connection to PostgreSQL is made with the files as they are then', () => {
+describe('a connection to PostgreSQL uses the current files', () => {
   /** Replaces the server's certificate. */
   async function serve(certificate: string): Promise<void> {
     await writeFile(file('server.crt'), certificate);
@@ -165,7 +169,7 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
   }
   const connects = async (database: Database): Promise<void> => (await database.newClient()).end();
 
-  test('where the authority of the server becomes another', async () => {
+  test('if the authority of the server changes', async () => {
     await writeFile(file('mounted.crt'), authority);
     const database = await open(`?sslrootcert=${file('mounted.crt')}`);
     await serve(nextServerCertificate);
@@ -182,7 +186,7 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
     await database.close();
   });
 
-  test('or as they were before, while they cannot be used, which is said once', async () => {
+  test('or the previous files while the current ones cannot be used, with one warning', async () => {
     const warnings: string[] = [];
     for (const name of ['ca', 'client'] as const)
       await writeFile(file(`mounted.${name}`), name === 'ca' ? authority : clientCertificate);
@@ -212,16 +216,16 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
 describe('a connection to PostgreSQL is refused', () => {
   test.each([
     [
-      'to who has a certificate of another authority',
+      'if the server has a certificate of another authority',
       () => `?sslmode=verify-ca&sslrootcert=${file('other.crt')}`,
       /self-signed|unable to (verify|get)/,
     ],
-    ['without TLS, where the server wants it', () => '?sslmode=disable', /no encryption/],
+    ['without TLS, if the server requires it', () => '?sslmode=disable', /no encryption/],
   ])('%s', async (_reason, query, says) => {
     await expect(open(query())).rejects.toThrow(says);
   });
 
-  test('to who has a certificate for another name', async () => {
+  test("if the server's certificate is for another name", async () => {
     const to = (query: string): Promise<Database> =>
       Database.connect({
         url: `postgres://svc@${otherAddress}:5432/postgres?sslrootcert=${file('ca.crt')}${query}`,
@@ -237,34 +241,34 @@ describe('a connection to PostgreSQL is refused', () => {
       '?sslmode=prefer',
       /sslmode that is not one of disable, require, verify-ca, verify-full/,
     ],
-    ['a mode that is none', '?sslmode=VERIFY', /not one of/],
+    ['an unknown mode', '?sslmode=VERIFY', /not one of/],
     ['verify-ca without an authority', '?sslmode=verify-ca', /needs an authority/],
-    ['the authorities of everybody, without the name', '?sslmode=require&sslrootcert=system', /would trust anybody/],
-    ['what node-postgres knows besides', '?sslmode=verify-full&ssl=0', /has ssl, which is not understood/],
-    ['the same in other letters', '?SSLMode=verify-full', /has SSLMode, which/],
-    ['a mode said twice', '?sslmode=require&sslmode=disable', /once each/],
-    ['what would ask for more', '?sslmode=require&channel_binding=require', /has channel_binding/],
-    ['a mode behind another question mark', '?x=?&sslmode=prefer', /not one of/],
+    ['public authorities without a check of the name', '?sslmode=require&sslrootcert=system', /would trust any server/],
+    ['another parameter of node-postgres', '?sslmode=verify-full&ssl=0', /has ssl, which is not supported/],
+    ['a parameter in other case', '?SSLMode=verify-full', /has SSLMode, which/],
+    ['a duplicate mode', '?sslmode=require&sslmode=disable', /each at most once/],
+    ['another security parameter', '?sslmode=require&channel_binding=require', /has channel_binding/],
+    ['a mode after a second question mark', '?x=?&sslmode=prefer', /not one of/],
     ['certificates without TLS', '?sslmode=disable&sslrootcert=/x', /nothing checks them/],
     ['a certificate without its key', '?sslmode=require&sslcert=/x', /belong together/],
-    ['a file that is not there', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
-    ["a file with no authority, which would be everybody's", '?sslrootcert=/dev/null', /^\/dev\/null cannot be used/],
-  ])('%s, before anything is sent', async (_reason, query, says) => {
+    ['a missing file', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
+    ['an empty file of authorities', '?sslrootcert=/dev/null', /^\/dev\/null cannot be used/],
+  ])('for %s, before anything is sent', async (_reason, query, says) => {
     await expect(open(query)).rejects.toThrow(says);
   });
 
   test.each(['p@ss/word', 'p@ss?word', 'p@ss#word', 'p@ss/w@rd'])(
-    'a password that is not encoded (%s), of which nothing is repeated',
+    'for a password that is not encoded (%s), without repeating it',
     async (password) => {
       const refused = Database.connect({ url: `postgres://svc:${password}@127.0.0.1:1/svc`, log: silentLog });
       await expect(refused).rejects.toThrow(
-        /^The database url has an @ where none can be; in user and password @ is to be written %40/,
+        /^The database url has an @ in the wrong place; in user and password write %40 for @/,
       );
       await expect(refused).rejects.not.toThrow(/p@ss|127/);
     },
   );
 
-  test("the name by which servers of svc know each other is not the URL's to change", async () => {
+  test('the URL cannot change the application_name of svc servers', async () => {
     const database = await open('?sslmode=require&application_name=shop');
     expect(
       (await database.pool.query<{ name: string }>("SELECT current_setting('application_name') AS name")).rows[0]!.name,
@@ -272,7 +276,7 @@ describe('a connection to PostgreSQL is refused', () => {
     await database.close();
   });
 
-  test('two authorities', async () => {
-    await expect(open('?sslrootcert=/x', '/y')).rejects.toThrow(/keep one/);
+  test('for two authorities', async () => {
+    await expect(open('?sslrootcert=/x', '/y')).rejects.toThrow(/remove one/);
   });
 });

@@ -29,7 +29,7 @@ export function connectionConfig(
     throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
   if (hasStrayAt(url))
     throw new DatabaseError(
-      'The database url has an @ where none can be; in user and password @ is to be written %40, / %2F, ? %3F, # %23 and % %25.',
+      'The database url has an @ in the wrong place; in user and password write %40 for @, %2F for /, %3F for ?, %23 for # and %25 for %.',
     );
   const cut = url.indexOf('?');
   const parameters = new URLSearchParams(cut === -1 ? '' : url.slice(cut + 1));
@@ -43,11 +43,11 @@ export function connectionConfig(
   const unknown = [...parameters.keys()].find((name) => refusedParameters.test(name));
   if (unknown !== undefined)
     throw new DatabaseError(
-      `The database url has ${unknown.slice(0, 40)}, which is not understood; there are sslmode, sslrootcert, sslcert and sslkey, once each.`,
+      `The database url has ${unknown.slice(0, 40)}, which is not supported; use sslmode, sslrootcert, sslcert and sslkey, each at most once.`,
     );
   if (rootcert !== undefined && caFile !== undefined)
     throw new DatabaseError(
-      'The database has two authorities, sslrootcert in its url and svc.database.ca-file; keep one.',
+      'The database has two authorities, sslrootcert in its url and svc.database.ca-file; remove one.',
     );
   const authority = rootcert ?? caFile;
   const mode =
@@ -91,7 +91,7 @@ function tlsOf(mode: Mode, { authority, cert, key }: Files, log: DatabaseLog): f
   if (mode === 'disable') {
     if (authority !== undefined || cert !== undefined || key !== undefined)
       throw new DatabaseError(
-        'The database url says sslmode=disable, and certificates are named; without TLS nothing checks them.',
+        'The database url says sslmode=disable and names certificates; without TLS nothing checks them.',
       );
     return false;
   }
@@ -99,12 +99,12 @@ function tlsOf(mode: Mode, { authority, cert, key }: Files, log: DatabaseLog): f
     throw new DatabaseError('In the database url sslcert and sslkey belong together; name both.');
   if (mode === 'verify-ca' && authority === undefined)
     throw new DatabaseError(
-      'The database url says sslmode=verify-ca, which needs an authority: sslrootcert there, or svc.database.ca-file.',
+      'The database url says sslmode=verify-ca, which needs an authority: add sslrootcert there, or set svc.database.ca-file.',
     );
   // Anyone can get a certificate of a public authority, for some name.
   if (authority === 'system' && mode !== 'verify-full')
     throw new DatabaseError(
-      `The database url says sslmode=${mode} and sslrootcert=system, which would trust anybody; use verify-full.`,
+      `The database url says sslmode=${mode} and sslrootcert=system, which would trust any server; use verify-full.`,
     );
   const options: ConnectionOptions =
     mode === 'verify-full'
@@ -143,7 +143,7 @@ function readAtEachAccess(
     } catch (error) {
       const reason = messageOf(error);
       if (reason !== lastReason)
-        log.warn({ reason }, 'new certificates for the database cannot be used; those before stay');
+        log.warn({ reason }, 'the new certificates for the database cannot be used; the old ones stay in use');
       lastReason = reason;
     }
     return used;
@@ -159,7 +159,7 @@ function readAll(files: Texts, check: (texts: Texts) => unknown): Texts {
     return texts;
   } catch (error) {
     throw new DatabaseError(
-      `${Object.values(files).join(' and ')} cannot be used for the database: not in PEM form, or not the key of the certificate.`,
+      `${Object.values(files).join(' and ')} cannot be used for the database: not in PEM form, or the key does not belong to the certificate.`,
       { cause: error },
     );
   }

@@ -4,12 +4,12 @@ import { messageOf } from './database-error.ts';
 const cases = [
   { reason: 'an error has its message', thrown: new Error('no'), message: 'no' },
   {
-    reason: 'refused on IPv4 and IPv6 at once has none of its own',
+    reason: 'an error of IPv4 and IPv6 together has the messages of both',
     thrown: new AggregateError([new Error('::1'), new Error('127.0.0.1')]),
     message: '::1; 127.0.0.1',
   },
   {
-    reason: 'an aggregate may speak for itself',
+    reason: 'an aggregate may have its own message',
     thrown: new AggregateError([new Error('no')], 'both failed'),
     message: 'both failed',
   },

@@ -21,14 +21,14 @@ afterAll(async () => {
   await home.drop();
 });
 
-test('kysely and the pool speak to the same database', async () => {
+test('kysely and the pool use the same database', async () => {
   await database.pool.query('CREATE TABLE drawer (name text)');
   await database.kysely.withTables<{ drawer: { name: string } }>().insertInto('drawer').values({ name: 'a' }).execute();
   const { rows } = await sql<{ n: string }>`SELECT count(*) AS n FROM drawer`.execute(database.kysely);
   expect(rows).toEqual([{ n: '1' }]);
 });
 
-test('a template is copied with what is in it', async () => {
+test('a template is copied with its content', async () => {
   const template = await createTestDatabase();
   const original = await Database.connect({ connection: template.connection, log: silentLog });
   await original.pool.query('CREATE TABLE drawer (name text)');
@@ -43,15 +43,20 @@ test('a template is copied with what is in it', async () => {
 describe('sessions', () => {
   const cases = [
     { reason: 'the main pool has its limit', pool: () => database.pool, setting: 'statement_timeout', value: '5s' },
-    { reason: 'and says who it is', pool: () => database.pool, setting: 'application_name', value: 'svc' },
     {
-      reason: 'another pool has none of its own accord',
+      reason: 'the main pool has its application name',
+      pool: () => database.pool,
+      setting: 'application_name',
+      value: 'svc',
+    },
+    {
+      reason: 'another pool has no limit by default',
       pool: () => database.newPool({ max: 1 }),
       setting: 'statement_timeout',
       value: '0',
     },
     {
-      reason: 'settings hold before the first statement',
+      reason: 'settings apply before the first statement',
       pool: () => database.newPool({ max: 2, settings: { enable_seqscan: 'off', work_mem: '8MB' } }),
       setting: 'work_mem',
       value: '8MB',
@@ -65,7 +70,7 @@ describe('sessions', () => {
     expect(answers.map(({ rows }) => rows)).toEqual([[{ value }], [{ value }]]);
   });
 
-  test('see what is committed meanwhile, whatever the default of the database', async () => {
+  test('see what is committed meanwhile, whatever the default isolation of the database', async () => {
     await database.pool.query(`ALTER DATABASE ${home.name} SET default_transaction_isolation = 'repeatable read'`);
     const pool = database.newPool({ max: 1, settings: { work_mem: '8MB' } });
     expect((await pool.query('SHOW transaction_isolation')).rows).toEqual([
@@ -74,20 +79,20 @@ describe('sessions', () => {
     await database.pool.query(`ALTER DATABASE ${home.name} RESET default_transaction_isolation`);
   });
 
-  test('a setting that does not exist fails the query, not the process', async () => {
+  test('an unknown setting fails the query, not the process', async () => {
     const pool = database.newPool({ max: 1, settings: { no_such_setting: '1' } });
     await expect(pool.query('SELECT 1')).rejects.toThrow('no_such_setting');
   });
 });
 
-test('connections that are cut off fail their user and are replaced', async () => {
+test('a broken connection fails its query and is replaced', async () => {
   const client = await database.pool.connect();
   const dedicated = await database.newClient();
   const lost = new Promise((resolve) => dedicated.once('end', resolve));
   await database.pool.query('SELECT 1');
   await client.query('BEGIN');
-  const killer = await database.newClient();
-  await killer.query(
+  const terminator = await database.newClient();
+  await terminator.query(
     'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
   await lost;
@@ -100,7 +105,11 @@ describe('connecting', () => {
   const cases = [
     { reason: 'nothing given', options: {}, message: 'needs either a url or a connection' },
     { reason: 'not a url', options: { url: 'me:secret@localhost' }, message: 'The database url cannot be read' },
-    { reason: 'hardly a url', options: { url: 'postgres://me:secret@[' }, message: 'PostgreSQL cannot be reached: ' },
+    {
+      reason: 'an incomplete url',
+      options: { url: 'postgres://me:secret@[' },
+      message: 'PostgreSQL cannot be reached: ',
+    },
     {
       reason: 'nobody there',
       options: { url: 'postgres://me:secret@127.0.0.1:1/x' },
@@ -115,7 +124,7 @@ describe('connecting', () => {
     expect(failure).toMatchObject({ message: expect.not.stringContaining('secret') });
   });
 
-  test('waits for one that comes, and says so once', async () => {
+  test('waits for a server that starts, with one warning', async () => {
     const { proxy: before, connection } = await CuttingProxy.start(home.connection);
     await before.stop();
     const said: string[] = [];
@@ -131,7 +140,7 @@ describe('connecting', () => {
     await (await coming!).proxy.stop();
   });
 
-  test('does not wait where it is refused', async () => {
+  test('does not wait if the server refuses it', async () => {
     const connecting = Database.connect({
       connection: { ...home.connection, database: 'nowhere' },
       log: silentLog,

@@ -157,7 +157,7 @@ export class Database {
     });
     // Without these listeners a connection lost while idle, or between two statements of a transaction, ends the
     // process.
-    pool.on('error', (error) => this.lost(error, 'An idle database connection was lost.'));
+    pool.on('error', (error) => this.lost(error, 'lost an idle database connection'));
     pool.on('connect', (client) => client.on('error', () => {}));
     const { name = 'main' } = options;
     this.pools.set(pool, name);
@@ -179,7 +179,7 @@ export class Database {
   async newClient(): Promise<pg.Client> {
     this.refuseWhenClosed();
     const client = new pg.Client(this.config);
-    client.on('error', (error) => this.lost(error, 'A dedicated database connection was lost.'));
+    client.on('error', (error) => this.lost(error, 'lost a dedicated database connection'));
     client.once('end', () => this.clients.delete(client));
     this.clients.add(client);
     if (this.observer !== undefined) observeStatements(client, this.observer);
@@ -205,7 +205,7 @@ export class Database {
       ...[...this.clients].map((client) => client.end()),
     ];
     if (!(await settledWithin(Promise.allSettled(ends), CLOSE_TIMEOUT_MS))) {
-      this.log.warn({}, 'Some database connections were still in use when the database was closed.');
+      this.log.warn({}, 'some database connections were still in use when the database was closed');
     }
   }
 

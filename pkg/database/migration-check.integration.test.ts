@@ -49,7 +49,7 @@ async function as(options: string, work: (database: Database) => Promise<void>):
 
 const nobody = { newer: [], underWay: false, inUseBy: [] };
 
-test('says what was run and what would be, and makes nothing', async () => {
+test('reports applied and pending migrations, and changes nothing', async () => {
   expect(await check('shelf', [books, pages])).toEqual({
     schema: 'shelf',
     applied: [],
@@ -67,14 +67,14 @@ test('says what was run and what would be, and makes nothing', async () => {
   expect(await check('shelf', [books])).toEqual({ schema: 'shelf', applied: ['0001_books'], pending: [], ...nobody });
 });
 
-test('a database of an earlier version, which did not note what works beside a step', async () => {
+test('checks a database of an earlier version, which did not record compatible steps', async () => {
   await database.pool.query(
     "CREATE SCHEMA earlier; CREATE TABLE earlier.migration (name text PRIMARY KEY, applied timestamptz); INSERT INTO earlier.migration VALUES ('0001_books')",
   );
   expect(await check('earlier', [books])).toMatchObject({ applied: ['0001_books'], pending: [] });
 });
 
-test('tells who is in the way of a pending step, and of another process that migrates', async () => {
+test('reports sessions that block a pending step, and another process that migrates', async () => {
   await migrate(database, 'archive', [books]);
   const dump = await database.newClient();
   await dump.query("BEGIN; SET LOCAL application_name = 'dump'; LOCK TABLE archive.book IN ACCESS SHARE MODE");
@@ -90,15 +90,15 @@ test('tells who is in the way of a pending step, and of another process that mig
   await dump.end();
 });
 
-describe('refused in one sentence', () => {
-  test('a newer version was here', async () => {
+describe('refuses with one sentence', () => {
+  test('a database that a newer version migrated', async () => {
     await migrate(database, 'newer', [books, pages]);
     await expect(check('newer', [books])).rejects.toThrow(
       'Schema newer was migrated by a newer version of this program (0002_pages is not known here); run that version.',
     );
   });
 
-  test('a different line was here', async () => {
+  test('a database that a different branch migrated', async () => {
     await database.pool.query(
       "CREATE SCHEMA line; CREATE TABLE line.migration (name text); INSERT INTO line.migration VALUES ('0002_pages')",
     );
@@ -122,7 +122,7 @@ describe('refused in one sentence', () => {
       );
     }));
 
-  test('a user who may not create what is pending; where nothing is, that is no matter', () =>
+  test('a user who may not create what is pending; without pending steps that is allowed', () =>
     as(`-c role=${user}`, async (guest) => {
       await expect(check('fresh', [books], guest)).rejects.toThrow(
         `User ${user} may not create the schema fresh; allow it (GRANT CREATE ON DATABASE`,
@@ -146,7 +146,7 @@ describe('refused in one sentence', () => {
       expect(await check('owned', [books], guest)).toMatchObject({ pending: [] });
     }));
 
-  test('a server that has gone', async () => {
+  test('a server that is not reachable', async () => {
     const gone = await Database.connect({ connection: home.connection, log: silentLog });
     await gone.close();
     await expect(check('shelf', [books], gone)).rejects.toThrow(/^PostgreSQL cannot be reached: /);

@@ -60,7 +60,7 @@ export function pendingSteps({ schema, known, wanted }: Steps, applied: readonly
   const own = applied.filter(({ name }) => names.has(name));
   if (own.some(({ name }, index) => name !== known[index]?.name) || (newer.length > 0 && own.length < known.length)) {
     throw new DatabaseError(
-      `Schema ${schema} lacks a migration that comes before ${applied.at(-1)?.name}; it was migrated by a different line of this program.`,
+      `Schema ${schema} lacks a migration that comes before ${applied.at(-1)?.name}; it was migrated by a different branch of this program.`,
     );
   }
   return known.slice(own.length, wanted);

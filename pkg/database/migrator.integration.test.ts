@@ -39,7 +39,7 @@ const raw: Migration = {
   },
 };
 
-test('four replicas at once run each step once, in the schema', async () => {
+test('four concurrent replicas run each step once, in the schema', async () => {
   const ran = await Promise.all(databases.map((database) => migrate(database, 'shelf', [built, raw])));
   expect(ran.flat().toSorted()).toEqual(['0001_books', '0002_pages']);
   const { rows } = await first().pool.query<{ name: string }>(
@@ -50,7 +50,7 @@ test('four replicas at once run each step once, in the schema', async () => {
   expect(await migrate(first(), 'shelf', [built, raw])).toEqual([]);
 });
 
-test('a step that waits for who uses a table makes nobody else wait for long, and is made when they are done', async () => {
+test('a step that waits for users of a table does not block others for long, and runs when they are done', async () => {
   await migrate(first(), 'archive', [built, raw]);
   const reader = await first().newClient();
   const dump = await first().newClient();
@@ -71,17 +71,17 @@ test('a step that waits for who uses a table makes nobody else wait for long, an
   await Promise.all([reader.end(), dump.end()]);
 });
 
-test('a step takes its time, whatever limit the user has', async () => {
-  const hurried = await Database.connect({
+test("a step has no statement timeout, whatever the user's setting", async () => {
+  const limited = await Database.connect({
     connection: { ...home.connection, options: '-c statement_timeout=250' },
     log: silentLog,
     statementTimeoutMs: 250,
   });
-  expect(await migrate(hurried, 'patient', [built, raw])).toEqual(['0001_books', '0002_pages']);
-  await hurried.close();
+  expect(await migrate(limited, 'patient', [built, raw])).toEqual(['0001_books', '0002_pages']);
+  await limited.close();
 });
 
-test('a step lets go of its locks where its process is frozen or gone in the middle of it', async () => {
+test('the locks of a step are released if its process freezes or ends', async () => {
   let limit: unknown;
   const asking: Migration = {
     name: '0003_asking',
@@ -93,11 +93,11 @@ test('a step lets go of its locks where its process is frozen or gone in the mid
   expect(limit).toEqual([{ idle_in_transaction_session_timeout: '10s' }]);
 });
 
-test('schemas do not know of each other', async () => {
+test('schemas are migrated independently', async () => {
   expect(await migrate(first(), 'cellar', [built])).toEqual(['0001_books']);
 });
 
-test('a step that fails leaves nothing behind and is tried again', async () => {
+test('a failed step changes nothing and can run again', async () => {
   const failing: Migration = {
     name: '0002_pages',
     up: async (db) => {
@@ -111,7 +111,7 @@ test('a step that fails leaves nothing behind and is tried again', async () => {
   expect(await migrate(first(), 'attic', [built, raw])).toEqual(['0002_pages']);
 });
 
-test('a user without the right to create schemas may use one made for it', async () => {
+test('a user who may not create schemas can use an existing one', async () => {
   const user = `${home.name}_user`;
   await first().pool.query(`CREATE ROLE ${user}; CREATE SCHEMA granted AUTHORIZATION ${user}`);
   const pool = await Database.connect({
@@ -123,7 +123,7 @@ test('a user without the right to create schemas may use one made for it', async
   await first().pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
 });
 
-test('a user without the right to create tables may start where nothing is pending', async () => {
+test('a user who may not create tables can start if nothing is pending', async () => {
   const user = `${home.name}_reader`;
   await migrate(first(), 'done', [built]);
   await first().pool.query(
@@ -138,7 +138,7 @@ test('a user without the right to create tables may start where nothing is pendi
   await first().pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
 });
 
-test('a schema can be brought to an earlier step, and on from there', async () => {
+test('a schema can be migrated to an earlier step, and later further', async () => {
   expect(await migrate(first(), 'half', [built, raw], { through: built.name })).toEqual([built.name]);
   expect(await migrate(first(), 'half', [built, raw], { through: built.name })).toEqual([]);
   expect(await migrate(first(), 'half', [built, raw])).toEqual([raw.name]);
@@ -148,7 +148,7 @@ test('a schema can be brought to an earlier step, and on from there', async () =
   );
 });
 
-test("within the caller's transaction all steps are made, or none", async () => {
+test("within the caller's transaction all steps run, or none", async () => {
   const steps = (): Promise<string[]> =>
     first()
       .kysely.transaction()
@@ -169,7 +169,7 @@ test("within the caller's transaction all steps are made, or none", async () => 
   expect((await first().pool.query('SELECT n FROM whole.page ORDER BY n')).rows).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-describe('a program of the version before, on a newer database', () => {
+describe('a program of the previous version on a newer database', () => {
   const year: Migration = {
     name: '0003_year',
     beside: raw.name,
@@ -182,7 +182,7 @@ describe('a program of the version before, on a newer database', () => {
   };
   const unsaid: Migration = { name: '0005_unsaid', up: (db) => db.schema.dropTable('page').execute() };
 
-  test('starts where each newer step says that it may, and does nothing', async () => {
+  test('starts if each newer step allows it, and changes nothing', async () => {
     await migrate(first(), 'newer', [built, raw, year]);
     expect(await migrate(first(), 'newer', [built, raw])).toEqual([]);
     await expect(migrate(first(), 'newer', [built])).rejects.toThrow(
@@ -196,14 +196,14 @@ describe('a program of the version before, on a newer database', () => {
     );
   });
 
-  test('is of a different line where it has a step that was not run', async () => {
+  test('is of a different branch if it has a step that was not run', async () => {
     await migrate(first(), 'fork', [built, { ...tags, beside: built.name }]);
     await expect(migrate(first(), 'fork', [built, raw])).rejects.toThrow(
       'Schema fork lacks a migration that comes before 0004_tags',
     );
   });
 
-  test('may be older than the note of it', async () => {
+  test('may be older than the record of compatible steps', async () => {
     await migrate(first(), 'unnoted', [built]);
     await first().pool.query('ALTER TABLE unnoted.migration DROP COLUMN beside');
     expect(await migrate(first(), 'unnoted', [built, raw, year])).toEqual([raw.name, year.name]);
@@ -219,19 +219,19 @@ const refused = [
     message: 'was migrated by a newer version of this program (0002_pages is not known here)',
   },
   {
-    reason: 'a step slipped in below one that was run',
+    reason: 'a new step before an applied one',
     schema: 'shelf',
     migrations: [built, { ...raw, name: '0001_between' }, raw],
     message: 'misnamed or out of order',
   },
   {
-    reason: 'a step slipped in below one that was run, well numbered',
+    reason: 'a new step before an applied one, with a valid number',
     schema: 'shelf',
     migrations: [{ ...raw, name: '0000_before' }, built, raw],
     message: 'lacks a migration that comes before 0002_pages',
   },
   {
-    reason: 'a step beside one that comes later',
+    reason: 'a step that is compatible with a later one',
     schema: 'shelf',
     migrations: [{ ...built, beside: raw.name }, raw],
     message: 'works beside 0002_pages, which does not come before it',
@@ -242,8 +242,8 @@ const refused = [
     migrations: [{ ...raw, name: 'pages' }],
     message: 'misnamed or out of order',
   },
-  { reason: 'a schema that is none', schema: 'shelf"; DROP', migrations: [], message: 'is not the name of a schema' },
+  { reason: 'an invalid schema name', schema: 'shelf"; DROP', migrations: [], message: 'is not the name of a schema' },
 ];
-test.each(refused)('refused: $reason', async ({ schema, migrations, message }) => {
+test.each(refused)('is refused: $reason', async ({ schema, migrations, message }) => {
   await expect(migrate(first(), schema, migrations)).rejects.toThrow(message);
 });

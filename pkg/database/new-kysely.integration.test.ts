@@ -27,7 +27,7 @@ async function session(): Promise<number> {
   return rows[0]!.pid;
 }
 
-test('a mistake in a statement keeps the connection', async () => {
+test('an invalid statement keeps the connection', async () => {
   const before = await session();
   await expect(sql`SELECT nothing`.execute(kysely)).rejects.toThrow('nothing');
   expect(await session()).toBe(before);
@@ -48,12 +48,12 @@ test.each(['53100', '55P03', '57014', '40001'])(
 
 test.each([
   ['a session that was ended', () => sql`SELECT pg_terminate_backend(pg_backend_pid())`.execute(kysely)],
-  ['an answer that did not come in time', () => sql`SELECT pg_sleep(60)`.execute(kysely)],
+  ['an answer time-out', () => sql`SELECT pg_sleep(60)`.execute(kysely)],
   [
     'the same within a transaction',
     () => kysely.transaction().execute((transaction) => sql`SELECT pg_sleep(60)`.execute(transaction)),
   ],
-])('%s costs the connection, and the next statement has another', async (_reason, work) => {
+])('%s ends the connection, and the next statement has another', async (_reason, work) => {
   const before = await session();
   await expect(work()).rejects.toThrow();
   expect(await session()).not.toBe(before);

@@ -41,7 +41,7 @@ function nextPayload(channel: string): { heard: Promise<string>; listening: Prom
 
 const reconnected = (): Promise<void> => new Promise((resolve) => void notifications.onReconnect(resolve));
 
-test('each channel has its listeners, added before or after the start, until they leave', async () => {
+test('each channel has its listeners, added before or after the start, until they are removed', async () => {
   const heard: string[] = [];
   await notifications.on('Early', (payload) => heard.push(`early ${payload}`));
   await Promise.all([notifications.start(), notifications.start()]);
@@ -62,7 +62,7 @@ test('each channel has its listeners, added before or after the start, until the
   expect(heard).toEqual(['early 1', 'late 2']);
 });
 
-test('a listener that throws does not keep the others from hearing', async () => {
+test('a listener that throws does not stop the others', async () => {
   await notifications.start();
   await notifications.on('news', () => {
     throw new Error('not my day');
@@ -73,7 +73,7 @@ test('a listener that throws does not keep the others from hearing', async () =>
   expect(await heard).toBe('good');
 });
 
-test('a connection that is cut off is made again, and readers are told', async () => {
+test('a broken connection is opened again, and listeners are informed', async () => {
   await notifications.start();
   const { heard, listening } = nextPayload('news');
   await listening;
@@ -86,7 +86,7 @@ test('a connection that is cut off is made again, and readers are told', async (
   expect(await heard).toBe('after');
 });
 
-test('a connection whose other end has vanished is noticed and made again', async () => {
+test('a dead connection is detected and opened again', async () => {
   const proxy = await startProxy(home.connection);
   const proxied = await Database.connect({ connection: proxy.connection, log: silentLog });
   newNotifications({ database: proxied, log: silentLog, probeIntervalMs: 20, probeTimeoutMs: 100 });
@@ -103,7 +103,7 @@ test('a connection whose other end has vanished is noticed and made again', asyn
   await proxy.stop();
 });
 
-test('without a database it starts all the same and goes on trying until it is stopped', async () => {
+test('without a database it starts anyway and retries until it is stopped', async () => {
   const closed = await Database.connect({ connection: home.connection, log: silentLog });
   await closed.close();
   newNotifications({ database: closed, log: silentLog });

@@ -118,7 +118,7 @@ export class Notifications {
     } catch (error) {
       this.#options.log.warn(
         { reason: messageOf(error) },
-        'Notifications of the database are not available; trying again.',
+        'notifications of the database are not available; trying again',
       );
       this.#client = undefined;
       if (client !== undefined) await endClient(client);
@@ -139,7 +139,7 @@ export class Notifications {
       if (!over.aborted)
         this.#options.log.warn(
           { reason: messageOf(error) },
-          'The connection for notifications does not answer; making a new one.',
+          'the connection for notifications does not answer; opening another',
         );
     } finally {
       this.#client = undefined;
@@ -160,7 +160,7 @@ export class Notifications {
     try {
       listener();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'A listener to notifications failed.');
+      this.#options.log.error({ err: error }, 'a listener for notifications failed');
     }
   }
 }

@@ -35,7 +35,7 @@ const prepared = async (): Promise<string[]> =>
     ({ name }) => name,
   );
 
-test('a query answers as pg does, and is prepared if it has a name', async () => {
+test('a query returns what pg returns, and is prepared if it has a name', async () => {
   const { rows } = await runQuery(pool, builder.selectFrom('notes').select('id').where('text', '=', 'b'));
   expect(rows).toEqual([{ id: 2 }]);
   expect(await prepared()).toEqual([]);
@@ -47,7 +47,7 @@ test('a query answers as pg does, and is prepared if it has a name', async () =>
   expect((await runQuery(pool, sql<{ n: number }>`SELECT ${1}::integer AS n`)).rows).toEqual([{ n: 1 }]);
 });
 
-test('a prepared statement is built once, and has other values each time', async () => {
+test('a prepared statement is compiled once, and has new values each time', async () => {
   let count = 0;
   const rename = new PreparedStatement('note-rename', ($: Placeholders<{ from: string; to: string | null }>) => {
     count += 1;
@@ -66,6 +66,6 @@ test('a prepared statement is built once, and has other values each time', async
   expect(await prepared()).toContain('note-rename');
 });
 
-test('the builder runs nothing by itself', async () => {
+test('the builder cannot run a query by itself', async () => {
   await expect(builder.selectFrom('notes').selectAll().execute()).rejects.toThrow('runQuery');
 });

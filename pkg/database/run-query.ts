@@ -12,7 +12,7 @@ interface Query<Row> {
 /** Builds queries for `runQuery` and `PreparedStatement`; knows no tables: `queryBuilder.withTables<Tables>()`. */
 export const queryBuilder = new Kysely<unknown>({
   dialect: new PostgresDialect({
-    pool: () => Promise.reject(new Error('This builder has no connections: use runQuery.')),
+    pool: () => Promise.reject(new Error('this builder has no connections: use runQuery')),
   }),
 });
 

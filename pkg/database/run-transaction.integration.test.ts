@@ -28,30 +28,30 @@ const ids = async (): Promise<number[]> =>
 
 test.each<{ reason: string; work: Parameters<typeof runTransaction>[1] }>([
   {
-    reason: 'what is no error of the database, as a refusal with 404 or 409',
+    reason: 'an error that is not from the database, such as a 404 or 409,',
     work: () => Promise.reject(new Error('no')),
   },
   {
-    reason: 'what is thrown before its promise',
+    reason: 'a synchronous error',
     work: () => {
       throw new Error('no');
     },
   },
-  { reason: 'a broken rule', work: (client) => client.query('INSERT INTO notes VALUES (1)') },
-  { reason: 'a rule that is looked at with COMMIT', work: (client) => client.query('INSERT INTO notes VALUES (3, 4)') },
+  { reason: 'a violated constraint', work: (client) => client.query('INSERT INTO notes VALUES (1)') },
+  { reason: 'a deferred constraint', work: (client) => client.query('INSERT INTO notes VALUES (3, 4)') },
   {
-    reason: 'a mistake that the work catches',
+    reason: 'a caught error of a statement',
     work: (client) => client.query('SELECT nothing').catch(() => undefined),
   },
-  { reason: 'a mistake in a statement', work: (client) => client.query('SELECT nothing') },
+  { reason: 'an invalid statement', work: (client) => client.query('SELECT nothing') },
   {
-    reason: 'a statement that took too long for PostgreSQL',
+    reason: 'a statement time-out',
     work: async (client) => {
       await client.query('SET LOCAL statement_timeout = 10');
       await client.query('SELECT pg_sleep(10)');
     },
   },
-])('$reason undoes the work and keeps the connection', async ({ work }) => {
+])('$reason rolls back the work and keeps the connection', async ({ work }) => {
   const before = await session();
   await expect(
     runTransaction(pool, async (client) => {
@@ -69,17 +69,17 @@ test.each<{ reason: string; work: Parameters<typeof runTransaction>[1] }>([
     work: (client) => client.query('SELECT pg_terminate_backend(pg_backend_pid())'),
   },
   {
-    reason: 'an answer that did not come',
+    reason: 'a missing answer',
     work: (client) => client.query({ text: 'SELECT pg_sleep(10)', query_timeout: 50 } as { text: string }),
   },
-])('$reason costs the connection, and the next has another at once', async ({ work }) => {
+])('$reason ends the connection, and the next transaction has another at once', async ({ work }) => {
   const before = await session();
   await expect(runTransaction(pool, work)).rejects.toThrow();
   expect(await session()).not.toBe(before);
   expect(await ids()).toEqual([1]);
 });
 
-test('what ends well is committed, with the options of its beginning', async () => {
+test('a successful transaction is committed, with the options of its BEGIN', async () => {
   const isolation = await runTransaction(
     pool,
     async (client) => (await client.query<{ transaction_isolation: string }>('SHOW transaction_isolation')).rows[0],

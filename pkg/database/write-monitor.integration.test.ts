@@ -47,7 +47,7 @@ async function setReadOnly(isReadOnly: boolean): Promise<void> {
   await operator.end();
 }
 
-test('tells once that a database is read only, and once that it is no more', async () => {
+test('reports once that a database is read only, and once that it is writable again', async () => {
   monitor = new WriteMonitor({ database, log, intervalMs: 50, retryMs: 50 });
   expect(monitor.refusal).toBeUndefined();
   await setReadOnly(true);
@@ -65,7 +65,7 @@ test('tells once that a database is read only, and once that it is no more', asy
   ]);
 });
 
-test('a trial writes a temporary file and commits, and leaves no transaction, table or connection behind', async () => {
+test('a probe writes a temporary file and commits, and leaves no transaction, table or connection behind', async () => {
   const relations = async (): Promise<string> =>
     (await database.pool.query<{ count: string }>('SELECT count(*) FROM pg_class')).rows[0]!.count;
   const before = await relations();
@@ -78,7 +78,7 @@ test('a trial writes a temporary file and commits, and leaves no transaction, ta
   expect(database.poolStates()).toEqual([expect.objectContaining({ used: 0, pending: 0 })]);
 });
 
-test('where `temp_file_limit` forbids the temporary file, the commit is tried alone', async () => {
+test('if `temp_file_limit` forbids the temporary file, the probe only commits', async () => {
   await database.pool.query(`ALTER DATABASE ${home.name} SET temp_file_limit = '512kB'`);
   const answers: (string | undefined)[] = [];
   const observer = {
@@ -99,7 +99,7 @@ test('where `temp_file_limit` forbids the temporary file, the commit is tried al
   await database.pool.query(`ALTER DATABASE ${home.name} RESET temp_file_limit`);
 });
 
-test('a statement that was refused is looked into at once', async () => {
+test('a refused statement causes a probe at once', async () => {
   monitor = new WriteMonitor({ database, log, intervalMs: 3_600_000 });
   monitor.start();
   const before = await bytes();
@@ -111,7 +111,7 @@ test('a statement that was refused is looked into at once', async () => {
   expect(monitor.refusal).toBeUndefined();
 });
 
-test('stops at once while the database lets nobody in', async () => {
+test('stops at once while the database accepts no connections', async () => {
   const busy = await Promise.all([database.pool.connect(), database.pool.connect()]);
   monitor = new WriteMonitor({ database, log });
   monitor.start();

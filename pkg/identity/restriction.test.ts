@@ -8,15 +8,15 @@ test.each<[string, UserInfo['extra'], UserInfo['restriction']]>([
   ['no extra', undefined, undefined],
   ['another', { team: ['x'] }, undefined],
   ['roles', { [restrictionKey]: ['view', 'edit'] }, { roles: ['view', 'edit'] }],
-  ['no role at all, which is no freedom', { [restrictionKey]: [] }, { roles: [] }],
-])('a user of whom is told %s', (_reason, extra, restriction) => {
+  ['no role, which allows nothing', { [restrictionKey]: [] }, { roles: [] }],
+])('a user described as %s', (_reason, extra, restriction) => {
   expect(withRestrictionFromExtra({ ...user, ...(extra === undefined ? {} : { extra }) }).restriction).toEqual(
     restriction,
   );
 });
 
 test.each<[string, UserInfo['restriction'], UserInfo['restriction'], UserInfo['restriction']]>([
-  ['none by none', undefined, undefined, undefined],
+  ['no restriction by no restriction', undefined, undefined, undefined],
   ['one by none', { roles: ['a'] }, undefined, { roles: ['a'] }],
   ['none by one', undefined, { roles: ['a'] }, { roles: ['a'] }],
   ['one by another', { roles: ['a', 'b'] }, { roles: ['b', 'c'] }, { roles: ['b'] }],

@@ -17,7 +17,7 @@ export class SmallDisk {
       return true;
     } catch (error) {
       process.stderr.write(
-        `WARNING: no file system can be mounted here, so nothing is tried on a full disk: ${(error as Error).message}\n`,
+        `WARNING: no file system can be mounted here, so tests of a full disk are skipped: ${(error as Error).message}\n`,
       );
       return false;
     }

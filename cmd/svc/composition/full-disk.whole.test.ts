@@ -178,7 +178,7 @@ testOnSmallDisk(
     }
     const named = {
       failure: 'disk_full',
-      msg: 'PostgreSQL could not be started again: the disk of the database is full.',
+      msg: 'PostgreSQL could not be started again: the disk of the database is full',
     };
     await waitUntil(
       async () => served.program.lines().some(({ failure, msg }) => failure === named.failure && msg === named.msg),

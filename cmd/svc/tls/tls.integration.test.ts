@@ -120,7 +120,7 @@ describe('certificate and key files', () => {
     const { pair } = files.certificate;
     const { cert } = await issueCertificate(authority, ['127.0.0.1']);
     await mount({ cert, key: pair.key }, '2');
-    await waitUntil(() => messages.includes('the new certificate cannot be used; the one before stays'));
+    await waitUntil(() => messages.includes('the new certificate cannot be used; the old one stays in use'));
     expect(files.certificate.pair).toBe(pair);
     await mount(await issueCertificate(authority, ['127.0.0.1']), '3');
     await waitUntil(() => messages.includes('the certificate was replaced'));
@@ -158,7 +158,7 @@ describe('certificate and key files', () => {
       const texts = { 'tls.crt': cert, 'tls.key': key };
       messages.length = 0;
       await write(first, texts[first]);
-      await waitUntil(() => messages.includes('the new certificate cannot be used; the one before stays'));
+      await waitUntil(() => messages.includes('the new certificate cannot be used; the old one stays in use'));
       await write(second, texts[second]);
       await waitUntil(() => messages.includes('the certificate was replaced'));
       expect(files.certificate.pair).toEqual({ cert, key });

@@ -7,7 +7,7 @@ import { withinTime } from './within-time.ts';
 
 const longMs = 60_000;
 
-test('a pause ends with its time, or with its signal, and leaves no listener', async () => {
+test('a pause ends after its time or by its signal, and leaves no listener', async () => {
   const abort = new AbortController();
   await pause(1, abort.signal);
   const paused = pause(longMs, abort.signal);
@@ -17,20 +17,20 @@ test('a pause ends with its time, or with its signal, and leaves no listener', a
   expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
 });
 
-test('work that is done in time answers, and leaves no listener', async () => {
+test('work that ends in time returns its result, and leaves no listener', async () => {
   const { signal } = new AbortController();
   expect(await withinTime({ timeoutMs: longMs, signal }, () => Promise.resolve('done'))).toBe('done');
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('work that is late throws what it is told to, or 504', async () => {
+test('work that takes too long throws the given error, or 504', async () => {
   const never = (limit: AbortSignal): Promise<never> => untilAborted(new Promise(() => undefined), limit);
   const late = new Error('too late');
   await expect(withinTime({ timeoutMs: 1, late: () => late }, never)).rejects.toBe(late);
   await expect(withinTime({ timeoutMs: 1 }, never)).rejects.toMatchObject({ code: 504, reason: 'Timeout' });
 });
 
-test('the signal of the caller ends the work, and its reason is thrown', async () => {
+test('the caller’s signal ends the work and throws its reason', async () => {
   const reason = newConflict({ group: '', resource: 'posts' }, 'a', 'taken');
   const abort = new AbortController();
   const work = withinTime({ timeoutMs: longMs, signal: abort.signal }, async (limit) => {
@@ -40,7 +40,7 @@ test('the signal of the caller ends the work, and its reason is thrown', async (
   await expect(work).rejects.toBe(reason);
 });
 
-test('what the work throws in time is thrown', async () => {
+test('an error of the work is thrown', async () => {
   const error = new Error('broken');
   await expect(withinTime({ timeoutMs: longMs }, () => Promise.reject(error))).rejects.toBe(error);
 });

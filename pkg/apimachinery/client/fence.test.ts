@@ -8,7 +8,7 @@ describe('parseFence', () => {
     ['default/publishing@3', { namespace: 'default', lease: 'publishing', transitions: 3 }],
     ['n-1/a.b-c.d@2147483647', { namespace: 'n-1', lease: 'a.b-c.d', transitions: 2_147_483_647 }],
     [`${'n'.repeat(63)}/${'l'.repeat(253)}@1`, { namespace: 'n'.repeat(63), lease: 'l'.repeat(253), transitions: 1 }],
-  ])('reads %s, and it is written the same', (text, fence) => {
+  ])('parses %s and formats it the same', (text, fence) => {
     expect(parseFence(text)).toEqual(fence);
     expect(formatFence(fence)).toBe(text);
   });
@@ -21,14 +21,14 @@ describe('parseFence', () => {
     ['an empty lease', 'default/@1', shape],
     ['no number', 'default/a', shape],
     ['an empty number', 'default/a@', shape],
-    ['a number that is none', 'default/a@x', shape],
+    ['an invalid number', 'default/a@x', shape],
     ['a negative number', 'default/a@-1', shape],
     ['a leading zero', 'default/a@01', shape],
     ['a fraction', 'default/a@1.0', shape],
     ['an exponent', 'default/a@1e3', shape],
     ['digits of another script', 'default/a@١', shape],
-    ['two fences, as a header given twice', 'default/a@1, default/b@1', shape],
-    ['one name too many', 'default/a/b@1', shape],
+    ['two fences, from a repeated header', 'default/a@1, default/b@1', shape],
+    ['one name more', 'default/a/b@1', shape],
     ['white space', ' default/a@1', /^names no namespace/],
     ['a line feed at the end', 'default/a@1\n', shape],
     ['a long namespace', `${'n'.repeat(64)}/a@1`, shape],
@@ -52,7 +52,7 @@ describe('parseFence', () => {
   });
 });
 
-test('a lost fence is told from other conflicts by its cause', () => {
+test('the cause distinguishes a lost fence from other conflicts', () => {
   const resource = { group: '', resource: 'x' };
   expect(
     isFenceLost(

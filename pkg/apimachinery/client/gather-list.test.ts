@@ -32,14 +32,14 @@ describe('without a limit', () => {
     ['many chunks', 35, {}, upTo(35)],
     ['the rest of a list', 35, { continue: '12' }, upTo(35, 12)],
     ['a limit of 0', 35, { limit: 0 }, upTo(35)],
-  ])('it is everything: %s', async (_reason, total, options, expected) => {
+  ])('returns all objects: %s', async (_reason, total, options, expected) => {
     const list = await gatherList(options, 10, async (chunk) => chunkOf(total, chunk));
     expect(names(list)).toEqual(expected);
     expect(list.continue).toBeUndefined();
     expect(list.resourceVersion).toBe('7');
   });
 
-  test('begins anew, once, where its history is gone', async () => {
+  test('starts again, once, if its history is gone', async () => {
     const asked: string[] = [];
     let expires = 1;
     const fetch = async (chunk: ChunkOptions): Promise<Chunk> => {
@@ -58,7 +58,7 @@ describe('without a limit', () => {
     await expect(gatherList({}, 10, fetch)).rejects.toMatchObject({ reason: 'Expired' });
   });
 
-  test('asks for fewer where a chunk is too large', async () => {
+  test('asks for fewer objects if a chunk is too large', async () => {
     const sizes: number[] = [];
     const list = await gatherList({}, 100, async (chunk) => {
       sizes.push(chunk.limit);
@@ -73,13 +73,13 @@ describe('without a limit', () => {
 });
 
 describe('with a limit', () => {
-  test('it is one chunk', async () => {
+  test('returns one chunk', async () => {
     const list = await gatherList({ limit: 5, continue: '3' }, 10, async (chunk) => chunkOf(20, chunk));
     expect(names(list)).toEqual([3, 4, 5, 6, 7]);
     expect(list.continue).toBe('8');
   });
 
-  test('a chunk that is too large is a shorter one', async () => {
+  test('returns a shorter chunk if one is too large', async () => {
     const list = await gatherList({ limit: 16 }, 10, async (chunk) => {
       if (chunk.limit > 4) throw newRequestEntityTooLarge('too large');
       return chunkOf(20, chunk);
@@ -91,7 +91,7 @@ describe('with a limit', () => {
   test.each([
     ['expired', newExpired('gone')],
     ['not found', newNotFound({ group: '', resource: 'a' }, '')],
-  ])('failures are told: %s', async (_reason, error) => {
+  ])('throws failures: %s', async (_reason, error) => {
     await expect(gatherList({ limit: 5, continue: '3' }, 10, () => Promise.reject(error))).rejects.toBe(error);
   });
 });

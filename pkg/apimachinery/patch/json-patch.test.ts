@@ -42,7 +42,7 @@ describe('applyJsonPatch', () => {
       ['all', 'cows', 'eat', 'grass'],
     ],
     ['moves onto an ancestor', { a: { b: 1 } }, [{ op: 'move', from: '/a/b', path: '/a' }], { a: 1 }],
-    ['moves to its own place', { a: 1 }, [{ op: 'move', from: '/a', path: '/a' }], { a: 1 }],
+    ['moves to the same place', { a: 1 }, [{ op: 'move', from: '/a', path: '/a' }], { a: 1 }],
     [
       'copies',
       { a: { b: 1 } },
@@ -143,7 +143,7 @@ describe('applyJsonPatch', () => {
   });
 
   test.each(['/a~1b', '/m~0n', '/~01', '/~1~0/~0~1'])(
-    'names the place of what does not apply as the patch does: %s',
+    'names the path of an operation that does not apply as the patch writes it: %s',
     (path) => {
       expect(failureOf(() => applyJsonPatch({}, [{ op: 'remove', path }])).details?.causes?.[0]?.message).toContain(
         `"${path}": `,
@@ -151,11 +151,11 @@ describe('applyJsonPatch', () => {
     },
   );
 
-  test('undoes every escape of a step', () => {
+  test('decodes every escape of a path segment', () => {
     expect(applyJsonPatch({ 'a/b/c~d~': 1 }, [{ op: 'remove', path: '/a~1b~1c~0d~0' }])).toEqual({});
   });
 
-  test('bounds operations, size, depth and work', () => {
+  test('limits operations, size, depth and work', () => {
     expect(failureOf(() => applyJsonPatch({ a: 1 }, times(10_001, { op: 'test', path: '/a', value: 1 }))).code).toBe(
       413,
     );
@@ -196,7 +196,7 @@ describe('applyJsonPatch', () => {
     process.stdout.write(`two hostile JSON patches: ${(performance.now() - start).toFixed(0)} ms\n`);
   });
 
-  test('bounds what copies of copies make', () => {
+  test('limits the size that copies of copies produce', () => {
     const doubled = failureOf(() => applyJsonPatch({ a: [{}] }, times(40, { op: 'copy', from: '/a', path: '/a/0' })));
     expect(doubled).toMatchObject({ code: 413, message: 'the patch copies more than 400000 values and keys' });
     const keys = Object.fromEntries(Array.from({ length: 40_000 }, (_, i) => [`k${i}`, 1]));
@@ -219,7 +219,7 @@ describe('applyJsonPatch', () => {
         }
         expect(actual).toEqual(expected);
         expect(JSON.stringify([value, patch])).toBe(before);
-        if (actual !== undefined) scribble(actual);
+        if (actual !== undefined) mutate(actual);
         expect(JSON.stringify([value, patch])).toBe(before);
       }),
       { numRuns: 1000 },
@@ -304,9 +304,9 @@ function sorted(value: JsonValue | undefined): string {
   );
 }
 
-function scribble(value: JsonValue): void {
+function mutate(value: JsonValue): void {
   if (typeof value !== 'object' || value === null) return;
-  for (const member of Object.values(value)) scribble(member);
+  for (const member of Object.values(value)) mutate(member);
   if (Array.isArray(value)) value.push('scribble');
   else value['scribble'] = true;
 }
@@ -336,7 +336,7 @@ function anyOperation(): fc.Arbitrary<Operation> {
 }
 
 test.each([{ tested: { a: 1 } }, { tested: { a: 1, b: 2, c: 3 } }, { tested: { a: 1, c: 2 } }])(
-  'an object is not the tested one where that has other keys: $tested',
+  'an object does not equal a tested object with other keys: $tested',
   ({ tested }) => {
     expect(() => applyJsonPatch({ spec: { a: 1, b: 2 } }, [{ op: 'test', path: '/spec', value: tested }])).toThrow(
       expect.objectContaining({ code: 422 }),

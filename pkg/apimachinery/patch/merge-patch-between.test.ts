@@ -6,20 +6,25 @@ import { isSameJson, mergePatchBetween } from './merge-patch-between.ts';
 
 const cases: { reason: string; before: JsonObject; after: JsonObject; patch: JsonObject | undefined }[] = [
   { reason: 'nothing changed', before: { a: { b: [1] } }, after: { a: { b: [1] } }, patch: undefined },
-  { reason: 'the order of properties is no change', before: { a: 1, b: 2 }, after: { b: 2, a: 1 }, patch: undefined },
   {
-    reason: 'only what changed',
+    reason: 'the order of properties is not a change',
+    before: { a: 1, b: 2 },
+    after: { b: 2, a: 1 },
+    patch: undefined,
+  },
+  {
+    reason: 'only changed properties',
     before: { a: 1, b: { c: 1, d: 2 } },
     after: { a: 1, b: { c: 1, d: 3 } },
     patch: { b: { d: 3 } },
   },
   {
-    reason: 'what is gone is null',
+    reason: 'a removed property is null',
     before: { a: 1, b: { c: 1 } },
     after: { b: {} },
     patch: { a: null, b: { c: null } },
   },
-  { reason: 'a list is replaced whole', before: { a: [1, 2] }, after: { a: [1, 2, 3] }, patch: { a: [1, 2, 3] } },
+  { reason: 'a list is replaced completely', before: { a: [1, 2] }, after: { a: [1, 2, 3] }, patch: { a: [1, 2, 3] } },
   { reason: 'an object in place of a list', before: { a: [1] }, after: { a: { b: 1 } }, patch: { a: { b: 1 } } },
 ];
 test.each(cases)('$reason', ({ before, after, patch }) => {
@@ -39,7 +44,7 @@ const withoutNull: fc.Arbitrary<JsonValue> = fc.letrec((tie) => ({
 })).value as fc.Arbitrary<JsonValue>;
 const objects = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), withoutNull, { maxKeys: 4 });
 
-test('applied to the one it gives the other', () => {
+test('the patch changes the first object into the second', () => {
   fc.assert(
     fc.property(objects, objects, (before, after) => {
       const patch = mergePatchBetween(before, after);

@@ -30,7 +30,7 @@ describe('applyMergePatch', () => {
     expect(() => applyMergePatch({}, patch)).toThrow('a merge patch must be an object');
   });
 
-  test('keeps prototype keys out and depth bounded', () => {
+  test('removes prototype keys and limits depth', () => {
     const hostile = JSON.parse(
       '{"__proto__":{"polluted":1},"a":{"constructor":{"prototype":{"polluted":1}}}}',
     ) as JsonObject;
@@ -48,7 +48,7 @@ describe('applyMergePatch', () => {
         try {
           const result = applyMergePatch(document, patch);
           expect(result).toEqual(rfc(structuredClone(document), patch));
-          scribble(result);
+          mutate(result);
         } catch (error) {
           if (!isStatusError(error)) throw error;
           expect(typeof patch !== 'object' || patch === null || Array.isArray(patch)).toBe(true);
@@ -70,9 +70,9 @@ function rfc(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   return result;
 }
 
-function scribble(value: JsonValue): void {
+function mutate(value: JsonValue): void {
   if (typeof value !== 'object' || value === null) return;
-  for (const member of Object.values(value)) scribble(member);
+  for (const member of Object.values(value)) mutate(member);
   if (Array.isArray(value)) value.push('scribble');
   else value['scribble'] = true;
 }

@@ -13,7 +13,7 @@ const declare = (type: IndexType, { multi = false, nullable = true } = {}): Comp
   nullable,
 });
 
-test('what is computed is named by all that it depends on, and by nothing else', () => {
+test('the id of a computation covers all that it depends on, and nothing else', () => {
   const { id, script } = computedKey('f', 'script', { type: 'string', multi: false });
   expect(id).toMatch(/^[\w-]{22}$/);
   expect(computedKey('f', 'script', { type: 'string', multi: false })).toEqual({ function: 'f', script, id });
@@ -67,14 +67,14 @@ describe('a result', () => {
     if (reason !== undefined) expect(result.cause!.message).toContain('index it');
   });
 
-  test('a fault is a cause in its words, and no key', () => {
+  test('a fault becomes a cause with its message, and gives no key', () => {
     expect(keyFromResult(declare('string', { multi: true }), { fault: 'f threw' })).toEqual({
       key: [],
       cause: { reason: 'FieldValueInvalid', field: 'it', message: 'Invalid value: index it: f threw' },
     });
   });
 
-  test('at most 10 000 keys are taken', () => {
+  test('a result has at most 10 000 keys', () => {
     const { key, cause } = keyFromResult(declare('integer', { multi: true }), {
       values: Array.from({ length: 10_001 }, (_, i) => i),
     });
@@ -82,7 +82,7 @@ describe('a result', () => {
   });
 });
 
-test('what nobody computed is never taken for no key', () => {
+test('a missing result is not an empty one', () => {
   const index = declare('string');
   const object = { apiVersion: 'v1', kind: 'K', metadata: { name: 'x' } };
   expect(extractIndexKeys([index], object, { [index.computed.id]: 'a' })).toEqual({ keys: ['a'], causes: [] });

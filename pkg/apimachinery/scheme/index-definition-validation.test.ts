@@ -11,7 +11,7 @@ const good: IndexDefinition = {
   nullable: true,
 };
 
-test('good indexes have no causes', () => {
+test('valid indexes have no causes', () => {
   const indexes: IndexDefinition[] = [
     good,
     { ...good, name: 'spec.tags[*]', path: '.spec.tags[*]', multi: true, unique: false },
@@ -51,14 +51,14 @@ describe('causes', () => {
     ['a list for a single value', { path: 'spec.tags[*]' }, 'path', 'FieldValueInvalid'],
     ['no list for several values', { multi: true, unique: false }, 'path', 'FieldValueInvalid'],
     [
-      'what the server sets after the keys are taken',
+      'a field that the server sets after the keys are computed',
       { path: 'metadata.resourceVersion' },
       'path',
       'FieldValueForbidden',
     ],
     ['several values as unique', { path: 'spec.tags[*]', multi: true }, 'unique', 'FieldValueForbidden'],
     ['an unknown type', { type: 'text' as IndexType }, 'type', 'FieldValueNotSupported'],
-    ['a type every object seems to have', { type: 'constructor' as IndexType }, 'type', 'FieldValueNotSupported'],
+    ['a type named like an inherited property', { type: 'constructor' as IndexType }, 'type', 'FieldValueNotSupported'],
   ];
   test.each(rows)('%s', (_reason, change, field, reason) => {
     expect(
@@ -72,7 +72,7 @@ describe('causes', () => {
     ).toEqual([expect.objectContaining({ field: `spec.indexes[1].${field}`, reason })]);
   });
 
-  test('a name twice', () => {
+  test('a duplicate name', () => {
     expect(validateIndexes([good, good], 'indexes')).toEqual([
       expect.objectContaining({ field: 'indexes[1].name', reason: 'FieldValueDuplicate' }),
     ]);

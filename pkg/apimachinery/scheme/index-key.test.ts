@@ -29,8 +29,8 @@ describe('keys', () => {
     ['a leading dot', single('.spec.a'), { a: 'x' }, 'x'],
     ['absent', single('spec.a'), {}, null],
     ['null', single('spec.a'), { a: null }, null],
-    ['absent on the way', single('spec.a.b.c'), {}, null],
-    ['a property that every object seems to have', single('spec.toString'), {}, null],
+    ['absent in the middle of the path', single('spec.a.b.c'), {}, null],
+    ['an inherited property', single('spec.toString'), {}, null],
     ['an integer', single('spec.a', 'integer'), { a: Number.MIN_SAFE_INTEGER }, Number.MIN_SAFE_INTEGER],
     ['-0 is 0', single('spec.a', 'number'), { a: -0 }, 0],
     ['false is a key', single('spec.a', 'boolean'), { a: false }, false],
@@ -54,7 +54,7 @@ describe('keys', () => {
     expect(extractIndexKey(index, objectOf(spec))).toEqual(expected);
   });
 
-  test('of the built-in indexes, in their order', () => {
+  test('of the built-in indexes, in the order of the indexes', () => {
     const ownerReferences = ['u1', 'u2', 'u1'].map((uid) => ({ apiVersion: 'v1', kind: 'K', name: 'o', uid }));
     const object = objectOf({}, { namespace: 'n', creationTimestamp: '2024-01-01T00:00:00Z', ownerReferences });
     expect(extractIndexKeys(builtinIndexes, object)).toEqual({
@@ -73,8 +73,22 @@ describe('causes of a 422', () => {
       ['an object', single('spec.a'), { a: { b: 'x' } }, 'spec.a', 'FieldValueTypeInvalid', null],
       ['a list for a single value', single('spec.a'), { a: ['x'] }, 'spec.a', 'FieldValueTypeInvalid', null],
       ['no list', multi('spec.a[*]'), { a: 'x' }, 'spec.a', 'FieldValueTypeInvalid', []],
-      ['no object on the way', single('spec.a.b'), { a: 'x' }, 'spec.a', 'FieldValueTypeInvalid', null],
-      ['a list on the way', single('spec.a.b'), { a: [{ b: 'x' }] }, 'spec.a', 'FieldValueTypeInvalid', null],
+      [
+        'not an object in the middle of the path',
+        single('spec.a.b'),
+        { a: 'x' },
+        'spec.a',
+        'FieldValueTypeInvalid',
+        null,
+      ],
+      [
+        'a list in the middle of the path',
+        single('spec.a.b'),
+        { a: [{ b: 'x' }] },
+        'spec.a',
+        'FieldValueTypeInvalid',
+        null,
+      ],
       ['a fraction', single('spec.a', 'integer'), { a: 1.5 }, 'spec.a', 'FieldValueInvalid', null],
       [
         'an integer that is not exact',
@@ -99,7 +113,7 @@ describe('causes of a 422', () => {
       ['no key', single('spec.a', 'string', false), {}, 'spec.a', 'FieldValueRequired', null],
       ['no keys', multi('spec.a[*]', 'string', false), { a: [null] }, 'spec.a', 'FieldValueRequired', []],
       [
-        'one item, named by its place',
+        'one item, named by its index',
         multi('spec.a[*].b'),
         { a: [{ b: 'x' }, { b: 1 }] },
         'spec.a[1].b',
@@ -107,7 +121,7 @@ describe('causes of a 422', () => {
         ['x'],
       ],
       [
-        'a wrong value is not a missing one too',
+        'a wrong value does not count as missing too',
         single('spec.a', 'string', false),
         { a: 1 },
         'spec.a',
@@ -130,7 +144,7 @@ describe('causes of a 422', () => {
     expect(keys[0]).toHaveLength(10_000);
   });
 
-  test('a hostile list is bounded in causes and time', () => {
+  test('a hostile list gives a limited number of causes in limited time', () => {
     const started = performance.now();
     const { causes } = extractIndexKeys(
       [multi('spec.a[*]')],
@@ -140,7 +154,7 @@ describe('causes of a 422', () => {
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 
-  test('all indexes of several values together hold a bounded number', () => {
+  test('all multi-value indexes together have a limited number of keys', () => {
     const indexes = Array.from({ length: 6 }, (_, i): IndexDefinition => ({
       name: `n${i}`,
       path: 'spec.list[*]',

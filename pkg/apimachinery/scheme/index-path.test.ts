@@ -5,7 +5,7 @@ import { parseIndexPath, type IndexPathSegment } from './index-path.ts';
 const p = (property: string): IndexPathSegment => ({ property });
 const each: IndexPathSegment = { everyItem: true };
 
-describe('what is taken', () => {
+describe('accepts', () => {
   const rows: [path: string, expected: IndexPathSegment[]][] = [
     ['spec', [p('spec')]],
     ['spec.slug', [p('spec'), p('slug')]],
@@ -24,7 +24,7 @@ describe('what is taken', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refuses', () => {
   const rows: [reason: string, path: string, problem: string][] = [
     ['nothing', '', 'may not be empty'],
     ['a dot alone', '.', 'at character 1'],
@@ -52,7 +52,7 @@ describe('what is refused', () => {
   });
 });
 
-test('a path survives being written and read', () => {
+test('a path is the same after it is formatted and parsed', () => {
   const property = fc
     .oneof(
       fc.string({ unit: 'binary', maxLength: 8 }),
@@ -76,7 +76,7 @@ test('a path survives being written and read', () => {
   );
 });
 
-test('any text gives steps or a problem', () => {
+test('any text gives path segments or a problem', () => {
   const text = fc.string({
     unit: fc.oneof(
       fc.constantFrom('a', '.', "'", '"', '\\', '[', ']', '[*]', "['"),

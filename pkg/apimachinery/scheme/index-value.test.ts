@@ -38,7 +38,7 @@ describe('dates', () => {
     expect(parseDate(text)).toBe(expected === undefined ? undefined : Date.parse(expected));
   });
 
-  test('any text that is one is read as the platform reads it', () => {
+  test('a text is a date exactly if Date parses it, to the same time', () => {
     fc.assert(
       fc.property(
         fc.date({
@@ -55,7 +55,7 @@ describe('dates', () => {
   });
 });
 
-test('numbers survive being written and read', () => {
+test('numbers are the same after they are formatted and parsed', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.maxSafeInteger(), (number, integer) => {
       expect(parseIndexValue('number', formatIndexValue('number', number))).toBe(number + 0);

@@ -19,7 +19,7 @@ describe('two keys', () => {
       ['numbers by value, not as text', 9, 10],
       ['negative numbers', -1, 0],
       ['capitals before small letters, as in collation C', 'Z', 'a'],
-      ['a prefix before what goes on', 'ab', 'abc'],
+      ['a prefix before the longer text', 'ab', 'abc'],
       ['code points, not UTF-16 units', '\uffff', '\u{10000}'],
     ];
   test.each(rows)('%s', (_reason, smaller, larger) => {

@@ -25,7 +25,7 @@ const metaName = builtinIndexes[0]!;
 const indexes = [...builtinIndexes, s, i, n, b, d, tags, ports];
 const parse = (...texts: string[]): FieldSelector => parseFieldSelector(texts, indexes);
 
-describe('what is taken', () => {
+describe('accepts', () => {
   const rows: [reason: string, text: string, expected: FieldSelector][] = [
     ['equals', 'spec.title=v', [{ index: s, operator: 'In', values: ['v'] }]],
     ['double equals', 'spec.title==v', [{ index: s, operator: 'In', values: ['v'] }]],
@@ -96,15 +96,15 @@ describe('what is taken', () => {
     expect(parse(text)).toEqual(expected);
   });
 
-  test('occurrences are AND', () => {
+  test('repeated selectors are combined with AND', () => {
     expect(parse('name=a', '', 'name=b')).toHaveLength(2);
   });
 });
 
-describe('what is refused with 400', () => {
+describe('refuses with 400', () => {
   const rows: [reason: string, text: string, field: string, message: string][] = [
     ['an unindexed field', 'spec.nope=1', 'spec.nope', 'field label not supported: spec.nope'],
-    ['a property every object seems to have', 'constructor=1', 'constructor', 'field label not supported: constructor'],
+    ['an inherited property', 'constructor=1', 'constructor', 'field label not supported: constructor'],
     ['labels', 'metadata.labels=a', 'metadata.labels', 'labels are selected with labelSelector'],
     ['an unknown operator', 'spec.title^v', 'fieldSelector', 'expected an operator'],
     ['a lone !', 'spec.title!v', 'fieldSelector', 'expected an operator'],
@@ -124,12 +124,12 @@ describe('what is refused with 400', () => {
     ['no date', 'spec.published=yesterday', 'spec.published', 'is not an RFC 3339 date'],
     ['no such day', 'spec.published=2023-02-29T00:00:00Z', 'spec.published', 'is not an RFC 3339 date'],
     ['no time zone', 'spec.published=2023-02-28T00:00:00', 'spec.published', 'is not an RFC 3339 date'],
-    ['an order of booleans', 'spec.visible>false', 'spec.visible', 'ordered type'],
-    ['an order of sets', 'spec.ports[*].port>1', 'spec.ports[*].port', 'single-value'],
-    ['a prefix of sets', 'spec.tags[*]^=a', 'spec.tags[*]', 'single-value'],
-    ['a prefix of numbers', 'spec.priority^=1', 'spec.priority', 'single-value index of strings'],
+    ['an order operator on booleans', 'spec.visible>false', 'spec.visible', 'ordered type'],
+    ['an order operator on sets', 'spec.ports[*].port>1', 'spec.ports[*].port', 'single-value'],
+    ['a prefix operator on sets', 'spec.tags[*]^=a', 'spec.tags[*]', 'single-value'],
+    ['a prefix operator on numbers', 'spec.priority^=1', 'spec.priority', 'single-value index of strings'],
     ['!= with a set', 'spec.title!=(a,b)', 'spec.title', 'take a set of values'],
-    ['an order against a set', 'spec.title>(a)', 'spec.title', 'take a set of values'],
+    ['an order operator with a set', 'spec.title>(a)', 'spec.title', 'take a set of values'],
     ['an empty set', 'spec.title in ()', 'fieldSelector', 'may not be empty'],
     ['an open set', 'spec.title=(a', 'fieldSelector', "expected ',' or ')'"],
     ['a parenthesis within a set', 'spec.title=(a(b)', 'fieldSelector', "expected ',' or ')'"],
@@ -163,7 +163,7 @@ describe('what is refused with 400', () => {
     ]);
   });
 
-  test("an unknown field's message starts as Kubernetes words it", () => {
+  test('the message for an unknown field starts like that of Kubernetes', () => {
     expect(failure(() => parse('metadata.labels.a=b')).message).toMatch(
       /^field label not supported: metadata\.labels\.a/,
     );
@@ -219,7 +219,7 @@ const requirement: fc.Arbitrary<FieldRequirement> = typed.chain(({ index, values
   return fc.constantFrom(...choices);
 });
 
-test('a selector survives being written and read', () => {
+test('a selector is the same after it is formatted and parsed', () => {
   fc.assert(
     fc.property(fc.array(requirement, { maxLength: 6 }), (selector) => {
       expect(parse(formatFieldSelector(selector))).toEqual(selector);
@@ -228,7 +228,7 @@ test('a selector survives being written and read', () => {
   );
 });
 
-test('so does every character that means something, at either end of a value', () => {
+test('every special character at either end of a value survives formatting and parsing', () => {
   const values = Array.from(',=()!<>^\\ \t\r\n').flatMap((character) => [
     character,
     `${character}a`,
@@ -244,7 +244,7 @@ test('so does every character that means something, at either end of a value', (
     expect(parse(formatFieldSelector([each, { index: metaName, operator: 'Exists' }]))[0]).toEqual(each);
 });
 
-test('any text is read or refused with 400', () => {
+test('any text is parsed or refused with 400', () => {
   const part = fc.constantFrom(
     'spec.title',
     'spec.priority',
@@ -266,7 +266,7 @@ test('any text is read or refused with 400', () => {
   );
 });
 
-test('the largest texts are read in linear time', () => {
+test('the largest texts are parsed in linear time', () => {
   const started = performance.now();
   for (const unit of [' ', ',', '(', 'a', '!', '=', '\\', '\\,', '1', '1,', '-', '.', 'name,', 'name=(']) {
     const long = unit.repeat(65_000 / unit.length);

@@ -8,7 +8,7 @@ import type { LabelRequirement, LabelSelector } from './requirement.ts';
 const inSet = (key: string, ...values: string[]): LabelRequirement => ({ key, operator: 'In', values });
 const notInSet = (key: string, ...values: string[]): LabelRequirement => ({ key, operator: 'NotIn', values });
 
-describe('what is taken', () => {
+describe('accepts', () => {
   const rows: [reason: string, texts: string[], expected: LabelSelector][] = [
     ['equals', ['k=v'], [inSet('k', 'v')]],
     ['double equals', ['k==v'], [inSet('k', 'v')]],
@@ -42,7 +42,7 @@ describe('what is taken', () => {
     ['a prefixed key', ['app.kubernetes.io/name=x'], [inSet('app.kubernetes.io/name', 'x')]],
     ['an empty parameter', [''], []],
     ['a blank parameter', ['  '], []],
-    ['an empty parameter beside another', ['', 'a'], [{ key: 'a', operator: 'Exists' }]],
+    ['an empty parameter next to another', ['', 'a'], [{ key: 'a', operator: 'Exists' }]],
     ['no parameter', [], []],
     [
       '100 requirements',
@@ -55,7 +55,7 @@ describe('what is taken', () => {
   });
 });
 
-describe('what is refused with 400', () => {
+describe('refuses with 400', () => {
   const rows: [reason: string, texts: string[], message: string][] = [
     ['only a comma', [','], 'expected a label key'],
     ['a leading comma', [',a'], 'expected a label key'],
@@ -82,8 +82,8 @@ describe('what is refused with 400', () => {
     ['a prefix in capitals', ['Example.com/a'], 'prefix part'],
     ['a long prefix', [`${'a.'.repeat(127)}/k`], 'prefix part'],
     ['a long key', ['a'.repeat(64)], 'name part'],
-    ['a key that ends badly', ['a-=b'], 'name part'],
-    ['a value that begins badly', ['a=-b'], 'label value'],
+    ['a key with an invalid last character', ['a-=b'], 'name part'],
+    ['a value with an invalid first character', ['a=-b'], 'label value'],
     ['a long value', [`a=${'b'.repeat(64)}`], 'label value'],
     ['a bad value in a set', ['a in (b,*)'], 'label value'],
     ['a lone surrogate', ['a=\ud800'], 'label value'],
@@ -118,7 +118,7 @@ const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
   fc.record({ key, operator: fc.constantFrom('Exists', 'DoesNotExist') }),
 );
 
-test('a selector survives being written and read', () => {
+test('a selector is the same after it is formatted and parsed', () => {
   fc.assert(
     fc.property(fc.array(requirement, { maxLength: 10 }), (selector) => {
       expect(parseLabelSelector([formatLabelSelector(selector)])).toEqual(selector);
@@ -127,7 +127,7 @@ test('a selector survives being written and read', () => {
   );
 });
 
-test('any text is read or refused with 400', () => {
+test('any text is parsed or refused with 400', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.string({ unit: fc.constantFrom(...Array.from('ab=!<>^(), \\/in\t\ud800')), maxLength: 60 }),
@@ -140,7 +140,7 @@ test('any text is read or refused with 400', () => {
   );
 });
 
-test('the largest texts are read in linear time', () => {
+test('the largest texts are parsed in linear time', () => {
   const started = performance.now();
   for (const unit of [' ', ',', '(', 'a', '!', '=', 'a,', 'a=', 'a in (', 'a.', 'a-', '\\']) {
     const text = unit.repeat(65_000 / unit.length);

@@ -15,7 +15,7 @@ const declare = (name: string, multi = false): IndexDefinition => ({
 const many = Array.from({ length: 9 }, (_, position) => declare(`spec.f${position}`));
 const indexes = [...builtinIndexes, declare('spec.title'), declare('spec.tags[*]', true), ...many];
 
-describe('what is taken', () => {
+describe('accepts', () => {
   const rows: [reason: string, texts: string[], expected: [name: string, descending: boolean][]][] = [
     ['ascending by default', ['spec.title'], [['spec.title', false]]],
     ['asc', ['spec.title,asc'], [['spec.title', false]]],
@@ -39,7 +39,7 @@ describe('what is taken', () => {
   });
 });
 
-describe('what is refused with 400', () => {
+describe('refuses with 400', () => {
   const rows: [reason: string, texts: string[], field: string, message: string][] = [
     ['an unindexed field', ['spec.nope'], 'spec.nope', 'not an indexed field'],
     ['labels', ['metadata.labels'], 'metadata.labels', 'not an indexed field'],
@@ -47,7 +47,12 @@ describe('what is refused with 400', () => {
     ['no field', [',desc'], 'sort', 'not an indexed field'],
     ['an unknown direction', ['spec.title,down'], 'spec.title', "',asc' or ',desc'"],
     ['an empty direction', ['spec.title,'], 'spec.title', "',asc' or ',desc'"],
-    ["Halo's several fields", ['spec.title,spec.f1,desc'], 'spec.title', "give 'sort' once for each field"],
+    [
+      'several fields in one value, as Halo writes them',
+      ['spec.title,spec.f1,desc'],
+      'spec.title',
+      "give 'sort' once for each field",
+    ],
     ['a field twice', ['spec.title', 'spec.f1', 'spec.title,desc'], 'spec.title', 'given twice'],
     ['a field twice by its alias', ['name', 'metadata.name'], 'metadata.name', 'given twice'],
     ['nine keys', many.map((index) => index.name), 'sort', 'at most 8'],
@@ -71,7 +76,7 @@ describe('what is refused with 400', () => {
   });
 });
 
-test('any text is read or refused with 400', () => {
+test('any text is parsed or refused with 400', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('name', 'name,', 'spec.f1,desc')), {

@@ -18,7 +18,7 @@ function failureOf(run: () => unknown): StatusError {
 }
 
 describe('decodeJson', () => {
-  test('takes plain values as they are', () => {
+  test('decodes plain values', () => {
     expect(decode('{"a":[1,-2.5,1e3,"\\u00e9\\ud83d\\ude00",true,null,{}]}')).toEqual({
       value: { a: [1, -2.5, 1000, 'é😀', true, null, {}] },
       duplicates: [],
@@ -41,7 +41,7 @@ describe('decodeJson', () => {
     expect(decode(text)).toEqual({ value, duplicates, dropped: [] });
   });
 
-  test('leaves prototype keys out, wherever they are', () => {
+  test('removes prototype keys at every depth', () => {
     const { value, dropped, duplicates } = decode(
       '{"__proto__":{"admin":true},"a":[{"constructor":{"prototype":1},"b":1}],"\\u005f_proto__x":1}',
     );
@@ -96,7 +96,7 @@ describe('decodeJson', () => {
     ['-0', 0],
     ['[-0.0]', [0]],
     ['{"a":-1e-400}', { a: 0 }],
-  ])('takes the number %s', (text, value) => {
+  ])('accepts the number %s', (text, value) => {
     expect(decode(text).value).toStrictEqual(value);
   });
 
@@ -111,7 +111,7 @@ describe('decodeJson', () => {
   });
 
   test.each(['', '{', '{"a":1,}', "{'a':1}", 'NaN', '[1]]', '{"a":"\u0001"}', '01', '"\\x"', 'x'.repeat(300)])(
-    'refuses what is not JSON, briefly: %j',
+    'refuses invalid JSON with a short message: %j',
     (text) => {
       const failure = failureOf(() => decode(text));
       expect(failure.code).toBe(400);
@@ -119,7 +119,7 @@ describe('decodeJson', () => {
     },
   );
 
-  test('refuses what is not UTF-8', () => {
+  test('refuses invalid UTF-8', () => {
     for (const bytes of [
       [0x22, 0xff, 0x22],
       [0x22, 0xc0, 0x80, 0x22],
@@ -132,7 +132,7 @@ describe('decodeJson', () => {
     }
   });
 
-  test('takes 100 levels and no more', () => {
+  test('accepts at most 100 levels', () => {
     expect(decode('['.repeat(100) + ']'.repeat(100)).duplicates).toEqual([]);
     expect(failureOf(() => decode('['.repeat(101) + ']'.repeat(101))).code).toBe(400);
     expect(failureOf(() => decode('{"a":'.repeat(101) + '1' + '}'.repeat(101))).code).toBe(400);
@@ -144,7 +144,7 @@ describe('decodeJson', () => {
     expect(decode(text).duplicates).toHaveLength(100);
   });
 
-  test('agrees with JSON.parse where nothing is refused', () => {
+  test('gives the result of JSON.parse for accepted text', () => {
     fc.assert(
       fc.property(plainJson(), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
         const text = JSON.stringify(value, undefined, space);
@@ -159,7 +159,7 @@ describe('decodeJson', () => {
     );
   });
 
-  test('finds as many duplicates as were put in', () => {
+  test('finds every duplicate', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd"', '\\'), plainJson()), { maxLength: 8 }),
@@ -227,8 +227,8 @@ describe('the number of values and keys', () => {
       'keys count, too',
       `{${Array.from({ length: 49_999 }, (_, i) => `"k${i}":""`).join()}}`.replace('"k0":""', '"k0":[1]'),
     ],
-    ['what is inside texts does not', `["${'{1,2,\\"3'.repeat(50_000)}"]`],
-  ])('as many as are allowed: %s', (_reason, text) => {
+    ['characters inside strings do not count', `["${'{1,2,\\"3'.repeat(50_000)}"]`],
+  ])('the maximum is accepted: %s', (_reason, text) => {
     expect(() => decode(text)).not.toThrow();
   });
 
@@ -236,9 +236,9 @@ describe('the number of values and keys', () => {
     ['numbers', `[${times(100_000, '0')}]`],
     ['empty objects', `[${times(100_000, '{}')}]`],
     ['keys', `{${Array.from({ length: 50_000 }, (_, i) => `"k${i}":true`).join()}}`],
-    ['one key again and again', `{${times(50_000, '"a":1')}}`],
+    ['one key many times', `{${times(50_000, '"a":1')}}`],
     ['no JSON at all', times(100_001, '1')],
-  ])('one too many: %s', (_reason, text) => {
+  ])('one more is refused: %s', (_reason, text) => {
     expect(failureOf(() => decode(text))).toMatchObject({
       code: 413,
       reason: 'RequestEntityTooLarge',
@@ -254,7 +254,7 @@ describe('hostile bodies of 3 MiB are answered', () => {
     ['balanced brackets', '['.repeat(size / 2) + ']'.repeat(size / 2)],
     ['open brackets', '['.repeat(size)],
     ['open objects', fill('{"a":')],
-    ['one key again and again', `{${fill('"a":1,')}"a":1}`],
+    ['one key many times', `{${fill('"a":1,')}"a":1}`],
     ['many keys and a duplicate', `{${Array.from({ length: 49_000 }, (_, i) => `"k${i}":1`).join()},"k0":1}`],
     ['duplicates in duplicates', `{${fill('"a":{"b":1,"b":1},')}"a":1}`],
     ['numbers out of range', `[${fill('1e400,')}1]`],

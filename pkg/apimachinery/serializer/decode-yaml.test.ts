@@ -59,7 +59,7 @@ describe('decodeYaml', () => {
     expect(a.c).not.toBe(b.c);
   });
 
-  test('reports duplicates and leaves prototype keys out', () => {
+  test('reports duplicates and removes prototype keys', () => {
     expect(decode('spec:\n  tags: 1\n  tags: 2\n__proto__: {x: 1}\nl: [{constructor: 1}]')).toEqual({
       value: { spec: { tags: 2 }, l: [{}] },
       duplicates: ['spec.tags'],
@@ -110,7 +110,7 @@ describe('decodeYaml', () => {
     expect(failureOf(() => decode(text)).code).toBe(code);
   });
 
-  test('takes 100 levels', () => {
+  test('accepts 100 levels', () => {
     expect(decode(`a: ${'[ x, '.repeat(98)}[]${']'.repeat(98)}`).dropped).toEqual([]);
     expect(
       decode(`${Array.from({ length: 100 }, (_, i) => `${' '.repeat(i)}a:\n`).join('')}${' '.repeat(100)}"b"`).dropped,
@@ -124,7 +124,7 @@ describe('decodeYaml', () => {
     expect(failure.message.length).toBeLessThan(250);
   });
 
-  test('stops a bomb of aliases', () => {
+  test('refuses an alias bomb', () => {
     const levels = Array.from(
       { length: 30 },
       (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join()}]`,
@@ -140,18 +140,18 @@ describe('decodeYaml', () => {
     ['items', `a:\n${'- 1\n'.repeat(40_000)}`],
     ['anchors', `a:\n${Array.from({ length: 30_000 }, (_, i) => `- &a${i} x\n`).join('')}`],
     ['aliases', `x: &a 1\na:\n${'- *a\n'.repeat(30_000)}`],
-  ])('bounds tokens: %s', (_reason, text) => {
+  ])('limits the number of tokens: %s', (_reason, text) => {
     expect(failureOf(() => decode(text))).toMatchObject({
       code: 413,
       message: 'a YAML body is limited to 60000 tokens; JSON may be larger',
     });
   });
 
-  test('JSON in a YAML body has no more values than other JSON', () => {
+  test('JSON in a YAML body has the same limit of values as other JSON', () => {
     expect(failureOf(() => decode(`[${'{},'.repeat(100_000)}{}]`)).code).toBe(413);
   });
 
-  test('reads files of several documents', () => {
+  test('reads a file with several documents', () => {
     expect(
       decodeYamlDocuments('---\n# only a comment\n---\na: 1\n---\n---\nb: 2\nb: 3\n...\n').map(
         (document) => document.value,
@@ -163,7 +163,7 @@ describe('decodeYaml', () => {
     expect(failureOf(() => decodeYamlDocuments('a: 1\n---\nb: [')).code).toBe(400);
   });
 
-  test('reads back what encodeYaml writes', () => {
+  test('reads the output of encodeYaml', () => {
     fc.assert(
       fc.property(fc.oneof(anyJson('grapheme'), anyJson('binary')), (value) => {
         expect(decode(encodeYaml(value)).value).toEqual(value);

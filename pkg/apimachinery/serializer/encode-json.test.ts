@@ -20,12 +20,12 @@ test.each<[JsonValue, string]>([
   expect(encodeJson(value)).toBe(text);
 });
 
-test('what has no text has none', () => {
+test('a value that JSON cannot represent has no text', () => {
   expect(encodeJson(undefined)).toBeUndefined();
   expect(() => encodeJson({ a: 1n })).toThrow(TypeError);
 });
 
-test('every number and every value is read again from what is written, as JSON and as YAML', () => {
+test('every value that is written as JSON or YAML is read back the same', () => {
   const large = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e22, max: 1e22 }),
     fc.bigInt({ min: -(10n ** 22n), max: 10n ** 22n }).map(Number),

@@ -32,11 +32,11 @@ describe('timestamps', () => {
     '0000-01-01T00:00:00+01:00',
     '9999-12-31T23:59:59-00:01',
     '2026-01-31T09:30:00Z\n',
-  ])('%j is none', (text) => {
+  ])('%j is not a timestamp', (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 
-  test('what is formatted is parsed as the same second', () => {
+  test('a formatted time is parsed as the same second', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: Date.parse('0000-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59.999Z') }),

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { describeError } from './describe-error.ts';
 import { newForbidden } from './status-error.ts';
 
-test('an error is described by what it says and why, without what hangs on it', () => {
+test('the description of an error has its message and causes, and no other properties', () => {
   const cause = Object.assign(new Error('lost'), { code: '57P01', client: { secretKey: 1 } });
   expect(describeError(new TypeError('failed', { cause }))).toEqual({
     type: 'TypeError',
@@ -13,7 +13,7 @@ test('an error is described by what it says and why, without what hangs on it', 
   });
 });
 
-test('a circle of causes ends, and one of aggregates', () => {
+test('circular causes and circular aggregates end', () => {
   const error = new Error('why');
   error.cause = error;
   expect(JSON.stringify(describeError(error)).match(/"why"/g)).toHaveLength(6);
@@ -22,7 +22,7 @@ test('a circle of causes ends, and one of aggregates', () => {
   expect(JSON.stringify(describeError(many)).match(/"many"/g)).toHaveLength(1 + 5 + 25);
 });
 
-test('an error of another realm, and one that was described before, are as good', () => {
+test('an error of another realm and a described error are described the same', () => {
   expect(describeError(runInNewContext('new RangeError("far")'))).toMatchObject({
     type: 'RangeError',
     message: 'far',
@@ -65,11 +65,11 @@ test.each<[string, unknown, object]>([
   ['an object with a message', { message: 'm', type: 'Gone', token: 't' }, { type: 'Gone', message: 'm' }],
   ['a circle', circle, { message: 'an error that cannot be shown' }],
   ['a trap', trap, { message: 'an error that cannot be shown' }],
-])('%s that was thrown', (_case, thrown, described) => {
+])('describes a thrown value: %s', (_case, thrown, described) => {
   expect(describeError(thrown)).toEqual(described);
 });
 
-test('messages, stacks, names and codes are bounded, and credentials in them masked, one that is cut as well', () => {
+test('messages, stacks, names and codes have a maximum length, and credentials in them are masked, even truncated ones', () => {
   expect(describeError({ message: 'm'.repeat(10_000), stack: 's'.repeat(10_000) })).toEqual({
     message: `${'m'.repeat(4000)}...`,
     stack: `${'s'.repeat(8000)}...`,

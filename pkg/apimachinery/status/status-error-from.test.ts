@@ -13,7 +13,7 @@ import {
 
 const posts = { group: 'blog.example.com', resource: 'posts' };
 
-describe('what a server threw is thrown again', () => {
+describe('restores the error of a server', () => {
   test.each([
     ['with details', newNotFound(posts, 'a')],
     [
@@ -24,7 +24,7 @@ describe('what a server threw is thrown again', () => {
     ],
     ['with a time to wait', newTooLargeResourceVersion('9', 3)],
     ['with a token', newExpired('too old', 'token')],
-    ['of a reason that its code does not tell', newConflict(posts, 'a', 'the object has been modified')],
+    ['with a reason that does not follow from its code', newConflict(posts, 'a', 'the object has been modified')],
     ['without details', new StatusError(400, 'BadRequest', 'no')],
     ['of a collection', newForbidden(posts, '', 'because')],
   ])('%s', (_reason, error) => {
@@ -35,7 +35,7 @@ describe('what a server threw is thrown again', () => {
   });
 });
 
-describe('anything else is an error all the same', () => {
+describe('anything else becomes an error too', () => {
   test.each([
     [
       'a page of a proxy',
@@ -64,7 +64,7 @@ describe('anything else is an error all the same', () => {
       { code: 418, reason: 'BadRequest', message: 'm' },
     ],
     [
-      'a code that is no failure',
+      'a code that is not an error',
       { kind: 'Status', code: 200, message: 'm' },
       {},
       { code: 500, reason: 'InternalError' },
@@ -81,13 +81,13 @@ describe('anything else is an error all the same', () => {
     [NaN, undefined],
     [-1, undefined],
     ['1\r\nSet-Cookie: a=b', undefined],
-  ])('a wait of %p seconds is %p', (retryAfterSeconds, expected) => {
+  ])('retryAfterSeconds %p becomes %p', (retryAfterSeconds, expected) => {
     expect(statusErrorFrom({ kind: 'Status', details: { retryAfterSeconds } }).details?.retryAfterSeconds).toBe(
       expected,
     );
   });
 
-  test('of any shape', () => {
+  test('any value becomes an error', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (details, reason, message) => {
         const error = statusErrorFrom({ kind: 'Status', details, reason, message });

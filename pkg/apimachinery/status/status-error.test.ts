@@ -5,14 +5,14 @@ test.each([
   ['a control character', 'a\u0000b', 'a\uFFFDb'],
   ['an escape sequence', '\u001B[2Jx', '\uFFFD[2Jx'],
   ['a control character of one byte more', 'a\u009Bb', 'a\uFFFDb'],
-  ['half a character', 'a\uD83D', 'a\uFFFD'],
-  ['a whole one', '\u{1F600}', '\u{1F600}'],
-  ['lines, as a list of conflicts has', 'a\n\tb', 'a\n\tb'],
-])('a message is printable: %s', (_reason, sent, shown) => {
+  ['half a surrogate pair', 'a\uD83D', 'a\uFFFD'],
+  ['a complete surrogate pair', '\u{1F600}', '\u{1F600}'],
+  ['several lines, as in a list of conflicts', 'a\n\tb', 'a\n\tb'],
+])('a message has only printable characters: %s', (_reason, sent, shown) => {
   expect(newBadRequest(sent).toStatus().message).toBe(shown);
 });
 
-test('a message names as many causes as can be read, and the details name all', () => {
+test('a message names the first causes, and the details name all', () => {
   const causes = Array.from({ length: 100 }, (_, i) => ({
     reason: 'FieldValueInvalid',
     message: 'x'.repeat(500),
@@ -24,7 +24,7 @@ test('a message names as many causes as can be read, and the details name all', 
   expect(details!.causes).toHaveLength(100);
 });
 
-test('a name that is far too long is cut in what is said of it', () => {
+test('the message truncates a very long name', () => {
   const name = 'A'.repeat(100_000);
   const { message, details } = newInvalid({ group: 'g.io', kind: 'Post' }, name, [
     { reason: 'FieldValueInvalid', message: 'no', field: 'metadata.name' },

@@ -25,13 +25,13 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 }
 
 describe('sliced work', () => {
-  test('is done at once where nothing else may happen meanwhile', () => {
+  test('runs synchronously if it may not be interrupted', () => {
     const steps: number[] = [];
     expect(runAtOnce(counted(3, (step) => steps.push(step)))).toBe('done');
     expect(steps).toEqual([0, 1, 2]);
   });
 
-  test('gives others their turn whenever its budget is spent', async () => {
+  test('yields to the event loop when its budget is used up', async () => {
     const steps: number[] = [];
     const work = runInTurns(
       counted(5, (step) => steps.push(step)),
@@ -42,7 +42,7 @@ describe('sliced work', () => {
     expect(await work).toBe('done');
   });
 
-  test('stays in its turn while there is budget left', async () => {
+  test('does not yield while it has budget left', async () => {
     const work = runInTurns(
       counted(5, () => {}),
       { scheduler: new TurnScheduler({ budgetMs: 60_000 }) },
@@ -50,7 +50,7 @@ describe('sliced work', () => {
     expect(await turnsDuring(work)).toBeLessThanOrEqual(1);
   });
 
-  test('a failure of the work is the failure of the whole', async () => {
+  test('an error of the work is thrown', async () => {
     const failing = (): SlicedWork<string> =>
       counted(3, (step) => {
         if (step === 2) throw new Error('broken');
@@ -59,7 +59,7 @@ describe('sliced work', () => {
     await expect(runInTurns(failing(), { scheduler: new TurnScheduler({ budgetMs: 0 }) })).rejects.toThrow('broken');
   });
 
-  test('a turn counts anew after each pause', async () => {
+  test('the budget starts again after each pause', async () => {
     const turns = new EventLoopTurns({ scheduler: new TurnScheduler({ budgetMs: 60_000 }) });
     expect(turns.due).toBe(false);
     await turns.next();
@@ -67,7 +67,7 @@ describe('sliced work', () => {
     expect(new EventLoopTurns({ scheduler: new TurnScheduler({ budgetMs: 0 }) }).due).toBe(true);
   });
 
-  test('work that nobody waits for any more is given up at its next slice', async () => {
+  test('work with a fired signal stops at its next slice', async () => {
     const gone = new AbortController();
     const steps: number[] = [];
     const work = counted(5, (step) => {

@@ -65,7 +65,7 @@ class SteppedLoop {
 }
 
 describe('the turns of the event loop', () => {
-  test.each([1, 16, 64])('give %d works together no more than one budget each', async (count) => {
+  test.each([1, 16, 64])('give %d tasks together at most one budget each', async (count) => {
     const loop = new SteppedLoop();
     const works = Array.from({ length: count }, () => runInTurns(loop.work(50), { scheduler: loop.scheduler }));
     await eventLoopTurn();
@@ -78,7 +78,7 @@ describe('the turns of the event loop', () => {
     expect(rest.filter((ms) => ms > 0).length).toBeLessThanOrEqual(Math.ceil((count * 25) / budgetMs) + 2);
   });
 
-  test('go round fairly: no work is ahead of another by more than a turn and a quantum', async () => {
+  test('are fair: no task is ahead of another by more than a turn and a quantum', async () => {
     const loop = new SteppedLoop();
     const done = Array.from({ length: 16 }, () => 0);
     const works = done.map((_, i) =>
@@ -96,7 +96,7 @@ describe('the turns of the event loop', () => {
     await Promise.all(works);
   });
 
-  test('let small work that comes late go before large work is done', async () => {
+  test('run a small task that arrives late before a large task ends', async () => {
     const loop = new SteppedLoop();
     const over: string[] = [];
     const run = (name: string, steps: number): Promise<unknown> =>
@@ -111,7 +111,7 @@ describe('the turns of the event loop', () => {
     await Promise.all([...large, small]);
   });
 
-  test('go on for the others where one work fails or is given up', async () => {
+  test('continue with other tasks if one fails or is aborted', async () => {
     const loop = new SteppedLoop();
     const { scheduler } = loop;
     const gone = new AbortController();
@@ -141,7 +141,7 @@ describe('the turns of the event loop', () => {
     expect(loop.isIdle).toBe(true);
   });
 
-  test('leave nobody waiting who comes between two turns, and stand still without work', async () => {
+  test('run a task that arrives between two turns, and stop without tasks', async () => {
     const loop = new SteppedLoop();
     expect(loop.isIdle).toBe(true);
     const waited: number[] = [];
@@ -158,7 +158,7 @@ describe('the turns of the event loop', () => {
     expect(await loop.turns()).toEqual([]);
   });
 
-  test('let small work that waits go before all large work, whichever came first', async () => {
+  test('run waiting small tasks before all large ones, in any order of arrival', async () => {
     const loop = new SteppedLoop();
     const { scheduler } = loop;
     const over: string[] = [];
@@ -172,7 +172,7 @@ describe('the turns of the event loop', () => {
     expect(over).toEqual(['small', 'small', 'large', 'large']);
   });
 
-  test('leave to others eight times as long as large work takes, whether theirs comes in slices or not', async () => {
+  test('leave other work eight times as long as large tasks take, sliced or not', async () => {
     const loop = new SteppedLoop();
     loop.others = 2;
     const begin = loop.time;
@@ -184,7 +184,7 @@ describe('the turns of the event loop', () => {
     expect(loop.time - begin - large).toBeGreaterThan(7 * large);
   });
 
-  test('let large work rest for no longer than 2 ms where there is nothing else to do', async () => {
+  test('pause large tasks for at most 2 ms if there is no other work', async () => {
     const loop = new SteppedLoop();
     const work = runInTurns(loop.work(200), { scheduler: loop.scheduler });
     await eventLoopTurn();
@@ -193,7 +193,7 @@ describe('the turns of the event loop', () => {
     expect(loop.time).toBeLessThanOrEqual(100 + (100 / budgetMs) * 2);
   });
 
-  test('let large work rest for 400 ms at most, however long a turn was', async () => {
+  test('pause large tasks for at most 400 ms, however long a turn was', async () => {
     const loop = new SteppedLoop();
     loop.others = 5;
     const work = runInTurns(
@@ -210,7 +210,7 @@ describe('the turns of the event loop', () => {
     expect(loop.time).toBeLessThanOrEqual(1000 + 400 + 4 * loop.others);
   });
 
-  test('do not take small work for large where one slice of it takes long', async () => {
+  test('do not count a small task as large because one slice takes long', async () => {
     const loop = new SteppedLoop();
     loop.others = 5;
     let largeSteps = 0;
@@ -232,7 +232,7 @@ describe('the turns of the event loop', () => {
     await Promise.all([large, small]);
   });
 
-  test('count bytes that are let in as time, which arrive in no slice', async () => {
+  test('count admitted bytes as time, although they arrive outside slices', async () => {
     const loop = new SteppedLoop();
     loop.others = 1;
     const { scheduler } = loop;
@@ -255,7 +255,7 @@ describe('the turns of the event loop', () => {
     expect(loop.time).toBeGreaterThan(3 * 8 * 12);
   });
 
-  test('let large work go on after its rest, however much small work there is', async () => {
+  test('continue a large task after its pause, however many small tasks there are', async () => {
     const loop = new SteppedLoop();
     loop.others = 1;
     const { scheduler } = loop;
@@ -275,7 +275,7 @@ describe('the turns of the event loop', () => {
     await Promise.all(small);
   });
 
-  test('let large work that comes during a rest begin after it', async () => {
+  test('start a large task that arrives during a pause after it', async () => {
     const loop = new SteppedLoop();
     loop.others = 1;
     const { scheduler } = loop;

@@ -8,7 +8,7 @@ import { checkMetadataShape } from './metadata-shape.ts';
 const object = (metadata: JsonValue): JsonObject => ({ apiVersion: 'blog.example.com/v1', kind: 'Post', metadata });
 
 describe('checkMetadataShape', () => {
-  test('prunes what it does not know, takes nulls for absence and timestamps in any form', () => {
+  test('prunes unknown fields, treats null as absent, and accepts timestamps in any form', () => {
     const post = object({
       name: 'a',
       extra: 1,
@@ -29,7 +29,7 @@ describe('checkMetadataShape', () => {
     });
   });
 
-  test('no metadata is no mistake here', () => {
+  test('accepts an object without metadata', () => {
     expect(checkMetadataShape({})).toEqual([]);
     const empty: JsonObject = { metadata: null };
     expect(checkMetadataShape(empty)).toEqual([]);
@@ -71,7 +71,7 @@ describe('checkMetadataShape', () => {
     throw new Error('nothing was thrown');
   });
 
-  test('any JSON is answered', () => {
+  test('handles any JSON', () => {
     const key = fc.constantFrom(
       'name',
       'labels',

@@ -12,7 +12,7 @@ function causesOf(meta: object, changed: Partial<ObjectMetaOptions> = {}): strin
 }
 
 describe('validateObjectMeta', () => {
-  test('has nothing to say of good metadata', () => {
+  test('has no causes for valid metadata', () => {
     const meta = {
       name: 'hello-world',
       labels: {
@@ -36,7 +36,7 @@ describe('validateObjectMeta', () => {
     expect(validateObjectMeta(meta, options)).toEqual({ causes: [], warnings: [] });
   });
 
-  test('annotations may come to 256 KiB, keys included', () => {
+  test('annotations may have 256 KiB in total, including keys', () => {
     expect(causesOf({ annotations: { a: 'x'.repeat(256 * 1024 - 1) } })).toEqual([]);
     expect(causesOf({ annotations: { a: 'x'.repeat(256 * 1024) } })).toHaveLength(1);
   });
@@ -150,11 +150,11 @@ describe('validateObjectMeta', () => {
       'metadata.labels: "svc.run/do-not-overwrite" has an effect with the value "true" only',
       'a value without a meaning',
     ],
-  ])('warns of a key of the platform that has no effect, case %#', (meta, warning, _reason) => {
+  ])('warns about a platform key that has no effect, case %#', (meta, warning, _reason) => {
     expect(validateObjectMeta({ name: 'a', ...meta }, options)).toEqual({ causes: [], warnings: [warning] });
   });
 
-  test('says nothing of a key of the platform in its place', () => {
+  test('does not warn about a platform key in its place', () => {
     const meta = {
       name: 'a',
       labels: { 'svc.run/do-not-overwrite': 'false' },
@@ -168,7 +168,7 @@ describe('validateObjectMeta', () => {
     expect(validateObjectMeta(meta, options)).toEqual({ causes: [], warnings: [] });
   });
 
-  test('follows scope, rule and field', () => {
+  test('depends on scope, rule and field', () => {
     expect(causesOf({}, { namespaced: true })).toEqual(['metadata.namespace: Required value']);
     expect(causesOf({ namespace: 'A' }, { namespaced: true })[0]).toContain(
       'metadata.namespace: Invalid value: "A": a lowercase RFC 1123 label',
@@ -178,14 +178,14 @@ describe('validateObjectMeta', () => {
     expect(causesOf({ name: '', generateName: 'post-' })).toEqual([]);
   });
 
-  test('one controller at most', () => {
+  test('allows at most one controller', () => {
     const owner = { apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u', controller: true };
     expect(causesOf({ ownerReferences: [owner, owner] })).toEqual([
       'metadata.ownerReferences: Invalid value: ["A/a","A/a"]: only one reference can have controller set to true',
     ]);
   });
 
-  test('warns of finalizers without a domain', () => {
+  test('warns about finalizers without a domain', () => {
     const { causes, warnings } = validateObjectMeta({ name: 'a', finalizers: ['cleanup'] }, options);
     expect(causes).toEqual([]);
     expect(warnings).toEqual([
@@ -193,7 +193,7 @@ describe('validateObjectMeta', () => {
     ]);
   });
 
-  test('gives at most 100 causes, and passes wrong types over', () => {
+  test('gives at most 100 causes, and skips wrong types', () => {
     expect(
       causesOf({ annotations: Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`-${i}`, ''])) }),
     ).toHaveLength(100);
@@ -222,11 +222,11 @@ describe('metadataCountCauses', () => {
       { ownerReferences: Array.from({ length: 257 }, () => null) },
       'metadata.ownerReferences: Too many: 257: must have at most 256 items',
     ],
-  ])('refuses what there are too many of, whatever they are %#', (meta, expected) => {
+  ])('refuses too many entries, whatever their values, case %#', (meta, expected) => {
     expect(metadataCountCauses(meta).map((cause) => `${cause.field}: ${cause.message}`)).toEqual([expected]);
   });
 
-  test('has nothing to say of other shapes, nor of as many as are allowed', () => {
+  test('has no causes for other shapes, or for the allowed number', () => {
     for (const meta of [
       undefined,
       null,

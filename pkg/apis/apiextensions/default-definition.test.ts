@@ -16,13 +16,13 @@ test.each<{ reason: string; spec: unknown; expected: unknown }>([
     },
   },
   {
-    reason: 'what is given stays',
+    reason: 'given fields stay',
     spec: { names: { kind: 'Post', singular: 'p', listKind: 'Posts' }, conversion: { strategy: 'Webhook' } },
     expected: { names: { kind: 'Post', singular: 'p', listKind: 'Posts' }, conversion: { strategy: 'Webhook' } },
   },
   { reason: 'wrong types stay', spec: { names: 7 }, expected: { names: 7, conversion: { strategy: 'None' } } },
   {
-    reason: 'a kind of a wrong type too',
+    reason: 'a kind of a wrong type stays too',
     spec: { names: { kind: {} } },
     expected: { names: { kind: {} }, conversion: { strategy: 'None' } },
   },

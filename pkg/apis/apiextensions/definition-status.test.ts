@@ -7,7 +7,7 @@ import type { NameClaim } from './names.ts';
 const first = '2026-01-01T00:00:00Z';
 const later = '2026-01-02T00:00:00Z';
 const names = { plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList' };
-const rival: NameClaim = { owner: 'others.example.com', names: { kind: 'Post', shortNames: ['po'] } };
+const conflicting: NameClaim = { owner: 'others.example.com', names: { kind: 'Post', shortNames: ['po'] } };
 
 function define(status?: DefinitionStatus, shortNames: string[] = []): CustomResourceDefinition {
   return {
@@ -39,7 +39,7 @@ const established = {
   lastTransitionTime: first,
 };
 
-test('a definition without rivals is established at once', () => {
+test('a definition without name conflicts is established at once', () => {
   expect(definitionStatus(define(), [], first)).toEqual({
     conditions: [accepted, established],
     acceptedNames: { ...names, shortNames: [] },
@@ -47,8 +47,8 @@ test('a definition without rivals is established at once', () => {
   });
 });
 
-test('a clash names the first owner and leaves the definition unserved, until the first is gone', () => {
-  const clashed = definitionStatus(define(), [rival], first);
+test('a name conflict names the first owner, and the definition is not served until the first is deleted', () => {
+  const clashed = definitionStatus(define(), [conflicting], first);
   expect(clashed.conditions).toEqual([
     {
       type: 'NamesAccepted',
@@ -73,10 +73,10 @@ test('a clash names the first owner and leaves the definition unserved, until th
   ]);
 });
 
-test('an established definition stays so, under the names it has', () => {
+test('an established definition stays established under its names', () => {
   const before = definitionStatus(define(), [], first);
   const changed = define(before, ['po']);
-  const status = definitionStatus(changed, [rival], later);
+  const status = definitionStatus(changed, [conflicting], later);
   expect(
     status.conditions.map((condition) => [
       condition.type,
@@ -91,7 +91,7 @@ test('an established definition stays so, under the names it has', () => {
   expect(modelFromDefinition({ ...changed, status }).names.shortNames).toEqual([]);
 });
 
-test('a right status comes back equal', () => {
+test('a correct status is returned unchanged', () => {
   const status = definitionStatus(define(), [], first);
   expect(definitionStatus(define(status), [], later)).toEqual(status);
 });

@@ -29,7 +29,7 @@ function define(...versions: Partial<DefinitionVersion>[]): CustomResourceDefini
   };
 }
 
-test('the least definition is a full model', () => {
+test('a minimal definition gives a complete model', () => {
   expect(modelFromDefinition(define({ name: 'v1' }))).toEqual({
     group: 'example.com',
     names: { plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList', shortNames: [], categories: [] },
@@ -57,7 +57,7 @@ test('versions are in order of preference', () => {
   expect(model.storageVersion).toBe('v1alpha1');
 });
 
-describe('while the definition is being deleted', () => {
+describe('a definition that is being deleted', () => {
   const served = (definition: CustomResourceDefinition): string[] =>
     modelFromDefinition(definition)
       .versions.filter((version) => version.served)
@@ -68,18 +68,18 @@ describe('while the definition is being deleted', () => {
   });
   const unserved = define({ served: false, storage: false }, { served: false, storage: true });
 
-  test('of one that serves nothing the version is served that objects are stored in', () => {
+  test('serves its storage version if it served none', () => {
     expect([served(unserved), served(deleted(unserved))]).toEqual([[], ['v1beta2']]);
   });
 
-  test('one that serves a version serves no other', () => {
+  test('serves the same versions if it served any', () => {
     expect(served(deleted(define({ served: true, storage: false }, { served: false, storage: true })))).toEqual([
       'v1beta1',
     ]);
   });
 });
 
-test('indexes are merged over the versions, and a declared one stands for a selectable field', () => {
+test('indexes of all versions are merged, and a declared index replaces that of a selectable field', () => {
   const selectableFields = [{ jsonPath: '.spec.slug' }, { jsonPath: '.spec.rank' }];
   const model = modelFromDefinition(
     define(
@@ -95,7 +95,7 @@ test('indexes are merged over the versions, and a declared one stands for a sele
   ]);
 });
 
-test('subresources are there when they are declared, even empty', () => {
+test('a declared subresource exists, even an empty one', () => {
   const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
   expect(modelFromDefinition(define({ subresources: { status: {}, scale } })).versions[0]?.subresources).toEqual({
     status: true,

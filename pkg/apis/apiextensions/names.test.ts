@@ -24,29 +24,29 @@ function define(part: Partial<DefinitionNames> = {}, held?: Partial<DefinitionNa
 
 const other = (part: Partial<DefinitionNames>, owner = 'others.example.com'): NameClaim => ({ owner, names: part });
 
-test('without others all names are accepted', () => {
+test('all names are accepted if there are no other definitions', () => {
   expect(acceptNames(define(), [])).toEqual({ accepted: names, conflicts: [] });
 });
 
 test.each<{ reason: string; others: NameClaim[]; conflicts: [string, string, string][] }>([
   {
-    reason: 'a short name is no plural',
+    reason: 'a short name may not equal a plural',
     others: [other({ shortNames: ['posts'] })],
     conflicts: [['plural', 'posts', 'others.example.com']],
   },
   {
-    reason: 'a plural is no singular',
+    reason: 'a plural may not equal a singular',
     others: [other({ plural: 'post' })],
     conflicts: [['singular', 'post', 'others.example.com']],
   },
   {
-    reason: 'short names differ',
+    reason: 'short names must differ',
     others: [other({ shortNames: ['x', 'po'] })],
     conflicts: [['shortNames', 'po', 'others.example.com']],
   },
   { reason: 'kinds differ', others: [other({ kind: 'Post' })], conflicts: [['kind', 'Post', 'others.example.com']] },
   {
-    reason: 'a kind is no list kind',
+    reason: 'a kind may not equal a list kind',
     others: [other({ kind: 'PostList' })],
     conflicts: [['listKind', 'PostList', 'others.example.com']],
   },
@@ -55,7 +55,11 @@ test.each<{ reason: string; others: NameClaim[]; conflicts: [string, string, str
     others: [other({ kind: 'Post' }, 'a'), other({ kind: 'Post' }, 'b')],
     conflicts: [['kind', 'Post', 'a']],
   },
-  { reason: 'kinds and resources are apart', others: [other({ kind: 'posts', plural: 'Post' })], conflicts: [] },
+  {
+    reason: 'kinds and resources have separate names',
+    others: [other({ kind: 'posts', plural: 'Post' })],
+    conflicts: [],
+  },
   { reason: 'an unaccepted name is free', others: [other({ plural: '', kind: '' })], conflicts: [] },
 ])('$reason', ({ others, conflicts }) => {
   const result = acceptNames(define(), others);
@@ -63,7 +67,7 @@ test.each<{ reason: string; others: NameClaim[]; conflicts: [string, string, str
   for (const [field] of conflicts) expect(result.accepted).not.toHaveProperty(field);
 });
 
-test('a name once accepted stays, whoever claims it', () => {
+test('an accepted name stays accepted, whichever definition asks for it', () => {
   const { accepted, conflicts } = acceptNames(define({}, names), [
     other({ plural: 'posts', kind: 'Post', shortNames: ['po'] }),
   ]);
@@ -71,7 +75,7 @@ test('a name once accepted stays, whoever claims it', () => {
   expect(accepted).toEqual(names);
 });
 
-test('a new name that clashes leaves the old one', () => {
+test('a definition keeps its old name if the new one conflicts', () => {
   const { accepted, conflicts } = acceptNames(define({ singular: 'entry', shortNames: ['po', 'en'] }, names), [
     other({ singular: 'entry', shortNames: ['en'] }),
   ]);
@@ -79,7 +83,7 @@ test('a new name that clashes leaves the old one', () => {
   expect(accepted).toEqual(names);
 });
 
-test('given up short names and categories are free again', () => {
+test('removed short names and categories are free again', () => {
   const definition = define({}, names);
   delete definition.spec.names.shortNames;
   delete definition.spec.names.categories;
@@ -91,7 +95,7 @@ test('given up short names and categories are free again', () => {
   });
 });
 
-test('claims', () => {
+test('names in use', () => {
   expect(claimOfModel(namespaceModel)).toMatchObject({
     owner: 'namespaces',
     names: { plural: 'namespaces', shortNames: ['ns'] },

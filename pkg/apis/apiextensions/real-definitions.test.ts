@@ -38,7 +38,7 @@ function unknownFields(value: unknown, schema: JsonSchema, field: string): strin
   });
 }
 
-test('there is real input', () => {
+test('there are real definitions', () => {
   expect(definitions.length).toBeGreaterThanOrEqual(16);
 });
 
@@ -85,7 +85,7 @@ test('selectable fields become indexes', () => {
   ]);
 });
 
-test('the storage version need not be the preferred one', () => {
+test('the storage version may differ from the preferred one', () => {
   const model = modelOf('referencegrants.gateway.networking.k8s.io');
   expect(model.versions.map(({ name }) => name)).toEqual(['v1', 'v1beta1']);
   expect(model.storageVersion).toBe('v1beta1');

@@ -66,7 +66,7 @@ const label =
 
 const refused: { reason: string; edit: Edit; texts: string[] }[] = [
   {
-    reason: 'the name says what is defined',
+    reason: 'the name is plural and group',
     edit: (d) => (d.metadata.name = 'x'),
     texts: ['metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group'],
   },
@@ -82,22 +82,22 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     texts: ['spec.group: Invalid value: "Blog.example.com": a lowercase RFC 1123 subdomain'],
   },
   {
-    reason: 'a group is no longer than a name',
+    reason: 'a group has the maximum length of a name',
     edit: (d) => regroup(d, `a.${'b'.repeat(252)}`),
     texts: ['spec.group: Invalid value: '],
   },
   {
-    reason: 'the own group',
+    reason: 'the group of the platform',
     edit: (d) => regroup(d, 'svc.run'),
     texts: ['spec.group: Forbidden: the groups svc.run and *.svc.run are reserved for the platform'],
   },
   {
-    reason: 'a group under the own one',
+    reason: 'a group below that of the platform',
     edit: (d) => regroup(d, 'plugin.svc.run'),
     texts: ['spec.group: Forbidden: the groups svc.run'],
   },
   {
-    reason: 'a group the server speaks, even with an approval',
+    reason: 'a group that the server serves, even with an approval',
     edit: (d) => approve(d, 'rbac.authorization.k8s.io', 'unapproved'),
     texts: ['spec.group: Forbidden: the group rbac.authorization.k8s.io is served by the platform itself'],
   },
@@ -126,7 +126,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     texts: ['spec.names.plural: Invalid value: '],
   },
   {
-    reason: 'a plural does not hide in the path of namespaces',
+    reason: 'a plural does not conflict with the paths of namespaces',
     edit: (d) => replural(d, 'namespaces'),
     texts: ['spec.names.plural: Invalid value: "namespaces": the paths of a cluster-scoped'],
   },
@@ -147,7 +147,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     texts: ['spec.names.categories[0]: Invalid value: "a_b"'],
   },
   {
-    reason: 'a kind is a label but for capitals',
+    reason: 'a kind is a label, except for capitals',
     edit: (d) => (d.spec.names.kind = 'Blog Post'),
     texts: [
       'spec.names.singular: ',
@@ -156,7 +156,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     ],
   },
   {
-    reason: 'the Kelvin sign is no k',
+    reason: 'the Kelvin sign is not a k',
     edit: (d) => (d.spec.names.listKind = 'Boo\u212A'),
     texts: ['spec.names.listKind: Invalid value: "Boo\u212A": may have mixed case'],
   },
@@ -170,7 +170,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     ],
   },
   {
-    reason: 'a list is told from its items',
+    reason: 'kind and list kind differ',
     edit: (d) => (d.spec.names.listKind = 'Post'),
     texts: ['spec.names.listKind: Invalid value: "Post": kind and listKind may not be the same'],
   },
@@ -220,7 +220,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     texts: ['spec.conversion.strategy: Unsupported value: "Webhook": supported values: "None"'],
   },
   {
-    reason: 'no forgotten webhook',
+    reason: 'no webhook without its strategy',
     edit: (d) => (d.spec.conversion = { strategy: 'None', webhook: {} }),
     texts: ['spec.conversion.webhook: Forbidden: should not be set when strategy is not set to Webhook'],
   },
@@ -239,24 +239,24 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     ],
   },
   {
-    reason: 'a warning needs a deprecation',
+    reason: 'a deprecation warning needs a deprecated version',
     edit: (_, v) => (v.deprecationWarning = 'old'),
     texts: ['spec.versions[0].deprecationWarning: Invalid value: "old": can only be set for deprecated versions'],
   },
   {
-    reason: 'a warning is a header',
+    reason: 'a deprecation warning is a valid header',
     edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'a\r\nb' }),
     texts: [
       'spec.versions[0].deprecationWarning: Invalid value: "a\\r\\nb": must only contain printable UTF-8 characters; non-printable character found at index 1',
     ],
   },
   {
-    reason: 'a warning has no half characters',
+    reason: 'a deprecation warning has no lone surrogates',
     edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: '\ud800' }),
     texts: ['spec.versions[0].deprecationWarning: Invalid value: '],
   },
   {
-    reason: 'a warning is short',
+    reason: 'a deprecation warning has a maximum length',
     edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'x'.repeat(257) }),
     texts: ['spec.versions[0].deprecationWarning: Invalid value: '],
   },
@@ -327,7 +327,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     texts: ['spec.versions[0].selectableFields: Too many: 9: must have at most 8 items'],
   },
   {
-    reason: 'a selectable field once',
+    reason: 'selectable fields are unique',
     edit: select('.spec.slug', '.spec.slug'),
     texts: ['spec.versions[0].selectableFields[1].jsonPath: Duplicate value: ".spec.slug"'],
   },
@@ -339,14 +339,14 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     ],
   },
   {
-    reason: 'not through the prototype',
+    reason: 'no inherited property as selectable field',
     edit: select('.spec.toString'),
     texts: [
       'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.toString": is an invalid path: does not refer to a valid field',
     ],
   },
   {
-    reason: 'not a name that JavaScript takes',
+    reason: 'no name that JavaScript uses',
     edit: select('.spec.constructor'),
     texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.constructor": cannot be indexed: '],
   },
@@ -415,7 +415,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     ],
   },
   {
-    reason: 'an index does not borrow the name of a selectable field',
+    reason: 'an index does not have the name of a selectable field',
     edit: (_, v) =>
       Object.assign(v, {
         selectableFields: [{ jsonPath: '.spec.slug' }],
@@ -426,7 +426,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     ],
   },
   {
-    reason: 'indexes are bounded over all versions',
+    reason: 'the number of indexes is limited over all versions',
     edit: (d, v) => {
       v.indexes = manyIndexes(0);
       d.spec.versions.push({ ...v, name: 'v2', storage: false, indexes: manyIndexes(40) });
@@ -444,12 +444,12 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     texts: ['spec: Invalid value: "string": spec in body must be of type object: "string"'],
   },
   {
-    reason: 'only types where types are wrong',
+    reason: 'wrong types give only type errors',
     edit: untyped((d) => Object.assign(d.spec, { scope: 7, group: 'x' })),
     texts: ['spec.scope: Invalid value: "number": spec.scope in body must be of type string: "number"'],
   },
   {
-    reason: 'null is no list',
+    reason: 'null is not a list',
     edit: untyped((d) => (d.spec['versions'] = null)),
     texts: ['spec.versions: Invalid value: "null": spec.versions in body must be of type array: "null"'],
   },
@@ -493,7 +493,7 @@ function select(...paths: string[]): Edit {
   return (_, version) => (version.selectableFields = paths.map((jsonPath) => ({ jsonPath })));
 }
 
-describe('refused', () => {
+describe('refuses', () => {
   test.each(refused)('$reason', ({ edit, texts: expected }) => {
     const actual = refusals(edit);
     expect(actual).toHaveLength(expected.length);
@@ -522,11 +522,11 @@ describe('refused', () => {
       text: 'spec.scope: Invalid value: "Namespaced": field is immutable',
     },
   ];
-  test.each(immutable)('a change of $field', ({ edit, text }) => {
+  test.each(immutable)('refuses a change of $field', ({ edit, text }) => {
     expect(refusals(edit, define())).toEqual([text]);
   });
 
-  test('a schema that is not structural, in the words of the check', () => {
+  test('refuses a schema that is not structural, with the message of the check', () => {
     const causes = validateDefinition(define(), {
       validateStructuralSchema: (_, field) => [
         { reason: 'FieldValueRequired', message: 'Required value', field: `${field}.type` },
@@ -535,7 +535,7 @@ describe('refused', () => {
     expect(texts(causes)).toEqual(['spec.versions[0].schema.openAPIV3Schema.type: Required value']);
   });
 
-  test('a million mistakes, briefly', () => {
+  test('refuses a million mistakes with a short message', () => {
     const causes = validateDefinition(
       define(
         untyped((d) => Object.assign(d, { status: { storedVersions: Array.from({ length: 1_000_000 }, () => 0) } })),
@@ -545,7 +545,7 @@ describe('refused', () => {
     expect(causes).toHaveLength(100);
   });
 
-  test('as one answer', () => {
+  test('gives all causes in one answer', () => {
     const causes = validateDefinition(
       define((d) => (d.metadata.name = 'x')),
       { validateStructuralSchema },
@@ -556,7 +556,7 @@ describe('refused', () => {
   });
 });
 
-describe('accepted', () => {
+describe('accepts', () => {
   const accepted: { reason: string; edit: Edit }[] = [
     { reason: 'the least', edit: () => {} },
     { reason: 'capitals in a kind', edit: (d) => (d.spec.names.kind = 'BlogPost') },
@@ -570,7 +570,7 @@ describe('accepted', () => {
     },
     { reason: 'selectable fields of each type', edit: select('.spec.slug', '.spec.rank', '.spec.live') },
     {
-      reason: 'several values by the path alone',
+      reason: 'several values from the path alone',
       edit: (_, v) => (v.indexes = [{ name: 'tags', path: 'spec.tags[*]', type: 'string' }]),
     },
     { reason: 'a scale', edit: scale({ labelSelectorPath: '.status.selector' }) },
@@ -578,8 +578,11 @@ describe('accepted', () => {
       reason: 'an approved community group',
       edit: (d) => approve(d, 'gateway.networking.k8s.io', 'https://github.com/kubernetes/enhancements/pull/1111'),
     },
-    { reason: 'an unapproved one that says so', edit: (d) => approve(d, 'blog.k8s.io', 'unapproved, an experiment') },
-    { reason: 'a group that only looks like one', edit: (d) => regroup(d, 'notk8s.io') },
+    {
+      reason: 'an unapproved one with the annotation for it',
+      edit: (d) => approve(d, 'blog.k8s.io', 'unapproved, an experiment'),
+    },
+    { reason: 'a group that only looks like a community group', edit: (d) => regroup(d, 'notk8s.io') },
     {
       reason: 'a deprecation',
       edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'Use v2, “soon”.' }),
@@ -602,7 +605,7 @@ describe('accepted', () => {
     expect(refusals(edit)).toEqual([]);
   });
 
-  test('an old approval, unchanged', () => {
+  test('accepts an unchanged old approval', () => {
     expect(refusals(unapproved, define(unapproved))).toEqual([]);
   });
 });

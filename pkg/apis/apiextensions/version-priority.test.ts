@@ -20,7 +20,7 @@ test('stable before beta before alpha, newest first, then the rest by text', () 
   expect(ordered.toReversed().toSorted(compareVersions)).toEqual(ordered);
 });
 
-test('is an order', () => {
+test('is a total order', () => {
   const name = fc.oneof(
     fc.stringMatching(/^v[0-9]{1,60}((alpha|beta)[0-9]{1,3})?$/),
     fc.stringMatching(/^[a-z][a-z0-9]{0,5}$/),

@@ -19,14 +19,14 @@ test('a new condition is added', () => {
   ]);
 });
 
-test('the time stays while the status does, even as the reason changes', () => {
+test('the transition time stays if only the reason changes', () => {
   expect(setCondition([ready, other], { type: 'Ready', status: 'True', reason: 'Better', message: '' }, now)).toEqual([
     { ...ready, reason: 'Better', message: '' },
     other,
   ]);
 });
 
-test('the time moves with the status', () => {
+test('the transition time changes with the status', () => {
   expect(setCondition([ready], { type: 'Ready', status: 'False', reason: 'Down', message: '' }, now)).toEqual([
     { type: 'Ready', status: 'False', reason: 'Down', message: '', lastTransitionTime: now },
   ]);

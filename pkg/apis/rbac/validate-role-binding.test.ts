@@ -25,7 +25,7 @@ describe('a binding is refused for', () => {
     ],
     ['no role', { roleRef: { ...roleRef, name: '' } }, ['roleRef.name: Required value']],
     [
-      'a name that is none',
+      'an invalid name',
       { roleRef: { ...roleRef, name: 'a/b' } },
       ['roleRef.name: Invalid value: "a/b": may not contain "/"'],
     ],
@@ -42,12 +42,12 @@ describe('a binding is refused for', () => {
       ['subjects[0].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"'],
     ],
     [
-      'a service account of everywhere',
+      'a service account without a namespace',
       withSubject({ kind: 'ServiceAccount', name: 'a' }),
       ['subjects[0].namespace: Required value'],
     ],
     [
-      'a service account of a group',
+      'a service account with an API group',
       withSubject({ kind: 'ServiceAccount', apiGroup, namespace: 'n', name: 'a' }),
       ['subjects[0].apiGroup: Unsupported value: "rbac.authorization.k8s.io": supported values: ""'],
     ],
@@ -55,7 +55,7 @@ describe('a binding is refused for', () => {
     expect(told(binding)).toEqual(causes);
   });
 
-  test('nothing, in a namespace: a role of it, a service account of it', () => {
+  test('nothing, if its role and service account are in its namespace', () => {
     expect(
       told(
         { roleRef: { ...roleRef, kind: 'Role' }, subjects: [{ kind: 'ServiceAccount', name: 'a' }] },
@@ -64,7 +64,7 @@ describe('a binding is refused for', () => {
     ).toEqual([]);
   });
 
-  test('another role than before', () => {
+  test('a changed role reference', () => {
     expect(told({ roleRef }, { old: { roleRef } })).toEqual([]);
     expect(told({ roleRef }, { old: { roleRef: { ...roleRef, name: 'edit' } } })).toEqual([
       expect.stringMatching(/^roleRef: Invalid value: .*: cannot change roleRef$/),
@@ -74,7 +74,7 @@ describe('a binding is refused for', () => {
 
 test.each<[string, JsonObject, JsonObject]>([
   [
-    'what is missing',
+    'missing fields',
     {
       roleRef: { kind: 'Role', name: 'a' },
       subjects: [
@@ -91,12 +91,12 @@ test.each<[string, JsonObject, JsonObject]>([
     },
   ],
   [
-    'nothing that is said',
+    'no given field',
     withSubject({ kind: 'User', apiGroup: 'x', name: 'u' }),
     withSubject({ kind: 'User', apiGroup: 'x', name: 'u' }),
   ],
   [
-    'nothing of another shape',
+    'no field of another type',
     { roleRef: [1], subjects: [null, 'a', { kind: 1 }] },
     { roleRef: [1], subjects: [null, 'a', { kind: 1 }] },
   ],

@@ -44,7 +44,7 @@ describe('a role is refused for', () => {
     ['nothing: a selector of everything', aggregating({}), []],
     ['nothing: an expression', expression({}), []],
     [
-      'a label that can be none',
+      'an invalid label',
       aggregating({ matchLabels: { 'a b': 'true' } }),
       [expect.stringContaining(`${at}.matchLabels: Invalid value: "a b"`) as unknown as string],
     ],
@@ -59,7 +59,7 @@ describe('a role is refused for', () => {
       [`${at}.matchExpressions[0].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`],
     ],
     [
-      'values of none',
+      'values for an operator without values',
       expression({ operator: 'Exists' }),
       [
         `${at}.matchExpressions[0].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist'`,
@@ -69,13 +69,13 @@ describe('a role is refused for', () => {
     expect(told(role)).toEqual(causes);
   });
 
-  test('paths, in a namespace', () => {
+  test('non-resource URLs in a namespace', () => {
     expect(told({ rules: [{ verbs: ['get'], nonResourceURLs: ['/a'] }] }, true)).toEqual([
       'rules[0].nonResourceURLs: Invalid value: ["/a"]: namespaced rules cannot apply to non-resource URLs',
     ]);
   });
 
-  test('at most a hundred reasons', () => {
+  test('at most 100 causes', () => {
     expect(told({ rules: Array.from({ length: 5000 }, () => ({ verbs: [] })) })).toHaveLength(100);
   });
 });

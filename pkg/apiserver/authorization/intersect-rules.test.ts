@@ -12,33 +12,33 @@ const paths = (verbs: string[], ...nonResourceURLs: string[]): PolicyRule => ({ 
 
 test.each<[string, PolicyRule, PolicyRule, PolicyRule | undefined]>([
   ['verbs of both', posts({ verbs: ['get', 'list'] }), posts({ verbs: ['list', 'watch'] }), posts({ verbs: ['list'] })],
-  ['any verb, and one', posts({ verbs: ['*'] }), posts(), posts()],
-  ['no verb of both', posts(), posts({ verbs: ['list'] }), undefined],
-  ['any group, and one', posts({ apiGroups: ['*'] }), posts(), posts()],
+  ['any verb, and one verb', posts({ verbs: ['*'] }), posts(), posts()],
+  ['no common verb', posts(), posts({ verbs: ['list'] }), undefined],
+  ['any group, and one group', posts({ apiGroups: ['*'] }), posts(), posts()],
   ['other groups', posts({ apiGroups: ['shop'] }), posts(), undefined],
-  ['any resource, and one', posts({ resources: ['*'] }), posts(), posts()],
+  ['any resource, and one resource', posts({ resources: ['*'] }), posts(), posts()],
   [
-    'a subresource of all, and that of one',
+    'a subresource of all resources, and that of one',
     posts({ resources: ['*/scale'] }),
     posts({ resources: ['posts/scale'] }),
     posts({ resources: ['posts/scale'] }),
   ],
   [
-    'a subresource of all, and another of one',
+    'a subresource of all resources, and another of one',
     posts({ resources: ['*/scale'] }),
     posts({ resources: ['posts/status'] }),
     undefined,
   ],
   ['a resource and its subresource', posts(), posts({ resources: ['posts/status'] }), undefined],
-  ['names, and any', posts({ resourceNames: ['a', 'b'] }), posts(), posts({ resourceNames: ['a', 'b'] })],
+  ['names, and any name', posts({ resourceNames: ['a', 'b'] }), posts(), posts({ resourceNames: ['a', 'b'] })],
   [
-    'names of both',
+    'common names',
     posts({ resourceNames: ['a', 'b'] }),
     posts({ resourceNames: ['b', 'c'] }),
     posts({ resourceNames: ['b'] }),
   ],
   ['other names', posts({ resourceNames: ['a'] }), posts({ resourceNames: ['c'] }), undefined],
-  ['paths below others', paths(['get', 'post'], '/a/*'), paths(['get'], '/a/b', '/c'), paths(['get'], '/a/b')],
+  ['paths below other paths', paths(['get', 'post'], '/a/*'), paths(['get'], '/a/b', '/c'), paths(['get'], '/a/b')],
   ['paths, and resources', paths(['get'], '*'), posts({ resources: ['*'] }), undefined],
 ])('%s: what both allow', (_case, one, other, common) => {
   const rules = common === undefined ? [] : [common];
@@ -46,7 +46,7 @@ test.each<[string, PolicyRule, PolicyRule, PolicyRule | undefined]>([
   expect(commonRules(new Set([other]), new Set([one]))).toEqual({ rules, isComplete: true });
 });
 
-test('a rule of both stands as it is, beside what others have in common', () => {
+test('a rule of both sides is kept unchanged, next to intersections of others', () => {
   const shared = posts({ verbs: ['*'] });
   expect(
     commonRules(
@@ -59,7 +59,7 @@ test('a rule of both stands as it is, beside what others have in common', () => 
   });
 });
 
-test('says where there are too many rules to look at each with each', () => {
+test('reports too many rules to compare every pair', () => {
   const many = (group: string): Set<PolicyRule> =>
     new Set(Array.from({ length: 400 }, (_, i) => posts({ apiGroups: [group], resourceNames: [`${i}`] })));
   expect(commonRules(many('a'), many('b'))).toEqual({ rules: [], isComplete: false });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { compactRules, countPermissions, describeRule, permissionsOf } from './permissions.ts';
 
-test('a rule is told as Kubernetes tells it', () => {
+test('a rule is formatted as in Kubernetes', () => {
   expect(describeRule({ verbs: ['get', 'list'], apiGroups: [''], resources: ['posts'], resourceNames: ['a"b'] })).toBe(
     '{APIGroups:[""], Resources:["posts"], ResourceNames:["a\\"b"], Verbs:["get" "list"]}',
   );
@@ -10,7 +10,7 @@ test('a rule is told as Kubernetes tells it', () => {
   );
 });
 
-test('what is taken apart is put together again', () => {
+test('permissions that are split are merged again', () => {
   const rule = { verbs: ['get', 'list'], apiGroups: ['a'], resources: ['x', 'y/status'], resourceNames: ['n', 'm'] };
   const permissions = [...permissionsOf(rule)];
   expect([permissions.length, countPermissions(rule)]).toEqual([8, 8]);

@@ -9,12 +9,16 @@ const cases: { reason: string; user: UserInfo; allowed: boolean }[] = [
     allowed: true,
   },
   {
-    reason: 'a proven user alone may not',
+    reason: 'an authenticated user without roles may do nothing',
     user: { name: 'mia', uid: '', groups: [systemAuthenticated] },
     allowed: false,
   },
-  { reason: 'a name makes no master', user: { name: systemMasters, uid: '', groups: [] }, allowed: false },
-  { reason: 'anonymous users may not', user: anonymousUser, allowed: false },
+  {
+    reason: 'the name system:masters as a user gives nothing',
+    user: { name: systemMasters, uid: '', groups: [] },
+    allowed: false,
+  },
+  { reason: 'anonymous users may do nothing', user: anonymousUser, allowed: false },
 ];
 
 test.each(cases)('$reason', async ({ user, allowed }) => {

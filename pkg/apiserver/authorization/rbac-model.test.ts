@@ -229,9 +229,9 @@ const round = fc.record({
 });
 const rounds = fc.array(round, { minLength: 4, maxLength: 8 });
 
-test('decides as the documentation of Kubernetes says, however roles and bindings come and go', async () => {
+test('decides as the Kubernetes documentation says, whatever roles and bindings are added and removed', async () => {
   let decisions = 0;
-  let yes = 0;
+  let allowedCount = 0;
   const property = fc.asyncProperty(rounds, async (history) => {
     const naive = new NaiveRbac();
     const index = new RoleIndex();
@@ -242,17 +242,17 @@ test('decides as the documentation of Kubernetes says, however roles and binding
         const { allowed } = await authorizer.authorize(asked);
         if (allowed !== naive.allows(asked)) throw new Error(`${JSON.stringify(asked)} is ${allowed}`);
         decisions += 1;
-        if (allowed) yes += 1;
+        if (allowed) allowedCount += 1;
       }
     }
   });
   await fc.assert(property, { numRuns: 60 });
   expect(decisions).toBeGreaterThan(8_000);
   // Both answers are frequent.
-  expect(Math.min(yes, decisions - yes) / decisions).toBeGreaterThan(0.05);
+  expect(Math.min(allowedCount, decisions - allowedCount) / decisions).toBeGreaterThan(0.05);
 });
 
-test('the rules that a user is told to have allow what the user may do, and nothing else', () => {
+test('the reported rules of a user allow exactly what the user may do', () => {
   const property = fc.property(rounds, (history) => {
     const index = new RoleIndex();
     for (const { changes, questions } of history) {
@@ -266,7 +266,7 @@ test('the rules that a user is told to have allow what the user may do, and noth
   fc.assert(property, { numRuns: 50 });
 });
 
-test('who holds rules may do all that they allow', () => {
+test('a user who holds rules may do all that they allow', () => {
   let held = 0;
   const property = fc.property(rounds, rules, (history, written) => {
     const index = new RoleIndex();

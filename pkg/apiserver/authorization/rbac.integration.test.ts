@@ -63,8 +63,8 @@ async function give(...rules: JsonObject[]): Promise<void> {
   );
 }
 
-describe('the roles that every server has', () => {
-  test('are there, with the labels, annotations and bindings of Kubernetes', async () => {
+describe('the built-in roles', () => {
+  test('exist with the labels, annotations and bindings of Kubernetes', async () => {
     const roles = (await server.call('root', 'GET', `${rbac}/clusterroles`)).body.items as {
       metadata: { name: string };
     }[];
@@ -99,7 +99,7 @@ describe('the roles that every server has', () => {
     });
   });
 
-  test('get back at the next start what somebody took from them, and keep what somebody added', async () => {
+  test('are restored at the next start, and keep additions', async () => {
     const path = `${rbac}/clusterroles/system:monitoring`;
     const extra = rule(['get'], ['extras']);
     await server.call(
@@ -149,7 +149,7 @@ describe('the roles that every server has', () => {
     expect((await server.call('root', 'GET', kept)).body.rules).toHaveLength(1);
   });
 
-  test('are made by several servers that start at once', async () => {
+  test('are created once by several servers that start together', async () => {
     const all = '?labelSelector=kubernetes.io/bootstrapping=rbac-defaults';
     for (const resource of [
       'clusterroles',
@@ -168,7 +168,7 @@ describe('the roles that every server has', () => {
   });
 
   test.each([
-    ['a stranger to all namespaces', [], 'GET', '/api/v1/namespaces', 403],
+    ['a user without roles, in all namespaces', [], 'GET', '/api/v1/namespaces', 403],
     ['discovery', [], 'GET', '/apis', 200],
     ['metrics', [], 'GET', '/metrics', 403],
     ['an auditor', ['svc:system-auditors'], 'GET', '/api/v1/namespaces', 200],
@@ -198,7 +198,7 @@ describe('the roles that every server has', () => {
 });
 
 describe('roles and bindings', () => {
-  test('give what they say as soon as they are written, and take it away again', async () => {
+  test('take effect as soon as they are written or deleted', async () => {
     expect((await server.call('ada', 'GET', events)).body.message).toBe(
       'events is forbidden: User "ada" cannot list resource "events" in API group "" in the namespace "default"',
     );
@@ -208,7 +208,7 @@ describe('roles and bindings', () => {
     expect((await server.call('ada', 'GET', events)).status).toBe(403);
   });
 
-  test('a ClusterRole that a RoleBinding gives holds in its namespace', async () => {
+  test('a ClusterRole in a RoleBinding is limited to the namespace', async () => {
     expect(
       (
         await server.call(
@@ -225,7 +225,7 @@ describe('roles and bindings', () => {
     expect((await server.call('ada', 'GET', '/api/v1/namespaces')).status).toBe(403);
   });
 
-  test('what is labelled as a part of view is a part of edit and admin too', async () => {
+  test('a role that is aggregated to view is also aggregated to edit and admin', async () => {
     await server.call(
       'root',
       'POST',
@@ -291,7 +291,7 @@ describe('roles and bindings', () => {
   });
 });
 
-describe('nobody gives away what they do not have', () => {
+describe('a user cannot grant permissions that they do not hold', () => {
   const roleWriter = {
     apiGroups: ['rbac.authorization.k8s.io'],
     resources: ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'],
@@ -338,7 +338,7 @@ describe('nobody gives away what they do not have', () => {
     ).toBe(403);
   });
 
-  test('a role that is there already, by a binding', async () => {
+  test('an existing role, by a binding', async () => {
     await give(roleWriter);
     const refused = await server.call(
       'ada',
@@ -380,7 +380,7 @@ describe('nobody gives away what they do not have', () => {
     ]);
   });
 
-  test('rights of a namespace are no rights of all', async () => {
+  test('permissions in one namespace are not cluster-wide permissions', async () => {
     await give(roleWriter);
     await server.call(
       'root',
@@ -402,7 +402,7 @@ describe('nobody gives away what they do not have', () => {
     ).toBe(403);
   });
 
-  test('unless they may: by the verbs escalate and bind', async () => {
+  test('unless the verbs escalate and bind allow it', async () => {
     const verbs = (verb: string, resourceNames: string[]): JsonObject => ({
       apiGroups: ['rbac.authorization.k8s.io'],
       resources: ['clusterroles'],
@@ -525,7 +525,7 @@ describe('nobody gives away what they do not have', () => {
     ).toBe(201);
   });
 
-  test('rules that are handed on by a label: what a ClusterRole holds flows into the roles that aggregate it', async () => {
+  test('rules that a label aggregates: the rules of a ClusterRole become part of the roles that select it', async () => {
     await give(roleWriter, rule(['get'], ['events']));
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     for (const [verb, status] of [
@@ -551,7 +551,7 @@ describe('nobody gives away what they do not have', () => {
     }
   });
 
-  test('but labels of a Role give nothing away', async () => {
+  test('labels of a Role grant nothing', async () => {
     await give(roleWriter);
     const role = { apiVersion, kind: 'Role', metadata: { name }, rules: [rule(['delete'], ['events'])] };
     await server.call('root', 'POST', `${rbac}/namespaces/default/roles`, role);
@@ -600,7 +600,7 @@ describe('nobody gives away what they do not have', () => {
     expect((await server.call('ada', 'PUT', `${path}/${name}/status`, plugin([]))).status).toBe(403);
   });
 
-  test('being anything else in the namespace of the platform: a plugin writes Leases of positions alone', async () => {
+  test('objects in the namespace of the platform: a plugin may only write Leases of positions', async () => {
     server.users.set('plugin', testUser(`system:plugin:${name}`, 'system:plugins'));
     const path = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases';
     const lease = (leaseName: string, seconds = 15): JsonObject => ({
@@ -630,7 +630,7 @@ describe('nobody gives away what they do not have', () => {
     );
   });
 
-  test('being an API server, by a Lease of its kind', async () => {
+  test('the identity of an API server, by a Lease of its kind', async () => {
     await give({ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] });
     const path = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases';
     const lease = (leaseName: string): JsonObject => ({
@@ -655,8 +655,8 @@ describe('nobody gives away what they do not have', () => {
   });
 });
 
-describe('a narrowed credential', () => {
-  test('may do what its owner may do and its roles allow, and find out which', async () => {
+describe('a restricted credential', () => {
+  test('may do what both its owner and its roles may do, and reviews report it', async () => {
     server.users.set('token', { ...testUser('root', 'system:masters'), restriction: { roles: ['view'] } });
     expect((await server.call('token', 'GET', events)).status).toBe(200);
     const refused = await server.call('token', 'DELETE', events);
@@ -686,7 +686,7 @@ describe('a narrowed credential', () => {
 });
 
 describe('a watch', () => {
-  test('ends when the right to it is taken away', async () => {
+  test('ends when its permission is removed', async () => {
     await give(rule(['watch'], ['events']));
     const stream = await server.watch('ada', `${events}?watch=true`);
     await server.call('root', 'DELETE', `${rbac}/clusterrolebindings/${name}`);
@@ -696,7 +696,7 @@ describe('a watch', () => {
     expect(performance.now() - since).toBeLessThan(20_000);
   });
 
-  test('and a list from within are allowed by the one name that they select, as over HTTP', async () => {
+  test('and a list inside the process are allowed by the name that they select, as over HTTP', async () => {
     await give(rule(['watch', 'list'], ['events'], { resourceNames: ['mine'] }));
     const client = new LoopbackClient({
       registry: server.registry,
@@ -719,7 +719,7 @@ describe('a watch', () => {
     client.close();
   });
 
-  test('from within ends too', async () => {
+  test('inside the process ends too', async () => {
     await give(rule(['watch', 'list'], ['events']));
     const client = new LoopbackClient({
       registry: server.registry,
@@ -736,7 +736,7 @@ describe('a watch', () => {
     client.close();
   });
 
-  test('ends when the credential dies', async () => {
+  test('ends when the credential is no longer valid', async () => {
     await give(rule(['watch'], ['events']));
     const stream = await server.watch('ada', `${events}?watch=true`);
     server.users.delete('ada');
@@ -744,7 +744,7 @@ describe('a watch', () => {
   });
 });
 
-test('a replica that cannot know the newest roles is 503 for all but system:masters', async () => {
+test('a replica without the newest roles answers 503 to all but system:masters', async () => {
   const { roles } = server.registry;
   const authorizer = new RbacAuthorizer(roles, { maxLagMs: 1500 });
   const attributes = {

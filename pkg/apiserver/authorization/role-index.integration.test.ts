@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => pair.close());
 
-test('what one replica writes holds on the other soon, and on one that starts later', async () => {
+test('a role that one replica writes takes effect on the other, and on one that starts later', async () => {
   const { one, two } = pair;
   const bindings = one.registry.find(apiGroup, 'v1', 'clusterrolebindings')!.storage;
   const write = systemWrite(new AbortController().signal);
@@ -48,7 +48,7 @@ test('what one replica writes holds on the other soon, and on one that starts la
   await waitUntil(() => !three.registry.roles.allows(question) && !two.registry.roles.allows(question));
 });
 
-test('how old what is known may be, is known', async () => {
+test('the index knows how old its roles may be', async () => {
   const { roles } = pair.two.registry;
   await waitUntil(() => roles.lagMs < 700);
   const { currentAt } = pair.two.store.changes;

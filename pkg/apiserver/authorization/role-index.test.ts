@@ -32,9 +32,9 @@ describe('holds', () => {
   ]);
 
   test.each<[string, UserInfo, PolicyRule[], string, PolicyRule[]]>([
-    ['all of it', ada, [posts('get')], '', []],
-    ['a part of it', ada, [posts('get', 'watch', 'create')], '', [posts('watch', 'create')]],
-    ['for names alone', ada, [posts('delete')], 'one', [posts('delete')]],
+    ['all rules', ada, [posts('get')], '', []],
+    ['a part of the rules', ada, [posts('get', 'watch', 'create')], '', [posts('watch', 'create')]],
+    ['only for some names', ada, [posts('delete')], 'one', [posts('delete')]],
     [
       'the names',
       ada,
@@ -51,7 +51,7 @@ describe('holds', () => {
     ],
     ['a star', ada, [posts('*')], '', [posts('*')]],
     ['everything', master, [posts('*')], '', []],
-    ['what is left of everything', narrowed(master, 'reader'), [posts('*', 'get')], '', [posts('*')]],
+    ['everything except what is missing', narrowed(master, 'reader'), [posts('*', 'get')], '', [posts('*')]],
     [
       'paths',
       ada,
@@ -64,7 +64,7 @@ describe('holds', () => {
     expect(index.holds(user, rules, namespace)).toEqual(missing);
   });
 
-  test('more than can be looked at counts as missing, but for whoever holds everything', () => {
+  test('too many rules count as missing, except for a user who holds everything', () => {
     const names = Array.from({ length: 400 }, (_, i) => `n${i}`);
     const huge: PolicyRule = { verbs: ['get'], apiGroups: names, resources: names };
     expect(index.holds(ada, [posts('get'), huge])).toEqual([huge]);
@@ -87,15 +87,15 @@ describe('hasRole', () => {
     ['another one', { ...ada, groups: ['readers'] }, 'writer', false],
     ['none', ada, 'reader', false],
     ['in a namespace', robot, 'writer', true],
-    ['what a role of a namespace holds', robot, 'reader', true],
-    ['what it does not', robot, 'other', false],
-    ['as a master', master, 'other', true],
-    ['as a master, one that there is not', master, 'absent', false],
-    ['as a narrowed master', narrowed(master, 'reader'), 'reader', true],
-    ['as a narrowed master, more', narrowed(master, 'reader'), 'writer', false],
-    ['bound, but narrowed to less', narrowed({ ...ada, groups: ['readers'] }, 'other'), 'reader', false],
+    ['a permission of a role in a namespace', robot, 'reader', true],
+    ['a permission that it does not have', robot, 'other', false],
+    ['as system:masters', master, 'other', true],
+    ['as system:masters, a role that does not exist', master, 'absent', false],
+    ['as restricted system:masters', narrowed(master, 'reader'), 'reader', true],
+    ['as restricted system:masters, more than its roles', narrowed(master, 'reader'), 'writer', false],
+    ['bound, but restricted to less', narrowed({ ...ada, groups: ['readers'] }, 'other'), 'reader', false],
     ['without rules', ada, 'empty', true],
-    ['the name of a prototype', ada, 'constructor', false],
+    ['the name of an inherited property', ada, 'constructor', false],
   ])('%s', (_reason, user, role, has) => {
     expect(index.hasRole(user, role)).toBe(has);
     expect(index.rolesOf(user).includes(role)).toBe(has);
@@ -126,7 +126,7 @@ describe('isSubject', () => {
     expect(index.isSubject(name)).toBe(isOne);
   });
 
-  test('until the last binding is gone', () => {
+  test('until the last binding is deleted', () => {
     bindings!.remove({ namespace: '', name: 'b0' });
     expect(index.isSubject('mia')).toBe(true);
     bindings!.remove({ namespace: 'one', name: 'b1' });
@@ -148,7 +148,7 @@ describe('a role that aggregates', () => {
     path: '',
   };
 
-  test('has what it selects, not what is written in it; in a circle too', () => {
+  test('has the rules that it selects, not its own rules, also in a cycle', () => {
     const index = indexOf({}, [['', 'a', { kind: 'User', name: 'ada' }]]);
     const [clusterRoles] = [...index.followers.values()];
     const put = (name: string, labels: Record<string, string>, content: object): void =>
@@ -171,7 +171,7 @@ describe('a role that aggregates', () => {
   });
 });
 
-describe('what may be too old', () => {
+describe('an index that may be too old', () => {
   const question = {
     verb: 'get',
     group: '',
@@ -187,8 +187,8 @@ describe('what may be too old', () => {
   test.each<[string, UserInfo, number, number | boolean]>([
     ['new enough', ada, 4000, false],
     ['too old', ada, 6000, 503],
-    ['too old for a narrowed master', narrowed(master, 'reader'), 6000, 503],
-    ['never for a master', master, 1e9, true],
+    ['too old for restricted system:masters', narrowed(master, 'reader'), 6000, 503],
+    ['never for system:masters', master, 1e9, true],
   ])('%s', async (_reason, user, age, expected) => {
     const authorizer = new RbacAuthorizer(new RoleIndex({ currentAt: () => performance.now() - age }));
     const outcome = await authorizer.authorize({ ...question, user }).then(

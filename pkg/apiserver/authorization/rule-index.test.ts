@@ -27,13 +27,13 @@ test.each<[rule: string, resource: string, subresource: string, isAllowed: boole
   ['*/status', 'posts', 'scale', false],
   ['*/status', 'posts', '', false],
   ['*', 'posts', 'status', true],
-])('a rule of %s, asked for %s %s: %s', (rule, resource, subresource, isAllowed) => {
+])('a rule for %s, checked for %s %s: %s', (rule, resource, subresource, isAllowed) => {
   const index = new RuleIndex();
   index.add([new CompiledRule(ruleOf(rule))]);
   expect(index.allows(questionOf(request(resource, subresource)))).toBe(isAllowed);
 });
 
-test('a rule that is taken away allows nothing any more', () => {
+test('a removed rule allows nothing', () => {
   const index = new RuleIndex();
   const rules = [
     new CompiledRule(ruleOf('posts')),

@@ -18,7 +18,7 @@ function counting(maxAgeMs: number): {
   return { ask: async (headers) => (await shared.authenticateRequest(request(headers)))?.name, asked };
 }
 
-test('many who ask with one credential get one answer, each credential its own', async () => {
+test('concurrent requests with one credential share one lookup, and each credential has its own', async () => {
   const { ask, asked } = counting(60_000);
   const answers = await Promise.all([
     ask({ authorization: 'a' }),
@@ -31,7 +31,7 @@ test('many who ask with one credential get one answer, each credential its own',
   expect(asked).toEqual(['a/', 'b/', '/a', 'a/a']);
 });
 
-test('an answer is not kept for longer', async () => {
+test('a result is not kept after the lookup', async () => {
   const { ask, asked } = counting(0);
   await ask({ authorization: 'a' });
   await ask({ authorization: 'a' });

@@ -82,11 +82,11 @@ describe('a resource', () => {
     ]);
   });
 
-  test('loses those that make and change while it is terminating', () => {
+  test('has no verbs that create or change while it is terminating', () => {
     expect(verbsOf({ ...resource, terminating: true })).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch']);
   });
 
-  test('has status of its own kind, and scale of the kind Scale', () => {
+  test('has a status of its own kind, and a scale of the kind Scale', () => {
     expect(subresourcesOf(resource)).toEqual([
       {
         name: 'status',
@@ -102,7 +102,7 @@ describe('a resource', () => {
     expect(subresourcesOf({ ...resource, version: testModel().versions[0]! })).toEqual([]);
   });
 
-  test('has a storage version hash that moves with the storage version alone', () => {
+  test('has a storage version hash that depends on the storage version only', () => {
     expect(storageVersionHash(model)).toMatch(/^[A-Za-z0-9+/]{11}=$/);
     expect(storageVersionHash(testModel({ scope: 'Namespaced' }))).toBe(storageVersionHash(model));
     expect(storageVersionHash(testModel({ storageVersion: 'v2' }))).not.toBe(storageVersionHash(model));

@@ -129,7 +129,7 @@ describe('the aggregated documents', () => {
   test.each([
     ['what kubectl sends', kubectl, v2, 'apidiscovery.k8s.io/v2'],
     ['v2beta1 alone', v2beta1, v2beta1, 'apidiscovery.k8s.io/v2beta1'],
-  ])('%s: the parameters come back', async (_reason, accept, contentType, apiVersion) => {
+  ])('%s: the response repeats the parameters', async (_reason, accept, contentType, apiVersion) => {
     setModels();
     const answer = await server.get('/apis', { accept });
     expect(answer.headers).toMatchObject({ 'content-type': contentType, vary: 'Accept' });
@@ -168,7 +168,7 @@ describe('the aggregated documents', () => {
     });
   });
 
-  test('the core group is in /api alone, and has no name', async () => {
+  test('the core group is only in /api, and has no name', async () => {
     setModels();
     const core = (await server.get('/api', { accept: kubectl })).json();
     expect(core['items']).toMatchObject([
@@ -188,7 +188,7 @@ describe('the aggregated documents', () => {
     expect((await server.get('/apis', { accept: kubectl })).text).not.toContain('"namespaces"');
   });
 
-  test('one group has the legacy form alone', async () => {
+  test('one group has only the legacy form', async () => {
     setModels();
     expect((await server.get('/apis/blog.example.com', { accept: kubectl })).headers['content-type']).toBe(
       'application/json',
@@ -197,7 +197,7 @@ describe('the aggregated documents', () => {
   });
 });
 
-test('what is registered is found at once, and so is what is gone', async () => {
+test('a registered model appears at once, and a removed one disappears at once', async () => {
   setModels();
   const first = await server.get('/apis', { accept: kubectl });
   expect((await server.get('/apis', { accept: kubectl, 'if-none-match': first.headers.etag! })).status).toBe(304);
@@ -224,8 +224,8 @@ test.each([
   ['an unknown core version', '/api/v2', 404],
   ['a name of Object.prototype', '/apis/constructor', 404],
   ['a trailing slash', '/apis/', 404],
-  ['a resource is not for discovery', '/apis/blog.example.com/v1/posts', 404],
-])('%s is a Status', async (_reason, path, code) => {
+  ['a resource has no discovery document', '/apis/blog.example.com/v1/posts', 404],
+])('%s gives a Status', async (_reason, path, code) => {
   setModels();
   const answer = await server.get(path);
   expect(answer.status).toBe(code);

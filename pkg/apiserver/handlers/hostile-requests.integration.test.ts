@@ -139,7 +139,7 @@ describe('a request, whatever is in it', () => {
 });
 
 test.each(['%', '%2', '%zz', 'a%', '%ff', '%C3', '%ED%A0%80'])(
-  'a parameter of any name with the escape %s is a 400 that names it, and nothing begins',
+  'a parameter of any name with the escape %s is a 400 that names it, before anything is done',
   async (escape) => {
     for (const [method, name] of [
       ['GET', 'watch'],

@@ -79,8 +79,8 @@ function statusesOf(answers: readonly TestApiResponse[]): number[] {
   return [...new Set(answers.map(({ status }) => status))];
 }
 
-describe('requests that are larger together than the budget', () => {
-  test('wait for one another, whatever they are, and all are answered', async () => {
+describe('requests that together exceed the memory budget', () => {
+  test('of any kind wait for each other, and all are answered', async () => {
     const budget = new ByteBudget({ total: 24 * megabyte, parsed: 64 * megabyte, maxWaitMs: 20_000 });
     await withBudget(budget, async ({ call }) => {
       const many = <T>(work: (i: number) => Promise<T>, count = 6): Promise<T[]> =>
@@ -148,7 +148,7 @@ describe('requests that are larger together than the budget', () => {
     });
   });
 
-  test('are 429 for whom the share is used up when nobody ends in time, and nobody else notices', async () => {
+  test('are 429 for a client whose share is used up for too long, and other clients are not affected', async () => {
     const budget = new ByteBudget({ total: 8 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async ({ call, metrics }) => {
       const create = (user: string): Promise<TestApiResponse> =>
@@ -180,7 +180,7 @@ describe('requests that are larger together than the budget', () => {
     });
   });
 
-  test('a patch of what is too large for the moment is refused before anything is written', async () => {
+  test('a patch of an object that is too large at the moment is refused before anything is written', async () => {
     expect((await api.call('POST', posts, { body: largePost('kept') })).status).toBe(201);
     const repeated = {
       body: { metadata: { annotations: { a: 'b' } } },
@@ -218,7 +218,7 @@ describe('a watch', () => {
     return socket;
   }
 
-  test('counts the history that its client does not read, and is 429 where there is no room for it', async () => {
+  test('counts history that its client has not read, and is 429 if there is no memory for it', async () => {
     const names = ['old-0', 'old-1', 'old-2', 'old-3'];
     const before = (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
     for (const [method, letter] of [
@@ -266,7 +266,7 @@ describe('a watch', () => {
     await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
   });
 
-  test('counts what its client does not read of what happens now', async () => {
+  test('counts current events that its client has not read', async () => {
     expect((await api.call('POST', posts, { body: body('now', '0') })).status).toBe(201);
     const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte });
     await withBudget(budget, async (served) => {
@@ -283,7 +283,7 @@ describe('a watch', () => {
   });
 });
 
-test('an answer that is not read counts until its connection ends', async () => {
+test('an unread response counts until its connection ends', async () => {
   const names = ['unread-0', 'unread-1', 'unread-2', 'unread-3', 'unread-4'];
   // More than the system buffers for the server.
   for (const name of names)

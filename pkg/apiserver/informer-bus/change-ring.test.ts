@@ -16,7 +16,7 @@ function change(revision: number, modelId: number, size = 1): Change {
 }
 
 describe('ChangeRing', () => {
-  test('answers what came after a revision, or that it no longer knows', () => {
+  test('returns the changes after a revision, or undefined if it no longer has them', () => {
     const ring = new ChangeRing(10, { size: 100, count: 3 });
     for (const revision of [12, 13, 17]) ring.push(change(revision, revision % 2));
     expect(ring.after(10, 1)?.map(({ revision }) => revision)).toEqual([13, 17]);
@@ -29,7 +29,7 @@ describe('ChangeRing', () => {
     expect(ring.after(12, 0)?.map(({ revision }) => revision)).toEqual([20]);
   });
 
-  test('is bounded by size too: one change over the bound empties it', () => {
+  test('is limited by size too: one change over the limit empties it', () => {
     const ring = new ChangeRing(0, { size: 10, count: 100 });
     ring.push(change(1, 1, 6));
     ring.push(change(2, 1, 6));
@@ -40,7 +40,7 @@ describe('ChangeRing', () => {
     expect(ring.after(3, 1)).toEqual([]);
   });
 
-  test('is complete wherever it answers, however long it ran', () => {
+  test('never returns an incomplete answer, however long it has run', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(2), { maxLength: 3_000 }),

@@ -35,21 +35,21 @@ describe('compileEventFilter', () => {
   test.each([
     ['a new match', event('create', 'red', undefined), { type: 'ADDED', state: 'current' }],
     ['a new object that does not match', event('create', 'blue', undefined), undefined],
-    ['a match that stays one', event('update', 'red', 'red'), { type: 'MODIFIED', state: 'current' }],
-    ['one that comes to match', event('update', 'red', 'blue'), { type: 'ADDED', state: 'current' }],
+    ['an object that still matches', event('update', 'red', 'red'), { type: 'MODIFIED', state: 'current' }],
+    ['an object that starts to match', event('update', 'red', 'blue'), { type: 'ADDED', state: 'current' }],
     [
-      'one that ceases to match is shown as it was',
+      'an object that stops matching is shown with its old state',
       event('update', 'blue', 'red'),
       { type: 'DELETED', state: 'previous' },
     ],
-    ['one that never matched', event('update', 'blue', 'blue'), undefined],
+    ['an object that never matched', event('update', 'blue', 'blue'), undefined],
     [
-      'a match deleted is shown in its final state, whatever that is',
+      'a deleted object that matched is shown in its final state, whatever that is',
       event('delete', 'blue', 'red'),
       { type: 'DELETED', state: 'current' },
     ],
     [
-      'one deleted that the watcher never saw, though its final state would match',
+      'a deleted object that never matched, although its final state would match',
       event('delete', 'red', 'blue'),
       undefined,
     ],
@@ -80,7 +80,7 @@ describe('compileEventFilter', () => {
 });
 
 describe('ChangeEvent', () => {
-  test('makes texts once a reader, under the revision of the change', () => {
+  test('encodes an object once per version, with the revision of the change', () => {
     let made = 0;
     const reader = {
       text: ({ body, revision }: { body: string; revision: number }): string => {

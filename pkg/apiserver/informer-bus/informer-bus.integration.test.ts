@@ -57,7 +57,7 @@ function cursor(): number {
 }
 
 describe('events', () => {
-  test('every change once, in order, on both replicas, with the revision and the state of the change', async () => {
+  test('both replicas deliver every change once, in order, with its revision and state', async () => {
     const watches = await Promise.all([posts, others].map((client) => client.watch(cursor())));
     const created = await posts.create(samplePost('a'));
     const changed = await others.put(samplePost('a', { title: 'Two' }));
@@ -74,7 +74,7 @@ describe('events', () => {
     }
   });
 
-  test('a selector sees objects come and go; leaving shows the old object under the new revision', async () => {
+  test('a selector adds and deletes objects; the deletion shows the old object with the new revision', async () => {
     const labels: LabelSelector = [{ key: 'team', operator: 'In', values: ['red'] }];
     const watch = await posts.watch(cursor(), { labels, fields: [] });
     await posts.create(samplePost('b', { slug: 'b1' }, { labels: { team: 'blue' } }));
@@ -90,7 +90,7 @@ describe('events', () => {
     expect(objectRevision(watch.events[2]!.object)).toBe(objectRevision(left));
   });
 
-  test('fields select too, and names', async () => {
+  test('fields and names select too', async () => {
     const fields: FieldSelector = [{ index: slug, operator: 'Prefix', value: 'yes' }];
     const [bySlug, byItsName] = await Promise.all([
       posts.watch(cursor(), { labels: [], fields }),
@@ -104,7 +104,7 @@ describe('events', () => {
     expect(byItsName.lines()).toEqual(['ADDED f1', 'DELETED f1']);
   });
 
-  test('a namespace is a filter of its own', async () => {
+  test('a namespace is a filter', async () => {
     const namespaces = ApiClient.of(pair.one.registry, '', 'v1', 'namespaces');
     const things = ApiClient.of(pair.one.registry, 'ns.example.com', 'v1', 'things');
     await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } });
@@ -134,7 +134,7 @@ describe('events', () => {
 });
 
 describe('start', () => {
-  test('wherever a watch starts, and whatever is written meanwhile, it hears all of it once and in order', async () => {
+  test('a watch from any revision gets all changes once and in order, whatever is written meanwhile', async () => {
     const start = cursor();
     await Promise.all(Array.from({ length: 40 }, (_, index) => posts.create(samplePost(`s-${index}`))));
     // The third replica starts now: its memory is empty, and history comes from the log.
@@ -159,15 +159,15 @@ describe('start', () => {
     expect(same).toEqual([all, later]);
   });
 
-  test('a revision that is about to come is waited for, one that does not come is 504', async () => {
-    const soon = posts.watch(cursor() + 1);
+  test('a watch waits for a revision in the near future; one that does not come is 504', async () => {
+    const nextRevision = posts.watch(cursor() + 1);
     await posts.create(samplePost('soon'));
-    expect((await soon).lines()).toEqual([]);
+    expect((await nextRevision).lines()).toEqual([]);
     const never = await posts.watch(cursor() + 1_000_000).catch((error: unknown) => error);
     expect(isStatusError(never, 'Timeout') && never.details?.causes?.[0]?.reason).toBe('ResourceVersionTooLarge');
   });
 
-  test('history that is gone is 410', async () => {
+  test('a watch from compacted history is 410', async () => {
     const first = await posts.create(samplePost('gone-1'));
     await posts.create(samplePost('gone-2'));
     await pair.one.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 });
@@ -177,7 +177,7 @@ describe('start', () => {
     expect(old.message).toMatch(/^too old resource version: \d+ \(\d+\)$/);
   });
 
-  test('a start that is given up ends at once and hears nothing', async () => {
+  test('an aborted start ends at once and gets no event', async () => {
     const recorder = new Recorder();
     const signal = AbortSignal.abort();
     const stream = await posts.storage.watch({ selector: noSelector, after: cursor(), sink: recorder, signal });
@@ -188,27 +188,27 @@ describe('start', () => {
 });
 
 describe('faults', () => {
-  test('a sink that throws is ended and keeps nobody else from hearing', async () => {
+  test('a sink that throws ends, and other sinks still get events', async () => {
     class Thrower extends Recorder {
       override event(type: string, shared: SharedRepresentation): void {
         super.event(type, shared);
         throw new Error('full');
       }
     }
-    const thrower = new Thrower();
+    const throwingSink = new Thrower();
     const after = cursor();
-    const failing = await posts.storage.watch({ selector: noSelector, after, sink: thrower });
+    const failing = await posts.storage.watch({ selector: noSelector, after, sink: throwingSink });
     const watch = await posts.watch(cursor());
     await posts.create(samplePost('fault-1'));
     await posts.create(samplePost('fault-2'));
     expect(watch.lines()).toEqual(['ADDED fault-1', 'ADDED fault-2']);
-    expect(thrower.lines()).toEqual(['ADDED fault-1']);
-    expect(thrower.ended).toBeDefined();
+    expect(throwingSink.lines()).toEqual(['ADDED fault-1']);
+    expect(throwingSink.ended).toBeDefined();
     // Its client resumes before the event that it has not got.
     expect(failing.cursor).toBe(after);
   });
 
-  test('a stopped watch hears nothing, not even from within an event', async () => {
+  test('a stopped watch gets no event, not even if it stops during one', async () => {
     const watch = await posts.watch(cursor());
     await posts.create(samplePost('stop-1'));
     watch.stream!.stop();

@@ -80,7 +80,7 @@ function requestOf(after: number): BusWatchRequest & { heard: string[] } {
 }
 
 test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
-  'a change without the keys that a watch asks for ends it before that change, and is 410 for whoever resumes: %j',
+  'a change without the keys that a watch needs ends the watch before that change, and resuming is 410: %j',
   async ({ ringCount }) => {
     const feed = new Feed();
     const bus = new InformerBus({ changes: feed, log: pino({ level: 'silent' }), ringCount });
@@ -103,7 +103,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
 );
 
 test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
-  'history goes a piece at a time, and waits for a reader that is slow: %j',
+  'history is read in chunks and waits for a slow reader: %j',
   async ({ ringCount }) => {
     const feed = new Feed();
     const bus = new InformerBus({ changes: feed, log: pino({ level: 'silent' }), ringCount });
@@ -134,7 +134,7 @@ const quiet = pino({ level: 'silent' });
 const everything = { labels: [], fields: [] };
 
 test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
-  'a change larger than a piece of history is a piece of its own: %j',
+  'a change larger than a chunk of history is a separate chunk: %j',
   async ({ ringCount }) => {
     const feed = new Feed();
     const bus = new InformerBus({ changes: feed, log: quiet, ringCount });
@@ -151,7 +151,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
 );
 
 test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
-  'pieces of history that take their time leave the event loop to others between them: %j',
+  'slow chunks of history yield to the event loop between them: %j',
   async ({ ringCount }) => {
     const feed = new Feed();
     const bus = new InformerBus({ changes: feed, log: quiet, ringCount });
@@ -176,7 +176,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
   },
 );
 
-test('history asks for room before it is told, where it is large, and what comes meanwhile is told after it', async () => {
+test('large history reserves memory before it is sent, and newer changes are sent after it', async () => {
   const feed = new Feed();
   const bus = new InformerBus({ changes: feed, log: quiet });
   const large = (revision: number): Change => ({
@@ -219,7 +219,7 @@ test('history asks for room before it is told, where it is large, and what comes
 });
 
 test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
-  'what is held of history is never less than before, until all of it is told: %j',
+  'the reserved memory of history never shrinks until all of it is sent: %j',
   async ({ ringCount }) => {
     const feed = new Feed();
     const bus = new InformerBus({ changes: feed, log: quiet, ringCount });
@@ -237,7 +237,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
   },
 );
 
-test('a watch from before the model that is served now is 410', async () => {
+test('a watch from a revision before the current model is 410', async () => {
   const feed = new Feed();
   feed.incarnationOf = () => Promise.resolve({ modelId: 1, replaces: 2, computedSince: new Map() });
   const bus = new InformerBus({ changes: feed, log: quiet });
@@ -252,7 +252,7 @@ test('a watch from before the model that is served now is 410', async () => {
   bus.stop();
 });
 
-test('history that is compacted while it is read is 410, and one that cannot be read 503', async () => {
+test('history that is compacted while it is read is 410, and history that cannot be read is 503', async () => {
   const feed = new Feed();
   const bus = new InformerBus({ changes: feed, log: quiet, ringCount: 0 });
   feed.tell(created(1), created(2));
@@ -269,7 +269,7 @@ test('history that is compacted while it is read is 410, and one that cannot be 
   bus.stop();
 });
 
-test('how far it is does not go back', () => {
+test('the cursor does not go back', () => {
   const feed = new Feed();
   const bus = new InformerBus({ changes: feed, log: quiet });
   feed.tell(created(1), created(4));

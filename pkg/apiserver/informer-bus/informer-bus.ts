@@ -108,7 +108,7 @@ export class InformerBus {
       ...request,
       filter: compileEventFilter(request.namespace, request.selector),
       onSinkError: (error) =>
-        this.#log.error({ err: error, resource: request.resource }, 'a watcher failed to take an event'),
+        this.#log.error({ err: error, resource: request.resource }, 'a watcher failed to handle an event'),
     });
     try {
       await this.#catchUp(watcher, request, incarnation.modelId);
@@ -226,7 +226,7 @@ export class InformerBus {
     try {
       observer(change);
     } catch (error) {
-      this.#log.error({ err: error, revision: change.revision }, 'an observer failed to take a change');
+      this.#log.error({ err: error, revision: change.revision }, 'an observer failed to handle a change');
     }
   }
 }

@@ -5,25 +5,25 @@ const unreadable = { fault: 'what its functions gave cannot be read' };
 
 const rows: [reason: string, answer: unknown, found: unknown][] = [
   ['values', { rows: ['[{"v":["a",1,true]},{"f":"far"}]'] }, [[{ values: ['a', 1, true] }, { fault: 'far' }]]],
-  ['fewer objects than asked for', { rows: ['[{"v":[]},{"v":[]}]'] }, [[{ values: [] }, { values: [] }]]],
+  ['fewer objects than requested', { rows: ['[{"v":[]},{"v":[]}]'] }, [[{ values: [] }, { values: [] }]]],
   ['no object', { rows: [] }, undefined],
   ['more objects', { rows: ['[]', '[]', '[]'] }, undefined],
   ['no rows', {}, undefined],
-  ['rows that are none', { rows: 'hello' }, undefined],
+  ['invalid rows', { rows: 'hello' }, undefined],
   ['nothing', null, undefined],
   ['no JSON', { rows: ['hello'] }, [[unreadable, unreadable]]],
   ['no text', { rows: [7] }, [[unreadable, unreadable]]],
   ['no list', { rows: ['{"v":5}'] }, [[unreadable, unreadable]]],
   ['too few results', { rows: ['[{"v":[]}]'] }, [[unreadable, unreadable]]],
-  ['results that are none', { rows: ['[null,{"v":5}]'] }, [[unreadable, unreadable]]],
-  ['values that are none', { rows: ['[{"v":[null]},{"v":[1e999]}]'] }, [[unreadable, unreadable]]],
-  ['what is only inherited', { rows: ['[{"__proto__":{"v":[]}},{"f":7}]'] }, [[unreadable, unreadable]]],
+  ['invalid results', { rows: ['[null,{"v":5}]'] }, [[unreadable, unreadable]]],
+  ['invalid values', { rows: ['[{"v":[null]},{"v":[1e999]}]'] }, [[unreadable, unreadable]]],
+  ['inherited properties', { rows: ['[{"__proto__":{"v":[]}},{"f":7}]'] }, [[unreadable, unreadable]]],
 ];
-test.each(rows)('rows: %s', (_reason, answer, found) => {
+test.each(rows)('valid rows: %s', (_reason, answer, found) => {
   expect(rowsIn(answer, 2, 2)).toEqual(found);
 });
 
-test('a fault has an end', () => {
+test('the text of a fault is truncated', () => {
   expect(rowsIn({ rows: [JSON.stringify([{ f: 'x'.repeat(5000) }])] }, 1, 1)).toEqual([[{ fault: 'x'.repeat(1000) }]]);
 });
 
@@ -40,10 +40,10 @@ const problems: [answer: unknown, found: unknown][] = [
   [{ problems: null }, undefined],
   [undefined, undefined],
 ];
-test.each(problems)('problems: %j', (answer, found) => {
+test.each(problems)('valid problems: %j', (answer, found) => {
   expect(problemsIn(answer)).toEqual(found);
 });
 
-test.each([null, undefined, 7, {}])('no answer: %j', (answer) => {
+test.each([null, undefined, 7, {}])('invalid answers: %j', (answer) => {
   expect(answerId(answer)).toBeUndefined();
 });

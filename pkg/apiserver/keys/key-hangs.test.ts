@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { KeyHangs } from './key-hangs.ts';
 
-test('a script that hangs too often is refused for a minute, and no other', () => {
+test('a script that hangs too often is refused for a minute, and other scripts are not', () => {
   let now = 0;
   const hangs = new KeyHangs(() => now);
   for (let i = 0; i < 4; i += 1) {

@@ -6,8 +6,8 @@ import { KeyWorker } from './key-worker.ts';
 
 const worker = new KeyWorker();
 /** For tests that must run to their end, also on a slow machine. */
-const patient = new KeyWorker({ objectMs: 5000, batchMs: 20_000 });
-afterAll(() => Promise.all([worker.stop(), patient.stop()]));
+const patientWorker = new KeyWorker({ objectMs: 5000, batchMs: 20_000 });
+afterAll(() => Promise.all([worker.stop(), patientWorker.stop()]));
 
 let scripts = 0;
 
@@ -86,24 +86,26 @@ describe('values', () => {
     ],
   ];
   test.each(rows)('%s', async (source, values, multi = false) => {
-    expect(await resultOf(source, { object: { spec: { title: 'hello' } }, multi, by: patient })).toEqual({ values });
+    expect(await resultOf(source, { object: { spec: { title: 'hello' } }, multi, by: patientWorker })).toEqual({
+      values,
+    });
   });
 });
 
 describe('faults', () => {
   const rows: [reason: string, source: string, fault: RegExp, multi?: boolean][] = [
     ['a throw', "() => { throw new RangeError('far'); }", /^f threw RangeError: far$/],
-    ['something else that is thrown', '() => { throw 7; }', /^f threw 7$/],
+    ['a thrown value that is not an error', '() => { throw 7; }', /^f threw 7$/],
     [
-      'a trap that is thrown',
+      'a thrown object with a throwing getter',
       '() => { throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } }); }',
       /longer than/,
     ],
     ['no number', '() => NaN', /gave NaN/],
     ['an object', '() => ({})', /gave an object as a value/],
     ['a promise', 'async () => 1', /gave an object as a value/],
-    ['a list for one value', "() => ['a']", /gave a list as a value/],
-    ['one value for a list', "() => 'a'", /gave no list/, true],
+    ['a list for a single-value index', "() => ['a']", /gave a list as a value/],
+    ['a single value for a multi-value index', "() => 'a'", /gave no list/, true],
     ['a bigint', '() => 1n', /gave a bigint/],
     ['no date', "() => new Date('x')", /invalid Date/],
     ['the time', '() => Date.now()', /Date.now is not a function/],
@@ -115,9 +117,9 @@ describe('faults', () => {
     ['Node', "() => require('fs')", /require is not defined/],
     ['timers', '() => setTimeout(() => 0)', /setTimeout is not defined/],
     ['the network', "() => fetch('http://localhost')", /fetch is not defined/],
-    ['memory that no limit counts', '() => new Uint8Array(1)', /Uint8Array is not defined/],
-    ['code made of text', "() => eval('1')", /disallowed/],
-    ['code made of text', "() => [].constructor.constructor('return process')()", /disallowed/],
+    ['memory outside of the heap limit', '() => new Uint8Array(1)', /Uint8Array is not defined/],
+    ['code from a string', "() => eval('1')", /disallowed/],
+    ['code from a string', "() => [].constructor.constructor('return process')()", /disallowed/],
     [
       'an import',
       "() => { import('fs').catch((error) => error.constructor.constructor('return process')()); return 'a'; }",
@@ -126,9 +128,9 @@ describe('faults', () => {
     ['endless recursion', '() => { const f = () => f(); return f(); }', /call stack/],
     ['a loop', '() => { for (;;); }', /ran longer than 5\d ms/],
     ['a loop after the answer', '() => { Promise.resolve().then(() => { for (;;); }); return 1; }', /ran longer than/],
-    ['an expression that takes ages', "() => /^(a+)+$/.test('a'.repeat(50) + 'b')", /ran longer than/],
+    ['a regular expression that takes very long', "() => /^(a+)+$/.test('a'.repeat(50) + 'b')", /ran longer than/],
     [
-      'memory, step by step',
+      'memory in small steps',
       '() => { const all = []; for (;;) all.push(new Array(1000).fill({})); }',
       /ran longer than|ran out of memory/,
     ],
@@ -139,15 +141,15 @@ describe('faults', () => {
   });
 
   // On a slow machine the default time would end before memory runs out.
-  test('a great deal of memory in one step', async () => {
-    expect(await resultOf("() => 'x'.repeat(2 ** 28).split('').length", { by: patient })).toEqual({
+  test('a function that allocates much memory in one step', async () => {
+    expect(await resultOf("() => 'x'.repeat(2 ** 28).split('').length", { by: patientWorker })).toEqual({
       fault: expect.stringMatching(/ran out of memory/),
     });
-    expect(await resultOf('(o) => o.x', { object: { x: 1 }, by: patient })).toEqual({ values: [1] });
+    expect(await resultOf('(o) => o.x', { object: { x: 1 }, by: patientWorker })).toEqual({ values: [1] });
   });
 });
 
-test('another globalThis is the same to whom it does not belong', async () => {
+test('a changed globalThis does not affect other functions', async () => {
   const text =
     "globalThis.globalThis = { 'svc:run': () => ({ toString: () => 'hello' }) }; var indexKeys = { f: () => 'a' };";
   expect(await worker.evaluate({ hash: 'other', text }, [{ function: 'f', multi: false }], ['{}'])).toEqual([
@@ -155,7 +157,7 @@ test('another globalThis is the same to whom it does not belong', async () => {
   ]);
 });
 
-test('what one function or object does to its copy, no other sees', async () => {
+test('changes that a function makes to its copy of an object are not visible to others', async () => {
   const text = 'var indexKeys = { a: (o) => { const x = o.list.pop(); return x; }, b: (o) => o.list.length };';
   const rows = await worker.evaluate(
     { hash: 'copies', text },
@@ -171,7 +173,7 @@ test('what one function or object does to its copy, no other sees', async () => 
   ]);
 });
 
-test('neighbours of what loops, or uses up the memory, get their keys all the same', async () => {
+test('other objects get their keys if a function loops or uses up the memory', async () => {
   const text =
     "var indexKeys = { f: (o) => { if (o.loop) for (;;); if (o.eat) 'x'.repeat(2 ** 28).split(''); return o.i; } };";
   const objects = Array.from({ length: 40 }, (_, i) => ({ i, loop: i % 19 === 7, eat: i === 30 }));
@@ -192,7 +194,7 @@ test('neighbours of what loops, or uses up the memory, get their keys all the sa
   }
 }, 60_000);
 
-test('many scripts have their turn, and are read again when they were forgotten', async () => {
+test('many scripts run, and evicted ones are loaded again', async () => {
   const of = (i: number) =>
     worker.evaluate(
       { hash: `many${i}`, text: `var indexKeys = { f: () => ${i} };` },
@@ -212,9 +214,9 @@ describe('a script is refused', () => {
   const rows: [reason: string, text: string, problem: { function?: string; message: unknown }][] = [
     ['that is none', 'var x = (', { message: expect.stringMatching(/Unexpected/) }],
     ['that needs Node', 'process.exit()', { message: 'ReferenceError: process is not defined' }],
-    ['that never ends', 'for (;;);', { message: 'it takes too long' }],
+    ['that does not end', 'for (;;);', { message: 'it takes too long' }],
     [
-      'that throws a trap',
+      'that throws an object with a throwing getter',
       'throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } })',
       { message: 'it takes too long' },
     ],
@@ -241,7 +243,7 @@ describe('a script is refused', () => {
       { message: expect.stringMatching(/can import nothing/) },
     ]),
     [
-      'that changes what its lists inherit',
+      'that changes the prototype of arrays',
       'Object.prototype.toJSON = Array.prototype.toJSON = () => null',
       { function: 'f', message: 'the text exports no function f' },
     ],
@@ -255,14 +257,14 @@ describe('a script is refused', () => {
     expect(await worker.check(text, ['f'])).toEqual([problem]);
   });
 
-  test('and taken as esbuild writes it', async () => {
+  test('the output of esbuild is accepted', async () => {
     const text =
       '"use strict"; var indexKeys = (() => { var a = {}; Object.defineProperty(a, "f", { get: () => f, enumerable: true }); function f(o) { return 1; } return a; })();\n// end';
     expect(await worker.check(text, ['f'])).toEqual([]);
   });
 });
 
-test('a promise that nobody waits for ends no process', async () => {
+test('an unhandled rejection does not end the process', async () => {
   const count = () =>
     worker.evaluate(
       { hash: 'count', text: 'let n = 0; var indexKeys = { f: () => (n += 1) };' },
@@ -279,7 +281,7 @@ test('a promise that nobody waits for ends no process', async () => {
   }
 });
 
-test('who cannot be interrupted is told so, while others have their keys, and waits when that was too often', async () => {
+test('a script that cannot be interrupted gets an error while others get keys, and is blocked after several times', async () => {
   // Time for the other process to start before the hanging one is killed.
   const own = new KeyWorker({ hangMs: 2000 });
   const hanging = () =>
@@ -299,7 +301,7 @@ test('who cannot be interrupted is told so, while others have their keys, and wa
   await own.stop();
 });
 
-test('nobody is blamed where the process is ended from outside', async () => {
+test('no script is blamed if the process is ended from outside', async () => {
   const mark = newMark();
   const own = new KeyWorker({ objectMs: 60_000, hangMs: mark });
   const killing = setInterval(() => processesOf(mark).forEach((pid) => process.kill(pid, 'SIGKILL')), 1000);
@@ -309,7 +311,7 @@ test('nobody is blamed where the process is ended from outside', async () => {
   await own.stop();
 });
 
-test('a process whose parent is gone ends, whatever it is at', async () => {
+test('a process ends when its parent is gone, whatever it is doing', async () => {
   const mark = newMark();
   const source = `import { KeyWorker } from ${JSON.stringify(new URL('key-worker.ts', import.meta.url).href)};
     await new KeyWorker({ hangMs: ${mark} }).evaluate({ hash: 'h', text: ${JSON.stringify(`var indexKeys = { f: ${hang} };`)} }, [{ function: 'f', multi: false }], ['{}']);`;
@@ -323,7 +325,7 @@ test('a process whose parent is gone ends, whatever it is at', async () => {
   await until(() => processesOf(mark).length === 0);
 });
 
-test("a process that cannot be begun is nobody's fault", async () => {
+test('no script is blamed if the process cannot be started', async () => {
   for (const execPath of ['/dev/null/node', '/nowhere/node']) {
     const own = new KeyWorker({ execPath });
     await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({
@@ -340,7 +342,7 @@ test("a process that cannot be begun is nobody's fault", async () => {
   }
 });
 
-test('one that is stopped answers nobody, and leaves no process behind', async () => {
+test('a stopped worker answers no request and leaves no process', async () => {
   const own = new KeyWorker();
   const hanging = resultOf('() => { for (;;); }', { by: own }).catch((error: unknown) => error);
   await resultOf('() => 1');

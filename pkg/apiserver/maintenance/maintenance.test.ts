@@ -20,7 +20,7 @@ class Rounds {
   }
 }
 
-test('rounds follow each other, one at a time, a failed one too, and stop waits for the last', async () => {
+test('rounds run one at a time, also after a failure, and stop waits for the last', async () => {
   const store = new Rounds();
   const lines: string[] = [];
   const maintenance = new Maintenance({
@@ -48,7 +48,7 @@ test('rounds follow each other, one at a time, a failed one too, and stop waits 
   expect(store.begun).toHaveLength(2);
 });
 
-test('a stop before the first round ends it', async () => {
+test('a stop before the first round prevents it', async () => {
   const store = new Rounds();
   const maintenance = new Maintenance({ store, limits, log: pino({ level: 'silent' }), everyMs: 3_600_000 });
   maintenance.start();

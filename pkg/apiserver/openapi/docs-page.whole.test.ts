@@ -80,7 +80,7 @@ if (!runs) test.skip(`WARNING: THE DOCUMENTATION PAGE IS NOT TESTED: there is no
     await page.getByRole('button', { name: 'Use token' }).click();
   }
 
-  test('shows the open document to anyone, and the operations of a model to who has a token', async () => {
+  test('shows the public document to anyone, and the operations of a model to a user with a token', async () => {
     await page.goto(`${server.origin}/docs`);
     await page.locator('.opblock-tag', { hasText: 'server' }).click();
     await page.locator('#operations-server-isReady').waitFor();
@@ -99,7 +99,7 @@ if (!runs) test.skip(`WARNING: THE DOCUMENTATION PAGE IS NOT TESTED: there is no
     expect(foreign).toEqual([]);
   });
 
-  test('opens a document by its link, and says what a wrong or missing token means', async () => {
+  test('opens a document by its link, and explains a wrong or missing token', async () => {
     await page.goto(`${server.origin}/docs?document=extension`);
     await page.getByRole('status').getByText('This document needs a personal token.').waitFor();
     await useToken('pat_wrong');
@@ -112,7 +112,7 @@ if (!runs) test.skip(`WARNING: THE DOCUMENTATION PAGE IS NOT TESTED: there is no
     await page.getByRole('status').getByText('This document needs a personal token.').waitFor();
   });
 
-  test('a token given to Authorize opens the other documents too', async () => {
+  test('a token in Authorize opens the other documents too', async () => {
     await page.goto(`${server.origin}/docs`);
     await page.getByRole('button', { name: 'Authorize' }).click();
     await page.locator('.auth-container', { hasText: 'personalToken' }).locator('input').fill('pat_good');
@@ -126,7 +126,7 @@ if (!runs) test.skip(`WARNING: THE DOCUMENTATION PAGE IS NOT TESTED: there is no
     expect(complaints).toEqual([]);
   });
 
-  test('shows texts of a model as texts, whatever they hold', async () => {
+  test('escapes texts of a model, whatever they contain', async () => {
     const before = registry.models();
     registry.set([
       ...before,

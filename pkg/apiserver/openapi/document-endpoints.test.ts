@@ -25,7 +25,7 @@ async function urlInIndex(): Promise<string> {
 }
 
 describe('/openapi/v3', () => {
-  test('the right hash is kept by caches for a year', async () => {
+  test('caches keep a document with the right hash for a year', async () => {
     const answer = await server.get(await urlInIndex(), { accept: 'application/json' });
     expect(answer).toMatchObject({
       status: 200,
@@ -40,21 +40,21 @@ describe('/openapi/v3', () => {
     expect((await server.get(await urlInIndex(), { 'if-none-match': answer.headers.etag! })).status).toBe(304);
   });
 
-  test('a wrong hash leads to the right one', async () => {
+  test('a wrong hash is redirected to the right one', async () => {
     expect(await server.get('/openapi/v3/apis/blog.example.com/v1?hash=OLD')).toMatchObject({
       status: 301,
       headers: { location: await urlInIndex() },
     });
   });
 
-  test('no hash is not kept', async () => {
+  test('a document without a hash is not cached', async () => {
     expect(await server.get('/openapi/v3/apis/blog.example.com/v1')).toMatchObject({
       status: 200,
       headers: { 'cache-control': 'no-cache, private' },
     });
   });
 
-  test('the hash moves with the model', async () => {
+  test('the hash changes with the model', async () => {
     const before = await urlInIndex();
     const changed = testModel({}, { subresources: { status: true } });
     registry.set([registered(changed)]);
@@ -84,25 +84,25 @@ test.each([
   ],
   ['version 2 is never JSON', '/openapi/v2', { accept: 'application/json' }, 404],
   ['version 2, as a browser asks', '/openapi/v2', {}, 404],
-  ['no such document', '/docs/openapi/none.json', {}, 404],
+  ['a missing document', '/docs/openapi/none.json', {}, 404],
   ['a name of Object.prototype again', '/docs/openapi/constructor.json', {}, 404],
-  ['the folder of documents', '/docs/openapi', {}, 404],
+  ['the folder of the documents', '/docs/openapi', {}, 404],
   ['a file below the open document', '/docs/openapi/public.json/extension.json', {}, 404],
-  ["a file of the package that is not the page's", '/docs/package.json', {}, 404],
-  ['a way out of the folder', '/docs/..%2f..%2fpackage.json', {}, 400],
+  ['a file of the package that does not belong to the page', '/docs/package.json', {}, 404],
+  ['a path out of the folder', '/docs/..%2f..%2fpackage.json', {}, 400],
   ['the page as a folder', '/docs/', {}, 308],
-  ['documents need a credential', '/docs/openapi/extension.json', anonymous, 401],
-  ['so does the aggregated one', '/docs/openapi/aggregated.json', anonymous, 401],
-  ['and what does not exist', '/docs/openapi/none.json', anonymous, 401],
-  ['and those of Kubernetes', '/openapi/v3', anonymous, 401],
-  ['the public document is open', '/docs/openapi/public.json', anonymous, 200],
-  ['the page is open', '/docs', anonymous, 200],
-  ['and its files', '/docs/swagger-ui-bundle.js', anonymous, 200],
+  ['a document without a credential', '/docs/openapi/extension.json', anonymous, 401],
+  ['the aggregated document without a credential', '/docs/openapi/aggregated.json', anonymous, 401],
+  ['a missing document without a credential', '/docs/openapi/none.json', anonymous, 401],
+  ['documents of Kubernetes without a credential', '/openapi/v3', anonymous, 401],
+  ['the public document without a credential', '/docs/openapi/public.json', anonymous, 200],
+  ['the page without a credential', '/docs', anonymous, 200],
+  ['the files of the page without a credential', '/docs/swagger-ui-bundle.js', anonymous, 200],
 ])('%s: %s', async (_reason, path, headers, status) => {
   expect((await server.get(path, headers)).status).toBe(status);
 });
 
-test('nothing is written here', async () => {
+test('writes are refused', async () => {
   for (const path of ['/docs', '/docs/openapi/public.json', '/openapi/v3', '/openapi/v2']) {
     expect(await server.get(path, {}, { method: 'POST' })).toMatchObject({
       status: 405,
@@ -111,8 +111,8 @@ test('nothing is written here', async () => {
   }
 });
 
-describe('the page', () => {
-  test('allows nothing inline and nothing from elsewhere', async () => {
+describe('the documentation page', () => {
+  test('allows nothing inline and nothing from other origins', async () => {
     const answer = await server.get('/docs', anonymous);
     expect(answer.headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
@@ -123,7 +123,7 @@ describe('the page', () => {
     expect(answer.text).not.toMatch(/<script>|<style|style=|\son\w+=|https?:\/\//);
   });
 
-  test('its files are revalidated, compressed where that is accepted, and have a length', async () => {
+  test('has files that are revalidated, compressed if accepted, and have a length', async () => {
     const plain = await server.get('/docs/swagger-ui.css', anonymous);
     expect(plain.headers).toMatchObject({
       'cache-control': 'no-cache',
@@ -142,7 +142,7 @@ describe('the page', () => {
   });
 });
 
-test('large documents come whole', async () => {
+test('large documents are complete', async () => {
   const many = Array.from({ length: 100 }, (_, index) => registered(testModel({ group: `g${index}.example.com` })));
   registry.set(many);
   const answer = await server.get('/docs/openapi/extension.json');

@@ -12,7 +12,7 @@ function object(properties: Record<string, JsonSchema>, required: string[] = [])
 
 const cases: { reason: string; spec: JsonSchema; example: unknown }[] = [
   {
-    reason: 'an example wins over a default, that over an enum',
+    reason: 'an example has priority over a default, a default over an enum',
     spec: object({
       a: { type: 'string', example: 'e', default: 'd' },
       b: { type: 'string', default: 'd', enum: ['x', 'd'] },
@@ -21,17 +21,17 @@ const cases: { reason: string; spec: JsonSchema; example: unknown }[] = [
     example: { a: 'e', b: 'd', c: 'x' },
   },
   {
-    reason: 'plain fields are shown',
+    reason: 'scalar fields are included',
     spec: object({ title: { type: 'string' }, count: { type: 'integer' }, open: { type: 'boolean' } }),
     example: { title: 'string', count: 1, open: true },
   },
   {
-    reason: 'what is optional and not plain is left out',
+    reason: 'optional fields that are not scalar are left out',
     spec: object({ deep: object({}), list: { type: 'array', items: {} }, slug: { type: 'string', pattern: '^x$' } }),
     example: {},
   },
   {
-    reason: 'what is required is there',
+    reason: 'required fields are included',
     spec: object(
       {
         deep: object({ a: { type: 'string' } }, ['a']),
@@ -61,7 +61,7 @@ const cases: { reason: string; spec: JsonSchema; example: unknown }[] = [
     example: { a: 5, b: -1, c: 2, d: 5 },
   },
   {
-    reason: 'times are times',
+    reason: 'timestamps are timestamps',
     spec: object({ at: { type: 'string', format: 'date-time' } }, ['at']),
     example: { at: '2026-01-01T00:00:00Z' },
   },
@@ -71,7 +71,7 @@ const cases: { reason: string; spec: JsonSchema; example: unknown }[] = [
     example: { port: 1 },
   },
   {
-    reason: 'alternatives are not mixed',
+    reason: 'alternatives are not combined',
     spec: {
       ...object({ a: { type: 'string' }, b: { type: 'string' } }),
       oneOf: [{ required: ['a'] }, { required: ['b'] }],
@@ -83,21 +83,22 @@ const cases: { reason: string; spec: JsonSchema; example: unknown }[] = [
 describe.each(cases)('$reason', ({ spec, example }) => {
   const schema: JsonSchema = { type: 'object', properties: { spec, status: object({ phase: { type: 'string' } }) } };
 
-  test('is shown so', () => expect(exampleObject(schema, kind, 'Cluster')).toEqual({ ...whole, spec: example }));
+  test('has the expected example', () =>
+    expect(exampleObject(schema, kind, 'Cluster')).toEqual({ ...whole, spec: example }));
 
   if (spec.oneOf === undefined)
-    test('holds to the schema', () =>
+    test('has an example that is valid under the schema', () =>
       expect(compileSchemaValidator(schema).validate(exampleObject(schema, kind, 'Cluster'))).toEqual([]));
 });
 
-test('a namespaced object says so', () => {
+test('an example of a namespaced object has a namespace', () => {
   expect(exampleObject({ type: 'object' }, kind, 'Namespaced')['metadata']).toEqual({
     name: 'example',
     namespace: 'default',
   });
 });
 
-test('is small, however large and deep the schema is', () => {
+test('an example is small, however large and deep the schema is', () => {
   let deep: JsonSchema = { type: 'string' };
   for (let level = 0; level < 90; level += 1) deep = object({ next: deep }, ['next']);
   const wide = object(

@@ -96,13 +96,13 @@ function faults(document: JsonObject): string[] {
 }
 
 describe('the reference, of two real projects', () => {
-  test.each(referenceNames)('%s has no fault', async (name) => {
+  test.each(referenceNames)('%s is a valid document', async (name) => {
     const document = parsed(await documents.reference(name));
     expect(document['openapi']).toBe('3.1.0');
     expect(faults(document)).toEqual([]);
   });
 
-  test('its schemas are JSON Schema 2020-12, and its examples are what it says', async () => {
+  test('schemas are JSON Schema 2020-12, and examples are valid under them', async () => {
     const document = parsed(await documents.reference('extension'));
     const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
     ajv.addSchema(document, 'document');
@@ -133,7 +133,7 @@ describe('the reference, of two real projects', () => {
     ).toBe(false);
   });
 
-  test('the aggregated document is all the others', async () => {
+  test('the aggregated document contains all the others', async () => {
     const paths = async (name: (typeof referenceNames)[number]): Promise<string[]> =>
       Object.keys(object(parsed(await documents.reference(name))['paths']));
     expect(new Set(await paths('aggregated'))).toEqual(
@@ -162,7 +162,7 @@ describe('the operations of a model', () => {
   );
   const own = new OpenApiDocuments({ registry: new ModelList([model]), svcVersion });
 
-  test('have ids that nothing registered later can take or change', async () => {
+  test('have ids that no later registration can take or change', async () => {
     const ids = operations(parsed(await own.reference('extension'))).map(({ operation }) => operation['operationId']);
     expect(new Set(ids)).toEqual(
       new Set([
@@ -209,7 +209,7 @@ describe('the operations of a model', () => {
     expect(select?.['description']).toContain('`spec.slug` (string), `spec.tags` (string, several values)');
   });
 
-  test('hold an example', async () => {
+  test('have an example', async () => {
     const create = operations(parsed(await own.reference('extension'))).find(({ method }) => method === 'post');
     expect(create?.operation).toMatchObject({
       requestBody: {
@@ -229,7 +229,7 @@ describe('the operations of a model', () => {
 });
 
 describe('the documents of Kubernetes, of two real projects', () => {
-  test('are those of the index, without a fault', async () => {
+  test('are those of the index, and valid', async () => {
     const { paths } = parsed(await documents.index()) as { paths: Record<string, { serverRelativeURL: string }> };
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining([
@@ -247,7 +247,7 @@ describe('the documents of Kubernetes, of two real projects', () => {
     }
   });
 
-  test('say what kubectl looks for before it writes', async () => {
+  test('have what kubectl looks for before it writes', async () => {
     const document = parsed((await documents.kubernetes('apis/gateway.networking.k8s.io/v1'))!);
     const kind = { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute' };
     const patch = operations(document).find(
@@ -270,11 +270,11 @@ describe('the documents of Kubernetes, of two real projects', () => {
   });
 });
 
-describe('what changes when', () => {
+describe('when documents change', () => {
   const one = testModel();
   const two = testModel({ group: 'other.example.com' });
 
-  test('a model is in the documents the moment it is registered, and leaves with its registration', async () => {
+  test('a model is in the documents as long as it is registered', async () => {
     const registry = new ModelList([one]);
     const made = new OpenApiDocuments({ registry, svcVersion });
     const before = {
@@ -295,12 +295,12 @@ describe('what changes when', () => {
   });
 
   test('documents do not depend on the order of registration', async () => {
-    const forth = new OpenApiDocuments({ registry: new ModelList([one, two]), svcVersion });
-    const back = new OpenApiDocuments({ registry: new ModelList([two, one]), svcVersion });
-    expect((await forth.reference('aggregated')).pieces.join('')).toBe(
-      (await back.reference('aggregated')).pieces.join(''),
+    const forward = new OpenApiDocuments({ registry: new ModelList([one, two]), svcVersion });
+    const reversed = new OpenApiDocuments({ registry: new ModelList([two, one]), svcVersion });
+    expect((await forward.reference('aggregated')).pieces.join('')).toBe(
+      (await reversed.reference('aggregated')).pieces.join(''),
     );
-    expect((await forth.index()).hash).toBe((await back.index()).hash);
+    expect((await forward.index()).hash).toBe((await reversed.index()).hash);
   });
 
   test('a version that is not served has no document', () => {
@@ -308,7 +308,7 @@ describe('what changes when', () => {
     expect(new OpenApiDocuments({ registry, svcVersion }).kubernetes('apis/blog.example.com/v1')).toBeUndefined();
   });
 
-  test('endpoints come and go with the plugins that mount them', async () => {
+  test('endpoints are in the documents as long as plugins mount them', async () => {
     const endpoints = {
       generation: 1,
       list: [
@@ -336,7 +336,7 @@ describe('what changes when', () => {
 });
 
 describe('texts of a model', () => {
-  test('stay texts, whatever they hold', async () => {
+  test('are escaped, whatever they contain', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), fc.string(), async (description, name) => {
         const schema = {
@@ -369,12 +369,12 @@ describe('texts of a model', () => {
     expect((await made.reference('extension')).pieces.join('')).toContain('"description":"\\ud800"');
   });
 
-  test('a group made to take the name of a shared schema does not get it', async () => {
-    const thief = testModel({
+  test('a group cannot take the name of a shared schema', async () => {
+    const sameNameModel = testModel({
       group: 'meta.apis.pkg.apimachinery.k8s.io',
       names: { ...testModel().names, kind: 'ObjectMeta', listKind: 'ObjectMetaList' },
     });
-    const made = new OpenApiDocuments({ registry: new ModelList([thief]), svcVersion });
+    const made = new OpenApiDocuments({ registry: new ModelList([sameNameModel]), svcVersion });
     const whole = (await made.kubernetes('apis/meta.apis.pkg.apimachinery.k8s.io/v1'))!.pieces.join('');
     expect(whole.split('"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta":')).toHaveLength(2);
     expect(

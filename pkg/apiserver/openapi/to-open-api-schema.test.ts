@@ -24,7 +24,7 @@ function inKubernetes(spec: JsonSchema): unknown {
 
 const cases: { reason: string; spec: JsonSchema; reference: unknown; kubernetes: unknown }[] = [
   {
-    reason: 'plain keywords stay',
+    reason: 'simple keywords stay',
     spec: { type: 'string', minLength: 1, format: 'date', enum: ['a'], description: 'd' },
     reference: { type: 'string', minLength: 1, format: 'date', enum: ['a'], description: 'd' },
     kubernetes: { type: 'string', minLength: 1, format: 'date', enum: ['a'], description: 'd' },
@@ -36,13 +36,13 @@ const cases: { reason: string; spec: JsonSchema; reference: unknown; kubernetes:
     kubernetes: { type: 'string', nullable: true },
   },
   {
-    reason: 'a nullable enum takes null',
+    reason: 'a nullable enum accepts null',
     spec: { type: 'string', nullable: true, enum: ['a'] },
     reference: { type: ['string', 'null'], enum: ['a', null] },
     kubernetes: { type: 'string', nullable: true, enum: ['a'] },
   },
   {
-    reason: 'null passes beside a combination',
+    reason: 'null is accepted next to a combination',
     spec: { type: 'string', nullable: true, not: { enum: ['b'] } },
     reference: { anyOf: [{ type: 'null' }, { type: 'string', not: { enum: ['b'] } }] },
     kubernetes: { type: 'string', nullable: true, not: { enum: ['b'] } },
@@ -90,25 +90,25 @@ const cases: { reason: string; spec: JsonSchema; reference: unknown; kubernetes:
     kubernetes: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
   },
   {
-    reason: 'a pattern both engines know',
+    reason: 'a pattern that both engines support',
     spec: { type: 'string', pattern: '^[a-z]+$' },
     reference: { type: 'string', pattern: '^[a-z]+$' },
     kubernetes: { type: 'string', pattern: '^[a-z]+$' },
   },
   {
-    reason: 'a pattern only RE2 knows',
+    reason: 'a pattern that only RE2 supports',
     spec: { type: 'string', pattern: '(?P<x>a)' },
     reference: { type: 'string', 'x-pattern-re2': '(?P<x>a)' },
     kubernetes: { type: 'string', pattern: '(?P<x>a)' },
   },
   {
-    reason: 'keywords of no dialect, references above all, go',
+    reason: 'keywords of no dialect, especially references, are removed',
     spec: { type: 'string', $ref: '#/secret', foo: 1, format: null } as unknown as JsonSchema,
     reference: { type: 'string' },
     kubernetes: { type: 'string' },
   },
   {
-    reason: 'parts below are converted',
+    reason: 'nested schemas are converted',
     spec: { type: 'object', additionalProperties: { type: 'string', nullable: true } },
     reference: { type: 'object', additionalProperties: { type: ['string', 'null'] } },
     kubernetes: { type: 'object', additionalProperties: { type: 'string', nullable: true } },
@@ -135,7 +135,7 @@ describe('an embedded resource', () => {
     });
   });
 
-  test('and in 3.0', () => {
+  test('has the fields of an object in 3.0', () => {
     expect(inKubernetes(spec)).toMatchObject({
       'x-kubernetes-embedded-resource': true,
       properties: { apiVersion: { type: 'string' }, kind: { type: 'string' } },
@@ -154,7 +154,7 @@ describe('the whole object', () => {
     },
   };
 
-  test('has what the schema says of its metadata beside the reference', () => {
+  test('has what the schema says about its metadata next to the reference', () => {
     expect(runAtOnce(referenceObjectSchema(schema, 'a Post'))).toEqual({
       description: 'a Post',
       type: 'object',

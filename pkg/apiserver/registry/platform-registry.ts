@@ -209,7 +209,7 @@ export class PlatformRegistry implements ModelRegistry {
     { load, change }: { load: (stored: StoredObject) => void; change: (change: Change) => void },
   ): Promise<void> {
     const modelId = (await this.#store.changes.incarnationOf(resource))?.modelId;
-    if (modelId === undefined) throw new Error(`the store has no place for ${resource.resource}`);
+    if (modelId === undefined) throw new Error(`the store has no model ${resource.resource}`);
     const early: Change[] = [];
     // The list may be older or newer than the feed: changes that it already contains are skipped.
     let loaded: number | undefined;
@@ -240,7 +240,7 @@ export class PlatformRegistry implements ModelRegistry {
     try {
       await this.#store.changes.catchUp();
     } catch (error) {
-      this.#log.warn({ err: error }, 'the newest changes cannot be read');
+      this.#log.warn({ err: error }, 'the newest changes could not be read');
       throw newServiceUnavailable(
         isStorageError(error, 'Unavailable') ? error.message : 'the database does not answer at present',
       );

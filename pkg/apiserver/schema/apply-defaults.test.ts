@@ -15,7 +15,12 @@ const plain: JsonSchema = { type: 'integer' };
 describe('SchemaValidator.applyDefaults', () => {
   test.each<{ reason: string; schema: JsonSchema; object: JsonObject; filled: JsonObject }>([
     { reason: 'an absent field', schema: spec({ n: one }), object: { spec: {} }, filled: { spec: { n: 1 } } },
-    { reason: 'a present one stays', schema: spec({ n: one }), object: { spec: { n: 2 } }, filled: { spec: { n: 2 } } },
+    {
+      reason: 'a present field stays',
+      schema: spec({ n: one }),
+      object: { spec: { n: 2 } },
+      filled: { spec: { n: 2 } },
+    },
     { reason: 'an absent parent stays absent', schema: spec({ n: one }), object: {}, filled: {} },
     {
       reason: 'defaults inside a default',
@@ -42,25 +47,25 @@ describe('SchemaValidator.applyDefaults', () => {
       filled: { spec: { n: 1 } },
     },
     {
-      reason: 'a null without one goes',
+      reason: 'a null without a default is removed',
       schema: spec({ n: plain }),
       object: { spec: { n: null } },
       filled: { spec: {} },
     },
     {
-      reason: 'a null that is allowed stays',
+      reason: 'an allowed null stays',
       schema: spec({ n: { ...one, nullable: true } }),
       object: { spec: { n: null } },
       filled: { spec: { n: null } },
     },
     {
-      reason: 'a null of a map goes',
+      reason: 'a null in a map is removed',
       schema: spec({ m: { type: 'object', additionalProperties: plain } }),
       object: { spec: { m: { a: null, b: 1 } } },
       filled: { spec: { m: { b: 1 } } },
     },
     {
-      reason: 'a null item has nowhere to go',
+      reason: 'a null item stays',
       schema: spec({ l: { type: 'array', items: plain } }),
       object: { spec: { l: [null] } },
       filled: { spec: { l: [null] } },
@@ -90,7 +95,7 @@ describe('SchemaValidator.applyDefaults', () => {
       filled: { spec: { metadata: { n: 1 } } },
     },
     {
-      reason: 'in lists in lists',
+      reason: 'in nested lists',
       schema: spec({
         l: { type: 'array', items: { type: 'array', items: { type: 'object', properties: { n: one } } } },
       }),
@@ -104,7 +109,7 @@ describe('SchemaValidator.applyDefaults', () => {
       filled: { metadata: { labels: null } },
     },
     {
-      reason: 'embedded metadata loses its nulls, but for times',
+      reason: 'embedded metadata loses its nulls, except timestamps',
       schema: spec({
         t: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
       }),
@@ -156,7 +161,7 @@ describe('SchemaValidator.applyDefaults', () => {
       value: null,
       count: 11,
     },
-  ])('they do not multiply an object: $reason', ({ items, value, count }) => {
+  ])('defaults do not multiply the size of an object: $reason', ({ items, value, count }) => {
     const fill = (length: number): void =>
       compileSchemaValidator(spec({ l: { type: 'array', items } })).applyDefaults({
         spec: { l: Array.from({ length }, () => structuredClone(value)) },
@@ -168,7 +173,7 @@ describe('SchemaValidator.applyDefaults', () => {
     expect(() => fill(5)).not.toThrow();
   });
 
-  test('whatever the schema, they never exceed the budget', () => {
+  test('defaults of any schema never exceed the budget', () => {
     const leaf = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 20 }),
       fc.integer(),

@@ -9,11 +9,11 @@ test.each<[JsonValue]>([
   ['ü€😀'],
   [-1.2345678901234567e-308],
   [{ '\u0001': false, b: null }],
-])('maxJsonBytes(%j) is no less than its JSON has', (value) => {
+])('maxJsonBytes(%j) is at least the length of its JSON', (value) => {
   expect(maxJsonBytes(value)).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(value)));
 });
 
-test('maxJsonBytes of any value is no less than its JSON has', () => {
+test('maxJsonBytes of any value is at least the length of its JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
       expect(maxJsonBytes(value as JsonValue)).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(value)));
@@ -21,7 +21,7 @@ test('maxJsonBytes of any value is no less than its JSON has', () => {
   );
 });
 
-test('maxJsonBytes stops soon after the most', () => {
+test('maxJsonBytes stops soon after the maximum', () => {
   expect(
     maxJsonBytes(
       Array.from({ length: 1000 }, () => 'x'.repeat(100)),

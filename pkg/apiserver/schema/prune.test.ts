@@ -33,7 +33,7 @@ describe('SchemaValidator.prune', () => {
     },
     { reason: 'at the root', schema: spec(known), object: '{"extra":1}', kept: '{}', paths: ['extra'] },
     {
-      reason: 'not what every resource has',
+      reason: 'not the fields that every resource has',
       schema: spec(known),
       object: '{"apiVersion":"v1","kind":"A","metadata":{"x":1}}',
       kept: '{"apiVersion":"v1","kind":"A","metadata":{"x":1}}',
@@ -47,7 +47,7 @@ describe('SchemaValidator.prune', () => {
       paths: [],
     },
     {
-      reason: 'declared below preserved',
+      reason: 'a declared field below preserved fields',
       schema: spec({ ...known, properties: { o: known }, 'x-kubernetes-preserve-unknown-fields': true }),
       object: '{"spec":{"x":{"y":1},"o":{"z":1}}}',
       kept: '{"spec":{"x":{"y":1},"o":{}}}',
@@ -61,21 +61,21 @@ describe('SchemaValidator.prune', () => {
       paths: ['spec.metadata.x', 'spec.y'],
     },
     {
-      reason: 'what only the root and embedded resources have',
+      reason: 'fields that only the root and embedded resources have',
       schema: spec(known),
       object: '{"spec":{"apiVersion":"v1","kind":"A","metadata":{"name":"n"},"a":"x"}}',
       kept: '{"spec":{"a":"x"}}',
       paths: ['spec.apiVersion', 'spec.kind', 'spec.metadata'],
     },
     {
-      reason: 'below a metadata of its own',
+      reason: 'below a declared metadata field',
       schema: spec({ type: 'object', properties: { metadata: known } }),
       object: '{"spec":{"metadata":{"a":"x","labels":{"k":"v"}}}}',
       kept: '{"spec":{"metadata":{"a":"x"}}}',
       paths: ['spec.metadata.labels'],
     },
     {
-      reason: 'a metadata of its own is none of a resource',
+      reason: 'a declared metadata field is not the metadata of a resource',
       schema: spec({ type: 'object', properties: { metadata: known } }),
       object: '{"spec":{"metadata":{"a":"x","name":"n","b":[1]}}}',
       kept: '{"spec":{"metadata":{"a":"x"}}}',
@@ -89,7 +89,7 @@ describe('SchemaValidator.prune', () => {
       paths: ['spec[0][0].x', 'spec[1][1].x'],
     },
     {
-      reason: 'names every object inherits',
+      reason: 'names of inherited properties',
       schema: spec(known),
       object: '{"spec":{"constructor":{"a":1},"__proto__":{"a":1},"toString":1}}',
       kept: '{"spec":{}}',

@@ -35,7 +35,7 @@ here('definitions in use', () => {
     expect(validateStructuralSchema(schema, 'schema')).toEqual([]);
   });
 
-  test('the objects they come with are known, valid and unchanged by pruning', () => {
+  test('the objects that come with them have a model, are valid, and are unchanged by pruning', () => {
     const validators = new Map<string, SchemaValidator>(
       schemas.map(({ id, schema }) => [id, compileSchemaValidator(schema)]),
     );

@@ -21,7 +21,7 @@ describe('schemaFingerprint', () => {
       same: true,
     },
     {
-      reason: 'words for people',
+      reason: 'descriptive text',
       other: {
         ...base,
         description: 'x',
@@ -32,7 +32,7 @@ describe('schemaFingerprint', () => {
       same: true,
     },
     {
-      reason: 'a field that has the name of such words',
+      reason: 'a field with the name of descriptive text',
       other: { ...base, properties: { ...base.properties, description: { type: 'string' } } },
       same: false,
     },

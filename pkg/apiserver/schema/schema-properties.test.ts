@@ -85,7 +85,7 @@ function root(schema: JsonSchema): JsonSchema {
 }
 
 describe('SchemaValidator, for any schema', () => {
-  test('a value that follows it has no causes, and loses nothing', () => {
+  test('a valid value has no causes and loses nothing', () => {
     fc.assert(
       fc.property(
         sample.chain(({ schema, value }) => fc.tuple(fc.constant(schema), value)),
@@ -102,7 +102,7 @@ describe('SchemaValidator, for any schema', () => {
     );
   });
 
-  test('hostile objects: nothing throws, nothing reaches a prototype, each step done twice is done once', () => {
+  test('hostile objects: nothing throws, no prototype changes, and each step is idempotent', () => {
     fc.assert(
       fc.property(sample, hostile, ({ schema }, object) => {
         const validator = compileSchemaValidator(root(schema));
@@ -124,7 +124,7 @@ describe('SchemaValidator, for any schema', () => {
     );
   });
 
-  test('hostile schemas: nothing throws, and what is found legal can be used', () => {
+  test('hostile schemas: nothing throws, and a schema that is found legal can be used', () => {
     const keyword = fc.constantFrom(
       'type',
       'properties',

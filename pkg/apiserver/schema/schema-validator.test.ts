@@ -3,7 +3,7 @@ import { runAtOnce, type JsonObject, type JsonSchema, type JsonValue, type Statu
 import { compileSchemaValidator } from './schema-validator.ts';
 
 /** A resource schema around one field, `spec.f`. */
-function around(field: JsonSchema, extra: JsonSchema = {}): JsonSchema {
+function withField(field: JsonSchema, extra: JsonSchema = {}): JsonSchema {
   return { type: 'object', properties: { spec: { type: 'object', properties: { f: field }, ...extra } } };
 }
 
@@ -12,11 +12,11 @@ function post(f: JsonValue): JsonObject {
 }
 
 function causesOf(field: JsonSchema, f: JsonValue, old?: JsonValue): string[] {
-  const causes = compileSchemaValidator(around(field)).validate(post(f), old === undefined ? undefined : post(old));
+  const causes = compileSchemaValidator(withField(field)).validate(post(f), old === undefined ? undefined : post(old));
   return causes.map((cause) => `${cause.reason} ${String(cause.field)}: ${cause.message}`);
 }
 
-describe('SchemaValidator.validate, the words of each rule', () => {
+describe('SchemaValidator.validate, the message of each rule', () => {
   const text: JsonSchema = { type: 'string' };
   const person: JsonSchema = { type: 'object', required: ['name'], properties: { name: text } };
   test.each<{ reason: string; field: JsonSchema; value: JsonValue; cause: string | undefined }>([
@@ -27,20 +27,20 @@ describe('SchemaValidator.validate, the words of each rule', () => {
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "string": spec.f in body must be of type integer: "string"',
     },
     {
-      reason: 'a fraction is no integer',
+      reason: 'a fraction is not an integer',
       field: { type: 'integer' },
       value: 1.5,
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "number": spec.f in body must be of type integer: "number"',
     },
     { reason: 'an integer is a number', field: { type: 'number' }, value: 1, cause: undefined },
     {
-      reason: 'a list is no object',
+      reason: 'a list is not an object',
       field: { type: 'object' },
       value: [],
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "array": spec.f in body must be of type object: "array"',
     },
     {
-      reason: 'null is a type of its own',
+      reason: 'null is a separate type',
       field: text,
       value: null,
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "null": spec.f in body must be of type string: "null"',
@@ -59,7 +59,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     },
     { reason: 'required', field: person, value: {}, cause: 'FieldValueRequired spec.f.name: Required value' },
     {
-      reason: 'inherited names are not there',
+      reason: 'inherited properties are absent',
       field: { type: 'object', required: ['constructor'] },
       value: {},
       cause: 'FieldValueRequired spec.f.constructor: Required value',
@@ -196,7 +196,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
       cause: 'FieldValueRequired spec.f[1].name: Required value',
     },
     {
-      reason: 'required in a list in a list',
+      reason: 'required in nested lists',
       field: { type: 'array', items: { type: 'array', items: person } },
       value: [[], [{ name: 'a' }, {}]],
       cause: 'FieldValueRequired spec.f[1][1].name: Required value',
@@ -208,19 +208,19 @@ describe('SchemaValidator.validate, the words of each rule', () => {
       cause: 'FieldValueRequired spec.f.b.p.name: Required value',
     },
     {
-      reason: 'a map of any keys, those of every resource too',
+      reason: 'a map with any keys, also those of every resource',
       field: { type: 'object', additionalProperties: person },
       value: { spec: { name: 'a' }, metadata: {} },
       cause: 'FieldValueRequired spec.f.metadata.name: Required value',
     },
     {
-      reason: 'a required field that is null and may be',
+      reason: 'a required field with an allowed null',
       field: { type: 'object', required: ['a'], properties: { a: { type: 'string', nullable: true } } },
       value: { a: null },
       cause: undefined,
     },
     {
-      reason: 'a null is no object with what is required',
+      reason: 'a null does not satisfy required fields',
       field: person,
       value: null,
       cause: 'FieldValueTypeInvalid spec.f: Invalid value: "null": spec.f in body must be of type object: "null"',
@@ -293,7 +293,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
       cause: 'FieldValueDuplicate spec.f[1]: Duplicate value: {"name":"a"}',
     },
     {
-      reason: 'items of a map list differ by nothing else than their keys',
+      reason: 'items of a map list differ only by their keys',
       field: {
         type: 'array',
         'x-kubernetes-list-type': 'map',
@@ -334,7 +334,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
       cause: 'FieldValueRequired spec.f.kind: Required value: must not be empty',
     },
     {
-      reason: 'embedded labels are texts',
+      reason: 'embedded labels are strings',
       field: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
       value: { apiVersion: 'v1', kind: 'A', metadata: { labels: { a: 1 } } },
       cause:
@@ -350,22 +350,22 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(causesOf(field, value)).toEqual(cause === undefined ? [] : [cause]);
   });
 
-  test('every field that is missing has a cause', () => {
+  test('every missing field has a cause', () => {
     const pair: JsonSchema = { type: 'object', required: ['a', 'b'], properties: { a: text, b: text } };
     expect(causesOf({ type: 'array', items: pair }, [{}, { a: '' }])).toEqual(
       ['spec.f[0].a', 'spec.f[0].b', 'spec.f[1].b'].map((field) => `FieldValueRequired ${field}: Required value`),
     );
   });
 
-  test('two patterns of one schema do not stand for each other', () => {
-    const schema = around({
+  test('two patterns of one schema are checked separately', () => {
+    const schema = withField({
       type: 'object',
       properties: { a: { type: 'string', pattern: '^a$' }, b: { type: 'string', pattern: '^b$' } },
     });
     expect(compileSchemaValidator(schema).validate(post({ a: 'a', b: 'b' }))).toEqual([]);
   });
 
-  test('a schema may restrict the name, and nothing else of the metadata is its concern', () => {
+  test('a schema may restrict the name, and no other metadata', () => {
     const schema: JsonSchema = {
       type: 'object',
       properties: { metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 2 } } } },
@@ -378,16 +378,16 @@ describe('SchemaValidator.validate, the words of each rule', () => {
 
   test('at most 100 causes, each with its value shortened', () => {
     const causes = compileSchemaValidator(
-      around({ type: 'array', items: { type: 'string', maxLength: 1, pattern: '^a$' } }),
+      withField({ type: 'array', items: { type: 'string', maxLength: 1, pattern: '^a$' } }),
     ).validate(post(Array.from({ length: 500 }, () => 'b'.repeat(10_000))));
     expect(causes).toHaveLength(100);
     expect(JSON.stringify(causes).length).toBeLessThan(100_000);
   });
 
-  test('more work than combinations may make is refused, even where nothing is wrong', () => {
+  test('more work for combinations than the limit is refused, even for a valid object', () => {
     const parts = Array.from({ length: 500 }, (_, index): JsonSchema => ({ enum: [index] }));
     const refused = (field: JsonSchema, value: JsonValue): string[] =>
-      compileSchemaValidator(around(field))
+      compileSchemaValidator(withField(field))
         .validate(post(value))
         .map(({ message }) => message);
     const items = (count: number, value: JsonValue): JsonValue[] => Array.from({ length: count }, () => value);
@@ -439,7 +439,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     ).toEqual([]);
   });
 
-  test('an enum of objects knows its members, in whatever order their keys are', () => {
+  test('an enum of objects matches in any order of keys', () => {
     const field: JsonSchema = {
       type: 'object',
       'x-kubernetes-preserve-unknown-fields': true,
@@ -449,20 +449,20 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(causesOf(field, { a: 1 })).toHaveLength(1);
   });
 
-  test('more text than patterns may work on is refused, even where the pattern must not match', () => {
+  test('more text for patterns than the limit is refused, even if the pattern must not match', () => {
     const [cause] = compileSchemaValidator(
-      around({ type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } }),
+      withField({ type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } }),
     ).validate(post('ab'.repeat(500_000)));
     expect(cause?.message).toContain('a text of 1000000 characters, too long to be matched');
     const many = { type: 'array', items: { type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } } } as JsonSchema;
-    const [refusal] = compileSchemaValidator(around(many)).validate(
+    const [refusal] = compileSchemaValidator(withField(many)).validate(
       post(Array.from({ length: 200 }, () => 'ab'.repeat(250))),
     );
     expect(refusal?.message).toContain('too much text');
   });
 
-  test('a text that did not change is not matched again', () => {
-    const schema = around({
+  test('an unchanged text is not matched again', () => {
+    const schema = withField({
       type: 'object',
       properties: { a: { type: 'string', pattern: '^(a|b)*a(a|b){300}$' }, b: { type: 'string' } },
     });
@@ -470,10 +470,10 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(compileSchemaValidator(schema).validate(post({ a: long, b: 'x' }), post({ a: long }))).toEqual([]);
   });
 
-  test('comes in slices: a large object, a long combination, much text', () => {
+  test('yields in slices: a large object, a long combination, much text', () => {
     const slicesOf = (field: JsonSchema, value: JsonValue): number => {
       let slices = 0;
-      for (const work = compileSchemaValidator(around(field)).validating(post(value)); work.next().done !== true;)
+      for (const work = compileSchemaValidator(withField(field)).validating(post(value)); work.next().done !== true;)
         slices += 1;
       return slices;
     };
@@ -492,7 +492,7 @@ describe('SchemaValidator.validate, the words of each rule', () => {
   });
 });
 
-describe('ratcheting: what was invalid and did not change passes', () => {
+describe('ratcheting: an unchanged invalid value passes', () => {
   const short: JsonSchema = { type: 'string', maxLength: 1 };
   const pair: JsonSchema = {
     type: 'object',
@@ -565,21 +565,21 @@ describe('ratcheting: what was invalid and did not change passes', () => {
       count: 1,
     },
     {
-      reason: 'a duplicate that was there',
+      reason: 'an existing duplicate',
       field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
       old: ['a', 'a'],
       value: ['a', 'a', 'b'],
       count: 0,
     },
     {
-      reason: 'a new duplicate beside it',
+      reason: 'a new duplicate next to an existing one',
       field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
       old: ['a', 'a'],
       value: ['a', 'a', 'b', 'b'],
       count: 1,
     },
     {
-      reason: 'the repetition of a value that was there once',
+      reason: 'a new duplicate of an existing value',
       field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
       old: ['a'],
       value: ['a', 'a'],
@@ -606,14 +606,14 @@ describe('ratcheting: what was invalid and did not change passes', () => {
       value: { a: 'y', b: 'z' },
       count: 1,
     },
-    { reason: 'a type that was wrong already', field: { type: 'integer' }, old: 'x', value: 'x', count: 0 },
+    { reason: 'a type that was already wrong', field: { type: 'integer' }, old: 'x', value: 'x', count: 0 },
   ])('$reason', ({ field, old, value, count }) => {
     expect(causesOf(field, value, old)).toHaveLength(count);
   });
 });
 
-describe('SchemaValidator.validating with what stood there before', () => {
-  test('compares in slices of their own what holds a fault, level by level', () => {
+describe('SchemaValidator.validating with the previous object', () => {
+  test('compares invalid parts in separate slices, level by level', () => {
     const levels = 40;
     let schema: JsonSchema = { type: 'integer', maximum: 1 };
     let value: JsonValue = 2;
@@ -628,7 +628,7 @@ describe('SchemaValidator.validating with what stood there before', () => {
     const change = (of: JsonValue): JsonValue =>
       JSON.parse(JSON.stringify(of).replace('"deep":2', '"deep":3')) as JsonValue;
     let slices = 0;
-    const work = compileSchemaValidator(around(schema)).validating(post(value), post(change(value)));
+    const work = compileSchemaValidator(withField(schema)).validating(post(value), post(change(value)));
     let step = work.next();
     for (; step.done !== true; step = work.next()) slices += 1;
     expect(step.value).toHaveLength(1);
@@ -648,7 +648,7 @@ describe('SchemaValidator.validatingStatus', () => {
   const validateStatus = (object: JsonObject, old?: JsonObject): StatusCause[] =>
     runAtOnce(validator.validatingStatus(object, old));
 
-  test('looks at status only', () => {
+  test('checks only status', () => {
     expect(validateStatus({ spec: 'wrong', status: { n: 1 } })).toEqual([]);
     expect(validateStatus({ spec: 'wrong', status: { n: 2 } })).toEqual([
       expect.objectContaining({ field: 'status.n' }),
@@ -656,7 +656,7 @@ describe('SchemaValidator.validatingStatus', () => {
     expect(validateStatus({ spec: 'wrong' })).toEqual([]);
   });
 
-  test('names what is required and missing below it', () => {
+  test('names missing required fields below it', () => {
     const required = compileSchemaValidator({
       type: 'object',
       properties: {
@@ -683,15 +683,15 @@ describe('SchemaValidator.validatingStatus', () => {
 
 describe('SchemaValidator.hasRules', () => {
   test.each([
-    { reason: 'nowhere', schema: around({ type: 'string' }), has: false },
+    { reason: 'nowhere', schema: withField({ type: 'string' }), has: false },
     {
       reason: 'deep inside',
-      schema: around({ type: 'array', items: { type: 'string', 'x-kubernetes-validations': [{ rule: 'true' }] } }),
+      schema: withField({ type: 'array', items: { type: 'string', 'x-kubernetes-validations': [{ rule: 'true' }] } }),
       has: true,
     },
     {
-      reason: 'a field of that name is no rule',
-      schema: around({ type: 'object', properties: { 'x-kubernetes-validations': { type: 'string' } } }),
+      reason: 'a field with that name is not a rule',
+      schema: withField({ type: 'object', properties: { 'x-kubernetes-validations': { type: 'string' } } }),
       has: false,
     },
   ])('$reason', ({ schema, has }) => {

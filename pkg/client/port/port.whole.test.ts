@@ -76,7 +76,7 @@ async function answersTo(
 const type = { group: 'test.example.com', version: 'v1', kind: 'Post', plural: 'posts' };
 const key = { name: 'there' };
 
-describe('messages that are no calls', () => {
+describe('invalid messages', () => {
   test.each([
     ['no text', 7],
     ['nothing', null],
@@ -85,11 +85,11 @@ describe('messages that are no calls', () => {
     ['no JSON', '{'],
     ['no object', '[1]'],
     ['no number', '{"call":{}}'],
-    ['a number that is none', '{"id":"1","call":{}}'],
+    ['an invalid number', '{"id":"1","call":{}}'],
     ['a number below one', '{"id":0,"call":{}}'],
     ['a number too large', '{"id":1e300,"call":{}}'],
-    ['a grant to nobody', '{"id":5,"grant":1}'],
-    ['the end of nothing', '{"id":5,"abort":true}'],
+    ['credit for an unknown stream', '{"id":5,"grant":1}'],
+    ['the end of an unknown stream', '{"id":5,"abort":true}'],
     ['neither', '{"id":5}'],
     ['a prototype', '{"__proto__":{"id":1,"call":{}}}'],
     ['depth', `{"id":1,"x":${'['.repeat(100_000)}`],
@@ -103,27 +103,27 @@ describe('messages that are no calls', () => {
     ['nothing', null],
     ['no verb', { type, key }],
     ['an unknown verb', { verb: 'watchEverything', type, key }],
-    ['a verb of the prototype', { verb: 'constructor', type, key }],
+    ['a verb named like an inherited property', { verb: 'constructor', type, key }],
     ['no type', { verb: 'get', key }],
     ['a type without a plural', { verb: 'get', type: { group: 'a', version: 'b', kind: 'c' }, key }],
-    ['a type of numbers', { verb: 'get', type: { ...type, group: 1 }, key }],
-    ['a key that is none', { verb: 'get', type, key: 'there' }],
-    ['a name that is none', { verb: 'get', type, key: { name: {} } }],
+    ['a type with numbers', { verb: 'get', type: { ...type, group: 1 }, key }],
+    ['an invalid key', { verb: 'get', type, key: 'there' }],
+    ['an invalid name', { verb: 'get', type, key: { name: {} } }],
     ['no name', { verb: 'delete', type }],
     ['no object', { verb: 'create', type }],
-    ['an object that is none', { verb: 'create', type, object: [] }],
+    ['an invalid object', { verb: 'create', type, object: [] }],
     ['an object without metadata', { verb: 'update', type, object: {} }],
-    ['metadata that is none', { verb: 'update', type, object: { metadata: { name: 5 } } }],
-    ['a namespace that is none', { verb: 'create', type, object: { metadata: { namespace: {} } } }],
+    ['invalid metadata', { verb: 'update', type, object: { metadata: { name: 5 } } }],
+    ['an invalid namespace', { verb: 'create', type, object: { metadata: { namespace: {} } } }],
     ['no patch', { verb: 'patch', type, key }],
     ['a patch of an unknown type', { verb: 'patch', type, key, patch: { type: 'apply', patch: {} } }],
-    ['options that are none', { verb: 'list', type, options: [] }],
-    ['a limit that is none', { verb: 'list', type, options: { limit: '5' } }],
-    ['a sort that is none', { verb: 'list', type, options: { sort: [1] } }],
-    ['a policy that is none', { verb: 'delete', type, key, options: { propagationPolicy: 'All' } }],
-    ['a fence that is none', { verb: 'delete', type, key, options: { fence: { lease: 'a' } } }],
-    ['a watch from nowhere', { verb: 'watch', type }],
-    ['a grant that is none', { verb: 'watch', type, options: { resourceVersion: '1' }, grant: -1 }],
+    ['invalid options', { verb: 'list', type, options: [] }],
+    ['an invalid limit', { verb: 'list', type, options: { limit: '5' } }],
+    ['an invalid sort', { verb: 'list', type, options: { sort: [1] } }],
+    ['an invalid policy', { verb: 'delete', type, key, options: { propagationPolicy: 'All' } }],
+    ['an invalid fence', { verb: 'delete', type, key, options: { fence: { lease: 'a' } } }],
+    ['a watch from an invalid revision', { verb: 'watch', type }],
+    ['an invalid grant', { verb: 'watch', type, options: { resourceVersion: '1' }, grant: -1 }],
   ])('are answered 400: %s', async (_reason, call) => {
     const { port, service } = serve();
     expect(await answersTo(port, [JSON.stringify({ id: 5, call })])).toMatchObject([
@@ -132,12 +132,12 @@ describe('messages that are no calls', () => {
     expect(service.size).toBe(0);
   });
 
-  test('text that breaks off is answered where it names its call', async () => {
+  test('truncated text is answered if it names its call', async () => {
     const { port } = serve();
     expect(await answersTo(port, ['{"id":5,"call":{'])).toMatchObject([{ id: 5, error: { status: { code: 400 } } }]);
   });
 
-  test('of any shape', async () => {
+  test('of any shape are handled', async () => {
     const failures: unknown[] = [];
     const { port, service } = serve({ onError: (error) => failures.push(error) });
     const field = (good: unknown): fc.Arbitrary<unknown> =>
@@ -184,7 +184,7 @@ describe('messages that are no calls', () => {
     await until(() => service.size === 0);
   });
 
-  test('of answers too nothing is believed', async () => {
+  test('of the server are validated too', async () => {
     const { port1, port2 } = new MessageChannel();
     const client = new PortClient({ port: port2 });
     opened.push(client);
@@ -208,7 +208,7 @@ describe('messages that are no calls', () => {
 });
 
 describe('limits', () => {
-  test('calls under way', async () => {
+  test('limit the number of calls in progress', async () => {
     const { client, service } = connect({ maxCalls: 3 });
     const { resourceVersion } = await client.list(postType);
     const streams = await Promise.all([1, 2, 3].map(() => client.watch(postType, { resourceVersion })));
@@ -221,7 +221,7 @@ describe('limits', () => {
     await client.get(postType, { namespace: '', name: 'there' });
   });
 
-  test('answers that nobody reads are not made', async () => {
+  test('stop making answers that nobody reads', async () => {
     const object = newPost('there', 'x'.repeat(1_000_000));
     let made = 0;
     let atOnce = 0;
@@ -247,7 +247,7 @@ describe('limits', () => {
     await client.list(postType);
   });
 
-  test('calls that are given up before their turn are never made', async () => {
+  test('skip calls that are aborted before their turn', async () => {
     let made = 0;
     let free = (): void => undefined;
     const held = new Promise<void>((resolve) => {
@@ -260,10 +260,10 @@ describe('limits', () => {
     };
     const { client, service } = connect({ client: { ...inner, get } as unknown as Client, maxAtWork: 1 });
     const first = client.get(postType, { namespace: '', name: 'there' });
-    const giving = new AbortController();
-    const second = client.get(postType, { namespace: '', name: 'there' }, { signal: giving.signal });
+    const aborter = new AbortController();
+    const second = client.get(postType, { namespace: '', name: 'there' }, { signal: aborter.signal });
     await until(() => service.size === 2);
-    giving.abort();
+    aborter.abort();
     await expect(second).rejects.toMatchObject({ code: 504 });
     await until(() => service.size === 1);
     free();
@@ -271,7 +271,7 @@ describe('limits', () => {
     expect(made).toBe(1);
   });
 
-  test('calls that are not answered wait where they are made', async () => {
+  test('hold unanswered calls at the caller', async () => {
     const { port1, port2 } = new MessageChannel();
     const client = new PortClient({ port: port2 });
     opened.push(client);
@@ -289,7 +289,7 @@ describe('limits', () => {
     await Promise.all(creating);
   });
 
-  test('messages that come', async () => {
+  test('limit the size of incoming messages', async () => {
     const { client } = connect({ maxMessageLength: 10_000 });
     await expect(client.create(postType, newPost('large', 'x'.repeat(10_000)))).rejects.toMatchObject({
       code: 413,
@@ -298,7 +298,7 @@ describe('limits', () => {
     await client.get(postType, { namespace: '', name: 'there' });
   });
 
-  test('messages that go: a list asks for less at a time', async () => {
+  test('limit the size of outgoing messages: a list asks for smaller chunks', async () => {
     const labels = { size: 'large' };
     for (let i = 0; i < 10; i += 1) await inner.create(postType, newPost(`large-${i}`, 'x'.repeat(3_000), { labels }));
     const { client } = connect({ maxAnswerLength: 10_000 });
@@ -307,7 +307,7 @@ describe('limits', () => {
     await expect(client.get(postType, { namespace: '', name: 'larger' })).rejects.toMatchObject({ code: 413 });
   });
 
-  test('an answer that never comes', async () => {
+  test('limit the time of an answer', async () => {
     const { port1, port2 } = new MessageChannel();
     const client = new PortClient({ port: port2, answerMs: 20 });
     opened.push(client);
@@ -316,7 +316,7 @@ describe('limits', () => {
     port1.close();
   });
 
-  test('events that are not granted are not sent', async () => {
+  test('send no events without credit', async () => {
     const { service, port } = serve();
     const { resourceVersion } = await inner.list(postType);
     const events: string[] = [];
@@ -361,11 +361,11 @@ describe('the end', () => {
     for (const each of [port, hostPort]) expect(each.listenerCount('message')).toBe(0);
   });
 
-  test('after 1 000 calls and watches, however they ended, nothing is left', async () => {
+  test('nothing is left after 1 000 calls and watches, however they ended', async () => {
     const { client, service, port, hostPort } = connect();
     const { resourceVersion } = await client.list(postType);
-    const lasting = new AbortController();
-    const { signal } = lasting;
+    const longLived = new AbortController();
+    const { signal } = longLived;
     const counts = (): number[] => [
       ...[port, hostPort].flatMap((each) => [each.listenerCount('message'), each.listenerCount('close')]),
       getEventListeners(signal, 'abort').length,
@@ -377,11 +377,11 @@ describe('the end', () => {
       { type: 'merge', patch: { spec: { title: 'watched' } } },
     );
     const one = async (i: number): Promise<void> => {
-      const giving = new AbortController();
-      const opening = client.watch(postType, { resourceVersion, signal: i % 2 === 0 ? signal : giving.signal });
-      if (i % 5 === 1) giving.abort();
+      const aborter = new AbortController();
+      const opening = client.watch(postType, { resourceVersion, signal: i % 2 === 0 ? signal : aborter.signal });
+      if (i % 5 === 1) aborter.abort();
       const stream = await opening;
-      if (i % 5 === 3) giving.abort();
+      if (i % 5 === 3) aborter.abort();
       else if (i % 5 === 4) for await (const event of stream) if (event.type !== 'BOOKMARK') break;
       stream.close();
       await client
@@ -394,7 +394,7 @@ describe('the end', () => {
     expect(Number(queryObjects(PortEventStream))).toBeLessThan(10);
   });
 
-  test('after 1 000 ports nothing is left', async () => {
+  test('nothing is left after 1 000 ports', async () => {
     const signal = new AbortController().signal;
     const { resourceVersion } = await inner.list(postType);
     const one = async (i: number): Promise<void> => {
@@ -413,7 +413,7 @@ describe('the end', () => {
   });
 });
 
-test('a worker speaks the API, and its death ends what it began', async () => {
+test('a worker calls the API, and its end ends its calls and streams', async () => {
   const worker = new Worker(
     `import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(new URL('start-test-worker.ts', import.meta.url).href)}); });`,
     { eval: true, execArgv: ['--conditions=source'], env: {} },

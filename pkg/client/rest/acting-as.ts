@@ -30,7 +30,7 @@ export function actingAs(endpoint: Endpoint, { user, groups = [] }: ActAs): Endp
 /** Encodes as UTF-8. Surrounding white space would be trimmed in transit, which would name another user. */
 function headerText(name: string): string {
   if (name === '' || name.trim() !== name)
-    throw new TypeError('whom a client acts as is named without white space around it');
+    throw new TypeError('the name of a user or group to act as has no white space around it');
   const text = Buffer.from(name).toString('latin1');
   validateHeaderValue('Impersonate-User', text);
   return text;

@@ -36,6 +36,6 @@ export function fixedEndpoint(
 export function parseServerUrl(text: string): URL {
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new TypeError('a server is reached by http or https');
+    throw new TypeError('the URL of a server begins with http:// or https://');
   return url;
 }

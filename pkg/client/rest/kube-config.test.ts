@@ -50,7 +50,7 @@ async function clientFor(user: object, cluster: object = {}): Promise<RestClient
   return client;
 }
 
-describe('the user of the present context', () => {
+describe('the user of the current context', () => {
   test.each([
     ['a token', { token: 'pat_a' }, 'Bearer pat_a'],
     ['a password', { username: 'ann', password: 'p:w' }, `Basic ${Buffer.from('ann:p:w').toString('base64')}`],
@@ -61,7 +61,7 @@ describe('the user of the present context', () => {
     expect(peer.requests.at(-1)!.headers.authorization).toBe(authorization);
   });
 
-  test('has a program: asked once, and anew when what it gave is refused', async () => {
+  test('has a program, which runs once, and again when its credential is refused', async () => {
     const counter = join(folder, 'counter');
     const program = join(folder, 'credentials.mjs');
     writeFileSync(
@@ -82,7 +82,7 @@ describe('the user of the present context', () => {
     expect(readFileSync(counter, 'utf8')).toBe('xx');
   });
 
-  test('has a program that fails: 503, with the cause', async () => {
+  test('has a program that fails: 503 with the cause', async () => {
     const api = await clientFor({
       exec: { apiVersion: 'client.authentication.k8s.io/v1', command: join(folder, 'absent'), args: [] },
     });
@@ -119,7 +119,7 @@ test('TLS is checked against the certificate that is named', async () => {
   await secure.stop();
 });
 
-test('plain http is only for who does not mind', async () => {
+test('plain http needs an explicit option', async () => {
   const api = await clientFor({ token: 'a' }, { 'insecure-skip-tls-verify': false });
   await expect(api.get(namespaces, key)).rejects.toMatchObject({
     code: 503,
@@ -127,14 +127,14 @@ test('plain http is only for who does not mind', async () => {
   });
 });
 
-test('a context without a server, and a server that is none, are told at once', async () => {
+test('a missing server and an invalid server are reported at once', async () => {
   const { KubeConfig } = await import('@kubernetes/client-node');
   expect(() => RestClient.fromKubeConfig(new KubeConfig())).toThrow(TypeError);
   expect(() => RestClient.connect({ url: 'ftp://a' })).toThrow(TypeError);
   expect(() => RestClient.connect({ url: 'a' })).toThrow('Invalid URL');
 });
 
-test('the Kubernetes client is not loaded by what does not need it', () => {
+test('modules that do not need the Kubernetes client do not load it', () => {
   const refuse = `export async function resolve(name, context, next) { if (name.includes('client-node')) throw new Error('it is loaded'); return next(name, context); }`;
   const hook = `import { register } from 'node:module'; register('data:text/javascript,' + ${JSON.stringify(encodeURIComponent(refuse))});`;
   const script = `

@@ -27,7 +27,7 @@ export class KubeConfigEndpoint implements Endpoint {
   /** @throws TypeError if the current context has no server */
   constructor(config: KubeConfig) {
     const cluster = config.getCurrentCluster();
-    if (cluster === null) throw new TypeError('the present context of the kubeconfig names no server');
+    if (cluster === null) throw new TypeError('the current context of the kubeconfig names no server');
     this.url = parseServerUrl(cluster.server);
     this.#config = config;
     this.#isProxied = cluster.proxyUrl !== undefined && cluster.proxyUrl !== '';

@@ -8,7 +8,7 @@ afterEach(() => void jest.useRealTimers());
 
 const limits = { maxBytes: 1000, silenceMs: 45_000 };
 
-test('whatever pieces they come in, lines are whole', async () => {
+test('lines are complete, however they are split', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.string({ unit: 'grapheme', maxLength: 20 })),
@@ -32,7 +32,7 @@ test('whatever pieces they come in, lines are whole', async () => {
   );
 });
 
-test('silence counts while somebody waits, and not while the reader does other things', async () => {
+test('silence counts only while a reader waits', async () => {
   const source = new PassThrough();
   const lines = readLines(source, limits);
   source.write('a\n');
@@ -52,7 +52,7 @@ test('silence counts while somebody waits, and not while the reader does other t
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('a line that is too long is an error, and the source is left', async () => {
+test('a line that is too long is an error, and the source is closed', async () => {
   const source = new PassThrough();
   source.write(`a\n${'x'.repeat(1001)}`);
   const lines = readLines(source, limits);
@@ -61,7 +61,7 @@ test('a line that is too long is an error, and the source is left', async () => 
   expect(source.destroyed).toBe(true);
 });
 
-test.each(['an error', 'a close', 'its end'])('ends with its source: %s', async (by) => {
+test.each(['an error', 'a close', 'its end'])('lines end with their source: %s', async (by) => {
   const source = new PassThrough();
   const waiting = readLines(source, limits).next();
   if (by === 'an error') source.destroy(new Error('reset'));

@@ -54,8 +54,8 @@ function sent(): string[] {
   return peer!.requests.map(({ method, url }) => `${method} ${url}`);
 }
 
-describe('what is sent', () => {
-  test('paths, parameters and bodies of every verb', async () => {
+describe('requests', () => {
+  test('have the paths, parameters and bodies of every verb', async () => {
     const api = await clientOf((response, { method }) =>
       answerJson(response, 200, method === 'DELETE' ? { kind: 'Status', details: { uid: 'u' } } : stored),
     );
@@ -96,7 +96,7 @@ describe('what is sent', () => {
     });
   });
 
-  test('an API may be below a path, and names stand in it as they are', async () => {
+  test('an API may be below a path, and names are encoded in it', async () => {
     const api = await clientOf((response) => answerJson(response, 200, stored), { path: '/clusters/one/' });
     await api.get(
       { ...namespaces, group: 'rbac.authorization.k8s.io', plural: 'clusterroles' },
@@ -105,7 +105,7 @@ describe('what is sent', () => {
     expect(sent()).toEqual(['GET /clusters/one/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3A%C3%A4%3F%23']);
   });
 
-  test('as somebody else, with every request', async () => {
+  test('impersonate a user, with every request', async () => {
     const api = await clientOf(
       (response, { url }) => (url!.includes('watch') ? void response.end() : answerJson(response, 200, stored)),
       { actAs: { user: 'system:plugin:bl\u00f6g', groups: ['a', 'b'] } },
@@ -123,7 +123,7 @@ describe('what is sent', () => {
     expect(peer!.requests).toHaveLength(3);
   });
 
-  test.each([[''], [' ann'], ['ann\n'], ['a\u0000b'], ['a\r\nX-A: b']])('nobody is %j', (user) => {
+  test.each([[''], [' ann'], ['ann\n'], ['a\u0000b'], ['a\r\nX-A: b']])('nobody acts as %j', (user) => {
     expect(() => RestClient.connect({ url: 'http://127.0.0.1:1', actAs: { user } })).toThrow(
       expect.objectContaining({ name: 'TypeError' }),
     );
@@ -158,7 +158,7 @@ describe('what is sent', () => {
 });
 
 describe('failures', () => {
-  test("the server's is thrown, with the request's number", async () => {
+  test("the server's failure is thrown, with the request id", async () => {
     const api = await clientOf((response) =>
       answerJson(response, 404, newNotFound({ group: '', resource: 'posts' }, 'a').toStatus(), {
         'x-request-id': 'r-1',
@@ -176,8 +176,8 @@ describe('failures', () => {
   test.each([
     ['a page of a proxy', 502, '<html>', { code: 502, reason: 'ServiceUnavailable' }],
     ['a redirect', 302, '', { code: 302 }],
-    ['a success that is no JSON', 200, '<html>', { code: 500, reason: 'InternalError' }],
-    ['a success that is no object', 200, '[]', { code: 500 }],
+    ['a success that is not JSON', 200, '<html>', { code: 500, reason: 'InternalError' }],
+    ['a success that is not an object', 200, '[]', { code: 500 }],
     ['an object without metadata', 200, '{}', { code: 500, message: expect.stringContaining('not an object') }],
   ])('%s', async (_reason, status, body, error) => {
     const api = await clientOf((response) => response.writeHead(status, { location: '/elsewhere' }).end(body));
@@ -185,7 +185,7 @@ describe('failures', () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test('nobody listens: 503, with the cause', async () => {
+  test('a refused connection is 503, with the cause', async () => {
     const api = await clientOf((response) => response.end());
     await peer!.stop();
     await expect(api.get(posts, key)).rejects.toMatchObject({
@@ -196,7 +196,7 @@ describe('failures', () => {
     await expect(api.watch(posts, { resourceVersion: '1' })).rejects.toMatchObject({ code: 503 });
   });
 
-  test('the connection breaks before the answer, or in its midst: 503', async () => {
+  test('a connection that breaks before or within the answer is 503', async () => {
     const api = await clientOf((response, _request, count) => {
       if (count > 1) response.writeHead(200, { 'content-length': '100' }).write('{');
       setImmediate(() => response.destroy());
@@ -209,10 +209,10 @@ describe('failures', () => {
   });
 
   test.each([
-    ['no answer begins', 50, (): void => undefined, 'has begun'],
+    ['no answer starts', 50, (): void => undefined, 'has begun'],
     // Long enough for the headers to arrive on a slow machine.
     [
-      'an answer does not go on',
+      'an answer stalls',
       5000,
       (response: ServerResponse): void => void response.writeHead(200).write('{'),
       'did not go on',
@@ -226,7 +226,7 @@ describe('failures', () => {
     });
   });
 
-  test('an answer larger than the limit: 413, and a list asks for less', async () => {
+  test('an answer larger than the limit is 413, and a list asks for less', async () => {
     const api = await clientOf(
       (response, { url }) => {
         const limit = Number(/limit=(\d+)/.exec(url!)?.[1] ?? 1000);
@@ -242,7 +242,7 @@ describe('failures', () => {
   });
 });
 
-describe('trying again', () => {
+describe('retries', () => {
   const refusal =
     (status: number, headers: Record<string, string>): Answerer =>
     (response, _request, count) =>
@@ -254,13 +254,13 @@ describe('trying again', () => {
     ['429', 429, { 'retry-after': '0' }],
     ['503', 503, { 'retry-after': '0' }],
     ['a date', 503, { 'retry-after': new Date(0).toUTCString() }],
-  ])('a read is asked again: %s', async (_reason, status, headers) => {
+  ])('a read is retried: %s', async (_reason, status, headers) => {
     const api = await clientOf(refusal(status, headers));
     expect(await api.get(posts, key)).toEqual(stored);
     expect(sent()).toHaveLength(3);
   });
 
-  test('three times, then it fails as the server said', async () => {
+  test("a read is tried three times, then fails with the server's error", async () => {
     const api = await clientOf((response) =>
       answerJson(response, 429, { kind: 'Status', message: 'no' }, { 'retry-after': '0' }),
     );
@@ -270,15 +270,15 @@ describe('trying again', () => {
 
   test.each([
     ['without Retry-After', 503, {}],
-    ['with one that is far', 503, { 'retry-after': '3600' }],
-    ['of another code', 504, { 'retry-after': '0' }],
-  ])('not at once %s', async (_reason, status, headers) => {
+    ['with a long Retry-After', 503, { 'retry-after': '3600' }],
+    ['with another code', 504, { 'retry-after': '0' }],
+  ])('a read is retried after a pause %s', async (_reason, status, headers) => {
     const api = await clientOf(refusal(status, headers));
     await expect(api.get(posts, key)).rejects.toMatchObject({ code: status });
     expect(sent()).toHaveLength(1);
   });
 
-  test('a write never is', async () => {
+  test('a write is never retried', async () => {
     const api = await clientOf(refusal(429, { 'retry-after': '0' }));
     await expect(api.create(posts, post)).rejects.toMatchObject({ code: 429 });
     await expect(api.delete(posts, key)).rejects.toMatchObject({ code: 429 });
@@ -286,17 +286,17 @@ describe('trying again', () => {
   });
 
   test.each(['signal', 'close'])('a %s ends the wait', async (by) => {
-    const giving = new AbortController();
+    const aborter = new AbortController();
     const api = await clientOf((response) => {
       answerJson(response, 503, {}, { 'retry-after': '20' });
-      response.on('finish', () => (by === 'signal' ? giving.abort() : api.close()));
+      response.on('finish', () => (by === 'signal' ? aborter.abort() : api.close()));
     });
-    await expect(api.get(posts, key, { signal: giving.signal })).rejects.toMatchObject({
+    await expect(api.get(posts, key, { signal: aborter.signal })).rejects.toMatchObject({
       code: by === 'signal' ? 504 : 503,
     });
   });
 
-  test('a read whose kept connection was closed meanwhile is asked again on a new one', async () => {
+  test('a read is retried on a new connection if its idle connection was closed', async () => {
     const api = await clientOf((response, request, count) => {
       // The second request uses the keep-alive connection, which is then reset.
       if (count === 2) request.socket.resetAndDestroy();
@@ -308,7 +308,7 @@ describe('trying again', () => {
   });
 });
 
-test('warnings are told', async () => {
+test('warnings are reported', async () => {
   const warnings: string[] = [];
   const header = [
     '299 - "first: \\"quoted\\" \\\\ back"',
@@ -331,7 +331,7 @@ describe('streams', () => {
   const event = (type: string, resourceVersion: string): string =>
     `${JSON.stringify({ type, object: { ...stored, metadata: { ...stored.metadata, resourceVersion } } })}\n`;
 
-  async function toldBy(stream: EventStream<AnyObject>): Promise<string[]> {
+  async function eventsOf(stream: EventStream<AnyObject>): Promise<string[]> {
     const told: string[] = [];
     const nameOf = (each: ClientEvent<AnyObject>): string =>
       `${each.type} ${each.type === 'BOOKMARK' ? each.resourceVersion : each.object.metadata.resourceVersion}`;
@@ -339,7 +339,7 @@ describe('streams', () => {
     return told;
   }
 
-  test('events come apart anywhere, signs of life are none', async () => {
+  test('events may be split anywhere, and heartbeats are no events', async () => {
     const text = Buffer.from(
       `\n${event('ADDED', '8')}\n\n${event('BOOKMARK', '9')}${event('DELETED', 'ü')}{"type":"ADDED"`,
     );
@@ -352,7 +352,7 @@ describe('streams', () => {
       };
       next();
     });
-    expect(await toldBy(await api.watch(posts, { resourceVersion: '7' }))).toEqual([
+    expect(await eventsOf(await api.watch(posts, { resourceVersion: '7' }))).toEqual([
       'ADDED 8',
       'BOOKMARK 9',
       'DELETED ü',
@@ -377,31 +377,31 @@ describe('streams', () => {
     ['no JSON', 'x\n'],
     ['no event', '{}\n'],
     ['an object without metadata', '{"type":"ADDED","object":{}}\n'],
-    ['a type that is none', event('SYNC', '8')],
-    ['a revision that is none', '{"type":"ADDED","object":{"metadata":{"resourceVersion":8}}}\n'],
-    ['a line without an end', `{"type":"${'x'.repeat(200_000)}`],
-  ])('what is no event is 500: %s', async (_reason, text) => {
+    ['an invalid type', event('SYNC', '8')],
+    ['an invalid revision', '{"type":"ADDED","object":{"metadata":{"resourceVersion":8}}}\n'],
+    ['an endless line', `{"type":"${'x'.repeat(200_000)}`],
+  ])('an invalid event is 500: %s', async (_reason, text) => {
     const api = await clientOf((response) => void response.write(text), { limits: { eventBytes: 100_000 } });
-    await expect(toldBy(await api.watch(posts, { resourceVersion: '7' }))).rejects.toMatchObject({
+    await expect(eventsOf(await api.watch(posts, { resourceVersion: '7' }))).rejects.toMatchObject({
       code: 500,
       reason: 'InternalError',
     });
   });
 
-  test('one that breaks ends, and is to be taken up again', async () => {
-    let breakOff!: () => void;
+  test('a broken stream ends and can be resumed', async () => {
+    let breakStream!: () => void;
     const api = await clientOf((response) => {
-      breakOff = () => response.destroy();
+      breakStream = () => response.destroy();
       response.write(`${event('ADDED', '8')}{"type":`);
     });
     const events = (await api.watch(posts, { resourceVersion: '7' }))[Symbol.asyncIterator]();
     expect((await events.next()).done).toBe(false);
     const reading = events.next();
-    breakOff();
+    breakStream();
     expect((await reading).done).toBe(true);
   });
 
-  test('what is not read stays with the server', async () => {
+  test('unread events stay with the server', async () => {
     let written = 0;
     const line = event('ADDED', '8').replace('"u"', `"${'u'.repeat(64 * 1024)}"`);
     let fill!: () => void;
@@ -432,14 +432,14 @@ describe('streams', () => {
     expect(written).toBe(1_000);
   });
 
-  test('after many of them nothing is left, here or there', async () => {
+  test('many streams leave nothing behind in client or server', async () => {
     const api = await clientOf((response) => void response.write(event('ADDED', '8')));
     const { signal } = new AbortController();
     for (let i = 0; i < 300; i += 1) {
-      const giving = new AbortController();
-      const stream = await api.watch(posts, { resourceVersion: '7', signal: i % 2 === 0 ? signal : giving.signal });
+      const aborter = new AbortController();
+      const stream = await api.watch(posts, { resourceVersion: '7', signal: i % 2 === 0 ? signal : aborter.signal });
       if (i % 3 === 0) for await (const each of stream) if (each.type === 'ADDED') break;
-      if (i % 4 === 1) giving.abort();
+      if (i % 4 === 1) aborter.abort();
       else stream.close();
     }
     const connections = (): Promise<number> =>
@@ -456,7 +456,7 @@ describe('streams', () => {
   test('closing ends them with their connections', async () => {
     const api = await clientOf((response) => response.flushHeaders());
     const stream = await api.watch(posts, { resourceVersion: '7' });
-    const reading = toldBy(stream);
+    const reading = eventsOf(stream);
     const [socket] = await Promise.all([
       once(peer!.server, 'connection').then(([each]) => each as NodeJS.EventEmitter),
       api.watch(posts, { resourceVersion: '7' }),

@@ -34,7 +34,7 @@ const echo = Object.fromEntries(
   verbs.map((verb) => [verb, (...parameters: unknown[]) => Promise.resolve([verb, ...parameters])]),
 ) as unknown as Client;
 
-test.each(verbs)('%s reaches the wrapped client as it is', async (verb) => {
+test.each(verbs)('%s reaches the wrapped client unchanged', async (verb) => {
   expect(await calls[verb](new ClientWrapper(echo))).toEqual(await calls[verb](echo));
 });
 
@@ -69,7 +69,7 @@ test('a hook sees every call of its kind, and decides what is sent', async () =>
   );
 });
 
-test('a verb is replaced without its hook', async () => {
+test('a verb can be replaced without its hook', async () => {
   const wrapped = wrapClient(echo, {
     write: () => Promise.reject(new Error('not today')),
     delete: () => Promise.resolve({ uid: 'u' }),

@@ -74,10 +74,7 @@ export async function rememberHome(dataDir: string, home: string, log: DatabaseL
   const pointer = join(dataDir, POINTER);
   await writeFile(`${pointer}.new`, `${home}\n`);
   await rename(`${pointer}.new`, pointer);
-  log.info(
-    { folder: home },
-    'The data folder is closed to the database user, so the database is in a folder of its own.',
-  );
+  log.info({ folder: home }, 'the database user cannot enter the data folder; the database is in another folder');
 }
 
 /** Major versions with a complete cluster. */

@@ -120,7 +120,7 @@ export class EmbeddedPostgres {
     while (!signal.aborted) {
       await delay(LOG_CHECK_MS, undefined, { signal, ref: false }).catch(() => {});
       await cutPostgresLog(dataDir).catch((error: unknown) =>
-        this.#log.warn({ err: error }, 'postgres.log could not be cut.'),
+        this.#log.warn({ err: error }, 'postgres.log could not be rotated'),
       );
     }
   }
@@ -136,7 +136,7 @@ export class EmbeddedPostgres {
   }
 
   async #heal(): Promise<void> {
-    this.#log.error({ pid: this.#postmaster.pid }, 'PostgreSQL ended unexpectedly; starting it again.');
+    this.#log.error({ pid: this.#postmaster.pid }, 'PostgreSQL ended unexpectedly; starting it again');
     for (let backOffMs = 100; !this.#ending.signal.aborted; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
       try {
         this.#postmaster = await this.#launcher.launchAt(this.#postmaster.socketDirectory, this.#ending.signal);
@@ -147,7 +147,7 @@ export class EmbeddedPostgres {
         const named = isFull ? ({ failure: 'disk_full' } satisfies { failure: DatabaseFailure }) : {};
         this.#log.error(
           { ...named, err: error, retryInMs: backOffMs },
-          `PostgreSQL could not be started again${isFull ? `: ${failureSentence('disk_full')}` : ''}.`,
+          `PostgreSQL could not be started again${isFull ? `: ${failureSentence('disk_full')}` : ''}`,
         );
         await delay(backOffMs, undefined, { signal: this.#ending.signal, ref: false }).catch(() => {});
       }

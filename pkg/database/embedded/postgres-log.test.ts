@@ -30,19 +30,19 @@ async function writeAndCut(bytes: number): Promise<string> {
   }
 }
 
-test('a log over its limit is kept beside it, and PostgreSQL goes on at its beginning', async () => {
+test('a log over its limit is copied to a second file and truncated, and PostgreSQL continues at its start', async () => {
   writeFileSync(`${path}.1`, 'older');
   expect(await writeAndCut(limitBytes + 1)).toBe('next');
   expect([sizeOf(path), sizeOf(`${path}.1`)]).toEqual([5, limitBytes + 1]);
   expect(readFileSync(`${path}.1`).subarray(0, 6).toString()).toBe('first\n');
 });
 
-test('a log within its limit stays as it is', async () => {
+test('a log within its limit is not changed', async () => {
   await writeAndCut(limitBytes);
   expect([sizeOf(path), sizeOf(`${path}.1`)]).toEqual([limitBytes + 5, undefined]);
 });
 
-test('where there is no log, none is made', async () => {
+test('no log is created if there is none', async () => {
   await cutPostgresLog(folder);
   expect([sizeOf(path), sizeOf(`${path}.1`)]).toEqual([undefined, undefined]);
 });

@@ -97,10 +97,10 @@ export class PostmasterLauncher {
     }
     const orphan = adoptPostmaster(pid, pgdata, socketDirectory);
     if (await answers(connectionTo(socketDirectory), orphan, Date.now() + ADOPT_TIMEOUT_MS)) {
-      log.info({ pid }, 'PostgreSQL is still running from before; going on with it.');
+      log.info({ pid }, 'PostgreSQL is still running from an earlier start; using it');
       return orphan;
     }
-    log.warn({ pid }, 'PostgreSQL is still running from before but does not answer; stopping it.');
+    log.warn({ pid }, 'PostgreSQL is still running from an earlier start but does not answer; stopping it');
     await orphan.stop();
     await removeSocketDirectory(socketDirectory);
     return undefined;

@@ -46,7 +46,7 @@ export class Postmaster {
       signalTo(this.pid, signal);
       if (await settledWithin(this.exited, timeoutMs)) return;
     }
-    throw new DatabaseError(`PostgreSQL (process ${this.pid}) on ${this.pgdata} does not stop.`);
+    throw new DatabaseError(`PostgreSQL (process ${this.pid}) on ${this.pgdata} does not stop; end that process.`);
   }
 }
 
@@ -82,7 +82,7 @@ export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster
     );
   });
   child.unref();
-  if (child.pid === undefined) throw new DatabaseError('PostgreSQL was started without a process id.');
+  if (child.pid === undefined) throw new DatabaseError('PostgreSQL was started, but the system gave no process id.');
   return new Postmaster({ pid: child.pid, pgdata: options.pgdata, socketDirectory: options.socketDirectory }, exited);
 }
 

@@ -23,7 +23,7 @@ export async function makeSocketDirectory(account: Account | undefined): Promise
     return folder;
   }
   throw new DatabaseError(
-    'No temporary folder is fit for the socket of PostgreSQL: its path must be short and its user must be able to enter it.',
+    'No temporary folder can hold the socket of PostgreSQL: its path must be short, and the database user must be able to enter it.',
   );
 }
 

@@ -34,7 +34,7 @@ async function* failing(size: number): AsyncGenerator<string> {
 }
 
 describe('send', () => {
-  test('a small body goes as it is, with length, warnings and headers', async () => {
+  test('a small body is sent uncompressed, with length, warnings and headers', async () => {
     const server = await start(async (context) => {
       context.warnings.push('use "v2"', 'line\nbreak');
       await sendJson(context, 201, '{"a":"é"}', { ETag: '"7"', Vary: 'Accept' });
@@ -51,8 +51,8 @@ describe('send', () => {
   });
 
   test.each([
-    ['compressed where accepted', gzipped, 'gzip'],
-    ['plain where not', {}, undefined],
+    ['compressed if accepted', gzipped, 'gzip'],
+    ['uncompressed if not', {}, undefined],
   ])('a large body is %s', async (_reason, headers, encoding) => {
     const server = await start((context) => sendJson(context, 200, Buffer.from(large)));
     const answer = await server.send({ headers });
@@ -79,7 +79,7 @@ describe('send', () => {
     expect((await server.send({ path: '/204' })).status).toBe(204);
   });
 
-  test('a second answer is dropped', async () => {
+  test('a second answer is ignored', async () => {
     const server = await start(async (context) => {
       await sendJson(context, 200, '1');
       await sendJson(context, 500, '2');
@@ -90,7 +90,7 @@ describe('send', () => {
 
 describe('sendStream', () => {
   test.each([
-    ['a short one, with its length', 3, {}, '30'],
+    ['a short one with its length', 3, {}, '30'],
     ['an empty one', 0, {}, '0'],
     ['a long one, in chunks', 100_000, {}, undefined],
     ['a long one, compressed', 100_000, gzipped, undefined],
@@ -105,12 +105,12 @@ describe('sendStream', () => {
     expect(body.toString() === whole).toBe(true);
   });
 
-  test('a failure before the first bytes is answered by its own status', async () => {
+  test('a failure before the first bytes is answered with its own status', async () => {
     const server = await start((context) => sendStream(context, 200, failing(10)));
     expect((await server.send({})).status).toBe(404);
   });
 
-  test.each([[{}], [gzipped]])('a failure within the body truncates it visibly: %j', async (headers) => {
+  test.each([[{}], [gzipped]])('a failure within the body truncates it detectably: %j', async (headers) => {
     const server = await start((context) =>
       sendStream(
         context,
@@ -124,7 +124,7 @@ describe('sendStream', () => {
     await expect(server.send({ headers })).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
   });
 
-  test.each([[{}], [gzipped]])('a reader that stalls is cut off, and the source is left: %j', async (headers) => {
+  test.each([[{}], [gzipped]])('a stalled reader is disconnected, and the source is closed: %j', async (headers) => {
     let produced = 0;
     let left = false;
     async function* source(): AsyncGenerator<Buffer> {
@@ -154,7 +154,7 @@ describe('sendStream', () => {
     socket.destroy();
   });
 
-  test('the source is left when the client goes', async () => {
+  test('the source is closed when the client disconnects', async () => {
     let leave!: () => void;
     const left = new Promise<void>((resolve) => {
       leave = resolve;

@@ -14,7 +14,7 @@ function fill(shares: ConnectionShares, counts: Record<string, number>): Map<Soc
   return names;
 }
 
-test('where who has most has none, the next gives one: of as many, of fewer, and also where very many of the first are busy', () => {
+test('if the client with most connections has no idle one, the next client gives one, with as many or fewer, even if very many of the first are busy', () => {
   for (const counts of [
     { a: 3, b: 3, c: 3 },
     { a: 4, b: 3, c: 2 },
@@ -27,7 +27,7 @@ test('where who has most has none, the next gives one: of as many, of fewer, and
   }
 });
 
-test('who has most gives the oldest that is idle, until another has more', () => {
+test('the client with most connections gives its oldest idle one, until another has more', () => {
   const shares = new ConnectionShares();
   const names = fill(shares, { a: 2, b: 4, c: 3 });
   const taken: string[] = [];
@@ -41,7 +41,7 @@ test('who has most gives the oldest that is idle, until another has more', () =>
   expect(['a', 'b', 'c'].map((network) => shares.countOf(network)).toSorted((a, b) => a - b)).toEqual([1, 1, 2]);
 });
 
-test('none where none is idle, or there is none at all; of very many that are busy the later ones are met in time', () => {
+test('gives none if none is idle or there is none; later ones among very many busy ones are found eventually', () => {
   const shares = new ConnectionShares();
   expect(shares.oldest(() => true)).toBeUndefined();
   const names = fill(shares, { a: 200 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { networkOf } from './network-of.ts';
 
 test.each([
-  { address: '192.0.2.1', network: '192.0.2.1', reason: 'an IPv4 address counts for itself' },
+  { address: '192.0.2.1', network: '192.0.2.1', reason: 'an IPv4 address counts as itself' },
   { address: '2001:db8:1:2:3:4:5:6', network: '2001:db8:1:2::/64', reason: 'written out' },
   { address: '2001:DB8:1:2::6', network: '2001:db8:1:2::/64', reason: 'capitals mean the same' },
   {
@@ -16,12 +16,12 @@ test.each([
   { address: 'fe80::1%eth0', network: 'fe80:0:0:0::/64', reason: 'the zone is not part of it' },
   { address: '64:ff9b::192.0.2.1', network: '64:ff9b:0:0::/64', reason: 'IPv4 at its end' },
   { address: '2001:db8:1:2::', network: '2001:db8:1:2::/64', reason: 'zeros left out at the end' },
-  { address: '', network: '', reason: 'a connection that is gone has none' },
+  { address: '', network: '', reason: 'a closed connection has none' },
 ])('$address is counted as $network: $reason', ({ address, network }) => {
   expect(networkOf(address)).toBe(network);
 });
 
-test('however an address of IPv6 is written, its first 64 bits count', () => {
+test('an IPv6 address in any notation counts by its first 64 bits', () => {
   // Zeros are common, because only they can be left out.
   const group = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff }));
   fc.assert(

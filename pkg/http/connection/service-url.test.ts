@@ -17,7 +17,7 @@ const publicUrl = 'https://svc.example.com';
 const forwarded = { host: 'inner:8091', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'front.example.com' };
 const cases: Case[] = [
   {
-    reason: 'the Host header, where nothing else says it',
+    reason: 'the Host header by default',
     headers: { host: 'a:8091' },
     origin: 'http://a:8091',
     base: 'http://a:8091',
@@ -30,22 +30,27 @@ const cases: Case[] = [
     base: 'https://a',
   },
   {
-    reason: 'what a trusted proxy says',
+    reason: 'the header of a trusted proxy',
     peer: '10.0.0.1',
     headers: forwarded,
     origin: 'https://front.example.com',
     base: 'https://front.example.com',
   },
-  { reason: 'not what a stranger says', headers: forwarded, origin: 'http://inner:8091', base: 'http://inner:8091' },
   {
-    reason: 'the public URL for links, and the Host header for what this client sees',
+    reason: 'not the header of an untrusted client',
+    headers: forwarded,
+    origin: 'http://inner:8091',
+    base: 'http://inner:8091',
+  },
+  {
+    reason: 'the public URL for links, and the Host header for this client',
     headers: { host: 'a:8091' },
     publicUrl,
     origin: 'http://a:8091',
     base: publicUrl,
   },
   {
-    reason: 'the public URL for links, whatever a trusted proxy says',
+    reason: 'the public URL for links, whatever a trusted proxy sends',
     peer: '10.0.0.1',
     headers: forwarded,
     publicUrl,
@@ -53,14 +58,14 @@ const cases: Case[] = [
     base: publicUrl,
   },
   {
-    reason: 'https of the public host, where an untrusted proxy has ended TLS',
+    reason: 'https of the public host, if an untrusted proxy terminates TLS',
     headers: { host: 'SVC.example.com' },
     publicUrl,
     origin: publicUrl,
     base: publicUrl,
   },
   {
-    reason: 'another port is another address',
+    reason: 'another port is another origin',
     headers: { host: 'svc.example.com:8091' },
     publicUrl,
     origin: 'http://svc.example.com:8091',

@@ -19,24 +19,24 @@ describe('a group owns', () => {
   const inner = group('/apis/x/v1', { owns: (path) => path === '/apis/x/v1/mine' });
 
   test.each([
-    ['what it says', '/apis/x/v1/mine', inner],
-    ["nothing else below its prefix, which is another's then", '/apis/x/v1/yours', outer],
-    ['nor below what it owns', '/apis/x/v1/mine/x', outer],
-    ['nor the prefix', '/apis/x/v1', outer],
-    ['nothing beside its prefix, whatever it would say', '/apis/y/v1/mine', undefined],
+    ['its declared paths', '/apis/x/v1/mine', inner],
+    ['nothing else below its prefix, which belongs to another group then', '/apis/x/v1/yours', outer],
+    ['nothing below its declared paths', '/apis/x/v1/mine/x', outer],
+    ['not the prefix', '/apis/x/v1', outer],
+    ['nothing outside its prefix, whatever it declares', '/apis/y/v1/mine', undefined],
   ])('%s', (_reason, path, owner) => {
     expect(findEndpointGroup([outer, inner], path)).toBe(owner);
     expect(findEndpointGroup([inner, outer], path)).toBe(owner);
   });
 
-  test('all below its prefix where it says nothing', () => {
+  test('all paths below its prefix by default', () => {
     expect(findEndpointGroup([outer], '/apis/x/any/thing')).toBe(outer);
     expect(findEndpointGroup([outer], '/apis/xy')).toBeUndefined();
   });
 });
 
-test.each(['before its credential is asked for', 'after that'])(
-  "a path that is open no more, and a model's, %s, is served to nobody without a credential",
+test.each(['before its credential is checked', 'after that'])(
+  'a path that is no longer public, or that belongs to a model, %s, needs a credential',
   async (when) => {
     const groups = new Set([group('/apis/api.x', { isOpen: true, owns: (path) => path === '/apis/api.x/v1/mine' })]);
     const isOpen = isOpenEndpoint(groups);

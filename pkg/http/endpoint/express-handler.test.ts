@@ -74,7 +74,7 @@ async function post(body: string): Promise<number> {
 }
 
 describe('endpoint groups', () => {
-  test('serve their paths, with the context at hand', async () => {
+  test('serve their paths, with access to the context', async () => {
     const { status, headers, body } = await server.send({ path: `${prefix}/posts/a` });
     expect([status, JSON.parse(body.toString())]).toEqual([200, { name: 'a', id: headers['x-request-id'] }]);
     expect(headers['x-powered-by']).toBeUndefined();
@@ -108,7 +108,7 @@ describe('endpoint groups', () => {
     expect(JSON.parse((await get(`${prefix}/posts/${segment}`))[1])).toMatchObject({ name });
   });
 
-  test("the failures of express's own middlewares keep their status", async () => {
+  test('errors of express middlewares keep their status', async () => {
     expect(await post('{"a":1}')).toBe(200);
     expect(await post('{"a"')).toBe(400);
     expect(await post('{"a":"123456789"}')).toBe(413);
@@ -130,7 +130,7 @@ describe('endpoint groups', () => {
     expect(performance.now() - before).toBeLessThan(15_000);
   });
 
-  test('let go of the request of a connection that is cut, and never begin those behind it', async () => {
+  test('end the request of a broken connection, and never start those behind it', async () => {
     const [group] = groups;
     group!.router.get('/silent', () => undefined);
     const limits = new InFlightLimits({
@@ -168,7 +168,7 @@ describe('endpoint groups', () => {
     expect(performance.now() - before).toBeLessThan(15_000);
   });
 
-  test('answers that nobody reads hold no place that others have', async () => {
+  test('unread answers hold no slot that others need', async () => {
     const [group] = groups;
     let answered = 0;
     group!.router.get('/page', (_request, response) => {
@@ -193,7 +193,7 @@ describe('endpoint groups', () => {
     await limited.server.close({ drainTimeoutMs: 1000 });
   });
 
-  test('come and go while the server runs; the longest prefix wins', async () => {
+  test('can be added and removed while the server runs; the longest prefix wins', async () => {
     const [group] = groups;
     const inner: EndpointGroup = { prefix: `${prefix}/posts`, router: express.Router() };
     expect(findEndpointGroup([group!, inner], `${prefix}/posts/a`)).toBe(inner);
@@ -206,7 +206,7 @@ describe('endpoint groups', () => {
 });
 
 describe('health', () => {
-  test('tells which check fails, not why', async () => {
+  test('names the failed check, not the reason', async () => {
     expect(await get('/readyz')).toEqual([200, 'ok']);
     expect(await get('/readyz?verbose')).toEqual([200, '[+]database ok\n[+]log ok\nreadyz check passed\n']);
     broken = true;
@@ -222,7 +222,7 @@ describe('health', () => {
     expect(await get('/livez', 'HEAD')).toEqual([200, '']);
   });
 
-  test('shows what decides nothing to who asks for it', async () => {
+  test('shows checks that do not decide only on request', async () => {
     const informative = (name: string, check: () => Promise<string | void>): HealthCheck => ({
       name,
       check,
@@ -246,7 +246,7 @@ describe('health', () => {
     expect(await get('/readyz?verbose')).toEqual([200, shown]);
   });
 
-  test('leaves out of the verdict what it is asked to, and nothing else', async () => {
+  test('excludes only the requested checks from the result', async () => {
     full = true;
     expect(await get('/readyz')).toEqual([
       503,
@@ -265,7 +265,7 @@ describe('health', () => {
     expect((await get('/readyz?exclude=log&exclude=database'))[0]).toBe(200);
   });
 
-  test('logs why a check fails once, however often it is asked, and anew for another reason', async () => {
+  test('logs the reason of a failed check once, and again for another reason', async () => {
     full = true;
     for (let i = 0; i < 3; i += 1) await get('/readyz');
     broken = true;
@@ -283,12 +283,12 @@ describe('health', () => {
     expect(told).toEqual([log, { msg: 'health check failed: password=1', check: 'database', hasStack: true }, log]);
   });
 
-  test('names the methods it has', async () => {
+  test('names the allowed methods', async () => {
     const { status, headers } = await server.send({ path: '/livez', method: 'POST' });
     expect([status, headers['allow']]).toEqual([405, 'GET, HEAD']);
   });
 
-  test('tells one build from another, and a changed one from its commit', async () => {
+  test('distinguishes builds, and a changed one from its commit', async () => {
     const gitCommit = '1ebebde0a1b2c3d4e5f60718293a4b5c6d7e8f90';
     groups.clear();
     for (const group of healthEndpoints({

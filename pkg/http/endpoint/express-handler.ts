@@ -14,7 +14,7 @@ const contexts = new WeakMap<IncomingMessage, RequestContext>();
  */
 export function contextOf(request: IncomingMessage): RequestContext {
   const context = contexts.get(request);
-  if (context === undefined) throw new Error('the request came by no HttpServer');
+  if (context === undefined) throw new Error('the request did not come through an HttpServer');
   return context;
 }
 

@@ -132,8 +132,8 @@ async function sendSlowly(server: Started, count: number, headers?: string): Pro
   return sockets;
 }
 
-describe('a body on its way', () => {
-  test('holds no place, and takes one when it is here', async () => {
+describe('a body that is still arriving', () => {
+  test('holds no slot, and takes one when it is complete', async () => {
     const server = await start({ total: 4, perUser: 4, maxWaitMs: 0 });
     const sockets = await sendSlowly(server, 8);
     expect(server.limits.running).toBe(0);
@@ -145,7 +145,7 @@ describe('a body on its way', () => {
     expect([server.limits.running, server.limits.senders.count, server.refused]).toEqual([0, 0, []]);
   });
 
-  test('waits for a place before those who have just come', async () => {
+  test('waits for a slot before newer requests', async () => {
     const server = await start({ total: 4, perUser: 4, maxWaitMs: 20_000 });
     const [socket] = await sendSlowly(server, 1);
     const held = server.send({ path: '/held' });
@@ -161,7 +161,7 @@ describe('a body on its way', () => {
     expect(order).toEqual(['the body', 'the later one']);
   });
 
-  test('that finds no place again is told so', async () => {
+  test('that finds no slot again is refused', async () => {
     const server = await start({ total: 4, perUser: 4, maxWaitMs: 0 });
     const [socket] = await sendSlowly(server, 1);
     const held = server.send({ path: '/held' });
@@ -173,14 +173,14 @@ describe('a body on its way', () => {
     expect([server.limits.running, server.refused]).toEqual([0, ['strangers']]);
   });
 
-  test('that comes too slowly is 408', async () => {
+  test('that arrives too slowly is 408', async () => {
     const server = await start({ total: 4, senders: { minRate: 1000, graceMs: 20 } });
     expect(await readAll((await sendSlowly(server, 1))[0]!)).toMatch(
       /^HTTP\/1.1 408 [^]*less than 1000 bytes a second/,
     );
   });
 
-  test('of a stranger keeps nobody out: not the next of its address, not others, nor those who are known', async () => {
+  test('of an anonymous client blocks nobody: not the next of its address, not other anonymous clients, not known users', async () => {
     const server = await start({ total: 8, perUser: 4, senders: { total: 8, perAddress: 2 }, maxWaitMs: 0 });
     await sendSlowly(server, 2, 'X-Forwarded-For: 192.0.2.1\r\n');
     const post = { method: 'POST', path: '/x', body: 'x'.repeat(200_000) };
@@ -202,7 +202,7 @@ describe('an answer that nobody reads', () => {
       .join('')}\r\n`;
 
   /** Sends requests on one connection whose client does not read. */
-  async function askWithoutReading(server: Started, requests: string): Promise<Socket> {
+  async function sendWithoutReading(server: Started, requests: string): Promise<Socket> {
     const socket = await server.open();
     socket
       .pause()
@@ -213,12 +213,14 @@ describe('an answer that nobody reads', () => {
 
   test.each([
     { reason: 'of a user', mine: good, others: {}, by: 'user' },
-    { reason: 'of strangers of an address', mine: of('192.0.2.1'), others: of('192.0.2.2'), by: 'address' },
-  ])('$reason counts for them alone until it is sent', async ({ mine, others, by }) => {
+    { reason: 'of anonymous clients of an address', mine: of('192.0.2.1'), others: of('192.0.2.2'), by: 'address' },
+  ])('$reason counts only for its network until it is sent', async ({ mine, others, by }) => {
     // At most 32 anonymous requests of one address.
     const server = await start({ total: 200, perUser: 32, maxWaitMs: 0 });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
-    const sockets = await Promise.all(Array.from({ length: 32 }, () => askWithoutReading(server, ask('/large', mine))));
+    const sockets = await Promise.all(
+      Array.from({ length: 32 }, () => sendWithoutReading(server, ask('/large', mine))),
+    );
     await waitUntil(() => server.answers === 33 && server.limits.running === 0);
     expect([(await server.send({ path: '/x', headers: mine })).status, server.refused]).toEqual([429, [by]]);
     expect((await server.send({ path: '/x', headers: others })).status).toBe(200);
@@ -227,11 +229,11 @@ describe('an answer that nobody reads', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('and is counted by its bytes holds no place', async () => {
+  test('and is counted by its bytes holds no slot', async () => {
     const budget = new ByteBudget({ total: 100 * 1024 * 1024, parsed: 1 });
     const server = await start({ total: 4, perUser: 1, maxWaitMs: 0 }, { budget });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
-    const socket = await askWithoutReading(server, ask('/large', good));
+    const socket = await sendWithoutReading(server, ask('/large', good));
     await waitUntil(() => server.answers === 2 && server.limits.running === 0);
     expect(budget.moved.used).toBe(largeBytes);
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
@@ -239,10 +241,10 @@ describe('an answer that nobody reads', () => {
     await waitUntil(() => budget.moved.used === 0);
   });
 
-  test('while it comes in pieces holds no place that others have, and goes on without when it is read', async () => {
+  test('while it is produced in pieces holds no slot that others need, and continues without one when it is read', async () => {
     const server = await start({ total: 1, perUser: 8, maxWaitMs: 5 });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
-    const socket = await askWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
+    const socket = await sendWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
     // The request keeps its slots after the lookup until it waits for its reader.
     await waitUntil(
       () => server.lookups.length === 2 && server.limits.running === 0,
@@ -258,15 +260,15 @@ describe('an answer that nobody reads', () => {
   });
 });
 
-describe('who is known', () => {
+describe('a known user', () => {
   test.each([
     { reason: 'by a header', headers: { authorization: 'Bearer good' } },
     { reason: 'by a cookie', headers: { cookie: 'good' } },
     { reason: 'by a signature', headers: { authorization: 'Signature right' } },
-  ])('$reason shares no place with strangers of the same address', async ({ headers }) => {
+  ])('$reason shares no slot with anonymous clients of the same address', async ({ headers }) => {
     const server = await start({ total: 8, perUser: 8, maxWaitMs: 0 });
     expect((await server.send({ path: '/x', headers })).status).toBe(200);
-    const strangers = [1, 2].map(() => server.send({ path: '/held' }));
+    const anonymousRequests = [1, 2].map(() => server.send({ path: '/held' }));
     await server.held(2);
     expect((await server.send({ path: '/x' })).status).toBe(429);
     expect(server.refused).toEqual(['strangers']);
@@ -274,10 +276,10 @@ describe('who is known', () => {
     // A new client with a valid credential only needs a lookup.
     expect((await server.send({ path: '/x', headers: { authorization: 'Bearer good too' } })).status).toBe(200);
     server.finish();
-    for (const answer of strangers) expect((await answer).status).toBe(200);
+    for (const answer of anonymousRequests) expect((await answer).status).toBe(200);
   });
 
-  test('comes with two hundred requests at once, and has none refused', async () => {
+  test('sends two hundred requests at once, and none is refused', async () => {
     const server = await start({ total: 256, perUser: 192 });
     const answers = await Promise.all(
       Array.from({ length: 200 }, () => server.send({ path: '/x', headers: { cookie: 'good' } })),
@@ -289,7 +291,7 @@ describe('who is known', () => {
 describe('wrong credentials', () => {
   const wrong = (i: number | string): { authorization: string } => ({ authorization: `Bearer ${i}` });
 
-  test('beyond so many of one network cost no look-up, and keep out nobody who is known', async () => {
+  test('beyond the limit of one network cause no lookup, and do not block known users', async () => {
     const server = await start({ total: 8, perUser: 8, wrongCredentialsPerMinute: 3 });
     const good = { ...of('192.0.2.1'), authorization: 'Bearer good' };
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
@@ -306,7 +308,7 @@ describe('wrong credentials', () => {
     expect((await server.send({ path: '/x', headers: { ...of('192.0.2.2'), ...wrong(9) } })).status).toBe(401);
   });
 
-  test('that were good before are forgotten, but the name of a key that somebody else spoils', async () => {
+  test('that were valid before are forgotten, except the name of a key that another client uses wrongly', async () => {
     const server = await start({ total: 8, perUser: 8, wrongCredentialsPerMinute: 1 });
     expect((await server.send({ path: '/x', headers: { authorization: 'Signature right' } })).status).toBe(200);
     for (let i = 0; i < 3; i += 1)
@@ -320,7 +322,7 @@ describe('wrong credentials', () => {
     expect((await server.send({ path: '/x', headers: { authorization: 'Signature right' } })).status).toBe(200);
   });
 
-  test('are looked up where the path has no limits otherwise', async () => {
+  test('are looked up if the path has no other limits', async () => {
     const server = await start({ total: 1, exemption: () => 'open', wrongCredentialsPerMinute: 1 });
     const held = Array.from({ length: 100 }, () => server.send({ path: '/held' }));
     await server.held(100);

@@ -21,7 +21,7 @@ async function settled(): Promise<void> {
 }
 
 describe('a limiter', () => {
-  test('is first come, first served, while nobody waits long', async () => {
+  test('serves in order of arrival while nobody waits long', async () => {
     const clock = jest.spyOn(performance, 'now').mockReturnValue(1000);
     const limiter = new ConcurrencyLimiter({ limit: 1, maxWaitMs: 20_000 });
     const outcomes: string[] = [];
@@ -34,7 +34,7 @@ describe('a limiter', () => {
     clock.mockRestore();
   });
 
-  test('lets the newest in where the oldest has waited too long to be served in time', async () => {
+  test('admits the newest if the oldest has waited too long to be served in time', async () => {
     const limiter = new ConcurrencyLimiter({ limit: 1, maxWaitMs: 20_000 });
     const outcomes: string[] = [];
     enterAll(limiter, ['a', 'b'], outcomes, 60);
@@ -46,7 +46,7 @@ describe('a limiter', () => {
     expect(outcomes).toEqual(['a in', 'd in', 'c in', 'b in']);
   });
 
-  test('refuses who has waited too long, elsewhere or here, and who finds no room outside', async () => {
+  test('refuses a request that has waited too long, here or before, and one that finds the queue full', async () => {
     const limiter = new ConcurrencyLimiter({ limit: 1, maxWaitMs: 10, maxWaiting: 1 });
     expect(limiter.enter(newResponse())).toBe(true);
     expect(limiter.enter(newResponse(), 10)).toBe(false);
@@ -56,7 +56,7 @@ describe('a limiter', () => {
     expect([limiter.running, limiter.waiting]).toEqual([1, 0]);
   });
 
-  test('passes over who is gone', async () => {
+  test('skips aborted requests', async () => {
     const limiter = new ConcurrencyLimiter({ limit: 1, maxWaitMs: 20_000 });
     expect(limiter.enter(newResponse())).toBe(true);
     const gone = newResponse();
@@ -66,7 +66,7 @@ describe('a limiter', () => {
     expect([await turns[0], await turns[1]]).toEqual([false, true]);
   });
 
-  test('is left at once by who is gone', async () => {
+  test('removes an aborted request at once', async () => {
     const limiter = new ConcurrencyLimiter({ limit: 1, maxWaitMs: 20_000, maxWaiting: 2 });
     expect(limiter.enter(newResponse())).toBe(true);
     const gone = newResponse();
@@ -81,7 +81,7 @@ describe('a limiter', () => {
     expect(gone.listenerCount('close')).toBe(0);
   });
 
-  test('refuses each in its own time, also who has waited elsewhere and came later', async () => {
+  test('refuses each request after its own time, also one that has waited before and came later', async () => {
     const limiter = new ConcurrencyLimiter({ limit: 1, maxWaitMs: 20_000 });
     const outcomes: string[] = [];
     expect(limiter.enter(newResponse())).toBe(true);
@@ -93,7 +93,7 @@ describe('a limiter', () => {
     expect(outcomes).toEqual(['fresh in']);
   });
 
-  test('never has more in than its limit, nor keeps anybody out while there is room', async () => {
+  test('never admits more than its limit, and never blocks while there is room', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),

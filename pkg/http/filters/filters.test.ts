@@ -85,7 +85,7 @@ describe('withCors', () => {
     });
   });
 
-  test.each([['*'], ['https://app.example.com/'], ['app.example.com'], ['null']])('%s is no origin', (text) => {
+  test.each([['*'], ['https://app.example.com/'], ['app.example.com'], ['null']])('%s is not an origin', (text) => {
     expect(() => withCors({ allowedOrigins: [text] })).toThrow('not an origin');
   });
 });
@@ -126,7 +126,7 @@ test('withLogging writes one line, with no secret in it', async () => {
   expect(JSON.stringify(logs)).not.toContain('s3cret');
 });
 
-test('withLogging names the trace of a request, warns of a slow one, and says at trace level that one begins', async () => {
+test('withLogging logs the trace id, warns about a slow request, and logs its start at trace level', async () => {
   const { send, logs } = await start([], ok, (log) => {
     log.level = 'trace';
     return [withLogging(log, { slowMs: 0 })];
@@ -139,7 +139,7 @@ test('withLogging names the trace of a request, warns of a slow one, and says at
   ]);
 });
 
-test('withLogging takes neither a 429 nor what waited for others for slow', async () => {
+test('withLogging does not treat a 429 or a waiting request as slow', async () => {
   const handler: Handler = async (context) => {
     if (context.info.name === 'refused') await sendJson(context, 429, '{}');
     else {
@@ -156,7 +156,7 @@ test('withLogging takes neither a 429 nor what waited for others for slow', asyn
   ]);
 });
 
-test('withMetrics has labels no client can make', async () => {
+test('withMetrics has no label values that a client can create', async () => {
   const registry = new Registry();
   const { send, server } = await start([], ok, () => [withMetrics({ registry })]);
   await send({ path: posts });

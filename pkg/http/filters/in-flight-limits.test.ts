@@ -90,7 +90,7 @@ describe('429 for too many', () => {
     ['requests of one user', { perUser: 1 }, posts, 'user'],
     ['watches', { watches: 1 }, `${posts}?watch=1`, 'watches'],
     ['watches of one user', { watchesPerUser: 1 }, `${posts}?watch=1`, 'user_watches'],
-  ])('%s, and room again afterwards', async (_reason, limits, path, by) => {
+  ])('%s, and none afterwards', async (_reason, limits, path, by) => {
     const { server, refused, arrived, finish } = await start({ ...limits, maxWaitMs: 5 });
     const headers = { 'x-user': 'u' };
     const held = server.send({ path, headers });
@@ -124,7 +124,7 @@ test('one too many waits for another to end', async () => {
   expect([refused.length <= 1, limits.running, limits.waiting]).toEqual([true, 0, 0]);
 });
 
-test('who waits for others with the same credential keeps no slot of the total', async () => {
+test('a request that waits for others with the same credential holds no slot of the total', async () => {
   const { server, arrived, finish } = await start({ total: 2, perUser: 1, maxWaitMs: 20_000 });
   for (const name of ['heavy', 'light'])
     await server.send({ path: '/apis', headers: { authorization: `Bearer ${name}`, 'x-user': name } });
@@ -150,7 +150,7 @@ test('a user has no more with two credentials than with one', async () => {
 
 const stream = `${posts}?watch=1&fieldSelector=metadata.name%3Dstream`;
 
-test('a watch is a request until its stream has begun, and then only a watch', async () => {
+test('a watch counts as a request until its stream has begun, and then only as a watch', async () => {
   const { server, limits, refused, arrived, finish } = await start({ total: 1, perUser: 1, watches: 2, maxWaitMs: 5 });
   const streaming = server.send({ path: stream });
   await arrived(1);
@@ -165,7 +165,7 @@ test('a watch is a request until its stream has begun, and then only a watch', a
   expect([(await server.send({ path: stream })).status, limits.running]).toEqual([200, 0]);
 });
 
-test('a watch that is not authenticated leaves its slots', async () => {
+test('a watch that is not authenticated releases its slots', async () => {
   const limits = new InFlightLimits({ total: 1, perUser: 1, watches: 1, maxWaitMs: 5 });
   const server = await startTestServer((context) => sendJson(context, 200, '{}'), {
     filters: () => [
@@ -182,7 +182,7 @@ test('a watch that is not authenticated leaves its slots', async () => {
   expect([limits.running, limits.waiting]).toEqual([0, 0]);
 });
 
-test('metrics have slots of their own, and probes need none, however many are under way', async () => {
+test('metrics have separate slots, and any number of probes needs none', async () => {
   const { server, refused, arrived, finish } = await start({ total: 1, maxWaitMs: 0 });
   const held = ['/readyz', '/metrics'].flatMap((path) =>
     Array.from({ length: path === '/metrics' ? 64 : 300 }, () => server.send({ path })),
@@ -195,7 +195,7 @@ test('metrics have slots of their own, and probes need none, however many are un
   for (const answer of held) expect((await answer).status).toBe(200);
 });
 
-test('invented credentials share the slots of their address, and one that was good a moment ago has its own', async () => {
+test('invented credentials share the slots of their address, and a recently valid one has its own', async () => {
   const { server, refused, arrived, finish } = await start({ total: 200, perUser: 90, maxWaitMs: 5 });
   const good = { authorization: 'Bearer good', 'x-user': 'u' };
   await server.send({ path: '/apis', headers: good });
@@ -225,7 +225,7 @@ test('a client that left while it waited is not counted as refused', async () =>
   expect([refused, limits.running]).toEqual([[], 0]);
 });
 
-test('what was answered by a time-out counts until its work has ended', async () => {
+test('a request that timed out counts until its work has ended', async () => {
   const { server, arrived, finish } = await start({ total: 1, maxWaitMs: 5 }, { timeoutMs: 20 });
   expect((await server.send({ path: posts })).status).toBe(504);
   await arrived(1);
@@ -243,19 +243,19 @@ describe('a connection cut at any stage leaves no slot taken', () => {
   const head = (method: string, more = '', query = ''): string =>
     `${method} ${posts}${query} HTTP/1.1\r\nHost: h\r\nX-User: u\r\n${more}\r\n`;
   const stages: { reason: string; bytes: string; holds: boolean }[] = [
-    { reason: 'within its head', bytes: `GET ${posts} HTTP/1.1\r\nHos`, holds: false },
-    { reason: 'while it waits for its turn', bytes: head('GET'), holds: true },
-    { reason: 'within its body', bytes: `${head('POST', 'Content-Length: 10\r\n')}abc`, holds: false },
+    { reason: 'during its head', bytes: `GET ${posts} HTTP/1.1\r\nHos`, holds: false },
+    { reason: 'while it waits in the queue', bytes: head('GET'), holds: true },
+    { reason: 'during its body', bytes: `${head('POST', 'Content-Length: 10\r\n')}abc`, holds: false },
     { reason: 'before its body', bytes: head('POST', 'Content-Length: 10\r\nExpect: 100-continue\r\n'), holds: false },
-    { reason: 'within its answer', bytes: head('PUT'), holds: false },
-    { reason: 'of a watch that waits for its turn', bytes: head('GET', '', watchOf('quiet')), holds: true },
+    { reason: 'during its answer', bytes: head('PUT'), holds: false },
+    { reason: 'of a watch that waits in the queue', bytes: head('GET', '', watchOf('quiet')), holds: true },
     { reason: 'of a watch before its stream begins', bytes: head('GET', '', watchOf('quiet')), holds: false },
     {
       reason: 'of a watch while it is authenticated',
       bytes: head('GET', 'X-Slow: 1\r\n', watchOf('quiet')),
       holds: false,
     },
-    { reason: 'of a watch within its stream', bytes: head('GET', '', watchOf('stream')), holds: false },
+    { reason: 'of a watch during its stream', bytes: head('GET', '', watchOf('stream')), holds: false },
     { reason: 'with more than one request', bytes: head('GET').repeat(3), holds: false },
   ];
   test.each(stages)('$reason', async ({ bytes, holds }) => {

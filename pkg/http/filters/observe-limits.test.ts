@@ -24,7 +24,7 @@ function refuse(count: number): void {
   for (let i = 0; i < count; i += 1) observer.refused('total');
 }
 
-test('what is refused is told a second after the first, then every ten seconds while there are more', () => {
+test('refusals are logged a second after the first, then every ten seconds while there are more', () => {
   refuse(3);
   observer.refused('user');
   jest.advanceTimersByTime(1000);
@@ -38,7 +38,7 @@ test('what is refused is told a second after the first, then every ten seconds w
   expect([lines.length, jest.getTimerCount()]).toEqual([2, 0]);
 });
 
-test('the end tells the rest, and leaves no timer', () => {
+test('the end logs the remaining refusals, and leaves no timer', () => {
   observer.close();
   expect(lines).toEqual([]);
   refuse(5);

@@ -35,8 +35,8 @@ function refusalOf(work: () => unknown): string {
   }
 }
 
-describe('bodies on their way', () => {
-  test('of one network: the slowest makes room when it has had its time, else the new one is refused', () => {
+describe('arriving bodies', () => {
+  test('of one network: the slowest is cut off after its time, or the new one is refused', () => {
     const { add, cuts, senders } = start({ perAddress: 2 });
     add('a').received(1000);
     add('a');
@@ -47,7 +47,7 @@ describe('bodies on their way', () => {
     expect([cuts, senders.count]).toEqual([[2429], 3]);
   });
 
-  test('of all strangers take at most half', () => {
+  test('of all anonymous clients take at most half', () => {
     const { add } = start({ total: 4 });
     add('a');
     add('b');
@@ -55,7 +55,7 @@ describe('bodies on their way', () => {
     for (let i = 0; i < 2; i += 1) expect(refusalOf(() => add())).toBe('none');
   });
 
-  test('of strangers make room for one that is known, and no known one for a stranger', () => {
+  test('of anonymous clients are cut off for a known user, and never the reverse', () => {
     const { add, cuts } = start({ total: 4 });
     for (let i = 0; i < 3; i += 1) add();
     add('a');
@@ -65,7 +65,7 @@ describe('bodies on their way', () => {
     expect(refusalOf(() => add('b'))).toMatch(/^429/);
   });
 
-  test('leave their room when they end, once', () => {
+  test('release their slot once, when they end', () => {
     const { add, senders } = start({ total: 2, perAddress: 1 });
     const first = add('a');
     first.end();
@@ -75,12 +75,12 @@ describe('bodies on their way', () => {
   });
 
   test.each([
-    { reason: 'none of it', bytes: 0, ms: 5000, isCut: false },
-    { reason: 'nothing, and its first time is over', bytes: 0, ms: 5020, isCut: true },
+    { reason: 'no bytes', bytes: 0, ms: 5000, isCut: false },
+    { reason: 'no bytes after the first period', bytes: 0, ms: 5020, isCut: true },
     { reason: 'less than the rate', bytes: 900, ms: 7000, isCut: true },
     { reason: 'the rate', bytes: 1000, ms: 7000, isCut: false },
-    { reason: 'slowly, but long', bytes: 512_000, ms: 1_000_000, isCut: false },
-  ])('are cut off where they came too slowly: $reason', ({ bytes, ms, isCut }) => {
+    { reason: 'slowly, for a long time', bytes: 512_000, ms: 1_000_000, isCut: false },
+  ])('are cut off if they arrive too slowly: $reason', ({ bytes, ms, isCut }) => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
     const { add, cuts } = start({ minRate: 500, graceMs: 5000 });
     add('a').received(bytes);

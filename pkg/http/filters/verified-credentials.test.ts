@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { VerifiedCredentials } from './verified-credentials.ts';
 
-test('a credential is verified for a while, or until it is wrong', () => {
+test('a credential stays verified for a time, or until it is wrong', () => {
   const verified = new VerifiedCredentials();
   verified.add('good', 'ada');
   expect([verified.has('good'), verified.has('other')]).toEqual([true, false]);
@@ -18,7 +18,7 @@ test('the latest are kept', () => {
   expect(['a', 'b', 'c'].filter((name) => verified.has(name))).toEqual(['a', 'c']);
 });
 
-test('of one owner the latest are kept, and push out nobody else', () => {
+test('the latest of one owner are kept, and do not displace others', () => {
   const verified = new VerifiedCredentials({ maxCount: 4, maxPerOwner: 2 });
   verified.add('of ada', 'ada');
   for (let i = 0; i < 10; i += 1) verified.add(String(i), 'bob');

@@ -57,7 +57,7 @@ describe('authentication', () => {
     expect(headers['www-authenticate']).toBe(expected === 401 ? 'Bearer realm="svc"' : undefined);
   });
 
-  test('an open path needs no credential, but no wrong one either', async () => {
+  test('a public path needs no credential, but refuses a wrong one', async () => {
     const { send } = await start([filter], whoami);
     expect((await send({ path: '/livez' })).body.toString()).toBe('"system:anonymous"');
     expect((await send({ path: '/livez', headers: { authorization: 'Bearer good' } })).body.toString()).toBe('"ada"');
@@ -105,7 +105,7 @@ describe('withAuthorization', () => {
     expect([status, (JSON.parse(body.toString()) as { message: string }).message]).toEqual([403, message]);
   });
 
-  test('lets through what is allowed, and what is open', async () => {
+  test('admits allowed requests and public paths', async () => {
     const { send } = await start([filter]);
     expect((await send({ path: `${posts}/mine` })).status).toBe(200);
     expect(seen.at(-1)).toMatchObject({

@@ -67,25 +67,25 @@ const allowed: { reason: string; headers: OutgoingHttpHeaders; user: object; ask
     asks: ['ann impersonate /users bob'],
   },
   {
-    reason: 'groups keep their order, and each is asked for',
+    reason: 'groups keep their order, and each is authorized',
     headers: { 'Impersonate-User': 'bob', 'impersonate-group': ['b', 'a'] },
     user: { name: 'bob', uid: '', groups: ['b', 'a', authenticated] },
     asks: ['ann impersonate /users bob', 'ann impersonate /groups b', 'ann impersonate /groups a'],
   },
   {
-    reason: 'who is said to be authenticated is not said so twice',
+    reason: 'system:authenticated is not added twice',
     headers: { 'Impersonate-User': 'bob', 'Impersonate-Group': authenticated },
     user: { name: 'bob', uid: '', groups: [authenticated] },
     asks: ['ann impersonate /users bob', `ann impersonate /groups ${authenticated}`],
   },
   {
-    reason: 'or is not at all',
+    reason: 'system:unauthenticated is kept',
     headers: { 'Impersonate-User': 'bob', 'Impersonate-Group': 'system:unauthenticated' },
     user: { name: 'bob', uid: '', groups: ['system:unauthenticated'] },
     asks: ['ann impersonate /users bob', 'ann impersonate /groups system:unauthenticated'],
   },
   {
-    reason: 'a stranger is unauthenticated',
+    reason: 'the anonymous user is unauthenticated',
     headers: { 'Impersonate-User': 'system:anonymous' },
     user: { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] },
     asks: ['ann impersonate /users system:anonymous'],
@@ -130,7 +130,7 @@ const allowed: { reason: string; headers: OutgoingHttpHeaders; user: object; ask
     user: JSON.parse(`{"name":"bob","uid":"","groups":["${authenticated}"],"extra":{"__proto__":["x"]}}`) as object,
     asks: ['ann impersonate /users bob', 'ann impersonate authentication.k8s.io/userextras/__proto__ x'],
   },
-  { reason: 'nobody is named', headers: { 'X-Impersonate-User': 'bob' }, user: narrowed, asks: [] },
+  { reason: 'no user is named', headers: { 'X-Impersonate-User': 'bob' }, user: narrowed, asks: [] },
 ];
 
 test.each(allowed)('$reason', async ({ headers, user, asks }) => {
@@ -142,9 +142,9 @@ test.each(allowed)('$reason', async ({ headers, user, asks }) => {
 });
 
 test.each<[string, string[] | undefined, string[], string[]]>([
-  ['of whoever is named', undefined, ['view', 'edit'], ['view', 'edit']],
-  ['of both: what both name', ['view', 'admin'], ['view', 'edit'], ['view']],
-  ['of both, and nothing in common', ['admin'], ['view'], []],
+  ['of the impersonated user', undefined, ['view', 'edit'], ['view', 'edit']],
+  ['of both users: the common roles', ['view', 'admin'], ['view', 'edit'], ['view']],
+  ['of both users, without common roles', ['admin'], ['view'], []],
 ])('restriction %s', async (_reason, own, told, left) => {
   const { restriction: _restriction, ...whole } = narrowed;
   real = own === undefined ? whole : { ...whole, restriction: { roles: own } };
@@ -163,10 +163,10 @@ test.each([
   ['two uids', { 'Impersonate-User': 'bob', 'Impersonate-Uid': ['1', '2'] }, /must be given once/],
   ['an empty user', { 'Impersonate-User': '' }, /is empty/],
   ['an empty group', { 'Impersonate-User': 'bob', 'Impersonate-Group': '' }, /is empty/],
-  ['a key of no letters', { 'Impersonate-User': 'bob', 'Impersonate-Extra-': 'x' }, /is not known/],
+  ['a key with invalid characters', { 'Impersonate-User': 'bob', 'Impersonate-Extra-': 'x' }, /is not known/],
   ['another name', { 'Impersonate-User': 'bob', 'Impersonate-Users': 'x' }, /is not known/],
-  ['bytes that are no text', { 'Impersonate-User': '\xff' }, /not UTF-8/],
-])('%s is 400, and nobody is asked', async (_reason, headers, message) => {
+  ['bytes that are not UTF-8', { 'Impersonate-User': '\xff' }, /not UTF-8/],
+])('%s is 400, and the authorizer is not asked', async (_reason, headers, message) => {
   expect(await send(headers)).toMatchObject({
     status: 400,
     body: { kind: 'Status', reason: 'BadRequest', message: expect.stringMatching(message) },
@@ -174,7 +174,7 @@ test.each([
   expect(asked).toEqual([]);
 });
 
-describe('403, in the words of Kubernetes', () => {
+describe('403 with the message of Kubernetes', () => {
   const all = {
     'Impersonate-User': 'bob',
     'Impersonate-Group': 'staff',
@@ -204,7 +204,7 @@ describe('403, in the words of Kubernetes', () => {
   });
 });
 
-test('the line in the log says who, and as whom', async () => {
+test('the log line names both users', async () => {
   await send({ 'Impersonate-User': 'bob' });
   await send({});
   denied.add('eve');
@@ -217,7 +217,7 @@ test('the line in the log says who, and as whom', async () => {
   ]);
 });
 
-test('headers of any kind are read, or refused with 400', () => {
+test('headers of any content are parsed or refused with 400', () => {
   const name = fc.oneof(
     fc.constantFrom(
       'Impersonate-User',

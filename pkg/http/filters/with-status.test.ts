@@ -50,7 +50,7 @@ describe('withStatus', () => {
     },
   );
 
-  test('answers by RFC 9457 where asked to', async () => {
+  test('answers in the form of RFC 9457 if accepted', async () => {
     const { send } = await start([], throwing(invalid));
     const { headers, body } = await send({ path: `${posts}?token=x`, headers: { accept: 'application/problem+json' } });
     expect(headers['content-type']).toBe('application/problem+json');
@@ -78,7 +78,7 @@ describe('withStatus', () => {
 
   test.each([
     ['a 401 names the scheme', newUnauthorized(), 'www-authenticate', 'Bearer realm="svc"'],
-    ['a 429 says when to come again', newTooManyRequests('slow down', 7), 'retry-after', '7'],
+    ['a 429 has Retry-After', newTooManyRequests('slow down', 7), 'retry-after', '7'],
   ])('%s', async (_reason, error, name, value) => {
     const { send } = await start([], throwing(error));
     expect((await send({})).headers[name]).toBe(value);
@@ -90,7 +90,7 @@ describe('withStatus', () => {
     ['secret'],
     [undefined],
     [{ code: 200, message: 'secret' }],
-  ])('%j is a 500 that shows nothing', async (error) => {
+  ])('%j is a 500 without details', async (error) => {
     const { send, logs } = await start([], throwing(error));
     const { status, body } = await send({});
     expect(status).toBe(500);
@@ -98,7 +98,7 @@ describe('withStatus', () => {
     expect(logs).toContainEqual(expect.objectContaining({ level: 50, msg: 'internal error' }));
   });
 
-  test('drops the headers of the answer that did not come to be, and has no body for HEAD', async () => {
+  test('removes the headers of the failed answer, and has no body for HEAD', async () => {
     const { send } = await start([], async ({ response }) => {
       response.setHeader('ETag', '"1"').setHeader('Allow', 'GET');
       throw new StatusError(405, 'MethodNotAllowed', 'no');

@@ -47,7 +47,7 @@ describe('withTimeout', () => {
     expect(logs.filter((line) => Number(line['level']) >= 40)).toEqual([]);
   });
 
-  test('leaves watches and begun answers alone', async () => {
+  test('does not affect watches and answers that have begun', async () => {
     const { send } = await start(filters, async (context) => {
       if (context.info.verb !== 'watch') context.response.write('begin ');
       await new Promise((resolve) => {
@@ -60,7 +60,7 @@ describe('withTimeout', () => {
     expect((await send({ path: posts })).body.toString()).toBe('begin end');
   });
 
-  test('is the client’s mistake where its body does not arrive', async () => {
+  test('is the client’s mistake if its body does not arrive', async () => {
     const { raw } = await start(filters, async (context) => void (await readBody(context)));
     expect(await raw('POST /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\n\r\na')).toMatch(
       /^HTTP\/1.1 408 /,

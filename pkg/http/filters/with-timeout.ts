@@ -19,7 +19,7 @@ export function withTimeout({ timeoutMs = 30_000 }: { timeoutMs?: number } = {})
           await next(context);
           resolve();
         } catch (error) {
-          if (context.response.writableEnded) context.log.debug({ err: error }, 'a request that had its answer failed');
+          if (context.response.writableEnded) context.log.debug({ err: error }, 'a request failed after its answer');
           reject(error);
         } finally {
           deadlines.remove(deadline);

@@ -3,7 +3,7 @@ import { WrongCredentials } from './wrong-credentials.ts';
 
 afterEach(() => void jest.restoreAllMocks());
 
-test('so many of one network are enough, until time has passed', () => {
+test('the limit of one network applies until time has passed', () => {
   let now = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => now);
   const wrong = new WrongCredentials(60);
@@ -28,7 +28,7 @@ test('the latest networks are remembered', () => {
   expect([wrong.isOver('0'), wrong.isOver('20000')]).toEqual([false, true]);
 });
 
-test('who goes on is not forgotten for others who come', () => {
+test('a network that continues is not displaced by new ones', () => {
   const wrong = new WrongCredentials(4);
   for (let i = 0; i < 40_000; i += 1) {
     if (i % 8000 === 0) wrong.add('a');

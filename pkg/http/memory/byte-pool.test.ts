@@ -13,7 +13,7 @@ async function isTaken(turn: boolean | Promise<boolean>): Promise<boolean | 'wai
   return Promise.race([turn, later]);
 }
 
-test('an owner takes no more than then stays free, so that the next finds room, and the one after', async () => {
+test('an owner may not take more than what then remains free, so that the next owners find room', async () => {
   const pool = new BytePool({ total: 100 });
   const [first, second, third] = [reservationOf('a'), reservationOf('b'), reservationOf('c')];
   expect(pool.take(first, 40)).toBe(true);
@@ -28,7 +28,7 @@ test('an owner takes no more than then stays free, so that the next finds room, 
   expect(await isTaken(beyond)).toBe(true);
 });
 
-test('a share that is smaller than half holds', async () => {
+test('a share smaller than half applies', async () => {
   const pool = new BytePool({ total: 100, perOwner: 20 });
   expect(pool.take(reservationOf('a'), 20)).toBe(true);
   const more = pool.take(reservationOf('a'), 1, { maxWaitMs: 0 });
@@ -36,7 +36,7 @@ test('a share that is smaller than half holds', async () => {
   expect(await more).toBe(false);
 });
 
-test('whoever waits longer than they may, or gives up, gets nothing and is no longer waited for', async () => {
+test('a reservation that times out or is aborted gets nothing and leaves the queue', async () => {
   const pool = new BytePool({ total: 10 });
   const held = reservationOf('a');
   pool.add(held, 10);
@@ -50,7 +50,7 @@ test('whoever waits longer than they may, or gives up, gets nothing and is no lo
   expect(pool.used).toBe(0);
 });
 
-test('of those who wait the owner who holds least is next, whenever they came', async () => {
+test('the waiting owner who holds least is next, in any order of arrival', async () => {
   const pool = new BytePool({ total: 100 });
   const [large, small] = [reservationOf('a'), reservationOf('a')];
   pool.add(large, 30);
@@ -62,7 +62,7 @@ test('of those who wait the owner who holds least is next, whenever they came', 
   expect(await isTaken(turns.a)).toBe('waits');
 });
 
-test('what is freed is kept for a large reservation that waits: smaller ones do not take it again and again', async () => {
+test('freed bytes are kept for a waiting large reservation: smaller ones do not starve it', async () => {
   const pool = new BytePool({ total: 100 });
   const held = [reservationOf('a'), reservationOf('a')];
   for (const reservation of held) pool.add(reservation, 45);
@@ -75,7 +75,7 @@ test('what is freed is kept for a large reservation that waits: smaller ones do 
   expect(await isTaken(small)).toBe(true);
 });
 
-test('a reservation larger than the pool has it alone', async () => {
+test('a reservation larger than the pool gets the whole pool', async () => {
   const pool = new BytePool({ total: 10 });
   const huge = reservationOf('a');
   expect(pool.take(huge, 50)).toBe(true);
@@ -85,7 +85,7 @@ test('a reservation larger than the pool has it alone', async () => {
   expect(await isTaken(next)).toBe(true);
 });
 
-test("what is taken at once or not at all does not wait, and keeps to its owner's share", async () => {
+test("a reservation without waiting succeeds or fails at once, within its owner's share", async () => {
   const pool = new BytePool({ total: 100, perOwner: 40 });
   const reservation = reservationOf('a');
   expect(pool.tryTake(reservation, 30)).toBe(true);
@@ -98,14 +98,14 @@ test("what is taken at once or not at all does not wait, and keeps to its owner'
   expect(await isTaken(waiting)).toBe(true);
 });
 
-test('requests that hold something and all wait for more come to their ends, one after the other', async () => {
+test('requests that hold bytes and all wait for more end one after the other', async () => {
   const pool = new BytePool({ total: 100 });
   const requests = Array.from({ length: 10 }, (_, i) => ({
     held: reservationOf(`u${i}`),
     more: reservationOf(`u${i}`),
   }));
   for (const { held } of requests) pool.add(held, 10);
-  const newcomer = pool.take(reservationOf('new'), 60);
+  const newRequest = pool.take(reservationOf('new'), 60);
   let most = 0;
   await Promise.all(
     requests.map(async ({ held, more }) => {
@@ -115,12 +115,12 @@ test('requests that hold something and all wait for more come to their ends, one
       pool.give(held, 10);
     }),
   );
-  expect(await newcomer).toBe(true);
+  expect(await newRequest).toBe(true);
   expect(most).toBeLessThanOrEqual(150);
   expect(pool.used).toBe(60);
 });
 
-test('whoever has more than there is and needs still more comes to its end first', async () => {
+test('an owner with more than the pool that needs still more ends first', async () => {
   const pool = new BytePool({ total: 100 });
   const [first, second] = [reservationOf('a'), reservationOf('a')];
   for (const reservation of [first, second]) pool.add(reservation, 50);

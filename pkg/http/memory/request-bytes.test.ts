@@ -4,9 +4,9 @@ import { ByteBudget } from './byte-budget.ts';
 import { CountedRequestBytes } from './request-bytes.ts';
 
 test.each([
-  { reason: 'one network of IPv6', clientAddress: '2001:db8::2', isShared: true },
+  { reason: 'one IPv6 network', clientAddress: '2001:db8::2', isShared: true },
   { reason: 'another one', clientAddress: '2001:db8:0:1::1', isShared: false },
-])('strangers share what a network may have: $reason', async ({ clientAddress, isShared }) => {
+])('anonymous clients share the limit of their network: $reason', async ({ clientAddress, isShared }) => {
   const budget = new ByteBudget({ total: 100, perUser: 20, parsed: 100, maxWaitMs: 0 });
   const bytesOf = (address: string): CountedRequestBytes =>
     new CountedRequestBytes(budget, {

@@ -21,7 +21,7 @@ test.each([
   expect(routeOf({ route: undefined, info: parseRequestInfo(method, path!, new URLSearchParams(query)) })).toBe(route);
 });
 
-test('whoever serves a path by a pattern of its own says which', () => {
+test('a handler with its own path pattern reports it', () => {
   expect(routeOf({ route: '/docs', info: parseRequestInfo('GET', '/docs/made-up', new URLSearchParams()) })).toBe(
     '/docs',
   );

@@ -3,7 +3,7 @@ import { Histogram, Registry } from 'prom-client';
 import { SeriesHistogram } from './series-histogram.ts';
 import { registerReading } from './register-reading.ts';
 
-test('is shown as a histogram of prom-client is', async () => {
+test('has the output of a histogram of prom-client', async () => {
   const options = { name: 'a_seconds', help: 'About a.', labelNames: ['kind'] as const, buckets: [0.1, 1] };
   const [ours, theirs] = [new Registry(), new Registry()];
   const series = new SeriesHistogram({ ...options, registry: ours }).series({ kind: 'x' });
@@ -17,7 +17,7 @@ test('is shown as a histogram of prom-client is', async () => {
   expect((await lines(ours)).toSorted()).toEqual((await lines(theirs)).toSorted());
 });
 
-test('a reading shows what there is at the time, and nothing that is gone', async () => {
+test('a collection has the current series, and no removed ones', async () => {
   const registry = new Registry();
   let models = ['a', 'b'];
   registerReading({

@@ -4,7 +4,7 @@ import { PageFiles } from './page-files.ts';
 import { referencePageFiles } from './reference-page-files.ts';
 
 describe('files of a page', () => {
-  test('are made once, and compressed', async () => {
+  test('are built once, and compressed', async () => {
     const files = new PageFiles({ 'a.css': { text: 'b { color: red }', contentType: 'text/css' } });
     const file = await files.find('a.css')!;
     expect(file).toMatchObject({
@@ -16,11 +16,11 @@ describe('files of a page', () => {
     expect(files.find('a.css')).toBe(files.find('a.css'));
   });
 
-  test.each(['b.css', '', '__proto__', 'constructor', '../page-files.ts'])('%p is none', (name) => {
+  test.each(['b.css', '', '__proto__', 'constructor', '../page-files.ts'])('%p is not a page file', (name) => {
     expect(new PageFiles(referencePageFiles).find(name)).toBeUndefined();
   });
 
-  test('one that cannot be read is tried anew', async () => {
+  test('an unreadable file is read again', async () => {
     let path = '/nowhere/at/all';
     const files = new PageFiles({ a: { path: () => path, contentType: 'text/plain' } });
     await expect(files.find('a')).rejects.toThrow('ENOENT');
@@ -28,7 +28,7 @@ describe('files of a page', () => {
     expect((await files.find('a')!).body.toString()).toContain('is tried anew');
   });
 
-  test('those of the package are there', async () => {
+  test('the files of the package exist', async () => {
     const files = new PageFiles(referencePageFiles);
     for (const name of Object.keys(referencePageFiles))
       expect((await files.find(name)!).body.length).toBeGreaterThan(100);

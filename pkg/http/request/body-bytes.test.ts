@@ -44,15 +44,15 @@ function keepBusy(ms: number): void {
   while (performance.now() - since < ms);
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(setImmediate);
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
 }
 
 describe.each([
   { kind: 'that says how long it is', length: declared(3_000_000) },
   { kind: 'that does not', length: chunked },
 ])('a body $kind', ({ length }) => {
-  test('counts by what has arrived of it', async () => {
+  test('counts by its received bytes', async () => {
     const budget = new ByteBudget({ total: 200_000 * kilobyte, parsed: 1 });
     await start(budget);
     const { send, answer, socket } = await begin(length);
@@ -69,7 +69,7 @@ describe.each([
   });
 });
 
-test('a large body is taken in when nothing smaller wants the event loop', async () => {
+test('a large body is read when no smaller work needs the event loop', async () => {
   await start(new ByteBudget({ total: 200_000 * kilobyte, parsed: 1 }));
   const { send, answer } = await begin(declared(200_000));
   const turns = new EventLoopTurns({ isLarge: true });
@@ -89,7 +89,7 @@ test('a large body is taken in when nothing smaller wants the event loop', async
   expect(performance.now() - begun).toBeGreaterThan(300);
 });
 
-test('bodies of which little has arrived keep nobody out, whatever they say that will come', async () => {
+test('bodies with few received bytes block nobody, whatever length they announce', async () => {
   const budget = new ByteBudget({ total: 16_000 * kilobyte, parsed: 1, maxWaitMs: 0 });
   await start(budget);
   const slow = await Promise.all(Array.from({ length: 40 }, () => begin(declared(3_000_000))));
@@ -100,8 +100,8 @@ test('bodies of which little has arrived keep nobody out, whatever they say that
   expect(await answer).toMatch(/^HTTP\/1.1 200 /);
 });
 
-describe('bodies that each hold a part of all there is, and wait for more', () => {
-  test('come to their ends one after the other', async () => {
+describe('bodies that each hold a part of the pool and wait for more', () => {
+  test('end one after the other', async () => {
     const budget = new ByteBudget({ total: 512 * kilobyte, parsed: 1, maxWaitMs: 60_000 });
     await start(budget);
     const bodies = await Promise.all([1, 2].map(() => begin(declared(600_000))));
@@ -111,7 +111,7 @@ describe('bodies that each hold a part of all there is, and wait for more', () =
     for (const { answer } of bodies) expect(await answer).toMatch(/^HTTP\/1.1 200 [^]*\r\n600000$/);
   });
 
-  test('are 429 when they have waited as long as a request may', async () => {
+  test('are 429 when they have waited for the maximum time', async () => {
     const budget = new ByteBudget({ total: 512 * kilobyte, parsed: 1, maxWaitMs: 50 });
     await start(budget);
     const bodies = await Promise.all([1, 2].map(() => begin(declared(600_000))));

@@ -23,7 +23,7 @@ describe('entity tags', () => {
   test.each([
     ['no header', undefined, false],
     ['this tag', '"5"', true],
-    ['this tag, weakly', 'W/"5"', true],
+    ['a weak tag', 'W/"5"', true],
     ['among others', '"1", "5"', true],
     ['any', '*', true],
     ['another', '"6"', false],

@@ -29,7 +29,7 @@ function show(info: RequestInfo): string {
 
 const g = '/apis/blog.example.com/v1';
 
-describe('a path is read by the rules of Kubernetes', () => {
+describe('a path is parsed by the rules of Kubernetes', () => {
   test.each([
     ['GET', '/', 'path get /', 'root'],
     ['GET', '/livez', 'path get /livez', 'no prefix'],
@@ -200,7 +200,7 @@ describe('a path that is not plain is refused', () => {
   });
 });
 
-test('no path makes anything but a StatusError, or a part with a slash or a control character', () => {
+test('any path gives a result or a StatusError, and no part has a slash or a control character', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       '/',

@@ -40,13 +40,13 @@ test.each([
   ['a compressed body', 415, `${post}Content-Length: 3\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\nabc`],
   ['a malformed chunk', 400, `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
   ['long chunk extensions', 413, `${post}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\n`],
-  ['refused before it is sent', 413, `${post}Expect: 100-continue\r\nContent-Length: 11\r\n\r\n`],
+  ['a body that is refused before it is sent', 413, `${post}Expect: 100-continue\r\nContent-Length: 11\r\n\r\n`],
 ])('%s is %i', async (_reason, code, bytes) => {
   const { raw } = await start(code === 408 ? echoWithin(100) : echo, { lingerMs: 20 });
   expect(await raw(bytes)).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
 });
 
-test('asks for a body that waits to be asked for', async () => {
+test('sends 100 Continue to a client that waits for it', async () => {
   const { open } = await start(echo);
   const socket = await open();
   socket.write(`${post}Expect: 100-continue\r\nConnection: close\r\nContent-Length: 3\r\n\r\n`);
@@ -56,13 +56,13 @@ test('asks for a body that waits to be asked for', async () => {
   expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 [^]*abc$/);
 });
 
-test('tells a client that sends far too much, which reads the answer only afterwards', async () => {
+test('answers a client that sends far too much and reads only afterwards', async () => {
   const { send } = await start(echo);
   const answer = await send({ method: 'POST', path: '/x', body: Buffer.alloc(8 * 1024 * 1024) });
   expect(answer.status).toBe(413);
 });
 
-test('ends quietly when the client leaves within the body', async () => {
+test('ends without an error log when the client disconnects within the body', async () => {
   const begun = deferred<RequestContext>();
   const ended = deferred<unknown>();
   const { open, logs } = await start(async (context) => {
@@ -81,7 +81,7 @@ test('ends quietly when the client leaves within the body', async () => {
   expect(logs.filter((line) => Number(line['level']) > 20)).toEqual([]);
 });
 
-test('outlives a client that leaves just as the reader of its body is done with it', async () => {
+test('survives a client that disconnects just as its body ends', async () => {
   const gone = deferred();
   const { port } = await start(async (context) => {
     const { request, info } = context;

@@ -26,12 +26,12 @@ test.each([
   ['a%=1', 'a%'],
   ['%', '%'],
   ['&&%41%&', '%41%'],
-])('%s is refused, by the name of the parameter', (text, name) => {
+])('%s is refused with the name of the parameter', (text, name) => {
   expect(message(() => parseQuery(text))).toBe(`query parameter "${name}": has malformed percent-encoding`);
   expect(message(() => parseUrlEncoded(text, 'form'))).toBe(`form field "${name}": has malformed percent-encoding`);
 });
 
-test('a query is ASCII, a form may hold any character', () => {
+test('a query is ASCII, a form may contain any character', () => {
   for (const text of ['a=é', 'a=\u00a0', 'a=b c', 'a=\x7f']) {
     expect(message(() => parseQuery(text))).toBe('the query has a character that must be percent-encoded');
     expect(Array.from(parseUrlEncoded(text, 'form'))).toEqual([['a', text.slice(2)]]);
@@ -44,7 +44,7 @@ test('there are at most 1000 parameters', () => {
   expect(message(() => parseUrlEncoded('&'.repeat(1000), 'form'))).toBe('a form has at most 1000 fields');
 });
 
-test('whatever is escaped comes back, a plus sign as a space', () => {
+test('escaped text is decoded, and a plus sign is a space', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' })), { maxLength: 20 }),
@@ -57,7 +57,7 @@ test('whatever is escaped comes back, a plus sign as a space', () => {
   expect(parseQuery('a=b+c%2B').get('a')).toBe('b c+');
 });
 
-test('what is not refused is read as URLSearchParams reads it, and has no escape left that it passed over', () => {
+test('accepted text is decoded as by URLSearchParams, and no escape remains', () => {
   const piece = fc.constantFrom(
     '%',
     '%2',

@@ -52,13 +52,13 @@ vGGiF2YgWiIx5vrpydUAbRf29GjAzhAP2dk4GNqI5GU=
 const get = 'GET /livez HTTP/1.1\r\nHost: h\r\n';
 const post = 'POST /x HTTP/1.1\r\nHost: h\r\n';
 
-describe('a request that is not honest HTTP gets a Status and a closed connection', () => {
+describe('a malformed request gets a Status and a closed connection', () => {
   test.each([
     ['no HTTP', 400, 'nonsense\r\n\r\n'],
     ['no Host', 400, 'GET /livez HTTP/1.1\r\n\r\n'],
     ['two Host', 400, `${get}Host: other\r\n\r\n`],
     ['two Authorization', 400, `${get}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`],
-    ['two equal Authorization', 400, `${get}authorization: Bearer a\r\nAUTHORIZATION: Bearer a\r\n\r\n`],
+    ['two equal Authorization headers', 400, `${get}authorization: Bearer a\r\nAUTHORIZATION: Bearer a\r\n\r\n`],
     ['two Content-Length', 400, `${post}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
     ['two lengths of one body', 400, `${post}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['a coding before chunked', 400, `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
@@ -67,7 +67,7 @@ describe('a request that is not honest HTTP gets a Status and a closed connectio
     ['a negative length', 400, `${post}Content-Length: -1\r\n\r\n`],
     ['a folded header', 400, `${get}X: a\r\n b: c\r\n\r\n`],
     ['NUL in a header', 400, `${get}X: a\u0000b\r\n\r\n`],
-    ['a blank before the colon', 400, `${get}X : a\r\n\r\n`],
+    ['a space before the colon', 400, `${get}X : a\r\n\r\n`],
     ['an upgrade', 400, `${get}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
     ['a path that is not plain', 400, 'GET /a%2Fb HTTP/1.1\r\nHost: h\r\n\r\n'],
     ['absolute form with a user', 400, 'GET http://a@h/livez HTTP/1.1\r\nHost: h\r\n\r\n'],
@@ -78,11 +78,11 @@ describe('a request that is not honest HTTP gets a Status and a closed connectio
     ['a long header', 431, `${get}X: ${'a'.repeat(33_000)}\r\n\r\n`],
     ['many headers', 431, `${get}${'X: 1\r\n'.repeat(300)}\r\n`],
     [
-      'headers past what Node keeps',
+      'more headers than Node keeps',
       431,
       `${get}${'X: 1\r\n'.repeat(3000)}Authorization: a\r\nAuthorization: b\r\n\r\n`,
     ],
-    ['a header past the parser', 431, `${get}X: ${'a'.repeat(200_000)}\r\n\r\n`],
+    ['a header larger than the parser accepts', 431, `${get}X: ${'a'.repeat(200_000)}\r\n\r\n`],
   ])('%s is %i', async (_reason, code, bytes) => {
     const { raw } = await start();
     const answer = await raw(bytes);
@@ -103,7 +103,7 @@ test.each([
   ['a'.repeat(65), false, 'too long'],
   ['a b', false, 'a blank'],
   ['<x>', false, 'markup'],
-])('the request id %j is taken: %s (%s)', async (id, taken) => {
+])('the request id %j is accepted: %s (%s)', async (id, taken) => {
   const { send } = await start();
   const { headers } = await send({ path: '/livez', headers: { 'X-Request-Id': id } });
   expect(headers['x-request-id'] === id).toBe(taken);
@@ -119,11 +119,11 @@ test('a target in absolute form is served as its path', async () => {
   expect(answer).toMatch(/\["\/apis","b","\/apis\?a=b"\]$/);
 });
 
-describe('what cannot be read behind a whole request leaves its answer alone, and ends the connection', () => {
+describe('unparsable data behind a complete request does not affect its answer, and ends the connection', () => {
   test.each([
     ['garbage', 'nonsense\r\n\r\n', 1],
     ['a head that is too large', `GET / HTTP/1.1\r\nX: ${'a'.repeat(200_000)}\r\n\r\n`, 1],
-    ['garbage behind a second request', `${get}\r\nnonsense\r\n\r\n`, 2],
+    ['garbage after a second request', `${get}\r\nnonsense\r\n\r\n`, 2],
   ])('%s', async (_reason, rest, answers) => {
     const parsed = deferred();
     const { raw } = await start(async (context) => {
@@ -136,7 +136,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
     expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(Array.from({ length: answers }, () => 'HTTP/1.1 200'));
   });
 
-  test('also where the answer has begun', async () => {
+  test('also if the answer has begun', async () => {
     const begun = deferred<RequestContext>();
     const { open } = await start(async (context) => {
       context.response.writeHead(200, { 'Content-Length': 2 }).write('a');
@@ -155,7 +155,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
     expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nab$/);
   });
 
-  test('also where it is the body of another request, or a proxy request', async () => {
+  test('also if it is the body of another request, or a proxy request', async () => {
     for (const rest of [
       `${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`,
       'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n',
@@ -181,7 +181,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
   });
 });
 
-test('what is answered without a request has its id in the log', async () => {
+test('an answer without a parsed request has its id in the log', async () => {
   for (const bytes of ['nonsense\r\n\r\n', 'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n']) {
     const { raw, logs } = await start();
     const [, requestId] = /\r\nX-Request-Id: (.*)\r\n/.exec(await raw(bytes))!;
@@ -189,7 +189,7 @@ test('what is answered without a request has its id in the log', async () => {
   }
 });
 
-test('an upgrade to h2c, which some clients offer with every request, is passed over', async () => {
+test('an upgrade to h2c, which some clients offer with every request, is ignored', async () => {
   const { raw } = await start();
   expect(
     await raw(`${get}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n`),
@@ -216,7 +216,7 @@ describe('connections beyond the limit', () => {
     return socket;
   };
 
-  test('take the place of the oldest of whoever has most that asks nothing', async () => {
+  test('replace the oldest idle one of the client with most connections', async () => {
     const { open, raw, server } = await start(okButHeld, { connections: 4 }, isProbe);
     const busy = await held(open);
     const idle = [await open(), await open(), await open()];
@@ -228,7 +228,7 @@ describe('connections beyond the limit', () => {
     for (const socket of [busy, ...idle]) socket.destroy();
   });
 
-  test('take the place of one whose answers nobody reads, but not of one that is worked on', async () => {
+  test('replace one whose answers are not read, but not one with a request in progress', async () => {
     const answered = deferred();
     const { open, raw, server } = await start(
       async (context) => {
@@ -261,7 +261,7 @@ describe('connections beyond the limit', () => {
     for (const socket of [busy, unread]) socket.destroy();
   });
 
-  test('may ask for a probe, once, and hear of anything else that they are too many', async () => {
+  test('may send one probe, and get 429 for anything else', async () => {
     const { open, raw, server } = await start(okButHeld, { connections: 1 }, isProbe);
     const first = await held(open);
     expect(await raw(`${get}\r\n`)).toMatch(/^HTTP\/1.1 200 [^]*\r\nConnection: close\r\n/i);
@@ -273,7 +273,7 @@ describe('connections beyond the limit', () => {
     first.destroy();
   });
 
-  test('cannot keep probes out by saying nothing', async () => {
+  test('cannot block probes by being silent', async () => {
     const { open, raw } = await start(okButHeld, { connections: 1 }, isProbe);
     const first = await held(open);
     const silent: Promise<string>[] = [];
@@ -282,7 +282,7 @@ describe('connections beyond the limit', () => {
     first.destroy();
   });
 
-  test('of one address are closed, where that is limited', async () => {
+  test('of one address are closed if its number is limited', async () => {
     const { open, server } = await start(answerOk, { connectionsPerAddress: 1 });
     const first = await open();
     expect(await readAll(await open())).toBe('');
@@ -291,14 +291,14 @@ describe('connections beyond the limit', () => {
   });
 });
 
-test('a connection has no more requests than it may', async () => {
+test('a connection has a maximum number of requests', async () => {
   const { raw } = await start(answerOk, { requestsPerConnection: 2 });
   const answers = await raw(`${get}\r\n`.repeat(2));
   expect(answers.match(/HTTP\/1.1 200 /g)).toHaveLength(2);
   expect(answers.match(/\r\nConnection: close\r\n/gi)).toHaveLength(1);
 });
 
-test('an idle connection is closed after its time, and so is one whose handler answered nothing', async () => {
+test('an idle connection is closed after its time, and so is one whose handler did not answer', async () => {
   const { open, raw, logs } = await start(
     async (context) => (context.info.path === '/none' ? undefined : answerOk(context)),
     { keepAliveTimeoutMs: 20 },
@@ -310,7 +310,7 @@ test('an idle connection is closed after its time, and so is one whose handler a
   expect(logs).toContainEqual(expect.objectContaining({ level: 50, msg: 'request failed outside withStatus' }));
 });
 
-test('a client that does not read a whole answer is cut off', async () => {
+test('a client that does not read a whole answer is disconnected', async () => {
   const begun = deferred<RequestContext>();
   const { open, server } = await start(
     async (context) => {
@@ -330,7 +330,7 @@ test('a client that does not read a whole answer is cut off', async () => {
   socket.destroy();
 });
 
-test('the signal aborts when the client is gone, with nothing logged as an error', async () => {
+test('the signal aborts when the client disconnects, without an error log', async () => {
   const begun = deferred<RequestContext>();
   const { open, logs } = await start(async (context) => {
     begun.open(context);
@@ -348,7 +348,7 @@ test('the signal aborts when the client is gone, with nothing logged as an error
 });
 
 describe('close', () => {
-  test('lets requests under way finish, ends watches, and closes idle and silent connections', async () => {
+  test('lets running requests finish, ends watches, and closes idle and silent connections', async () => {
     const begun = deferred<RequestContext>();
     const finish = deferred();
     const { server, open, send } = await start(async (context) => {
@@ -391,7 +391,7 @@ describe('close', () => {
     expect(performance.now() - before).toBeLessThan(15_000);
   });
 
-  test('under load breaks no connection of a client that heeds "Connection: close"', async () => {
+  test('under load breaks no connection of a client that obeys "Connection: close"', async () => {
     const { server, port } = await start(async (context) => {
       await new Promise(setImmediate);
       await sendJson(context, 200, 'x'.repeat(1000));
@@ -420,7 +420,7 @@ describe('close', () => {
     expect(new Set(await Promise.all(clients))).toEqual(new Set(['told to close']));
   });
 
-  test('aborts what does not finish in time, and lets it say so', async () => {
+  test('aborts requests that do not finish in time, and sends their last answer', async () => {
     const begun = deferred<RequestContext>();
     const { server, raw } = await start(async (context) => {
       begun.open(context);
@@ -435,7 +435,7 @@ describe('close', () => {
   });
 });
 
-test('speaks https, and survives a client that does not', async () => {
+test('serves https, and survives a client without TLS', async () => {
   const log = pino({ level: 'silent' });
   const server = new HttpServer({ handler: answerOk, log });
   const { port } = await server.listen({
@@ -454,7 +454,7 @@ test('speaks https, and survives a client that does not', async () => {
   await server.close({ drainTimeoutMs: 1000 });
 });
 
-test('handshakes that are not done, from however many addresses, close no connection whose handshake is done', async () => {
+test('unfinished handshakes from many addresses close no connection with a finished handshake', async () => {
   const server = new HttpServer({ handler: answerOk, log: pino({ level: 'silent' }), limits: { connections: 140 } });
   const { port } = await server.listen({
     host: '127.0.0.1',
@@ -468,11 +468,11 @@ test('handshakes that are not done, from however many addresses, close no connec
     return answer.toString();
   };
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
-  const halfDone = Array.from({ length: 180 }, (_, i) =>
+  const unfinished = Array.from({ length: 180 }, (_, i) =>
     connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${i + 2}` }),
   );
   await Promise.all(
-    halfDone.map((socket) =>
+    unfinished.map((socket) =>
       once(
         socket.on('error', () => undefined),
         'connect',
@@ -480,11 +480,11 @@ test('handshakes that are not done, from however many addresses, close no connec
     ),
   );
   // Unfinished handshakes may keep half of the connections; the older ones are closed.
-  await Promise.all(halfDone.slice(0, 110).map((socket) => readAll(socket)));
+  await Promise.all(unfinished.slice(0, 110).map((socket) => readAll(socket)));
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
   expect(server.connections).toMatchObject({ open: 71, refused: { idle: 110 } });
   secure.destroy();
-  for (const socket of halfDone) socket.destroy();
+  for (const socket of unfinished) socket.destroy();
   await server.close({ drainTimeoutMs: 1000 });
 });
 

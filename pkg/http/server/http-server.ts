@@ -176,7 +176,7 @@ export class HttpServer {
         resolve();
       });
     });
-    server.on('error', (error) => this.#log.error({ err: error }, 'http server'));
+    server.on('error', (error) => this.#log.error({ err: error }, 'the HTTP server failed'));
     this.#servers.push(server);
     return addressOf(server);
   }
@@ -307,7 +307,7 @@ export class HttpServer {
     if (!(await endsWithin(settleMs, done))) {
       this.#log.error(
         { paths: [...this.#inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) },
-        'requests ignored the end of the server',
+        'requests were still running when the server ended',
       );
     }
   }

@@ -50,7 +50,7 @@ describe('pipelined requests', () => {
     expect(served).toBe(42);
   });
 
-  test('end with their connection where more than 256 wait, which no budget of memory counts', async () => {
+  test('end with their connection if more than 256 wait, which no memory budget counts', async () => {
     const served = async (count: number): Promise<number> => {
       const { begun, finish, handler } = heldFirst();
       const { open } = await start(handler);
@@ -66,7 +66,7 @@ describe('pipelined requests', () => {
     expect(await served(1 + 257)).toBe(0);
   });
 
-  test('are all told when the connection is cut, and those that wait are not begun', async () => {
+  test('are all aborted when the connection breaks, and waiting ones are not started', async () => {
     const contexts: RequestContext[] = [];
     const { open, server } = await start(async (context) => {
       contexts.push(context);
@@ -82,7 +82,7 @@ describe('pipelined requests', () => {
     socket.destroy();
   });
 
-  test('are not served behind one that is 429, which is the last answer of their connection', async () => {
+  test('are not served after one that is 429, which is the last answer of their connection', async () => {
     const answers = [200, 429];
     let served = 0;
     const { raw } = await start(async (context) => {
@@ -95,7 +95,7 @@ describe('pipelined requests', () => {
     expect(served).toBe(2);
   });
 
-  test('with nothing behind it, a 429 leaves its connection open', async () => {
+  test('without a following request a 429 leaves its connection open', async () => {
     const answers = [429, 200];
     const { open } = await start((context) => sendJson(context, answers.shift()!, '{}'));
     const socket = await open();
@@ -106,7 +106,7 @@ describe('pipelined requests', () => {
     expect((await text).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 429', 'HTTP/1.1 200']);
   });
 
-  test('leave a body that nobody reads yet with the client, however many answers go before it', async () => {
+  test('do not read a body before its turn, however many answers come before it', async () => {
     const { begun, finish, handler } = heldFirst();
     let served = 0;
     const { open } = await start((context) => (++served > 15 ? handler(context) : answerOk(context)));
@@ -122,7 +122,7 @@ describe('pipelined requests', () => {
     expect((await answers).match(/HTTP\/1\.1 20\d/g)).toHaveLength(17);
   });
 
-  test('are not begun where they cannot be read', async () => {
+  test('are not started if they cannot be parsed', async () => {
     const { begun, finish, handler } = heldFirst();
     let served = 0;
     const { open } = await start((context) => {
@@ -139,7 +139,7 @@ describe('pipelined requests', () => {
     expect(served).toBe(1);
   });
 
-  test('with a CONNECT among them may be cut', async () => {
+  test('with a CONNECT among them may be disconnected', async () => {
     const { begun, handler } = heldFirst();
     const { open } = await start(handler);
     const socket = await open();
@@ -150,7 +150,7 @@ describe('pipelined requests', () => {
     await waitUntil(() => signal.aborted);
   });
 
-  test('are waited for by a drain, each to the end of its work', async () => {
+  test('delay a drain until each has ended', async () => {
     const { begun, finish, handler } = heldFirst();
     const worksOn = deferred();
     const { open, server } = await start(async (context) => {
@@ -178,7 +178,7 @@ describe('pipelined requests', () => {
     await closed;
   });
 
-  test('are not begun when the time of a drain is over', async () => {
+  test('are not started when the time of a drain is over', async () => {
     let served = 0;
     const begun = deferred();
     const deaf = deferred();
@@ -202,7 +202,7 @@ describe('pipelined requests', () => {
     deaf.open();
   });
 
-  test('have their answers when a drain begins', async () => {
+  test('get their answers when a drain begins', async () => {
     const { begun, finish, handler } = heldFirst();
     const { open, server } = await start(handler);
     const socket = await open();

@@ -25,7 +25,7 @@ export function answerRaw(socket: Duplex, failure: StatusError, log: Logger): vo
   const id = randomUUID();
   log.debug(
     { requestId: id, status: failure.code, reason: failure.message },
-    'a request that cannot be read was refused',
+    'refused a request that cannot be parsed',
   );
   const body = JSON.stringify(failure.toStatus());
   const head = [

@@ -31,7 +31,7 @@ function* longWork(ms: number): SlicedWork<void> {
   }
 }
 
-test('the rest of a refused body is taken in however long the event loop has other work, and the connection goes on', async () => {
+test('the rest of a refused body is read however long the event loop is busy, and the connection continues', async () => {
   started = await startTestServer(refuse, { limits: { lingerMs: 1000 } });
   const socket = await started.open();
   const work = runInTurns(longWork(2500));
@@ -43,7 +43,7 @@ test('the rest of a refused body is taken in however long the event loop has oth
   expect(answers).toMatch(/^HTTP\/1.1 429 [^]*HTTP\/1.1 200 [^]*\{"read":"on"\}$/);
 });
 
-test('what has arrived while the event loop was held counts as sent', async () => {
+test('bytes that arrived while the event loop was blocked count as sent', async () => {
   started = await startTestServer(refuse, { limits: { lingerMs: 300 } });
   const socket = await started.open();
   const answers = readAll(socket);

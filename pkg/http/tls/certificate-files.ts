@@ -98,7 +98,7 @@ export class CertificateFiles {
       const lastError = error instanceof Error ? error.message : String(error);
       if (lastError === this.#complaint) return;
       this.#complaint = lastError;
-      log.error({ certFile, reason: lastError }, 'the new certificate cannot be used; the one before stays');
+      log.error({ certFile, reason: lastError }, 'the new certificate cannot be used; the old one stays in use');
     }
   }
 

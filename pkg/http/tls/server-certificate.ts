@@ -60,7 +60,7 @@ function check({ cert, key }: KeyPair): X509Certificate {
   const secret = attempt('the key cannot be read: it is not in PEM form, or it is encrypted', () =>
     createPrivateKey(key),
   );
-  if (!leaf.checkPrivateKey(secret)) throw new CertificateError('the key is not the key of the certificate');
+  if (!leaf.checkPrivateKey(secret)) throw new CertificateError('the key does not belong to the certificate');
   attempt('the certificate and its key cannot be used together', () => createSecureContext({ cert, key }));
   return leaf;
 }

@@ -57,9 +57,9 @@ test.each<[string, string, StorageErrorCode]>([
   ['out of memory', '53200', 'Unavailable'],
   ['a standby', '25006', 'Unavailable'],
   ['a disk that fails', '58030', 'Unavailable'],
-  ['statements over their time', '57014', 'Timeout'],
+  ['statement time-outs', '57014', 'Timeout'],
   ['deadlock after deadlock', '40P01', 'Timeout'],
-])('writes meet %s, and go on when it is over', async (reason, code, expected) => {
+])('writes continue after %s', async (reason, code, expected) => {
   await breakWrites(code);
   const name = `w-${code.toLowerCase()}`;
   const failed = await Promise.allSettled(
@@ -71,7 +71,7 @@ test.each<[string, string, StorageErrorCode]>([
   expect(await store.get(resource, { namespace: '', name: `${name}-0` })).toBeUndefined();
 });
 
-test('on a full disk a deletion goes through beside creations that find no room', async () => {
+test('on a full disk a deletion succeeds while creations fail', async () => {
   const gone = await store.write(createOf(model, sampleObject('gone')));
   await session.query(
     `CREATE OR REPLACE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.type <> 'D' THEN RAISE EXCEPTION 'trouble' USING ERRCODE = '53100'; END IF; RETURN NEW; END $$;
@@ -94,7 +94,7 @@ test('on a full disk a deletion goes through beside creations that find no room'
   expect(await store.get(resource, { namespace: '', name: 'gone' })).toBeUndefined();
 });
 
-test('the server gives up each statement before its answer is given up: nothing piles up behind a lock', async () => {
+test('a statement times out before its request does: nothing piles up behind a lock', async () => {
   const pools: Parameters<Database['newPool']>[0][] = [];
   const newPool: Database['newPool'] = (options) => {
     pools.push(options);
@@ -111,7 +111,7 @@ test('the server gives up each statement before its answer is given up: nothing 
     if (queryTimeoutMs !== undefined) expect(statementTimeoutMs).toBeLessThan(queryTimeoutMs);
 });
 
-test('reads behind a lock give up, and go on when it is gone', async () => {
+test('reads behind a lock time out, and succeed when it is released', async () => {
   const { rows } = await session.query<{ id: number }>("SELECT id FROM platform.models WHERE resource = 'troubled'");
   await session.query(`BEGIN; LOCK TABLE platform.m_${rows[0]!.id} IN ACCESS EXCLUSIVE MODE`);
   const reads = [
@@ -126,17 +126,17 @@ test('reads behind a lock give up, and go on when it is gone', async () => {
   expect((await store.page(resource, page)).total).toBeGreaterThan(0);
 });
 
-test('a database that takes no connections makes everything wait no longer than its limit, and is found again', async () => {
+test('with a database that accepts no connections everything waits at most its limit, and continues when it does', async () => {
   const told: Change[] = [];
   await store.changes.catchUp();
   const stop = store.changes.subscribe((changes) => told.push(...changes));
-  const away = await Database.connect({
+  const unavailable = await Database.connect({
     connection: { ...testDatabase.connection, database: 'postgres' },
     log: silentLog,
     poolSize: 1,
   });
   const allow = (allowed: boolean): Promise<unknown> =>
-    away.pool.query(`ALTER DATABASE ${testDatabase.name} ALLOW_CONNECTIONS ${allowed}`);
+    unavailable.pool.query(`ALTER DATABASE ${testDatabase.name} ALLOW_CONNECTIONS ${allowed}`);
   await allow(false);
   await session.query(
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
@@ -158,7 +158,7 @@ test('a database that takes no connections makes everything wait no longer than 
     expect(['Unavailable', 'Timeout']).toContain((outcome as { reason: { code: string } }).reason.code);
   }
   await allow(true);
-  await away.close();
+  await unavailable.close();
   const written = await store.write(createOf(model, sampleObject('found')));
   expect(await store.get(resource, { namespace: '', name: 'found' })).toEqual(written);
   await store.changes.catchUp();

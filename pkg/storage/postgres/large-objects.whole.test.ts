@@ -89,7 +89,7 @@ describe('lists of large objects', () => {
   test.each([
     ['by name', nothing, false],
     ['by an index', byRank, true],
-  ])('a page %s comes whole, piece by piece', async (_, query, isReversed) => {
+  ])('a page %s is complete, in parts', async (_, query, isReversed) => {
     const { items, rest, ...facts } = await store.page(resource, { ...query, ...pageOfAll });
     expect([items, facts]).toEqual([
       [],
@@ -110,7 +110,7 @@ describe('lists of large objects', () => {
     expect(brief(await readAll(first.rest!))).toEqual(brief(read.slice(0, 35)));
   });
 
-  test('a page whose total cannot be had holds no snapshot', async () => {
+  test('a page whose total is not available holds no snapshot', async () => {
     const broken = database.newPool({ max: 1 });
     await broken.end();
     const snapshots = database.newPool({ max: 1 });
@@ -131,7 +131,7 @@ describe('lists of large objects', () => {
     bounds.close();
   });
 
-  test('a stream comes whole, piece by piece', async () => {
+  test('a stream is complete, in parts', async () => {
     const stream = await store.stream(resource, { ...nothing, order: 'revision' });
     expect(brief(await readAll(stream))).toEqual(brief(stored.toSorted((a, b) => a.revision - b.revision)));
   });
@@ -139,13 +139,13 @@ describe('lists of large objects', () => {
   test.each([
     ['by name', nothing, false],
     ['by an index', byRank, true],
-  ])('chunks %s hold fewer objects than they might', async (_, query, isReversed) => {
+  ])('chunks %s have fewer objects than their limit', async (_, query, isReversed) => {
     const read = await chunks({ ...query, limit: 1000 });
     expect(read.length).toBeGreaterThan(1);
     expect(brief(read.flat())).toEqual(brief(isReversed ? stored.toReversed() : stored));
   });
 
-  test('chunks are one snapshot, however much of it was changed since', async () => {
+  test('chunks are one snapshot, however much has changed since', async () => {
     const before = stored;
     const read = await chunks({ ...nothing, limit: 1000 }, async () => {
       stored = await Promise.all(stored.map(rewrite));
@@ -153,14 +153,14 @@ describe('lists of large objects', () => {
     expect(brief(read.flat())).toEqual(brief(before));
   });
 
-  test('what changed by too much for another order is begun anew', async () => {
+  test('a sorted list with too many changes since its snapshot starts again', async () => {
     const changing = chunks({ ...byRank, limit: 5 }, async () => {
       stored = await Promise.all(stored.map(rewrite).map(async (written) => rewrite(await written)));
     });
     await expect(changing).rejects.toMatchObject({ code: 'Compacted' });
   });
 
-  test('one owner never has all the places, and leaves some to others', async () => {
+  test('one owner never has all the slots', async () => {
     const held: ObjectStream[] = [];
     const open = async (owner: string): Promise<ObjectStream> => {
       const stream = await store.stream(resource, {

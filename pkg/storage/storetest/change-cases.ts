@@ -13,14 +13,14 @@ const resource = resourceOf(model);
 function record(store: Store): { changes: Change[]; stop: () => void } {
   const changes: Change[] = [];
   let last = store.changes.cursor;
-  const stop = store.changes.subscribe((news, cursor) => {
-    for (const change of news) {
+  const stop = store.changes.subscribe((newChanges, cursor) => {
+    for (const change of newChanges) {
       expect(change.revision).toBeGreaterThan(last);
       last = change.revision;
     }
     expect(cursor).toBeGreaterThanOrEqual(last);
     last = cursor;
-    changes.push(...news);
+    changes.push(...newChanges);
   });
   return { changes, stop };
 }
@@ -47,7 +47,7 @@ async function live(store: Store, name: string, updates: number): Promise<number
 export function changeCases(pair: () => StorePair): void {
   beforeAll(() => pair().store.ensureModel(model));
 
-  test('every write of both replicas is told once, in order, on both', async () => {
+  test('every write of both replicas is delivered once, in order, on both', async () => {
     const { store, other } = pair();
     await Promise.all([store.changes.catchUp(), other.changes.catchUp()]);
     const [mine, theirs] = [record(store), record(other)];
@@ -62,7 +62,7 @@ export function changeCases(pair: () => StorePair): void {
     theirs.stop();
   });
 
-  test('a change carries what was before and what is after', async () => {
+  test('a change has the object before and after', async () => {
     const { store } = pair();
     await store.changes.catchUp();
     const { changes, stop } = record(store);
@@ -91,7 +91,7 @@ export function changeCases(pair: () => StorePair): void {
     }
   });
 
-  test('room is asked for before large history is read, not for what is small', async () => {
+  test('memory is reserved before large history is read, not for small history', async () => {
     const { store } = pair();
     const start = await store.changes.catchUp();
     const asked: number[] = [];
@@ -115,7 +115,7 @@ export function changeCases(pair: () => StorePair): void {
     ).rejects.toMatchObject({ code: 429, message: 'no room' });
   });
 
-  test('large history comes 1 MiB at a time, a larger change alone, and room for no more is asked', async () => {
+  test('large history is read 1 MiB at a time, a larger change alone, and no more memory is reserved', async () => {
     const { store } = pair();
     let after = await store.changes.catchUp();
     const asked: number[] = [];
@@ -138,7 +138,7 @@ export function changeCases(pair: () => StorePair): void {
     expect(asked).toEqual([10, 10, 20, 1]);
   });
 
-  test('compaction removes what is too old or too much, says so, and leaves an idempotency key its outcome', async () => {
+  test('compaction removes changes beyond the age or size limit, reports it, and keeps the outcomes of idempotency keys', async () => {
     const { store, other } = pair();
     const idempotencyKey = { user: 'u', method: 'POST', path: '/compacted', key: 'k', bodyHash: 'h' };
     await store.write(createOf(model, sampleObject('spared')), { idempotency: idempotencyKey });

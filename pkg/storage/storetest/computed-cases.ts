@@ -96,7 +96,7 @@ async function remove(store: Store, model: StoreModel, name: string): Promise<vo
 }
 
 export function computedCases(pair: () => StorePair): void {
-  test('objects are found, sorted and told apart by what functions compute, on both replicas', async () => {
+  test('objects are found, sorted and distinguished by computed keys, on both replicas', async () => {
     const { store, other } = pair();
     const model = computedModel('computed', functions, everyType);
     await store.ensureModel(model);
@@ -130,7 +130,7 @@ export function computedCases(pair: () => StorePair): void {
     expect(await names(store, model, 'words=2')).toEqual(['o-9']);
   });
 
-  test('what an index cannot hold is refused by its name, and nothing is written', async () => {
+  test('a value that an index cannot hold is refused with its name, and nothing is written', async () => {
     const { store } = pair();
     const model = computedModel(
       'refused',
@@ -160,7 +160,7 @@ export function computedCases(pair: () => StorePair): void {
     await expect(change(store, model, 'x', { value: true })).rejects.toMatchObject({ code: 'InvalidKey' });
   });
 
-  test('an object can go, whatever a function makes of it', async () => {
+  test('an object can be deleted, whatever a function computes for it', async () => {
     const { store } = pair();
     const model = computedModel(
       'going',
@@ -177,7 +177,7 @@ export function computedCases(pair: () => StorePair): void {
     await store.write(createOf(model, sampleObject('a')));
   });
 
-  test('an object that is being deleted can go, however many keys its indexes have together', async () => {
+  test('an object that is being deleted can be removed, however many keys its indexes have together', async () => {
     const { store } = pair();
     const many = '(o) => (o.metadata.deletionTimestamp ? Array.from({ length: 10_000 }, (_, i) => i) : [])';
     const computed = computedModel(
@@ -204,7 +204,7 @@ export function computedCases(pair: () => StorePair): void {
     await remove(store, model, 'a');
   });
 
-  test('a replica that knows a model with functions that are gone computes by those that are there', async () => {
+  test('a replica with outdated functions of a model computes with the current ones', async () => {
     const { store, other } = pair();
     const before = sampleModel('behind', { indexes: [] });
     await store.ensureModel(before);
@@ -232,7 +232,7 @@ export function computedCases(pair: () => StorePair): void {
     expect(await names(other, changed, 'words=5')).toEqual(['a']);
   });
 
-  test('indexes added to existing data are filled, and one whose function changed is made anew', async () => {
+  test('indexes added to existing data are filled, and one whose function changed is rebuilt', async () => {
     const { store, other } = pair();
     const before = sampleModel('filled', { indexes: [] });
     await store.ensureModel(before);
@@ -277,7 +277,7 @@ export function computedCases(pair: () => StorePair): void {
     expect((await names(other, changed, 'words=7')).length).toBe(252);
   });
 
-  test('an index fails that a function does not compute for an object, which it names, until the object is another', async () => {
+  test('an index fails if its function fails for an object, names the object, and recovers when the object changes', async () => {
     const { store } = pair();
     const before = sampleModel('failing', { indexes: [] });
     await store.ensureModel(before);
@@ -294,7 +294,7 @@ export function computedCases(pair: () => StorePair): void {
     expect(await names(store, model, 'words>1')).toEqual(['bad']);
   });
 
-  test('the feed tells what was computed before and after, the same from memory and from the log', async () => {
+  test('the feed has computed keys before and after, the same from memory and from the log', async () => {
     const { store, other } = pair();
     const model = computedModel('told', functions, everyType);
     const [index] = model.indexes;
@@ -332,7 +332,7 @@ export function computedCases(pair: () => StorePair): void {
     expect((await other.changes.incarnationOf(resourceOf(model)))!.computedSince.get(index!.computed!.id)).toBe(0);
   });
 
-  test('chunks are one moment, also by what was computed then', async () => {
+  test('chunks are one snapshot, also by computed keys', async () => {
     const { store, other } = pair();
     const model = computedModel('chunked', functions, [words]);
     await store.ensureModel(model);
@@ -364,7 +364,7 @@ export function computedCases(pair: () => StorePair): void {
     expect(seen).toEqual(wanted);
   });
 
-  test('what is computed as a path leads behaves as the path does', async () => {
+  test('an index that computes a field behaves as an index on its path', async () => {
     const { store, other } = pair();
     let run = 0;
     const value = fc.oneof(

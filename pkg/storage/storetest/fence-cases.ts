@@ -73,7 +73,7 @@ export function fenceCases(pair: () => StorePair): void {
   describe.each(Object.keys(ways))('%s', (way) => {
     const run = ways[way]!;
 
-    test('every kind of write is made while the lease is held', async () => {
+    test('every kind of write succeeds while the lease is held', async () => {
       const { store, other } = pair();
       const { name } = await newLease();
       for (const [i, write] of (await writes()).entries()) {
@@ -108,10 +108,10 @@ export function fenceCases(pair: () => StorePair): void {
       ],
       ['it has no spec', (lease) => pair().store.write(next(sampleLeaseModel, lease, {})), {}],
       ['it was deleted', (lease) => pair().other.write(next(sampleLeaseModel, lease)), {}],
-      ['there never was such a number yet', async () => {}, { transitions: 4 }],
-      ['there is no such lease', async () => {}, { lease: 'absent' }],
+      ['the number is higher than that of the lease', async () => {}, { transitions: 4 }],
+      ['the lease does not exist', async () => {}, { lease: 'absent' }],
       ['the lease is in another namespace', async () => {}, { namespace: 'elsewhere' }],
-    ])('no kind of write is made where %s', async (_case, lose, fence) => {
+    ])('no kind of write succeeds if %s', async (_case, lose, fence) => {
       const { store, other } = pair();
       const lease = await newLease();
       const ready = await writes();
@@ -130,7 +130,7 @@ export function fenceCases(pair: () => StorePair): void {
       ).toEqual(present);
     });
 
-    test('a lease made anew fences by its own number', async () => {
+    test('a recreated lease fences by its own number', async () => {
       const { store } = pair();
       const lease = await newLease();
       await store.write(next(sampleLeaseModel, lease));
@@ -153,7 +153,7 @@ export function fenceCases(pair: () => StorePair): void {
     });
   });
 
-  test('says which lease is lost', async () => {
+  test('names the lost lease', async () => {
     const { name } = await newLease();
     await expect(
       pair().store.write(createOf(model, sampleObject(newName())), { fence: held(name, 2) }),
@@ -174,7 +174,7 @@ export function fenceCases(pair: () => StorePair): void {
     expect(await store.changes.catchUp()).toBe(before);
   });
 
-  test('neighbours with other fences, with none, and with mistakes of their own each have their own outcome', async () => {
+  test('writes of one batch with other fences, without one, or with errors each have their own outcome', async () => {
     const { store } = pair();
     const [first, second] = await Promise.all([newLease(), newLease()]);
     const stale = await store.write(createOf(model, sampleObject(newName())));
@@ -198,7 +198,7 @@ export function fenceCases(pair: () => StorePair): void {
     expect(codes.slice(50)).toEqual(['Conflict', 'AlreadyExists']);
   });
 
-  test('of writes sent together with the write that passes the lease on, those that are made come before it', async () => {
+  test('of writes sent together with the write that hands the lease over, only those before it succeed', async () => {
     const { store } = pair();
     for (let round = 0; round < 10; round += 1) {
       const lease = await newLease();
@@ -215,7 +215,7 @@ export function fenceCases(pair: () => StorePair): void {
     }
   });
 
-  test('a leader may write its own lease under its fence', async () => {
+  test('a leader may write its own lease with its fence', async () => {
     const { store } = pair();
     const lease = await newLease();
     const renewed = await store.write(
@@ -230,7 +230,7 @@ export function fenceCases(pair: () => StorePair): void {
     ).rejects.toMatchObject(lost);
   });
 
-  test('an idempotency key is not used up by a write whose fence is lost', async () => {
+  test('a write whose fence is lost does not use up its idempotency key', async () => {
     const { store, other } = pair();
     const { name } = await newLease();
     const idempotency: IdempotencyKey = { user: 'u', method: 'POST', path: '/p', key: 'fenced', bodyHash: 'h' };

@@ -51,7 +51,7 @@ export function idempotencyCases(pair: () => StorePair): void {
     expect(await store.findRememberedWrite(idempotencyKey)).toMatchObject({ object: { revision: object.revision } });
   });
 
-  test('an idempotency key of a request that changed nothing is remembered with what it found', async () => {
+  test('an idempotency key of a request that changed nothing is remembered with its result', async () => {
     const { store, other } = pair();
     const idempotencyKey = idempotencyKeyOf('noop', { method: 'PUT' });
     const found = await store.write(createOf(model, sampleObject('unchanged')));
@@ -61,7 +61,7 @@ export function idempotencyCases(pair: () => StorePair): void {
     expect(await other.findRememberedWrite(idempotencyKey)).toEqual({ bodyHash: 'h', type: 'update', object: found });
   });
 
-  test('writes made at once each have the outcome of their own idempotency key: creates, updates and deletes, of two models, with and without an idempotency key', async () => {
+  test('concurrent writes each have the outcome of their own idempotency key: creates, updates and deletes, of two models, with and without a key', async () => {
     const { store, other } = pair();
     const from = await Promise.all(
       numbers(20).map((i) => store.write(createOf(model, sampleObject(`many-from-${i}`)))),
@@ -101,7 +101,7 @@ export function idempotencyCases(pair: () => StorePair): void {
       });
   });
 
-  test('idempotency keys recalled together are each answered for themselves', async () => {
+  test('idempotency keys that are recalled together each have their own answer', async () => {
     const { store, other } = pair();
     const idempotencyKeys = numbers(300).map((i) => idempotencyKeyOf(`together-${i}`));
     const used = await Promise.all(
@@ -119,7 +119,7 @@ export function idempotencyCases(pair: () => StorePair): void {
     ]);
   });
 
-  test('of writes under one idempotency key, on one replica and on two, one is carried out', async () => {
+  test('of writes with one idempotency key, on one replica or two, one is done', async () => {
     const { store, other } = pair();
     for (const replicas of [
       [store, store, store],
@@ -140,7 +140,7 @@ export function idempotencyCases(pair: () => StorePair): void {
     }
   });
 
-  test('many idempotency keys at once on two replicas: each is carried out once, and both replicas recall the same outcome', async () => {
+  test('many concurrent idempotency keys on two replicas: each is done once, and both replicas recall the same outcome', async () => {
     const { store, other } = pair();
     const replicas = { store, other };
     const idempotencyKeys = numbers(40).map((i) => idempotencyKeyOf(`both-${i}`));
@@ -164,7 +164,7 @@ export function idempotencyCases(pair: () => StorePair): void {
     }
   });
 
-  test('an idempotency key that was used, or whose write fails, takes no other idempotency key with it', async () => {
+  test('a used idempotency key, or one whose write fails, does not affect others', async () => {
     const { store, other } = pair();
     const used = numbers(3).map((i) => idempotencyKeyOf(`used-${i}`));
     const first = await Promise.all(
@@ -204,7 +204,7 @@ export function idempotencyCases(pair: () => StorePair): void {
     });
   });
 
-  test('what tells idempotency keys apart is the user, the method, the path and the key, each for itself', async () => {
+  test('idempotency keys differ by user, method, path or key', async () => {
     const { store } = pair();
     const idempotencyKeys = [
       {},

@@ -230,7 +230,7 @@ export function listCases(pair: () => StorePair): void {
     (_, testCase) => expectLists(pair().store, resourceOf(wide), testCase, wideObjects),
   );
 
-  test('a page past the end is empty and knows its total', async () => {
+  test('a page past the end is empty and has its total', async () => {
     const { store } = pair();
     expect(
       await store.page(resource, { ...parse({}), page: 99, size: 50, exactTotal: false, exactTotalLimit: 10 }),
@@ -321,7 +321,7 @@ export function listCases(pair: () => StorePair): void {
     await store.dropModel(resourceOf(churning));
   });
 
-  test('an unselected chunk knows how many remain', async () => {
+  test('a chunk without a selector says how many objects remain', async () => {
     const { store } = pair();
     const first = await store.chunk(resource, { ...parse({}), limit: 100 });
     expect(first.remaining).toBe(count - 100);
@@ -330,7 +330,7 @@ export function listCases(pair: () => StorePair): void {
     expect((await store.chunk(resource, { ...parse({ labels: ['app'] }), limit: 10 })).remaining).toBeUndefined();
   });
 
-  test('a stream by revision begins with what was written first', async () => {
+  test('a stream by revision begins with the oldest write', async () => {
     const { store } = pair();
     const stream = await store.stream(resource, { ...parse({}), order: 'revision' });
     const revisions: number[] = [];
@@ -340,12 +340,12 @@ export function listCases(pair: () => StorePair): void {
     expect(stream.revision).toBeGreaterThanOrEqual(revisions.at(-1)!);
   });
 
-  test('a stream that nobody reads gives its connection back when closed', async () => {
+  test('an unread stream releases its connection when closed', async () => {
     const { store } = pair();
     for (let i = 0; i < 20; i += 1) await (await store.stream(resource, { ...parse({}), order: 'sort' })).close();
   });
 
-  test('totals follow what is written, on both replicas', async () => {
+  test('totals follow writes, on both replicas', async () => {
     const { store, other } = pair();
     const page = { ...parse({}), page: 1, size: 1, exactTotal: false, exactTotalLimit: 10_000 };
     const extra = await other.write(createOf(model, sampleObject('extra', { namespace: 'red' })));

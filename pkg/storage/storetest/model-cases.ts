@@ -36,7 +36,7 @@ export function modelCases(pair: () => StorePair): void {
     expect(await other.get(resourceOf(model), { namespace: '', name: 'a' })).toBeDefined();
   });
 
-  test('a model that nobody made is not found, and is found once another replica makes it', async () => {
+  test('a missing model is not found, and is found once another replica creates it', async () => {
     const { store, other } = pair();
     const model = sampleModel('late');
     await expect(other.get(resourceOf(model), { namespace: '', name: 'a' })).rejects.toMatchObject({
@@ -46,7 +46,7 @@ export function modelCases(pair: () => StorePair): void {
     expect(await other.get(resourceOf(model), { namespace: '', name: 'a' })).toBeUndefined();
   });
 
-  test('a dropped model takes its objects along; made anew, it is empty on both replicas', async () => {
+  test('a model is dropped with its objects; recreated, it is empty on both replicas', async () => {
     const { store, other } = pair();
     const model = sampleModel('dropped');
     await store.ensureModel(model);
@@ -62,7 +62,7 @@ export function modelCases(pair: () => StorePair): void {
     await other.write(createOf(model, sampleObject('c')));
   });
 
-  test('a replica that knew a model before it was made anew finds its present incarnation', async () => {
+  test('a replica that knew a model before it was recreated finds its current incarnation', async () => {
     const { store, other } = pair();
     const model = sampleModel('reborn');
     await store.ensureModel(model);
@@ -84,7 +84,7 @@ export function modelCases(pair: () => StorePair): void {
     ).rejects.toMatchObject({ code: 'Compacted' });
   });
 
-  test('a replica that still knows a column by an index that is gone does not read another index by it', async () => {
+  test('a replica that knows a column by a removed index does not use it for another index', async () => {
     const { store, other } = pair();
     const first = sampleModel('renamed', { indexes: [widgetIndexes.owner] });
     const second = sampleModel('renamed', { indexes: [widgetIndexes.slug] });
@@ -100,12 +100,12 @@ export function modelCases(pair: () => StorePair): void {
     expect(answer).toMatchObject({ code: 'IndexNotReady' });
   });
 
-  test('a model is dropped at once, whoever still reads a long list of it', async () => {
+  test('a model is dropped at once, even during a long list', async () => {
     const { store, other } = pair();
     const model = sampleModel('readlong', { indexes: [] });
-    const bystander = sampleModel('bystander', { indexes: [] });
+    const otherModel = sampleModel('bystander', { indexes: [] });
     await store.ensureModel(model);
-    await store.ensureModel(bystander);
+    await store.ensureModel(otherModel);
     await Promise.all(Array.from({ length: 150 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`)))));
     const stream = await other.stream(resourceOf(model), {
       selector: { labels: [], fields: [] },
@@ -117,7 +117,7 @@ export function modelCases(pair: () => StorePair): void {
       () => other.changes.incarnationOf(resourceOf(model)),
       (incarnation) => incarnation === undefined,
     );
-    await store.write(createOf(bystander, sampleObject('served')));
+    await store.write(createOf(otherModel, sampleObject('served')));
     await store.ensureModel(model);
     let read = 0;
     for await (const batch of stream.objects) read += batch.length;
@@ -125,7 +125,7 @@ export function modelCases(pair: () => StorePair): void {
     await dropping;
   });
 
-  test('an index added to existing data is built in the background and then answers for all of it', async () => {
+  test('an index added to existing data is built in the background and then covers all of it', async () => {
     const { store, other } = pair();
     const before = sampleModel('grown', { indexes: [widgetIndexes.slug] });
     const after = sampleModel('grown', { indexes: [widgetIndexes.slug, widgetIndexes.owner, widgetIndexes.tags] });
@@ -174,7 +174,7 @@ export function modelCases(pair: () => StorePair): void {
     expect((await other.page(resourceOf(after), queryFor(after, 'spec.rank=1'))).total).toBe(240);
   });
 
-  test('a unique index that the data contradicts fails with the reason, and harms no writes', async () => {
+  test('a unique index that existing data violates fails with the reason, and writes still work', async () => {
     const { store } = pair();
     const before = sampleModel('twins', { indexes: [] });
     const after = sampleModel('twins', { indexes: [widgetIndexes.slug] });
@@ -192,7 +192,7 @@ export function modelCases(pair: () => StorePair): void {
     await store.write(createOf(after, sampleObject('c', { spec: { slug: 'other' } })));
   });
 
-  test('an index that is no longer declared goes, and may come back as another', async () => {
+  test('an index that is no longer declared is dropped, and its name may be used for another', async () => {
     const { store } = pair();
     const first = sampleModel('shrunk', { indexes: [widgetIndexes.slug] });
     await store.ensureModel(first);

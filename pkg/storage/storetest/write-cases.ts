@@ -23,7 +23,7 @@ export function storeWriteCases(pair: () => StorePair): void {
     await pair().store.ensureModel(namespaced);
   });
 
-  test('what is created can be read, here and on the other replica, byte for byte', async () => {
+  test('a created object can be read on both replicas, byte for byte', async () => {
     const { store, other } = pair();
     const created = await store.write(
       createOf(model, sampleObject('first', { spec: { text: 'Grüße "\\" \u{1f600}\n' } })),
@@ -34,7 +34,7 @@ export function storeWriteCases(pair: () => StorePair): void {
     expect(await store.get(resource, { namespace: '', name: 'absent' })).toBeUndefined();
   });
 
-  test('reads asked for together are each answered for themselves', async () => {
+  test('concurrent reads each have their own answer', async () => {
     const { store } = pair();
     const created = await Promise.all(
       Array.from({ length: 300 }, (_, i) => store.write(createOf(model, sampleObject(`together-${i}`)))),
@@ -44,7 +44,7 @@ export function storeWriteCases(pair: () => StorePair): void {
     expect(read).toEqual([...created, undefined, created[0]]);
   });
 
-  test('a name is taken once', async () => {
+  test('a name is unique', async () => {
     const { store, other } = pair();
     const outcomes = await Promise.allSettled(
       [store, other, store, other].map((replica) => replica.write(createOf(model, sampleObject('once')))),
@@ -64,7 +64,7 @@ export function storeWriteCases(pair: () => StorePair): void {
     }
   });
 
-  test('an update or a delete of what has changed since is a conflict, of what is gone it is not found', async () => {
+  test('an update or a delete of a changed object is a conflict, of a deleted object it is not found', async () => {
     const { store, other } = pair();
     const first = await store.write(createOf(model, sampleObject('contested')));
     const second = await other.write(updateOf(first, { by: 'other' }));
@@ -84,7 +84,7 @@ export function storeWriteCases(pair: () => StorePair): void {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('a unique value is held once, is free again after its holder is gone, and absent values never clash', async () => {
+  test('a unique value is held once and is free after its holder is deleted; absent values never conflict', async () => {
     const { store, other } = pair();
     const holder = await store.write(createOf(model, sampleObject('holder', { spec: { slug: 'taken' } })));
     const clash = { code: 'UniqueClash', index: 'spec.slug' };
@@ -113,7 +113,7 @@ export function storeWriteCases(pair: () => StorePair): void {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'UniqueClash' } });
   });
 
-  test('neighbours in a batch never fail each other', async () => {
+  test('writes of one batch never fail each other', async () => {
     const { store } = pair();
     const from = await store.write(createOf(model, sampleObject('stale')));
     const newest = await store.write(updateOf(from, { fresh: 'yes' }));
@@ -134,7 +134,7 @@ export function storeWriteCases(pair: () => StorePair): void {
     expect(outcomes.slice(4).every(({ status }) => status === 'fulfilled')).toBe(true);
   });
 
-  test('a value that its index cannot hold is refused, with the field', async () => {
+  test('a value that its index cannot hold is refused with the field', async () => {
     const { store } = pair();
     await expect(store.write(createOf(model, sampleObject('wrong', { spec: { rank: 'high' } })))).rejects.toMatchObject(
       { code: 'InvalidKey', causes: [{ field: 'spec.rank' }] },
@@ -144,7 +144,7 @@ export function storeWriteCases(pair: () => StorePair): void {
     ).rejects.toMatchObject({ code: 'InvalidKey' });
   });
 
-  test('a dry run finds what the write would, and writes nothing', async () => {
+  test('a dry run has the outcome of the write, and writes nothing', async () => {
     const { store } = pair();
     const held = await store.write(createOf(model, sampleObject('dry', { spec: { slug: 'dry' } })));
     const dryRun = { dryRun: true };
@@ -167,7 +167,7 @@ export function storeWriteCases(pair: () => StorePair): void {
     expect(await store.get(resource, { namespace: '', name: 'dry-3' })).toBeUndefined();
   });
 
-  test('namespaces hold names apart', async () => {
+  test('the same name may exist in several namespaces', async () => {
     const { store } = pair();
     for (const namespace of ['red', 'blue'])
       await store.write(createOf(namespaced, sampleObject('same', { namespace })));

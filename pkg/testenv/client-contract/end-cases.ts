@@ -8,7 +8,7 @@ import { newNote, noteType, prepareContract } from './note-model.ts';
 const unavailable = { code: 503, reason: 'ServiceUnavailable' };
 
 export function endCases(transport: ClientTransport, env: () => TestEnv): void {
-  test('from a revision that is no longer kept a watch is 410 Expired', async () => {
+  test('a watch from a revision that is no longer kept is 410 Expired', async () => {
     await env().servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
     // The second server started after revision 1, so that its memory has no events from then.
     const { client, dispose } = transport.open({ env: env(), server: 1 });
@@ -18,7 +18,7 @@ export function endCases(transport: ClientTransport, env: () => TestEnv): void {
     dispose();
   });
 
-  test('closed, its streams end and its calls are 503, those under way too', async () => {
+  test('after close its streams end and its calls are 503, also those in progress', async () => {
     const { client, dispose } = transport.open({ env: env() });
     const { resourceVersion } = await client.list(noteType, { namespace: transport.namespace, limit: 1 });
     const reading = readToEnd(await client.watch(noteType, { namespace: transport.namespace, resourceVersion }));
@@ -35,7 +35,7 @@ export function endCases(transport: ClientTransport, env: () => TestEnv): void {
     dispose();
   });
 
-  test('a server that stops ends its streams without an error, and what they told before is told', async () => {
+  test('a server that stops ends its streams without an error, after all earlier events', async () => {
     const own = await startTestEnv();
     await prepareContract(own);
     const { client, dispose } = transport.open({ env: own });
@@ -57,7 +57,7 @@ export function endCases(transport: ClientTransport, env: () => TestEnv): void {
     dispose();
   });
 
-  test('a model that goes ends its streams without an error', async () => {
+  test('a deleted model ends its streams without an error', async () => {
     const { client, dispose } = transport.open({ env: env() });
     const kind = `Gone${transport.namespace.replaceAll('-', '')}`;
     const plural = `${kind.toLowerCase()}s`;

@@ -31,7 +31,7 @@ const badRequest = { code: 400, reason: 'BadRequest' };
 
 const failures: Failure[] = [
   {
-    reason: 'get of nothing',
+    reason: 'get of a missing object',
     call: (client, namespace) => client.get(noteType, { namespace, name: 'absent' }),
     error: {
       ...notFound,
@@ -40,47 +40,47 @@ const failures: Failure[] = [
     },
   },
   {
-    reason: 'update of nothing',
+    reason: 'update of a missing object',
     call: (client, namespace) => client.update(noteType, newNote(namespace, 'absent')),
     error: notFound,
   },
   {
-    reason: 'patch of nothing',
+    reason: 'patch of a missing object',
     call: (client, namespace) => client.patch(noteType, { namespace, name: 'absent' }, merge),
     error: notFound,
   },
   {
-    reason: 'delete of nothing',
+    reason: 'delete of a missing object',
     call: (client, namespace) => client.delete(noteType, { namespace, name: 'absent' }),
     error: notFound,
   },
   {
-    reason: 'a type that is not there',
+    reason: 'a missing type',
     call: (client, namespace) => client.list(nowhere, { namespace }),
     error: notFound,
   },
   {
-    reason: 'a watch of a type that is not there',
+    reason: 'a watch of a missing type',
     call: (client, namespace) => client.watch(nowhere, { namespace, resourceVersion: '1' }),
     error: notFound,
   },
   {
-    reason: 'a namespace that is not there',
+    reason: 'a missing namespace',
     call: (client) => client.create(noteType, newNote('absent', 'a')),
     error: { ...notFound, details: { name: 'absent', kind: 'namespaces' } },
   },
   {
-    reason: 'an object of a namespaced type without one',
+    reason: 'an object of a namespaced type without a namespace',
     call: (client) => client.get(noteType, { namespace: '', name: 'taken' }),
     error: notFound,
   },
   {
-    reason: 'status where there is none apart',
+    reason: 'status of a type without the subresource',
     call: (client, namespace) => client.patchStatus(leases, { namespace, name: 'a' }, merge),
     error: notFound,
   },
   {
-    reason: 'a name that is taken',
+    reason: 'an existing name',
     call: (client, namespace) => client.create(noteType, newNote(namespace, 'taken')),
     error: { code: 409, reason: 'AlreadyExists', details: { name: 'taken' } },
   },
@@ -90,7 +90,7 @@ const failures: Failure[] = [
     error: { code: 409, reason: 'Conflict' },
   },
   {
-    reason: 'values that the schema refuses',
+    reason: 'values that violate the schema',
     call: (client, namespace) =>
       client.create(
         noteType,
@@ -127,13 +127,13 @@ const failures: Failure[] = [
     error: badRequest,
   },
   {
-    reason: 'a merge patch that is none',
+    reason: 'an invalid merge patch',
     call: (client, namespace) =>
       client.patch(noteType, { namespace, name: 'taken' }, { type: 'merge', patch: [] as unknown as JsonObject }),
     error: badRequest,
   },
   {
-    reason: 'a JSON patch that is none',
+    reason: 'an invalid JSON patch',
     call: (client, namespace) =>
       client.patch(noteType, { namespace, name: 'taken' }, { type: 'json', patch: {} as unknown as [] }),
     error: badRequest,
@@ -149,7 +149,7 @@ const failures: Failure[] = [
     error: { code: 422, reason: 'Invalid' },
   },
   {
-    reason: 'a selector that is none',
+    reason: 'an invalid selector',
     call: (client, namespace) => client.list(noteType, { namespace, labelSelector: 'a in (' }),
     error: badRequest,
   },
@@ -159,53 +159,53 @@ const failures: Failure[] = [
     error: { ...badRequest, details: { causes: expect.any(Array) } },
   },
   {
-    reason: 'a sort that is none',
+    reason: 'an invalid sort',
     call: (client, namespace) => client.list(noteType, { namespace, sort: ['nothing'] }),
     error: badRequest,
   },
   {
-    reason: 'a limit that is none',
+    reason: 'an invalid limit',
     call: (client, namespace) => client.list(noteType, { namespace, limit: -1 }),
     error: badRequest,
   },
   {
-    reason: 'a continue that is none',
+    reason: 'an invalid continue',
     call: (client, namespace) => client.list(noteType, { namespace, limit: 1, continue: 'x' }),
     error: badRequest,
   },
   {
-    reason: 'a watch of a selector that is none',
+    reason: 'a watch with an invalid selector',
     call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '1', labelSelector: '=' }),
     error: badRequest,
   },
   {
-    reason: 'a watch from nowhere',
+    reason: 'a watch from an invalid revision',
     call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '' }),
     error: badRequest,
   },
   {
-    reason: 'a watch from the beginning of time',
+    reason: 'a watch from revision 0',
     call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '0' }),
     error: badRequest,
   },
   {
-    reason: 'a watch from what is no revision',
+    reason: 'a watch from text that is not a revision',
     call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: 'x' }),
     error: badRequest,
   },
   { reason: 'no name', call: (client, namespace) => client.get(noteType, { namespace, name: '' }), error: badRequest },
   {
-    reason: 'a deletion of no name',
+    reason: 'a deletion without a name',
     call: (client, namespace) => client.delete(noteType, { namespace, name: '' }),
     error: badRequest,
   },
   {
-    reason: 'an update of no name',
+    reason: 'an update without a name',
     call: (client, namespace) => client.update(noteType, newNote(namespace, '')),
     error: badRequest,
   },
   {
-    reason: 'a name that leads elsewhere',
+    reason: 'a name with a path',
     call: (client, namespace) => client.get(noteType, { namespace, name: '../../namespaces' }),
     error: badRequest,
   },
@@ -215,7 +215,7 @@ const failures: Failure[] = [
     error: badRequest,
   },
   {
-    reason: 'a namespace that leads elsewhere',
+    reason: 'a namespace with a path',
     call: (client) => client.list(noteType, { namespace: 'a/b' }),
     error: badRequest,
   },
@@ -225,7 +225,7 @@ const failures: Failure[] = [
     error: badRequest,
   },
   {
-    reason: 'half a character',
+    reason: 'half a surrogate pair',
     call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { text: '\uD83D' })),
     error: badRequest,
   },
@@ -235,12 +235,12 @@ const failures: Failure[] = [
     error: badRequest,
   },
   {
-    reason: 'what JSON cannot say',
+    reason: 'a value that JSON cannot represent',
     call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { extra: 1n })),
     error: badRequest,
   },
   {
-    reason: 'an object without an end',
+    reason: 'a circular object',
     call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { extra: circle() })),
     error: badRequest,
   },
@@ -290,18 +290,18 @@ export function failureCases({ client, namespace }: Contract): void {
       (signal: AbortSignal) => client().patchStatus(noteType, { namespace, name: 'taken' }, merge, { signal }),
     ],
     ['delete', (signal: AbortSignal) => client().delete(noteType, { namespace, name: 'taken' }, { signal })],
-  ])('a signal that has fired ends a %s before it begins, with its own error or as a time-out', async (_verb, call) => {
+  ])('a fired signal prevents a %s, with its own error or as a time-out', async (_verb, call) => {
     await expect(call(AbortSignal.abort())).rejects.toMatchObject({ code: 504, reason: 'Timeout' });
     const own = newConflict({ group: '', resource: 'leases' }, 'a', 'it is another now');
     await expect(call(AbortSignal.abort(own))).rejects.toMatchObject({ code: 409, message: own.message });
     await client().get(noteType, { namespace, name: 'taken' });
   });
 
-  test('a signal that fires meanwhile ends the wait, and nothing else', async () => {
-    const giving = new AbortController();
-    const calls = Array.from({ length: 50 }, () => client().list(noteType, { namespace, signal: giving.signal }));
+  test('a signal that fires during a call ends the wait, and nothing else', async () => {
+    const aborter = new AbortController();
+    const calls = Array.from({ length: 50 }, () => client().list(noteType, { namespace, signal: aborter.signal }));
     const other = client().get(noteType, { namespace, name: 'taken' });
-    giving.abort();
+    aborter.abort();
     for (const outcome of await Promise.allSettled(calls)) {
       if (outcome.status === 'rejected') expect(isStatusError(outcome.reason, 'Timeout')).toBe(true);
     }

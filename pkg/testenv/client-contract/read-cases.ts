@@ -22,7 +22,7 @@ export function readCases({ client, namespace }: Contract): void {
     }
   });
 
-  test('what was created is read', async () => {
+  test('a created object can be read', async () => {
     const object = await client().get(noteType, { namespace, name: 'read-3' });
     expect(object).toMatchObject({
       apiVersion: 'transports.example.com/v1',
@@ -34,7 +34,7 @@ export function readCases({ client, namespace }: Contract): void {
     expect(object.metadata.resourceVersion).toMatch(/^\d+$/);
   });
 
-  test('a list is everything, at one revision', async () => {
+  test('a list has all objects, at one revision', async () => {
     const list = await client().list(noteType, selection);
     expect(objectNames(list.items).toSorted()).toEqual(Array.from({ length: count }, (_, i) => `read-${i}`).toSorted());
     expect(list.continue).toBeUndefined();
@@ -56,7 +56,7 @@ export function readCases({ client, namespace }: Contract): void {
     expect((await client().list(noteType, { namespace, ...options })).items).toHaveLength(expected);
   });
 
-  test('without a namespace a list is of all', async () => {
+  test('a list without a namespace has objects of all namespaces', async () => {
     for (const everywhere of [{}, { namespace: '' }]) {
       const { items } = await client().list(noteType, { ...everywhere, fieldSelector: `metadata.name=read-0` });
       expect(items.filter(({ metadata }) => metadata.namespace === namespace)).toHaveLength(1);
@@ -81,7 +81,7 @@ export function readCases({ client, namespace }: Contract): void {
     ]);
   });
 
-  test('in chunks it is the list as it was at the first of them', async () => {
+  test('a list in chunks is the list at the time of the first chunk', async () => {
     const whole = await client().list(noteType, { ...selection, sort: ['rank'] });
     const taken: string[] = [];
     let next: string | undefined;
@@ -105,18 +105,18 @@ export function readCases({ client, namespace }: Contract): void {
     await client().patch(noteType, { namespace, name: 'read-0' }, { type: 'merge', patch: { spec: { rank: count } } });
   });
 
-  test('a continue without a limit is the rest', async () => {
+  test('a continue token without a limit returns the rest', async () => {
     const first = await client().list(noteType, { ...selection, limit: 5 });
     const rest = await client().list(noteType, { ...selection, continue: first.continue! });
     expect(rest.items).toHaveLength(count - 5);
     expect(rest.continue).toBeUndefined();
   });
 
-  test('a limit of 0 is none', async () => {
+  test('a limit of 0 is no limit', async () => {
     expect((await client().list(noteType, { ...selection, limit: 0 })).items).toHaveLength(count);
   });
 
-  test('what is asked for at once is each answered for itself', async () => {
+  test('concurrent reads each have their own answer', async () => {
     const names = Array.from({ length: 200 }, (_, i) => `read-${i % (count + 1)}`);
     const answers = await Promise.all(
       names.map((name) =>

@@ -9,7 +9,7 @@ export function watchCases({ client, namespace }: Contract): void {
   const label = (name: string, value: string | null) =>
     client().patch(noteType, { namespace, name }, { type: 'merge', patch: { metadata: { labels: { on: value } } } });
 
-  test('every change after a revision, in order, with the object', async () => {
+  test('has every change after a revision, in order, with the object', async () => {
     const resourceVersion = await now();
     const created = await client().create(noteType, newNote(namespace, 'watched', { text: 'ü'.repeat(100_000) }));
     const stream = await client().watch(noteType, { namespace, resourceVersion });
@@ -22,7 +22,7 @@ export function watchCases({ client, namespace }: Contract): void {
     expect(Number(told[2]!.object.metadata.resourceVersion)).toBeGreaterThan(Number(updated.metadata.resourceVersion));
   });
 
-  test('what enters a selection is added, what leaves it deleted', async () => {
+  test('an object that enters a selection is added, one that leaves it is deleted', async () => {
     const resourceVersion = await now();
     await client().create(noteType, newNote(namespace, 'moving', { rank: 1 }));
     const byLabel = await client().watch(noteType, { namespace, resourceVersion, labelSelector: 'on=yes' });
@@ -43,7 +43,7 @@ export function watchCases({ client, namespace }: Contract): void {
     ]);
   });
 
-  test('a namespace is watched alone, or all together', async () => {
+  test('one namespace or all can be watched', async () => {
     const resourceVersion = await now();
     const everywhere = await client().watch(noteType, { resourceVersion, labelSelector: `from=${namespace}` });
     const here = await client().watch(noteType, { namespace, resourceVersion, labelSelector: `from=${namespace}` });
@@ -57,7 +57,7 @@ export function watchCases({ client, namespace }: Contract): void {
     expect(eventTexts(await readUntil(here, ({ length }) => length === 1))).toEqual(['ADDED here']);
   });
 
-  test('taken up from any event nothing is missed or told twice', async () => {
+  test('a watch that resumes from any event misses and repeats nothing', async () => {
     let resourceVersion = await now();
     const names = Array.from({ length: 20 }, (_, i) => `resumed-${i}`);
     const writing = Promise.all(
@@ -75,7 +75,7 @@ export function watchCases({ client, namespace }: Contract): void {
     expect(seen).toEqual(inOrder.map(({ metadata }) => metadata.name));
   });
 
-  test('leaving the loop ends it', async () => {
+  test('leaving the loop ends a watch', async () => {
     const stream = await client().watch(noteType, { namespace, resourceVersion: await now() });
     await client().create(noteType, newNote(namespace, 'left'));
     for await (const event of stream) {
@@ -85,7 +85,7 @@ export function watchCases({ client, namespace }: Contract): void {
     expect(await readToEnd(stream)).toEqual([]);
   });
 
-  test('close ends it while its reader waits, and more than once', async () => {
+  test('close ends a watch while its reader waits, and may be called again', async () => {
     const stream = await client().watch(noteType, { namespace, resourceVersion: await now() });
     const reading = readToEnd(stream);
     await setImmediate();
@@ -94,7 +94,7 @@ export function watchCases({ client, namespace }: Contract): void {
     expect(await reading).toEqual([]);
   });
 
-  test('close ends it before it is read', async () => {
+  test('close ends a watch before it is read', async () => {
     const resourceVersion = await now();
     await client().create(noteType, newNote(namespace, 'unread'));
     const stream = await client().watch(noteType, { namespace, resourceVersion });
@@ -102,7 +102,7 @@ export function watchCases({ client, namespace }: Contract): void {
     expect(await readToEnd(stream)).toEqual([]);
   });
 
-  test('a signal ends it without an error: before the opening, in its midst, and later', async () => {
+  test('a signal ends a watch without an error: before, during and after its opening', async () => {
     const resourceVersion = await now();
     expect(
       await readToEnd(await client().watch(noteType, { namespace, resourceVersion, signal: AbortSignal.abort() })),
@@ -112,20 +112,22 @@ export function watchCases({ client, namespace }: Contract): void {
     during.abort();
     expect(await readToEnd(await opening)).toEqual([]);
     for (let turns = 0; turns < 20; turns += 1) {
-      const soon = new AbortController();
-      const stream = client().watch(noteType, { namespace, resourceVersion, signal: soon.signal });
+      const duringOpening = new AbortController();
+      const stream = client().watch(noteType, { namespace, resourceVersion, signal: duringOpening.signal });
       for (let i = 0; i < turns; i += 1) await setImmediate();
-      soon.abort();
+      duringOpening.abort();
       expect(await readToEnd(await stream)).toEqual([]);
     }
-    const later = new AbortController();
-    const reading = readToEnd(await client().watch(noteType, { namespace, resourceVersion, signal: later.signal }));
+    const afterOpening = new AbortController();
+    const reading = readToEnd(
+      await client().watch(noteType, { namespace, resourceVersion, signal: afterOpening.signal }),
+    );
     await setImmediate();
-    later.abort();
+    afterOpening.abort();
     expect(await reading).toEqual([]);
   });
 
-  test('many at once each hear everything', async () => {
+  test('many concurrent watches each get every event', async () => {
     const resourceVersion = await now();
     const streams: EventStream<Note>[] = await Promise.all(
       Array.from({ length: 20 }, () => client().watch(noteType, { namespace, resourceVersion })),
@@ -139,7 +141,7 @@ export function watchCases({ client, namespace }: Contract): void {
     for (const told of heard) expect(eventTexts(told)).toEqual(first);
   });
 
-  test('what a reader does with an event is its own affair', async () => {
+  test('a reader that changes an event does not affect others', async () => {
     const resourceVersion = await now();
     const streams = await Promise.all([1, 2].map(() => client().watch(noteType, { namespace, resourceVersion })));
     const created = await client().create(noteType, newNote(namespace, 'own', { extra: { a: 1 } }));

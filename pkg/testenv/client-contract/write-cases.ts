@@ -6,7 +6,7 @@ import { newNote, noteType, type Note } from './note-model.ts';
 const unicode = 'Grüße 世界 \u{1F600} "quoted" \\ back\nline\ttab \u2028 \u0001';
 
 export function clientWriteCases({ client, transport, namespace }: Contract): void {
-  test('create answers what is stored', async () => {
+  test('create returns the stored object', async () => {
     const created = await client().create(noteType, newNote(namespace, 'created', { rank: 1 }, { labels: { a: 'b' } }));
     expect(created).toEqual(await client().get(noteType, { namespace, name: 'created' }));
     expect(created.metadata).toMatchObject({ generation: 1, labels: { a: 'b' } });
@@ -18,7 +18,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     expect(created.metadata.name).toMatch(/^generated-[a-z0-9]{5}$/);
   });
 
-  test('text of any kind comes back as it went', async () => {
+  test('any text is returned unchanged', async () => {
     const created = await client().create(
       noteType,
       newNote(
@@ -55,7 +55,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     });
   });
 
-  test('what is given is not changed, and not kept', async () => {
+  test('the given object is not changed and not kept', async () => {
     const extra = { list: [1, { two: 2 }] };
     const created = frozen(await client().create(noteType, frozen(newNote(namespace, 'frozen', { extra }))));
     const updated = frozen(
@@ -72,7 +72,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     expect(patched.status).toEqual(status.status);
   });
 
-  test('an update replaces, and ignores status; status is written apart', async () => {
+  test('an update replaces the object and ignores status; status is written separately', async () => {
     const created = await client().create(noteType, newNote(namespace, 'updated', { rank: 1, text: 'x' }));
     const updated = await client().update(noteType, {
       ...created,
@@ -124,7 +124,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     expect(json.status).toEqual({ words: 1 });
   });
 
-  test('a deletion tells what was deleted', async () => {
+  test('a deletion returns what was deleted', async () => {
     const { metadata } = await client().create(noteType, newNote(namespace, 'deleted'));
     expect(await client().delete(noteType, { namespace, name: 'deleted' })).toEqual({ uid: metadata.uid });
     await expect(client().get(noteType, { namespace, name: 'deleted' })).rejects.toMatchObject({
@@ -133,7 +133,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     });
   });
 
-  test('finalizers hold an object until the last is taken', async () => {
+  test('finalizers keep an object until the last is removed', async () => {
     const created = await client().create(
       noteType,
       newNote(namespace, 'held', {}, { finalizers: ['example.com/hold'] }),
@@ -147,7 +147,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     await expect(client().get(noteType, noteKey(created))).rejects.toMatchObject({ reason: 'NotFound' });
   });
 
-  test('a deletion holds only for the object that was meant', async () => {
+  test('a deletion obeys its preconditions', async () => {
     const created = await client().create(noteType, newNote(namespace, 'meant'));
     const newer = await client().patch(noteType, noteKey(created), { type: 'merge', patch: { spec: { rank: 1 } } });
     const conflict = { code: 409, reason: 'Conflict' };
@@ -161,7 +161,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     expect(await client().delete(noteType, noteKey(created), { uid, resourceVersion })).toEqual({ uid });
   });
 
-  test('a dry run answers and stores nothing', async () => {
+  test('a dry run returns the outcome and stores nothing', async () => {
     const dryRun = true;
     const tried = await client().create(noteType, newNote(namespace, 'tried'), { dryRun });
     expect(tried.metadata.uid).toEqual(expect.any(String));
@@ -186,7 +186,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     expect(await client().get(noteType, noteKey(real))).toEqual(real);
   });
 
-  test('unknown fields are dropped silently, with a warning, or refused', async () => {
+  test('unknown fields are removed silently, removed with a warning, or refused', async () => {
     const named = (name: string): Note =>
       newNote(namespace, name, { 'unknown-ü': 1 } as Partial<Note['spec'] & object>);
     const before = transport().warnings.length;
@@ -202,7 +202,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     });
   });
 
-  test('a write under a fence holds as long as the lease is the same', async () => {
+  test('a write with a fence succeeds as long as the lease is held', async () => {
     const leases: ResourceType<ApiObject<{ holderIdentity: string; leaseTransitions: number }>> = {
       group: 'coordination.k8s.io',
       version: 'v1',
@@ -241,7 +241,7 @@ export function clientWriteCases({ client, transport, namespace }: Contract): vo
     ).rejects.toMatchObject({ code: 400 });
   });
 
-  test('writes made at once are each done, and of updates from one revision one', async () => {
+  test('concurrent writes are all done, and of updates from one revision one is', async () => {
     const created = await Promise.all(
       Array.from({ length: 100 }, (_, i) => client().create(noteType, newNote(namespace, `at-once-${i}`, { rank: i }))),
     );

@@ -51,7 +51,7 @@ async function writeSome(tag: string): Promise<void> {
 /**
  * All events since a revision, read afterwards; the server may end the watch at any time, so it continues from there.
  */
-async function truthSince(revision: string, last: string): Promise<string[]> {
+async function expectedSince(revision: string, last: string): Promise<string[]> {
   const seen: SeenEvent[] = [];
   let from = revision;
   while (seen.at(-1)?.object.metadata.name !== last) {
@@ -64,17 +64,17 @@ async function truthSince(revision: string, last: string): Promise<string[]> {
   return seen.map(fingerprint);
 }
 
-test('streams that the server ends again and again: every change once, in order', async () => {
+test('if the server ends streams repeatedly, every change arrives once, in order', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const source = new FetchEventSource(`${env.url}${posts.path}?watch=true&resourceVersion=${start}`, env.token);
   await writeSome('ended');
   await source.until((it) => changesOf(it).at(-1)?.object.metadata.name === 'ended-end' && it.connections > 2);
-  expect(changesOf(source).map(fingerprint)).toEqual(await truthSince(start, 'ended-end'));
+  expect(changesOf(source).map(fingerprint)).toEqual(await expectedSince(start, 'ended-end'));
   expect(source.failed).toBe(false);
   await source.close();
 });
 
-test('connections that are cut: every change once, in order', async () => {
+test('if connections break, every change arrives once, in order', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const { proxy, connection } = await CuttingProxy.start({ host: '127.0.0.1', port: Number(new URL(env.url).port) });
   const source = new FetchEventSource(
@@ -96,7 +96,7 @@ test('connections that are cut: every change once, in order', async () => {
     over.abort();
     await cutting;
     await source.until((it) => changesOf(it).at(-1)?.object.metadata.name === 'cut-end');
-    expect(changesOf(source).map(fingerprint)).toEqual(await truthSince(start, 'cut-end'));
+    expect(changesOf(source).map(fingerprint)).toEqual(await expectedSince(start, 'cut-end'));
   } finally {
     over.abort();
     await cutting;
@@ -105,7 +105,7 @@ test('connections that are cut: every change once, in order', async () => {
   }
 });
 
-test('without a resourceVersion: what is there, then what comes, and nothing twice over reconnects', async () => {
+test('without a resourceVersion, existing objects arrive, then changes, and nothing twice after reconnects', async () => {
   const own = await register(env);
   for (const name of ['c', 'a', 'b']) await createOrThrow(env, own.path, own.object(name));
   const source = new FetchEventSource(`${env.url}${own.path}?watch=true`, env.token);
@@ -121,7 +121,7 @@ test('without a resourceVersion: what is there, then what comes, and nothing twi
   await source.close();
 });
 
-test('a model that goes: DELETED for each, then a browser is told to give up', async () => {
+test('if the model is deleted, each object is DELETED, then a browser stops', async () => {
   const own = await register(env);
   await createOrThrow(env, own.path, own.object('a'));
   // If the server ended the stream just before, a browser would reconnect too late to see the end.

@@ -54,7 +54,7 @@ async function change(posts: Registered, round: number): Promise<void> {
   if (round % 3 === 0) await call(env, `${posts.path}/o${round}`, { method: 'DELETE', server: 1 });
 }
 
-test('an informer keeps up while the server ends its watches', async () => {
+test('an informer stays current while the server ends its watches', async () => {
   const posts = await register(env);
   for (let i = 0; i < 5; i += 1) await change(posts, i);
   const informer = informerOf(posts, env.url);
@@ -74,7 +74,7 @@ test('an informer keeps up while the server ends its watches', async () => {
   await informer.stop();
 });
 
-test('an informer restarted after cut connections is right in the end', async () => {
+test('an informer that restarts after broken connections ends in the right state', async () => {
   const posts = await register(env);
   const { proxy, connection } = await CuttingProxy.start({
     host: '127.0.0.1',
@@ -116,7 +116,7 @@ test('Watch: events and a done without an error when the server ends it', async 
   expect([seen, ended ?? undefined]).toEqual([['ADDED a'], undefined]);
 });
 
-test('Watch: 410 comes as an object whose code is 410', async () => {
+test('Watch: 410 arrives as an object with code 410', async () => {
   const posts = await register(env);
   await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
   const seen: { phase: string; code: number }[] = [];

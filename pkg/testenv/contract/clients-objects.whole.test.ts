@@ -106,7 +106,7 @@ describe('CustomObjectsApi', () => {
     expect([deleted.status, deleted.details.uid]).toEqual(['Success', created.metadata!.uid]);
   });
 
-  test('failures carry the code and a Status', async () => {
+  test('failures have the code and a Status', async () => {
     await custom.createClusterCustomObject({ ...at(), body: posts.object('twice') });
     const stale = (await custom.getClusterCustomObject({ ...at(), name: 'twice' })) as Custom;
     await custom.patchClusterCustomObject({ ...at(), name: 'twice', body: { spec: { n: 1 } } }, merge);
@@ -184,7 +184,7 @@ describe('KubernetesObjectApi', () => {
   });
 });
 
-test('ApiextensionsV1Api: a definition made, read, listed, changed and deleted by the typed client', async () => {
+test('ApiextensionsV1Api: the typed client creates, reads, lists, changes and deletes a definition', async () => {
   const api = kubeConfig(env.url, env.token).makeApiClient(ApiextensionsV1Api);
   const wanted = newDefinition();
   const { name } = wanted.metadata;

@@ -41,7 +41,7 @@ describe('X-Request-Id', () => {
     ['a list', 'GET', articles, 200],
     ['an object', 'GET', `${articles}/kept`, 200],
     ['a 404', 'GET', `${articles}/x`, 404],
-    ['a path of nothing', 'GET', '/nowhere', 404],
+    ['an unknown path', 'GET', '/nowhere', 404],
     ['a 400', 'GET', `${articles}?page=x`, 400],
     ['a 405', 'POST', `${articles}/kept`, 405],
     ['a watch', 'GET', `${articles}?watch=true&timeoutSeconds=1`, 200],
@@ -66,7 +66,7 @@ describe('X-Request-Id', () => {
     expect([anonymous.status, anonymous.headers.has('x-request-id')]).toEqual([401, true]);
   });
 
-  test('of a client never breaks out of its header', async () => {
+  test('of a client cannot inject headers', async () => {
     for (const id of ['mine-1', 'a'.repeat(5000), '"; DROP', '<script>', '\u00ff']) {
       const { status, headers } = await client.get(`${articles}/kept`, { 'x-request-id': id });
       expect([200, 400, 431]).toContain(status);
@@ -87,7 +87,7 @@ describe('401', () => {
     ['no credentials', {}],
     ['an empty token', { authorization: 'Bearer ' }],
     ['another token', { authorization: `Bearer pat_${'a'.repeat(36)}` }],
-    ['no personal token at all', { authorization: 'Bearer abc' }],
+    ['not a personal token', { authorization: 'Bearer abc' }],
     ['Basic, which is off', { authorization: `Basic ${Buffer.from('admin:admin').toString('base64')}` }],
     ['an unknown scheme', { authorization: 'Digest x' }],
     ['nonsense', { authorization: 'nonsense' }],
@@ -116,7 +116,7 @@ describe('401', () => {
     }
   });
 
-  test('a token in the query or in a cookie is none', async () => {
+  test('a token in the query or in a cookie is ignored', async () => {
     for (const [query, headers] of [
       [`?access_token=${env.token}`, {}],
       ['', { cookie: `token=${env.token}` }],
@@ -125,7 +125,7 @@ describe('401', () => {
     }
   });
 
-  test('a write without credentials is refused before its body is looked at', async () => {
+  test('a write without credentials is refused before its body is read', async () => {
     const response = await fetch(`${env.url}${articles}`, {
       method: 'POST',
       body: '{',
@@ -134,7 +134,7 @@ describe('401', () => {
     expect(response.status).toBe(401);
   });
 
-  test.each(['/livez', '/readyz', '/version'])('%s needs none', async (path) => {
+  test.each(['/livez', '/readyz', '/version'])('%s needs no credential', async (path) => {
     expect((await fetch(`${env.url}${path}`)).status).toBe(200);
   });
 });
@@ -179,7 +179,7 @@ describe('odd requests', () => {
     expect(text).not.toMatch(/node_modules|\.ts:\d|at .*\(/);
   });
 
-  test('a duplicate page that disagrees is refused or one of the two', async () => {
+  test('two different page parameters are refused, or one of them is used', async () => {
     const { status } = await raw('GET', `${articles}?size=1&size=x`);
     expect([200, 400]).toContain(status);
   });

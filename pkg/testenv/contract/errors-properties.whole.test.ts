@@ -47,7 +47,7 @@ function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '?');
 }
 
-const soup = fc
+const randomQuery = fc
   .array(
     fc.oneof(
       {
@@ -82,7 +82,7 @@ const soup = fc
   )
   .map((parts) => parts.join(''));
 const odd = fc.oneof(
-  soup,
+  randomQuery,
   fc.string({ unit: 'binary', maxLength: 12 }),
   fc.constantFrom('', '0', '-1', '1e9', '99999999999999999999', 'null', '[]'),
 );
@@ -117,7 +117,7 @@ test('queries', async () => {
 
 test('selectors alone', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.constantFrom('labelSelector', 'fieldSelector', 'sort'), soup, async (name, text) => {
+    fc.asyncProperty(fc.constantFrom('labelSelector', 'fieldSelector', 'sort'), randomQuery, async (name, text) => {
       const answer = await client.get(withQuery(articles, { [name]: text }));
       expectAnswered(answer);
       expect([200, 400]).toContain(answer.status);
@@ -143,7 +143,7 @@ test('continue tokens', async () => {
   );
 });
 
-test('continue tokens whose parts were changed', async () => {
+test('continue tokens with changed parts', async () => {
   const token = (await client.get(`${articles}?limit=1`)).body.metadata.continue;
   const parts = JSON.parse(Buffer.from(token, 'base64url').toString()) as Record<string, unknown>;
   const part = fc.oneof(

@@ -243,7 +243,7 @@ describe('problem+json', () => {
     }
   });
 
-  test('does not change what succeeds', async () => {
+  test('does not change successful answers', async () => {
     const read = await client.get(`${articles}/kept`, { accept: 'application/json, application/problem+json' });
     expect([read.status, read.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)]);
     const only = await client.get(`${articles}/kept`, accept);
@@ -251,7 +251,7 @@ describe('problem+json', () => {
     expect(only.body.metadata.name).toBe('kept');
   });
 
-  test('of a 504 carries Retry-After too', async () => {
+  test('of a 504 has Retry-After too', async () => {
     const { status, headers } = await client.get(`${articles}?resourceVersion=999999999999`, accept);
     expect([status, headers.get('retry-after'), headers.get('content-type')]).toEqual([
       504,
@@ -261,7 +261,7 @@ describe('problem+json', () => {
   });
 });
 
-test('a watch in YAML is 406, told in YAML', async () => {
+test('a watch in YAML is 406, answered in YAML', async () => {
   const { status, text } = await client.get(`${articles}?watch=true`, { accept: 'application/yaml' });
   expect([status, text.replaceAll(/\s+/g, ' ')]).toEqual([
     406,

@@ -34,7 +34,7 @@ describe('limit and continue', () => {
   test.each([
     ['everything', { limit: '5' }, all, 5],
     ['a chunk that ends with the list', { limit: '23' }, all, 1],
-    ['more than there is', { limit: '100' }, all, 1],
+    ['more than exist', { limit: '100' }, all, 1],
     ['one by one', { limit: '1' }, all, 23],
     ['with labels', { limit: '4', labelSelector: 'parity=odd' }, all.filter((_, i) => i % 2 === 1), 3],
     ['with fields', { limit: '4', fieldSelector: 'priority>1' }, all.filter((_, i) => i % 4 > 1), 3],
@@ -45,7 +45,7 @@ describe('limit and continue', () => {
       all.toSorted((a, b) => (Number(b.slice(2)) % 4) - (Number(a.slice(2)) % 4) || (a < b ? 1 : -1)),
       6,
     ],
-    ['sorted by what is null', { limit: '6', sort: 'score,asc' }, all, 4],
+    ['sorted by null values', { limit: '6', sort: 'score,asc' }, all, 4],
     ['nothing found', { limit: '5', labelSelector: 'parity=none' }, [], 1],
   ])('%s', async (_, query, items, count) => {
     const answers = await chunks(articles, query);
@@ -54,7 +54,7 @@ describe('limit and continue', () => {
     expect(new Set(answers.map(({ body }) => body.metadata.resourceVersion)).size).toBe(1);
   });
 
-  test('say how many remain, unless filtered', async () => {
+  test('say how many objects remain, unless filtered', async () => {
     const answers = await chunks(articles, { limit: '10' });
     expect(answers.map(({ body }) => body.metadata.remainingItemCount)).toEqual([13, 3, undefined]);
     expect(
@@ -73,7 +73,7 @@ describe('limit and continue', () => {
     expect([...names(first), ...names(second)]).toEqual(all);
   });
 
-  test('show one resource version, whatever is written between them', async () => {
+  test('have one resource version, whatever is written between them', async () => {
     for (let i = 0; i < 9; i += 1) await client.post(reports, report(`r-${i}`, { size: 1, color: 'red' }));
     const first = await client.get(`${reports}?limit=3`);
     await client.delete(`${reports}/r-4`);
@@ -91,7 +91,7 @@ describe('limit and continue', () => {
     expect(new Set([first, ...rest].map(({ body }) => body.metadata.resourceVersion)).size).toBe(1);
   });
 
-  test('of a selector show what matched at that resource version', async () => {
+  test('with a selector have the objects that matched at that resource version', async () => {
     for (let i = 0; i < 6; i += 1) await client.post(reports, report(`s-${i}`, { color: 'blue' }));
     const query = { limit: '2', fieldSelector: 'spec.color=blue' };
     const first = await client.get(withQuery(reports, query));
@@ -103,7 +103,7 @@ describe('limit and continue', () => {
     expect(names(second)).toEqual(['s-2', 's-3', 's-4', 's-5']);
   });
 
-  test('a token is of no use elsewhere', async () => {
+  test('a token is refused for another list', async () => {
     const { body } = await client.get(`${articles}?limit=3`);
     const token = encodeURIComponent(body.metadata.continue);
     for (const path of [
@@ -117,7 +117,7 @@ describe('limit and continue', () => {
     }
   });
 
-  test('a token that was tampered with is 400 or 410', async () => {
+  test('a changed token is 400 or 410', async () => {
     const token = (await client.get(`${articles}?limit=3`)).body.metadata.continue;
     for (let i = 0; i < token.length; i += 3) {
       const changed = token.slice(0, i) + (token[i] === 'A' ? 'B' : 'A') + token.slice(i + 1);
@@ -144,7 +144,7 @@ describe('resourceVersion of a list', () => {
     expect(BigInt(answer.body.metadata.resourceVersion)).toBeGreaterThan(0n);
   });
 
-  test('of a write gives a list at least as new', async () => {
+  test('of a write gives a list that is at least as new', async () => {
     const { body } = await client.post(reports, report('newest'));
     for (const match of ['', '&resourceVersionMatch=NotOlderThan']) {
       const list = await client.get(`${reports}?resourceVersion=${body.metadata.resourceVersion}${match}`);
@@ -165,7 +165,7 @@ describe('resourceVersion of a list', () => {
     }
   });
 
-  test('Exact gives the list of that resource version, or says that it is gone', async () => {
+  test('Exact gives the list of that resource version, or 410', async () => {
     await client.post(reports, report('exact', { size: 1 }));
     const before = await client.get(reports);
     await client.patch(`${reports}/exact`, { spec: { size: 2 } });

@@ -83,7 +83,7 @@ describe('the envelope', () => {
       { page: 3, size: 20, totalPages: 3, first: false, last: true, hasNext: false, hasPrevious: true },
     ],
     [
-      'all of one page',
+      'everything on one page',
       { page: '1', size: '15', fieldSelector: 'priority=1' },
       undefined,
       { page: 1, size: 15, total: 15, totalPages: 1, first: true, last: true, hasNext: false, hasPrevious: false },
@@ -113,7 +113,7 @@ describe('the envelope', () => {
     ['both absent', { page: '0', size: '0' }, all.length, 1],
     ['with a selector', { labelSelector: 'parity=odd' }, 22, 1],
     ['nothing found', { labelSelector: 'parity=none' }, 0, 0],
-  ])('%s holds everything on one page', async (_, query, total, totalPages) => {
+  ])('%s has everything on one page', async (_, query, total, totalPages) => {
     const answer = await list(query);
     expect(answer.body.items).toHaveLength(total);
     expect(envelope(answer)).toEqual({
@@ -144,13 +144,13 @@ describe('the envelope', () => {
     });
   });
 
-  test('holds no page fields with limit', async () => {
+  test('has no page fields with limit', async () => {
     const { body } = await list({ limit: '10' });
     for (const field of ['page', 'size', 'total', 'totalPages', 'first', 'last', 'hasNext', 'hasPrevious'])
       expect(body).not.toHaveProperty(field);
   });
 
-  test('size above the maximum is clamped with a warning', async () => {
+  test('a size above the maximum is reduced with a warning', async () => {
     const answer = await list({ size: '41' });
     expect([answer.status, answer.body.size, names(answer), answer.body.totalPages]).toEqual([
       200,
@@ -192,7 +192,7 @@ describe('the total', () => {
   });
 });
 
-describe('what is refused with 400', () => {
+describe('refuses with 400', () => {
   test.each([
     { page: 'x' },
     { page: '-1' },

@@ -91,7 +91,7 @@ describe('labelSelector', () => {
     expect(await selected({ labelSelector })).toBe(expected);
   });
 
-  test('repeated is ANDed', async () => {
+  test('is combined with AND if repeated', async () => {
     expect(await selected({ labelSelector: ['tier=gold', '!empty'] })).toBe('a');
     expect(await selected({ labelSelector: ['tier', 'tier!=gold', 'tier notin (bronze)'] })).toBe('b');
   });
@@ -132,7 +132,7 @@ describe('labelSelector', () => {
     expect([status, body.reason, body.kind]).toEqual([400, 'BadRequest', 'Status']);
   });
 
-  test('labels change the answer at once', async () => {
+  test('a changed label changes the result at once', async () => {
     await client.post(reports, report('moves', {}, { labels: { at: 'x' } }));
     const at = async (value: string) => names(await client.get(`${reports}?labelSelector=at%3D${value}`));
     await client.patch(`${reports}/moves`, { metadata: { labels: { at: 'y' } } });
@@ -225,12 +225,12 @@ describe('fieldSelector', () => {
     else expect(got).toMatch(/^(a|400 .*)$/); // either reading of a leading zero
   });
 
-  test('presence on a multi-value index', async () => {
+  test('tests presence on a multi-value index', async () => {
     expect(await selected({ fieldSelector: 'tags' })).toBe('abe');
     expect(await selected({ fieldSelector: '!tags' })).toBe('cd');
   });
 
-  test('repeated is ANDed, and with labels', async () => {
+  test('is combined with AND if repeated, and with labels', async () => {
     expect(await selected({ fieldSelector: ['tags=red', 'priority>1'] })).toBe('b');
     expect(await selected({ fieldSelector: 'tags=red', labelSelector: 'tier=gold' })).toBe('a');
     expect(
@@ -251,11 +251,11 @@ describe('fieldSelector', () => {
     ['an integer, one of a set', 'priority in (1,x)'],
     ['an empty integer', 'priority='],
     ['a number', 'score=1,2'],
-    ['a number that is none', 'score=NaN'],
-    ['an endless number', 'score=Infinity'],
+    ['an invalid number', 'score=NaN'],
+    ['an infinite number', 'score=Infinity'],
     ['a boolean', 'published=yes'],
     ['a date', 'publishedAt=yesterday'],
-    ['a date of no calendar', 'publishedAt=2026-02-30T00:00:00Z'],
+    ['a date that does not exist', 'publishedAt=2026-02-30T00:00:00Z'],
     ['a built-in date', 'metadata.creationTimestamp>x'],
     ['a text with U+0000', 'slug=a\0b'],
   ])('a value that does not parse is 400: %s', async (_, fieldSelector) => {
@@ -293,7 +293,7 @@ describe('fieldSelector', () => {
     'constructor=x',
     '__proto__=x',
     'SLUG=one',
-  ])('%j is not indexed: 400 that lists what is', async (fieldSelector) => {
+  ])('%j is not indexed: 400 that lists the indexed fields', async (fieldSelector) => {
     const { status, body } = await client.get(withQuery(articles, { fieldSelector }));
     expect([status, body.reason]).toEqual([400, 'BadRequest']);
     const told = JSON.stringify(body.details.causes);

@@ -126,7 +126,7 @@ function compare(a: Sample, b: Sample, keys: { field: string; direction: string 
   return 0;
 }
 
-test('selectors, sort, pages and chunks combine to what the model says', async () => {
+test('selectors, sort, pages and chunks together give the result of a plain filter and sort', async () => {
   const shape = {
     clauses: fc.array(clause, { maxLength: 4 }),
     keys: fc.uniqueArray(sortKey, { maxLength: 3, selector: ({ field }) => field }),

@@ -57,7 +57,7 @@ describe('sort', () => {
     ['two keys, ties desc', ['title,asc', 'published,desc'], 'ecbad'],
     ['the name', ['metadata.name,desc'], 'edcba'],
     ['the name, short', ['name,desc'], 'edcba'],
-    ['a key twice', ['name,desc', 'name,asc'], 'edcba'],
+    ['a duplicate key', ['name,desc', 'name,asc'], 'edcba'],
     ['all created in order', ['metadata.creationTimestamp,desc', 'name,asc'], undefined],
     ['none is being deleted', ['metadata.deletionTimestamp,asc'], 'abcde'],
   ])('%s', async (_, sort, expected) => {
@@ -101,7 +101,7 @@ describe('sort', () => {
     expect(body.details.causes?.length).toBeGreaterThan(0);
   });
 
-  test('an unindexed field is named, with those that are', async () => {
+  test('an unindexed field is named, with the indexed ones', async () => {
     const { body } = await client.get(withQuery(articles, { sort: 'spec.body,desc' }));
     const told = JSON.stringify(body.details.causes);
     for (const name of ['spec.body', 'priority', 'title', 'metadata.name']) expect(told).toContain(name);
@@ -115,7 +115,7 @@ test('names are in the order of their bytes', async () => {
   expect(names(await client.get(`${articles}?labelSelector=bytes&limit=3`))).toEqual(made.toSorted().slice(0, 3));
 });
 
-test('ties are broken by namespace, then name, in the direction of the last key', async () => {
+test('equal keys are ordered by namespace, then name, in the direction of the last key', async () => {
   for (const namespace of ['n1', 'n2']) {
     await client.post(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     for (const name of ['b', 'a']) await client.post(notesIn(namespace), note(name, { text: 'same' }));

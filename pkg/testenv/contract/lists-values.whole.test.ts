@@ -34,7 +34,7 @@ async function valuesBy(field: string, sort: string): Promise<unknown[]> {
   return body.items.map(({ spec }) => spec[field]);
 }
 
-test('numbers are found and sorted as they were given', async () => {
+test('numbers are found and sorted by their exact value', async () => {
   const scores = [
     ...new Set(
       [
@@ -86,7 +86,7 @@ test('integers are found and sorted exactly', async () => {
   }
 });
 
-test('texts are found whatever they hold', async () => {
+test('texts are found, whatever they contain', async () => {
   const character = fc.constantFrom(...Array.from('abZ09,=\\%_\'"*?.:/-éß😀\u4e2d\u0301 ('));
   const inner = fc.string({ unit: character, maxLength: 12 }).map((text) => `x${text}x`);
   const texts = [
@@ -104,7 +104,7 @@ test('texts are found whatever they hold', async () => {
   }
 });
 
-test('dates are points in time', async () => {
+test('dates compare as points in time', async () => {
   const dates = [
     '2026-01-01T00:00:00Z',
     '2026-01-01T00:00:00.1Z',
@@ -138,7 +138,7 @@ interface State {
   label: string | undefined;
 }
 
-test('after any writes the selectors find what is there', async () => {
+test('after any writes the selectors find the current objects', async () => {
   const name = fc.constantFrom('s-a', 's-b', 's-c', 's-d');
   const state = fc.record({
     tags: fc.subarray(['x', 'y', 'z']),

@@ -75,7 +75,7 @@ describe('declared with the model', () => {
       await createOrThrow(env, model.path, model.object(name, text === undefined ? {} : { text }));
   });
 
-  test('lists select and sort by it, on every server, paged and in chunks', async () => {
+  test('lists select and sort by a computed index, on every server, paged and in chunks', async () => {
     for (const server of [0, 1]) {
       expect(namesIn(await select(model, 'spec-word-count>1', server))).toEqual(['a', 'b']);
       expect(namesIn(await select(model, '!spec-word-count', server))).toEqual(['c']);
@@ -98,7 +98,7 @@ describe('declared with the model', () => {
     expect((await call(env, `${model.path}?sort=letters`)).status).toBe(400);
   });
 
-  test('a unique one is 409 with its name, by create, update and dry run, and follows a change', async () => {
+  test('a duplicate in a unique index is 409 with its name, on create, update and dry run, also after a change', async () => {
     for (const query of ['', '?dryRun=All']) {
       const clash = await call(env, `${model.path}${query}`, {
         method: 'POST',
@@ -115,7 +115,7 @@ describe('declared with the model', () => {
     expect(namesIn(await select(model, 'spec-word-count=2'))).toEqual(['e']);
   });
 
-  test('status, finalizers and deletion keep it as it is, and what deletes by it deletes no more', async () => {
+  test('status, finalizers and deletion keep the key, and a deletion by the key deletes only matching objects', async () => {
     await createOrThrow(
       env,
       model.path,
@@ -131,7 +131,7 @@ describe('declared with the model', () => {
     expect(namesIn(await select(model, 'spec-word-count>=1'))).toEqual(['a', 'b', 'd', 'e']);
   });
 
-  test('a watch by it tells of what comes and goes, live and from history, on both servers', async () => {
+  test('a watch with a computed key shows objects that enter and leave, live and from history, on both servers', async () => {
     const { resourceVersion } = (await call(env, model.path)).body.metadata;
     const path = `${model.path}?fieldSelector=${encodeURIComponent('spec-word-count>1')}&resourceVersion=${resourceVersion}`;
     const live = await Promise.all([0, 1].map((server) => RecordedWatch.open(env, path, { server })));
@@ -167,12 +167,12 @@ describe('422 that names the index', () => {
       'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms',
     ],
     [
-      'a hang behind its back',
+      'a hang in a getter',
       'f: (o) => { Promise.resolve().then(() => { while (o.spec.bad); }); return 1; }',
       'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms',
     ],
     [
-      'all memory at once',
+      'all memory in one step',
       "f: (o) => o.spec.bad ? 'x'.repeat(2 ** 28).split('').length : 1",
       'it: FieldValueInvalid: Invalid value: index it: the process that runs its functions ran out of memory',
     ],
@@ -182,7 +182,7 @@ describe('422 that names the index', () => {
       'it: FieldValueRequired: Required value: index it takes no object without a key',
     ],
   ];
-  test.each(rows)('%s, while neighbours are stored', async (_reason, functions, cause) => {
+  test.each(rows)('%s, while other objects are stored', async (_reason, functions, cause) => {
     const model = await register(env, {
       definitionVersion: {
         indexKeys: source(functions),
@@ -205,7 +205,7 @@ describe('422 that names the index', () => {
 describe('a definition is refused', () => {
   const rows: [reason: string, fields: Record<string, unknown>, cause: string][] = [
     [
-      'whose text is none',
+      'whose text is invalid',
       { indexKeys: 'var indexKeys = {', indexes: [count] },
       'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: Unexpected',
     ],
@@ -215,7 +215,7 @@ describe('a definition is refused', () => {
       'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: ReferenceError: process is not defined',
     ],
     [
-      'whose text never ends',
+      'whose text does not end',
       { indexKeys: 'for (;;);', indexes: [count] },
       'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: it takes too long',
     ],
@@ -241,12 +241,12 @@ describe('a definition is refused', () => {
       'spec.versions[0].indexes[0].path: FieldValueRequired',
     ],
     [
-      'with a key that is no name',
+      'with a key that is not a name',
       { indexKeys: source(wordCount), indexes: [{ ...count, key: 'a.b' }] },
       'spec.versions[0].indexes[0].key: FieldValueInvalid',
     ],
     [
-      'with a prototype for a key',
+      'with a prototype key',
       { indexKeys: source(wordCount), indexes: [{ ...count, key: 'constructor' }] },
       'spec.versions[0].indexes[0].key: FieldValueInvalid',
     ],
@@ -286,8 +286,8 @@ describe('a definition is refused', () => {
   });
 });
 
-describe('on data that is there', () => {
-  test('added, it is filled in the background; changed, it is made anew; both servers answer by the new function', async () => {
+describe('on existing data', () => {
+  test('an added index is filled in the background; a changed one is rebuilt; both servers use the new function', async () => {
     const model = await register(env);
     for (let i = 0; i < 50; i += 1)
       await createOrThrow(
@@ -327,7 +327,7 @@ describe('on data that is there', () => {
     expect(JSON.parse(old.text)).toMatchObject({ type: 'ERROR', object: { code: 410, reason: 'Expired' } });
   });
 
-  test('it fails where a function throws, with the object’s name, until that is another', async () => {
+  test('an index fails if its function throws, names the object, and recovers when the object changes', async () => {
     const model = await register(env);
     for (const text of ['fine', 'wrong']) await createOrThrow(env, model.path, model.object(text, { text }));
     await redefine(model, {
@@ -351,7 +351,7 @@ describe('on data that is there', () => {
     expect(namesIn(await whenReady(() => select(model, 'spec-word-count=1')))).toEqual(['fine', 'wrong']);
   });
 
-  test('writes during it are in it, whichever server they come to', async () => {
+  test('an index has writes that any server accepted while it was built', async () => {
     const model = await register(env);
     const writing = Promise.all(
       [0, 1].map(async (server) => {

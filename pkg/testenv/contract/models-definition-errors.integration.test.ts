@@ -59,7 +59,7 @@ const wrong: [string, Change, string][] = [
   ],
   ['no group', inSpec({ group: '' }), 'spec.group'],
   [
-    'a group that is no domain',
+    'a group that is not a domain',
     (d) => {
       d.spec.group = 'Not_A_Domain';
       d.metadata.name = 'posts.Not_A_Domain';
@@ -79,10 +79,10 @@ const wrong: [string, Change, string][] = [
     'spec.names.plural',
   ],
   ['an upper-case singular', inNames({ singular: 'Post' }), 'spec.names.singular'],
-  ['a kind that is no name', inNames({ kind: 'Po st' }), 'spec.names.kind'],
+  ['a kind that is not a name', inNames({ kind: 'Po st' }), 'spec.names.kind'],
   ['a list kind equal to the kind', inNames({ listKind: 'Post' }), 'spec.names.listKind'],
   ['an upper-case short name', inNames({ shortNames: ['PO'] }), 'spec.names.shortNames[0]'],
-  ['a category that is no name', inNames({ categories: ['A ll'] }), 'spec.names.categories[0]'],
+  ['a category that is not a name', inNames({ categories: ['A ll'] }), 'spec.names.categories[0]'],
   ['no versions', inSpec({ versions: [] }), 'spec.versions'],
   ['no storage version', inVersion({ storage: false }), 'spec.versions'],
   [
@@ -99,14 +99,14 @@ const wrong: [string, Change, string][] = [
     },
     'spec.versions',
   ],
-  ['a version that is no label', inVersion({ name: 'V_1' }), 'spec.versions[0].name'],
+  ['a version that is not a label', inVersion({ name: 'V_1' }), 'spec.versions[0].name'],
   ['no schema', inVersion({ schema: undefined }), 'spec.versions[0].schema'],
   ['a schema of another type', inVersion({ schema: { openAPIV3Schema: { type: 'string' } } }), `${schemaPath}.type`],
   ['a field without a type', field({}), `${specField}.type`],
   ['an unknown type', field({ type: 'text' }), `${specField}.type`],
   ['an array without items', field({ type: 'array' }), `${specField}.items`],
   [
-    'properties beside additionalProperties',
+    'properties next to additionalProperties',
     field({ type: 'object', properties: { a: { type: 'string' } }, additionalProperties: { type: 'string' } }),
     specField,
   ],
@@ -119,11 +119,11 @@ const wrong: [string, Change, string][] = [
     `${specField}.pattern`,
   ],
   ['a pattern with a back-reference', field({ type: 'string', pattern: '(a)\\1' }), `${specField}.pattern`],
-  ['multiples of nothing', field({ type: 'number', multipleOf: 0 }), `${specField}.multipleOf`],
+  ['multipleOf 0', field({ type: 'number', multipleOf: 0 }), `${specField}.multipleOf`],
   ['a negative length', field({ type: 'string', maxLength: -1 }), `${specField}.maxLength`],
-  ['an empty choice', field({ type: 'string', enum: [] }), `${specField}.enum`],
+  ['an empty enum', field({ type: 'string', enum: [] }), `${specField}.enum`],
   ['a default of the wrong type', field({ type: 'integer', default: 'x' }), `${specField}.default`],
-  ['a default that breaks its own rule', field({ type: 'integer', minimum: 5, default: 1 }), `${specField}.default`],
+  ['a default that violates its own rule', field({ type: 'integer', minimum: 5, default: 1 }), `${specField}.default`],
   ['a type inside allOf', field({ type: 'string', allOf: [{ type: 'string' }] }), `${specField}.allOf[0].type`],
   [
     'list-type map without keys',
@@ -140,7 +140,7 @@ const wrong: [string, Change, string][] = [
     `${specField}.x-kubernetes-list-type`,
   ],
   [
-    'a map key that is no field',
+    'a map key that is not a field',
     field({
       type: 'array',
       'x-kubernetes-list-type': 'map',
@@ -149,7 +149,7 @@ const wrong: [string, Change, string][] = [
     }),
     `${specField}.x-kubernetes-list-map-keys`,
   ],
-  ['int-or-string beside a type', field({ type: 'string', 'x-kubernetes-int-or-string': true }), specField],
+  ['int-or-string next to a type', field({ type: 'string', 'x-kubernetes-int-or-string': true }), specField],
   [
     'preserve-unknown-fields: false',
     field({ type: 'object', 'x-kubernetes-preserve-unknown-fields': false }),
@@ -210,7 +210,7 @@ const wrong: [string, Change, string][] = [
     'metadata.annotations',
   ],
   [
-    'a kind of the platform itself',
+    'a kind of the platform',
     (d) => {
       d.spec.group = 'apiextensions.k8s.io';
       d.spec.names = { kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions' };
@@ -221,7 +221,7 @@ const wrong: [string, Change, string][] = [
   ],
   ['an index without a name', indexes({ path: 'spec.f', type: 'string' }), 'spec.versions[0].indexes[0].name'],
   [
-    'two indexes of one name',
+    'two indexes with one name',
     indexes({ name: 'a', path: 'spec.f', type: 'string' }, { name: 'a', path: 'spec.g', type: 'string' }),
     'spec.versions[0].indexes[1].name',
   ],
@@ -237,7 +237,7 @@ const wrong: [string, Change, string][] = [
     'spec.versions[0].indexes[0].path',
   ],
   [
-    'a path with [*] that says it is single',
+    'a path with [*] for a single value',
     indexes({ name: 'a', path: 'spec.f[*]', type: 'string', multi: false }),
     'spec.versions[0].indexes[0]',
   ],
@@ -272,7 +272,7 @@ describe('a wrong definition is 422 and names the field', () => {
   });
 });
 
-describe('what cannot change afterwards', () => {
+describe('refuses changes of', () => {
   const changes: [string, Change, string][] = [
     [
       'group',
@@ -295,7 +295,7 @@ describe('what cannot change afterwards', () => {
   });
 });
 
-describe('what is accepted', () => {
+describe('accepts', () => {
   const rules = {
     type: 'object',
     properties: { n: { type: 'integer' } },
@@ -322,7 +322,7 @@ describe('what is accepted', () => {
       },
     ],
     [
-      'fields named like what every object has',
+      'fields named like inherited properties',
       {
         spec: {
           type: 'object',
@@ -368,7 +368,7 @@ describe('what is accepted', () => {
   });
 
   // Only strategy None is supported: accepting another without converting would return objects of the wrong version.
-  test('conversion by webhook is refused by name', async () => {
+  test('conversion by webhook is refused with the field', async () => {
     const wanted = newDefinition();
     inSpec({
       conversion: {
@@ -380,13 +380,13 @@ describe('what is accepted', () => {
     expect([answer.status, answer.body.message]).toEqual([422, expect.stringContaining('spec.conversion.strategy')]);
   });
 
-  test('rules in CEL, with a warning', async () => {
+  test('accepts rules in CEL, with a warning', async () => {
     const answer = await call(env, definitionsPath, { method: 'POST', body: newDefinition({ spec: rules }) });
     expect(answer.status).toBe(201);
     expect(answer.warnings.join('\n')).toMatch(/x-kubernetes-validations|CEL/);
   });
 
-  test('unknown fields: warned, or refused when strict', async () => {
+  test('unknown fields cause a warning, or an error if strict', async () => {
     const wanted = { ...newDefinition(), bogus: 1 };
     const strict = await call(env, `${definitionsPath}?fieldValidation=Strict`, { method: 'POST', body: wanted });
     expect([strict.status, strict.body.message]).toEqual([400, expect.stringContaining('unknown field "bogus"')]);

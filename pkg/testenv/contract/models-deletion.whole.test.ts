@@ -22,7 +22,7 @@ const removeDefinition = (name: string, body?: unknown): ReturnType<typeof call>
   call(env, `${definitionsPath}/${name}`, { method: 'DELETE', ...(body === undefined ? {} : { body }) });
 
 describe('deleting a definition', () => {
-  test('its objects go, requests get 404, and registered again it starts empty', async () => {
+  test('deletes its objects, requests get 404, and a new registration starts empty', async () => {
     const posts = await register(env);
     const { name } = posts.definition.metadata;
     const created = await createOrThrow(env, posts.path, posts.object('a'));
@@ -38,7 +38,7 @@ describe('deleting a definition', () => {
     expect(BigInt(again.metadata.resourceVersion)).toBeGreaterThan(BigInt(created.metadata.resourceVersion));
   });
 
-  test('waits for finalizers; meanwhile create is 403, read, update and delete work', async () => {
+  test('waits for finalizers; meanwhile create is 403, and read, update and delete work', async () => {
     const posts = await register(env);
     const { name } = posts.definition.metadata;
     await createOrThrow(env, posts.path, {
@@ -96,7 +96,7 @@ describe('deleting a definition', () => {
     await onEveryServer(env, posts.path, 404);
   });
 
-  test('is only done when asked for the right one', async () => {
+  test('obeys its preconditions', async () => {
     const posts = await register(env);
     const { name } = posts.definition.metadata;
     expect((await removeDefinition(name, { preconditions: { uid: 'other' } })).status).toBe(409);
@@ -120,7 +120,7 @@ describe('deleting a definition', () => {
   });
 });
 
-test('registered and removed twenty times in a row, served and gone on both servers each time', async () => {
+test('works twenty times in a row, and both servers register and remove the model each time', async () => {
   const wanted = newDefinition();
   const path = `/apis/${wanted.spec.group}/v1/posts`;
   const seen: ApiBody[] = [];

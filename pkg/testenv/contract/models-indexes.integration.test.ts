@@ -45,8 +45,8 @@ async function addIndexes(model: Registered, ...indexes: unknown[]): Promise<voi
   expect([answer.status, answer.text.slice(0, answer.status === 200 ? 0 : 500)]).toEqual([200, '']);
 }
 
-describe('added to data that is there', () => {
-  test('503 with Retry-After until it is built, then right results on every server; the status says so', async () => {
+describe('an index that is added to existing data', () => {
+  test('gives 503 with Retry-After until it is built, then right results on every server, and the status shows it', async () => {
     const model = await register(env);
     for (let i = 0; i < 60; i += 1)
       await createOrThrow(
@@ -83,7 +83,7 @@ describe('added to data that is there', () => {
     expect(unsorted.status).toBe(200);
   });
 
-  test('objects written while it is built are found too', async () => {
+  test('finds objects that were written while it was built', async () => {
     const model = await register(env);
     const writing = (async () => {
       for (let i = 0; i < 80; i += 1) await createOrThrow(env, model.path, model.object(`w${i}`, { color: 'red' }));
@@ -94,7 +94,7 @@ describe('added to data that is there', () => {
     expect(namesIn(await whenReady(() => select(model, 'color=red')))).toHaveLength(80);
   });
 
-  test('a changed one answers for the new path, a removed one is 400 again', async () => {
+  test('uses the new path after a change, and is 400 after its removal', async () => {
     const model = await register(env, {
       definitionVersion: { indexes: [{ name: 'it', path: 'spec.a', type: 'string' }] },
     });
@@ -107,7 +107,7 @@ describe('added to data that is there', () => {
     await retryUntilPasses(async () => expect((await select(model, 'it=2')).status).toBe(400));
   });
 
-  test('a default that came to the schema later is what reads, selectors and sorts agree on', async () => {
+  test('a later default of the schema is used by reads, selectors and sorts', async () => {
     const index = { indexes: [{ name: 'color', path: 'spec.color', type: 'string' }] };
     const model = await register(env, { definitionVersion: index });
     await createOrThrow(env, model.path, model.object('old'));
@@ -132,7 +132,7 @@ describe('added to data that is there', () => {
     });
   });
 
-  test('an index over values it cannot hold does not break the objects that have them', async () => {
+  test('does not break objects whose values it cannot hold', async () => {
     const model = await register(env);
     await createOrThrow(env, model.path, model.object('odd', { n: 'text' }));
     await createOrThrow(env, model.path, model.object('even', { n: 2 }));
@@ -145,7 +145,7 @@ describe('added to data that is there', () => {
   });
 });
 
-test('a unique one over values that clash is never ready, says so, and harms nothing else', async () => {
+test('is never ready if it is unique and values are duplicate, reports it, and breaks nothing else', async () => {
   const model = await register(env);
   for (const name of ['a', 'b']) await createOrThrow(env, model.path, model.object(name, { slug: 'same' }));
   await addIndexes(
@@ -175,7 +175,7 @@ test('a unique one over values that clash is never ready, says so, and harms not
   await retryUntilPasses(async () => expect((await conditionsOf(env, name))['IndexesReady']?.status).toBe('True'));
 });
 
-describe('unique', () => {
+describe('a unique index', () => {
   let model: Registered;
 
   beforeAll(async () => {
@@ -186,7 +186,7 @@ describe('unique', () => {
     await createOrThrow(env, model.path, model.object('first', { slug: 's' }));
   });
 
-  test('409 with the index’s name on create, update and patch; nothing is stored', async () => {
+  test('gives 409 with its name on create, update and patch, and nothing is stored', async () => {
     await createOrThrow(env, model.path, model.object('second', { slug: 'other' }));
     const answers = [
       await call(env, model.path, { method: 'POST', body: model.object('third', { slug: 's' }), server: 1 }),
@@ -201,7 +201,7 @@ describe('unique', () => {
     expect((await call(env, `${model.path}/second`)).body.spec).toEqual({ slug: 'other' });
   });
 
-  test('objects without a value do not meet; a deleted one’s value is free', async () => {
+  test('ignores objects without a value, and frees the value of a deleted object', async () => {
     await createOrThrow(env, model.path, model.object('none-1'));
     await createOrThrow(env, model.path, model.object('none-2'));
     await createOrThrow(env, model.path, model.object('gone', { slug: 'gone' }));
@@ -209,7 +209,7 @@ describe('unique', () => {
     await createOrThrow(env, model.path, model.object('gone-2', { slug: 'gone' }));
   });
 
-  test('of sixteen at once on both servers exactly one gets it', async () => {
+  test('gives a value to exactly one of sixteen concurrent writes on both servers', async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, i) =>
         call(env, model.path, { server: i % 2, method: 'POST', body: model.object(`race-${i}`, { slug: 'race' }) }),
@@ -227,8 +227,8 @@ describe('values', () => {
   const rules: [string, Record<string, unknown>, Record<string, unknown>, number][] = [
     ['a value of a kilobyte', { type: 'string' }, { f: 'x'.repeat(1_000) }, 201],
     ['a value above a kilobyte', { type: 'string' }, { f: 'x'.repeat(1_025) }, 422],
-    ['null where it must not be', { type: 'string', nullable: false }, {}, 422],
-    ['null where it may be', { type: 'string' }, {}, 201],
+    ['null if it is not allowed', { type: 'string', nullable: false }, {}, 422],
+    ['null if it is allowed', { type: 'string' }, {}, 201],
   ];
   test.each(rules)('%s', async (_case, more, spec, status) => {
     const model = await register(env, { definitionVersion: { indexes: [{ name: 'f', path: 'spec.f', ...more }] } });

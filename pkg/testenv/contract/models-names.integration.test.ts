@@ -23,7 +23,7 @@ async function untilAccepted(name: string, status: 'True' | 'False'): Promise<vo
   await retryUntilPasses(async () => expect((await conditionsOf(env, name))['NamesAccepted']?.status).toBe(status));
 }
 
-describe('plurals that look like a part of a path', () => {
+describe('plurals that look like a path segment', () => {
   const plurals = ['namespaces', 'status', 'scale', 'watch', 'finalize', 'apis', 'v1'];
   test.each(
     plurals.flatMap(
@@ -53,12 +53,15 @@ describe('plurals that look like a part of a path', () => {
   });
 });
 
-describe('names that clash', () => {
+describe('names that conflict', () => {
   test.each([
     ['the same kind', { kind: 'Post', plural: 'postings' }],
     ['the same kind from another list kind', { kind: 'Entry', plural: 'entries', names: { listKind: 'Post' } }],
-    ['a short name that is another’s plural', { kind: 'Thing', plural: 'things', names: { shortNames: ['posts'] } }],
-    ['a singular that is another’s', { kind: 'Other', plural: 'others', names: { singular: 'post' } }],
+    [
+      'a short name that is the plural of another',
+      { kind: 'Thing', plural: 'things', names: { shortNames: ['posts'] } },
+    ],
+    ['a singular that is that of another', { kind: 'Other', plural: 'others', names: { singular: 'post' } }],
   ])(
     '%s: stored, not served, NamesAccepted=False naming the first; served when the first goes',
     async (_case, second) => {
@@ -82,7 +85,7 @@ describe('names that clash', () => {
     },
   );
 
-  test('of two posted at the same moment exactly one is served', async () => {
+  test('of two concurrent definitions exactly one is served', async () => {
     const group = newGroup();
     const both = ['firsts', 'seconds'].map((plural) =>
       newDefinition({ group, plural, kind: 'Same', names: { singular: plural } }),
@@ -106,7 +109,7 @@ describe('names that clash', () => {
     });
   });
 
-  test('the same kind in another group is no clash', async () => {
+  test('the same kind in another group is no conflict', async () => {
     const [one, two] = await Promise.all([register(env), register(env)]);
     await Promise.all([one, two].map((model) => createOrThrow(env, model.path, model.object('a'))));
   });

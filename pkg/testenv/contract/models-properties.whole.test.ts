@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-test('any object under any schema: accepted or refused in words, what is stored is legal and stays as it is', async () => {
+test('any object under any schema is accepted or refused with a message; a stored object is valid and unchanged', async () => {
   let stored = 0;
   let refused = 0;
   const examine = async (schema: Record<string, unknown>, values: Record<string, unknown>[]): Promise<void> => {
@@ -53,7 +53,7 @@ test('any object under any schema: accepted or refused in words, what is stored 
   expect(Math.min(stored, refused)).toBeGreaterThan(10);
 });
 
-test('what is legal under its schema is accepted, and nothing given is lost', async () => {
+test('a valid object is accepted, and nothing of it is lost', async () => {
   const schemaAndValues = anySchema.chain((schema) =>
     fc.tuple(fc.constant(schema), fc.array(valueOf(schema), { minLength: 3, maxLength: 6 })),
   );
@@ -139,7 +139,7 @@ const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-test('any definition near a valid one: accepted or refused in words, and the server goes on', async () => {
+test('any definition near a valid one is accepted or refused with a message, and the server continues', async () => {
   const codes = new Map<number, number>();
   const examine = async (changes: [string[], unknown][]): Promise<void> => {
     const original = valid();

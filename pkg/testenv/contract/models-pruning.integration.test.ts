@@ -76,24 +76,20 @@ const rows: [string, Fields, Fields][] = [
   ['nothing: defaults', {}, {}],
   ['an unknown field', { text: 't', bogus: 1 }, { text: 't' }],
   [
-    'unknown fields deep down',
+    'deeply nested unknown fields',
     { list: [{ known: 'k', bogus: 1 }], map: { m: { known: 'k', bogus: 1 } } },
     { list: [{ known: 'k', filled: false }], map: { m: { known: 'k' } } },
   ],
   ['a map keeps its keys, whatever their names', { map: { 'a/b': {}, bogus: {} } }, { map: { 'a/b': {}, bogus: {} } }],
-  ['defaults inside an object only where it is', { plain: {} }, { plain: { inner: 7 } }],
+  ['defaults inside an object only if it exists', { plain: {} }, { plain: { inner: 7 } }],
   [
     'a default does not replace a value',
     { defaulted: '', nested: { inner: 0 } },
     { defaulted: '', nested: { inner: 0 } },
   ],
-  ['null where null is not allowed is dropped', { text: null }, {}],
-  ['null where it is not allowed and there is a default', { defaulted: null, nested: null }, {}],
-  [
-    'null where it is allowed is kept',
-    { nullable: null, nullableDefaulted: null },
-    { nullable: null, nullableDefaulted: null },
-  ],
+  ['a null that is not allowed is removed', { text: null }, {}],
+  ['a null that is not allowed becomes the default', { defaulted: null, nested: null }, {}],
+  ['an allowed null is kept', { nullable: null, nullableDefaulted: null }, { nullable: null, nullableDefaulted: null }],
   [
     'preserved unknown fields, pruned again below a known one',
     { free: { any: { thing: [1, null] }, strict: { known: 'k', bogus: 1 } } },
@@ -121,7 +117,7 @@ const rows: [string, Fields, Fields][] = [
     { embedded: { apiVersion: 'v1', kind: 'Thing', metadata: embeddedMetadata, spec: { known: 'k' } } },
   ],
   [
-    'an embedded object with free fields: metadata pruned all the same',
+    'an embedded object with free fields: metadata is pruned too',
     {
       embeddedFree: { apiVersion: 'v1', kind: 'Thing', metadata: { ...embeddedMetadata, bogus: 1 }, data: { any: 1 } },
     },
@@ -173,7 +169,7 @@ describe('pruned, defaulted and kept', () => {
     ]);
   });
 
-  test('a default for spec itself', async () => {
+  test('spec itself may have a default', async () => {
     const created = await createOrThrow(env, model.path, {
       apiVersion: model.apiVersion,
       kind: 'Post',
@@ -182,14 +178,14 @@ describe('pruned, defaulted and kept', () => {
     expect(created.spec).toEqual(always);
   });
 
-  test('unknown fields beside spec, and in metadata', async () => {
+  test('unknown fields next to spec and in metadata are pruned', async () => {
     const body = { ...model.object('beside'), extra: 1, metadata: { name: 'beside', extra: 1 } };
     const created = await createOrThrow(env, model.path, body);
     expect(created).not.toHaveProperty('extra');
     expect(created.metadata).not.toHaveProperty('extra');
   });
 
-  test('merge patch: null removes, and the default is back', async () => {
+  test('a merge patch with null restores the default', async () => {
     await createOrThrow(env, model.path, model.object('nulls', { defaulted: 'x', text: 't' }));
     const answer = await call(env, `${model.path}/nulls`, {
       method: 'PATCH',
@@ -199,7 +195,7 @@ describe('pruned, defaulted and kept', () => {
     expect(answer.body.spec).toEqual(always);
   });
 
-  test('strict: 400 naming every unknown and every doubled field', async () => {
+  test('strict gives 400 that names every unknown and every duplicate field', async () => {
     const body = JSON.stringify(
       model.object('strict', {
         bogus: 1,
@@ -216,7 +212,7 @@ describe('pruned, defaulted and kept', () => {
       expect(answer.body.message).toContain(part);
   });
 
-  test('by default the same are warnings, one each; ignored when asked', async () => {
+  test('by default each of these is a warning; Ignore gives none', async () => {
     const body = JSON.stringify(model.object('warned', { bogus: 1, list: [{ odd: 1 }] })).replace(
       '"bogus":1',
       '"bogus":1,"text":"a","text":"b"',
@@ -264,7 +260,7 @@ test('embedded objects need an apiVersion and a kind', async () => {
   );
 });
 
-test('what is stored is pruned and defaulted by the schema of today when it is read', async () => {
+test('a stored object is pruned and defaulted by the current schema when it is read', async () => {
   const old = await register(env, {
     spec: { type: 'object', properties: { stays: { type: 'string' }, goes: { type: 'string' } } },
   });

@@ -45,7 +45,7 @@ const codesOf = (answers: ApiResponse[]): number[] =>
 const gone = (name: string): Promise<void> =>
   retryUntilPasses(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
 
-test('five hundred objects go with their definition, and watchers on both servers are told of each', async () => {
+test('five hundred objects are deleted with their definition, and watchers on both servers see each deletion', async () => {
   const model = await register(env);
   for (let i = 0; i < 500; i += 50)
     await Promise.all(Array.from({ length: 50 }, (_, j) => createOrThrow(env, model.path, model.object(`o${i + j}`))));
@@ -61,7 +61,7 @@ test('five hundred objects go with their definition, and watchers on both server
   await gone(model.definition.metadata.name);
 });
 
-test('a definition deleted while both servers write: refused in words, and nothing is left for the next', async () => {
+test('while a definition is deleted, writes on both servers are refused with a message, and nothing remains for the next definition', async () => {
   for (let round = 0; round < 4; round += 1) {
     const model = await register(env);
     const { name } = model.definition.metadata;
@@ -79,7 +79,7 @@ test('a definition deleted while both servers write: refused in words, and nothi
   }
 });
 
-test('a definition that changes while both servers write: every write is judged, none fails', async () => {
+test('while a definition changes, every write on both servers is validated, and none fails', async () => {
   const model = await register(env);
   const stop = new AbortController();
   const writing = writers(model, 6, stop.signal);
@@ -105,7 +105,7 @@ test('a definition that changes while both servers write: every write is judged,
   expect([left!.body.items.length, right!.body.items.length]).toEqual([answers.length, answers.length]);
 });
 
-test('a definition put on both servers at once ends as one, the same on both', async () => {
+test('concurrent updates of a definition on both servers give the same result on both', async () => {
   const model = await register(env);
   const { name } = model.definition.metadata;
   await Promise.all(
@@ -133,7 +133,7 @@ test('a definition put on both servers at once ends as one, the same on both', a
   );
 });
 
-test('one definition posted twenty times at once: one 201, the others 409', async () => {
+test('of twenty concurrent creates of one definition one is 201, the others 409', async () => {
   const body = newDefinition();
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => call(env, definitionsPath, { method: 'POST', server: i % 2, body })),

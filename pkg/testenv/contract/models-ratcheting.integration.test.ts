@@ -88,8 +88,8 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-describe('values that were legal when they were written', () => {
-  test('pass on an update that leaves them as they are', async () => {
+describe('values that were valid when they were written', () => {
+  test('pass in an update that does not change them', async () => {
     const { body } = await call(env, `${model.path}/old`);
     const put = await call(env, `${model.path}/old`, {
       method: 'PUT',
@@ -105,7 +105,7 @@ describe('values that were legal when they were written', () => {
   });
 
   test.each(Object.entries(rules).filter(([name]) => name !== 'set'))(
-    '%s: changed to another illegal value is 422, made legal or removed is 200',
+    '%s: a change to another invalid value is 422, to a valid value or a removal is 200',
     async (name, { illegal }) => {
       const path = `${model.path}/old-${name.toLowerCase()}`;
       const refused = await call(env, path, {
@@ -120,7 +120,7 @@ describe('values that were legal when they were written', () => {
     },
   );
 
-  test('items of a map list are told by their key, wherever they stand', async () => {
+  test('items of a map list are matched by their key, at any position', async () => {
     const { body } = await call(env, `${model.path}/old`);
     const metadata = { name: 'old' };
     const moved = {
@@ -140,7 +140,7 @@ describe('values that were legal when they were written', () => {
     expect((await call(env, `${model.path}/old`, { method: 'PUT', body: another })).status).toBe(422);
   });
 
-  test('a new object is held to today’s rules', async () => {
+  test('a new object must follow the current rules', async () => {
     for (const [name, { stored }] of Object.entries(rules)) {
       const answer = await call(env, model.path, {
         method: 'POST',
@@ -150,7 +150,7 @@ describe('values that were legal when they were written', () => {
     }
   });
 
-  test('rules below allOf do not ratchet when what they stand on changes', async () => {
+  test('rules below allOf do not ratchet if their value changes', async () => {
     const answer = await call(env, `${model.path}/logic`, {
       method: 'PATCH',
       headers: mergePatch,
@@ -159,7 +159,7 @@ describe('values that were legal when they were written', () => {
     expect(answer.status).toBe(422);
   });
 
-  test('an illegal object can be deleted', async () => {
+  test('an invalid object can be deleted', async () => {
     expect((await call(env, `${model.path}/logic`, { method: 'DELETE' })).status).toBe(200);
   });
 });

@@ -33,7 +33,7 @@ const statusOf = async (name: string): Promise<DefinitionStatus> =>
   (await call(env, `${definitionsPath}/${name}`)).body.status as DefinitionStatus;
 
 describe('registering', () => {
-  test('an absent model is 404 on every verb; a posted one is served by every server, without restart', async () => {
+  test('a missing model is 404 on every verb; a created one is served by every server, without restart', async () => {
     const wanted = newDefinition();
     const path = `/apis/${wanted.spec.group}/v1/posts`;
     const before = await Promise.all([0, 1].map((server) => call(env, path, { server })));
@@ -46,7 +46,7 @@ describe('registering', () => {
     expect(read.status).toBe(200);
   });
 
-  test('conditions, accepted names and stored versions', async () => {
+  test('sets conditions, accepted names and stored versions', async () => {
     const { definition: posted } = await register(env, {
       names: { shortNames: ['po'], categories: ['all'], listKind: 'PostList' },
     });
@@ -72,7 +72,7 @@ describe('registering', () => {
     });
   });
 
-  test('names left out are made up: singular and listKind', async () => {
+  test('sets missing names: singular and listKind', async () => {
     const wanted = newDefinition();
     delete wanted.spec.names['singular'];
     await register(env, wanted);
@@ -105,20 +105,20 @@ describe('registering', () => {
     expect(refused.body.details.causes!.map(({ field }) => field).join()).toContain('storedVersions');
   });
 
-  test('definitions posted at once all appear on both servers', async () => {
+  test('concurrent definitions are all served on both servers', async () => {
     const group = newGroup();
     await Promise.all(Array.from({ length: 12 }, (_, i) => register(env, { group, kind: `Kind${i}` })));
     const listed = await call(env, definitionsPath, { server: 1 });
     expect(listed.body.items.filter(({ spec }) => spec['group'] === group)).toHaveLength(12);
   });
 
-  test('the same definition twice is 409', async () => {
+  test('a second create of a definition is 409', async () => {
     const posts = await register(env);
     const again = await call(env, definitionsPath, { method: 'POST', body: posts.definition });
     expect([again.status, again.body.reason]).toEqual([409, 'AlreadyExists']);
   });
 
-  test('cluster-scoped is 404 under /namespaces, namespaced refuses a bare create', async () => {
+  test('a cluster-scoped model is 404 under /namespaces, and a namespaced one refuses a create without a namespace', async () => {
     const [cluster, namespaced] = await Promise.all([register(env), register(env, { scope: 'Namespaced' })]);
     expect((await call(env, cluster.inNamespace('default'))).status).toBe(404);
     expect(

@@ -35,13 +35,13 @@ const patch = (path: string, body: unknown): Promise<ApiResponse> =>
 const read = (path: string): Promise<ApiResponse> => call(env, path);
 
 describe('/status', () => {
-  test('create drops status', async () => {
+  test('create ignores status', async () => {
     const created = await createOrThrow(env, model.path, { ...model.object('drop'), status: { replicas: 3 } });
     expect(created).not.toHaveProperty('status.replicas');
     expect(created.metadata.generation).toBe(1);
   });
 
-  test('the object’s own PUT and PATCH ignore status, /status ignores all else', async () => {
+  test('PUT and PATCH of the object ignore status, and those of /status ignore all else', async () => {
     await createOrThrow(env, model.path, model.object('split', { title: 'a' }));
     const both = (n: number, title: string): Record<string, unknown> =>
       model.object('split', { title }, { status: { replicas: n } });
@@ -70,7 +70,7 @@ describe('/status', () => {
     expect((await read(one('split', '/status'))).body).toEqual((await read(one('split'))).body);
   });
 
-  test('generation follows the spec alone', async () => {
+  test('the generation changes with the spec only', async () => {
     await createOrThrow(env, model.path, model.object('gen', { title: 'a' }));
     const generation = async (answer: Promise<ApiResponse>): Promise<number> => (await answer).body.metadata.generation;
     expect(await generation(patch(one('gen', '/status'), { status: { replicas: 1 } }))).toBe(1);
@@ -183,7 +183,7 @@ describe('/scale', () => {
     expect((await read(one('limits'))).body.spec).toEqual({ replicas: 1 });
   });
 
-  test('GET without replicas is an error that names the path; an update may set them', async () => {
+  test('GET without replicas is an error that names the path; an update can set them', async () => {
     await createOrThrow(env, model.path, model.object('unset'));
     const answer = await read(one('unset', '/scale'));
     expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -198,7 +198,7 @@ describe('/scale', () => {
     expect([set.status, (await read(one('unset'))).body.spec]).toEqual([200, { replicas: 3 }]);
   });
 
-  test('of an absent object is 404', async () => {
+  test('of a missing object is 404', async () => {
     expect((await read(one('absent', '/scale'))).status).toBe(404);
     expect((await patch(one('absent', '/scale'), { spec: { replicas: 1 } })).status).toBe(404);
   });

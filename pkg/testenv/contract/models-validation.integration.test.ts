@@ -62,7 +62,7 @@ const refused: [string, Fields, string | RegExp][] = [
   ['absent', { title: undefined }, 'spec.title: FieldValueRequired: Required value'],
   ['absent below', { nested: {} }, 'spec.nested.must: FieldValueRequired: Required value'],
   [
-    'absent in a list',
+    'missing in a list',
     { nested: { must: 'm', deep: [{ key: 'k' }, {}] } },
     'spec.nested.deep[1].key: FieldValueRequired: Required value',
   ],
@@ -148,7 +148,7 @@ const refused: [string, Fields, string | RegExp][] = [
     'spec.steps: FieldValueInvalid: Invalid value: 0.7: spec.steps in body should be a multiple of 0.5',
   ],
   [
-    'not of the set',
+    'not in the enum',
     { phase: 'x' },
     'spec.phase: FieldValueNotSupported: Unsupported value: "x": supported values: "draft", "public"',
   ],
@@ -183,9 +183,9 @@ const refused: [string, Fields, string | RegExp][] = [
     { map: { 'a.b': '' } },
     /^spec\.map\.a\.b: FieldValueInvalid: Invalid value: "": spec\.map\.a\.b in body should be at least 1 chars long$/,
   ],
-  ['twice in a set', { set: ['a', 'b', 'a'] }, 'spec.set[2]: FieldValueDuplicate: Duplicate value: "a"'],
+  ['duplicate in a set', { set: ['a', 'b', 'a'] }, 'spec.set[2]: FieldValueDuplicate: Duplicate value: "a"'],
   [
-    'twice in a map list',
+    'duplicate in a map list',
     { keyed: [{ key: 'k' }, { key: 'k' }] },
     /^spec\.keyed\[1\]: FieldValueDuplicate: Duplicate value: (map\[string\]interface \{\}\{)?\{?"key":"k"\}$/,
   ],
@@ -201,7 +201,7 @@ const refused: [string, Fields, string | RegExp][] = [
   ['not', { no: 'no' }, /^spec\.no: FieldValueInvalid: .*must not validate the schema \(not\)/],
 ];
 
-describe('a value that breaks its schema is 422, and the cause says what and where', () => {
+describe('an invalid value is 422, and the cause names the field and the rule', () => {
   test.each(refused)('%s', async (_case, given, expected) => {
     const answer = await call(env, model.path, {
       method: 'POST',
@@ -231,7 +231,7 @@ describe('a value that breaks its schema is 422, and the cause says what and whe
   });
 });
 
-test('several: every field in one answer, sorted', async () => {
+test('several invalid values are in one answer, sorted', async () => {
   const answer = await call(env, model.path, {
     method: 'POST',
     body: model.object('several', { title: '123456', priority: 99, phase: 'x', nested: {} }),
@@ -247,7 +247,7 @@ test('several: every field in one answer, sorted', async () => {
   );
 });
 
-test('without spec', async () => {
+test('a missing spec is 422', async () => {
   const answer = await call(env, model.path, {
     method: 'POST',
     body: { apiVersion: model.apiVersion, kind: 'Post', metadata: { name: 'none' } },
@@ -255,7 +255,7 @@ test('without spec', async () => {
   expect([answer.status, causesOf(answer)]).toEqual([422, ['spec: FieldValueRequired: Required value']]);
 });
 
-test('a pattern made to run for ever answers in time', async () => {
+test('a pattern with exponential backtracking is checked in time', async () => {
   const slow = await register(env, {
     spec: { type: 'object', properties: { f: { type: 'string', pattern: '^(a+)+$' } } },
   });
@@ -276,7 +276,7 @@ const accepted: [string, Fields][] = [
   ['lengths count characters, not bytes', { title: '日本語日本' }],
   ['an integer written as 5.0', { priority: 5.0 }],
   ['a date with an offset and a fraction', { when: '2026-01-02T03:04:05.678+01:00' }],
-  ['a format nobody knows', { odd: '!' }],
+  ['an unknown format', { odd: '!' }],
   ['logic satisfied', { one: { a: '1' }, any: 9, all: 'xx', no: 'yes' }],
   ['a set and a map list without repetition', { set: ['a', 'b'], keyed: [{ key: 'a' }, { key: 'b' }] }],
 ];

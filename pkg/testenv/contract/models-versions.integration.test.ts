@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-test('an object is one object in every version, its apiVersion that of the path', async () => {
+test('an object can be read in every version, with the apiVersion of the path', async () => {
   const created = await createOrThrow(env, posts.path, posts.object('a', { both: 'b', one: '1' }));
   for (const name of ['v1', 'v1beta1', 'v1alpha1']) {
     const read = await call(env, `${at(name)}/a`, { server: 1 });
@@ -54,7 +54,7 @@ test('an object is one object in every version, its apiVersion that of the path'
   }
 });
 
-test('written through one version, read through another', async () => {
+test('an object that is written in one version is read in another', async () => {
   const body = {
     apiVersion: `${posts.group}/v1beta1`,
     kind: 'Post',
@@ -97,7 +97,7 @@ test.each([
   expect((await call(env, posts.path)).warnings).toEqual([]);
 });
 
-test('a version that is not served, or is none, is 404 on every verb', async () => {
+test('an unserved or unknown version is 404 on every verb', async () => {
   for (const name of ['v2', 'v9']) {
     const path = at(name);
     const body = { apiVersion: `${posts.group}/${name}`, kind: 'Post', metadata: { name: 'x' } };
@@ -117,7 +117,7 @@ test('a version that is not served, or is none, is 404 on every verb', async () 
 });
 
 describe('a definition that changes while the server runs', () => {
-  test('a version served from now on, and no more', async () => {
+  test('a version can become served, and unserved', async () => {
     const model = await register(env, {
       versions: [
         version('v1', schemaWithSpec(anySpec)),
@@ -135,7 +135,7 @@ describe('a definition that changes while the server runs', () => {
     }
   });
 
-  test('objects stored under another storage version stay readable and writable', async () => {
+  test('objects that are stored in another storage version stay readable and writable', async () => {
     const model = await register(env, {
       versions: [version('v1', schemaWithSpec(anySpec)), version('v2', schemaWithSpec(anySpec), { storage: false })],
     });

@@ -30,7 +30,7 @@ describe('identity of URL and body', () => {
     expect((await client.get(`${articles}/fresh`)).status).toBe(404);
   });
 
-  test('the messages name both sides', async () => {
+  test('the messages name both values', async () => {
     const name = await client.put(`${articles}/kept`, { ...kept, metadata: { name: 'zz' } });
     expect([name.status, name.body.message]).toEqual([
       400,
@@ -59,13 +59,13 @@ describe('identity of URL and body', () => {
     });
   });
 
-  test('another namespace than the one of the URL is 400, none is filled in', async () => {
+  test('a namespace other than that of the URL is 400, and a missing one is filled in', async () => {
     expect((await client.post(notesIn('default'), note('n', {}, { namespace: 'other' }))).status).toBe(400);
     expect((await client.post(notesIn('default'), note('n'))).body.metadata.namespace).toBe('default');
   });
 });
 
-describe('what is no object', () => {
+describe('bodies that are not objects', () => {
   test.each([
     ['nothing', ''],
     ['a text', '"x"'],
@@ -91,13 +91,13 @@ describe('what is no object', () => {
     expect((await client.get(`${articles}/x`)).status).toBe(404);
   });
 
-  test('a typeless body is 400', async () => {
+  test('a body without apiVersion and kind is 400', async () => {
     expect((await client.post(articles, { metadata: { name: 'x' }, spec: {} })).status).toBe(400);
   });
 
   test.each([
     [
-      'bytes that are no UTF-8',
+      'bytes that are not UTF-8',
       Buffer.concat([Buffer.from('{"apiVersion":"'), Buffer.from([0xff, 0xfe, 0xc0]), Buffer.from('"}')]),
     ],
     ['UTF-16', Buffer.from(JSON.stringify(article('x')), 'utf16le')],

@@ -19,7 +19,7 @@ function textOf(name: string, spec: string): string {
 }
 
 describe('the body limit', () => {
-  test('holds for each method', async () => {
+  test('applies to each method', async () => {
     const body = textOf('kept', `{"body":"${'x'.repeat(3 * mebibyte)}"}`);
     for (const [method, path, headers] of [
       ['POST', articles, json],
@@ -32,7 +32,7 @@ describe('the body limit', () => {
     }
   });
 
-  test('holds without a Content-Length', async () => {
+  test('applies without a Content-Length', async () => {
     const chunk = new TextEncoder().encode('x'.repeat(mebibyte));
     let sent = 0;
     const body = new ReadableStream({
@@ -49,7 +49,7 @@ describe('the body limit', () => {
     expect(status).toBe(413);
   });
 
-  test('leaves room for a body just below it', async () => {
+  test('accepts a body just below it', async () => {
     const { status, body } = await client.post(articles, article('large', { body: 'x'.repeat(3 * mebibyte - 1000) }));
     expect(status).toBe(201);
     expect((body.spec['body'] as string).length).toBe(3 * mebibyte - 1000);
@@ -78,7 +78,7 @@ describe('nesting', () => {
     expect((await client.get(`${articles}/kept`)).body.spec).toEqual({ title: 'kept' });
   });
 
-  test('is not outgrown by patches', async () => {
+  test('cannot be exceeded by patches', async () => {
     await client.post(articles, article('grows', { extra: { a: 1 } }));
     const value = JSON.parse(nested(60, ['{"a":', '}'])) as unknown;
     const into = `/spec/extra${'/a'.repeat(55)}`;
@@ -114,7 +114,7 @@ describe('prototype keys', () => {
     expect({}).not.toHaveProperty('polluted');
   });
 
-  test('__proto__ is gone from the answer', async () => {
+  test('__proto__ is not in the answer', async () => {
     const { status, text } = await client.post(
       articles,
       textOf('proto-gone', '{"extra":{"__proto__":{"polluted":1},"b":2}}'),
@@ -132,7 +132,7 @@ describe('integers', () => {
     '-9007199254740993',
     '9223372036854775807',
     '-9223372036854775808',
-  ])('%s is exact or refused', async (big) => {
+  ])('%s is kept exactly or refused', async (big) => {
     const name = `int${big.replace('-', 'm')}`;
     const created = await client.post(articles, textOf(name, `{"big":${big},"extra":{"n":${big}}}`));
     if (created.status === 422) return;
@@ -162,7 +162,7 @@ describe('integers', () => {
   });
 
   test.each(['9223372036854775808', '-9223372036854775809', '123456789012345678901234567890', '1e300'])(
-    '%s does not fit and is 422',
+    '%s is out of range and is 422',
     async (big) => {
       for (const spec of [`{"big":${big}}`]) {
         const refused = await client.post(articles, textOf('too-big', spec));
@@ -171,11 +171,11 @@ describe('integers', () => {
     },
   );
 
-  test.each(['1e400', '-1e999'])('%s is no number of JSON that can be kept', async (huge) => {
+  test.each(['1e400', '-1e999'])('%s is a JSON number that cannot be kept', async (huge) => {
     expect([400, 422]).toContain((await client.post(articles, textOf('huge', `{"score":${huge}}`))).status);
   });
 
-  test('a fraction is no integer, a number is kept', async () => {
+  test('a fraction is refused as an integer and kept as a number', async () => {
     expect((await client.post(articles, textOf('fraction', '{"priority":1.5}'))).status).toBe(422);
     const { text } = await client.post(articles, textOf('numbers', '{"score":0.1,"extra":{"a":-0.5e-3,"b":1.5e3}}'));
     expect((JSON.parse(text) as { spec: unknown }).spec).toEqual({ score: 0.1, extra: { a: -0.0005, b: 1500 } });
@@ -183,7 +183,7 @@ describe('integers', () => {
 });
 
 describe('texts', () => {
-  test('of all planes come back as they were', async () => {
+  test('of all Unicode planes are returned unchanged', async () => {
     const title = 'größe 😀 \u2028 \u0001 "\\';
     expect((await client.post(articles, article('unicode', { title }))).body.spec).toEqual({ title });
     expect((await client.get(`${articles}/unicode`)).body.spec).toEqual({ title });

@@ -21,7 +21,7 @@ function create(metadata: Record<string, unknown>): Promise<WireResponse> {
 const goodKeys = [
   ['no prefix', 'tier'],
   ['one character', 'x'],
-  ['all of the alphabet', 'Az0-._9'],
+  ['all allowed characters', 'Az0-._9'],
   ['63 characters', 'k'.repeat(63)],
   ['a prefix', 'blog.example.com/tier'],
   ['a prefix of one label', 'blog/tier'],
@@ -33,8 +33,8 @@ const goodKeys = [
 
 const badKeys = [
   ['empty', ''],
-  ['a dash first', '-a'],
-  ['a dot last', 'a.'],
+  ['a leading dash', '-a'],
+  ['a trailing dot', 'a.'],
   ['64 characters', 'k'.repeat(64)],
   ['a space', 'a b'],
   ['another alphabet', 'größe'],
@@ -76,14 +76,14 @@ describe.each(['labels', 'annotations'])('keys of %s', (field) => {
     ['a number', 1],
     ['null in a list', [null]],
     ['a text', 'a=b'],
-    ['a value that is no text', { a: 1 }],
+    ['a value that is not a string', { a: 1 }],
     ['a value that is an object', { a: {} }],
   ])('%s is 400', async (_, value) => {
     const { status, body } = await create({ [field]: value });
     expect([status, body.reason]).toEqual([400, 'BadRequest']);
   });
 
-  test('a credential of ours is 422, one with a wrong checksum is not one', async () => {
+  test('an svc credential is 422, text with a wrong checksum is not one', async () => {
     const { status, body } = await create({ [field]: { 'example.com/key': env.token } });
     expect([status, body.reason]).toEqual([422, 'Invalid']);
     expect(body.message).not.toContain(env.token);
@@ -103,7 +103,7 @@ describe.each(['labels', 'annotations'])('keys of %s', (field) => {
           jsonPatch,
         ),
     ],
-  ])('%s holds to the same rules', async (_, write) => {
+  ])('%s has the same rules', async (_, write) => {
     const before = await client.get(`${articles}/kept`);
     for (const bad of [{ 'svc.run/mine': 'x' }, { '-a': 'x' }, { secret: env.token }]) {
       expect((await write({ [field]: bad })).status).toBe(422);
@@ -117,7 +117,7 @@ describe('a label of the platform among the annotations', () => {
   const warning =
     '299 - "metadata.annotations: \\"svc.run/do-not-overwrite\\" has no effect here: it is a label, which belongs into metadata.labels"';
 
-  test.each(['', '?dryRun=All'])('is warned of with every verb that writes it, %j', async (query) => {
+  test.each(['', '?dryRun=All'])('causes a warning with every verb that writes it, %j', async (query) => {
     const name = `misplaced${query.length}`;
     const path = `${articles}/${name}`;
     const { body } = await client.post(articles, article(name));
@@ -140,7 +140,7 @@ describe('a label of the platform among the annotations', () => {
     );
   });
 
-  test('is said nothing of in its place', async () => {
+  test('causes no warning in its place', async () => {
     expect((await create({ labels: { 'svc.run/do-not-overwrite': 'true' } })).headers.get('warning')).toBeNull();
   });
 });
@@ -149,7 +149,7 @@ describe('values', () => {
   test.each([
     ['empty', ''],
     ['63 characters', 'v'.repeat(63)],
-    ['all of the alphabet', 'Az0-._9'],
+    ['all allowed characters', 'Az0-._9'],
   ])('of a label: %s', async (_, value) => {
     expect((await create({ labels: { key: value } })).body.metadata.labels).toEqual({ key: value });
   });
@@ -157,8 +157,8 @@ describe('values', () => {
   test.each([
     ['64 characters', 'v'.repeat(64)],
     ['a space', 'a b'],
-    ['a dash first', '-a'],
-    ['a dot last', 'a.'],
+    ['a leading dash', '-a'],
+    ['a trailing dot', 'a.'],
     ['a slash', 'a/b'],
     ['another alphabet', 'größe'],
     ['a line feed', 'a\n'],
@@ -171,7 +171,7 @@ describe('values', () => {
     expect((await create({ annotations: { text } })).body.metadata.annotations).toEqual({ text });
   });
 
-  test('of annotations: 256 KiB in sum, and no more', async () => {
+  test('of annotations: at most 256 KiB in total', async () => {
     const half = 'x'.repeat(128 * 1024 - 1);
     expect((await create({ annotations: { a: half, b: half } })).status).toBe(201);
     expect((await create({ annotations: { a: half, b: `${half}xx` } })).status).toBe(422);
@@ -194,13 +194,13 @@ describe('other metadata', () => {
     expect((await create(metadata)).status).toBe(400);
   });
 
-  test('metadata that is no object is 400', async () => {
+  test('metadata that is not an object is 400', async () => {
     for (const metadata of ['x', [], 7])
       expect((await client.post(articles, { ...article('x'), metadata })).status).toBe(400);
   });
 
   test.each([
-    ['an illegal finalizer', { finalizers: ['no spaces allowed/x y'] }],
+    ['an invalid finalizer', { finalizers: ['no spaces allowed/x y'] }],
     ['an owner without a name', { ownerReferences: [{ apiVersion: 'v1', kind: 'X', uid: 'u' }] }],
   ])('%s is 422', async (_, metadata) => {
     expect((await create(metadata)).status).toBe(422);

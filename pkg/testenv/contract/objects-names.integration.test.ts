@@ -18,9 +18,9 @@ describe('names', () => {
     ['one digit', '7'],
     ['dashes inside', 'a-b--c'],
     ['253 characters', 'n'.repeat(253)],
-    ['words of the path', 'status'],
+    ['words that appear in paths', 'status'],
     ['a prototype key', 'constructor'],
-    ['a word of JavaScript', 'null'],
+    ['a JavaScript property name', 'null'],
   ])('%s is a name', async (_, name) => {
     const created = await client.post(articles, article(name));
     expect(created.status).toBe(201);
@@ -30,8 +30,8 @@ describe('names', () => {
   });
 
   test.each([
-    ['a dash first', '-a'],
-    ['a dash last', 'a-'],
+    ['a leading dash', '-a'],
+    ['a trailing dash', 'a-'],
     ['254 characters', 'n'.repeat(254)],
     ['upper case', 'Abc'],
     ['a dot', 'a.b'],
@@ -63,7 +63,7 @@ describe('names', () => {
     expect([bare.status, bare.body.reason]).toEqual([422, 'Invalid']);
   });
 
-  test('built-in kinds keep the names their standard demands', async () => {
+  test('built-in kinds follow the rules for their names', async () => {
     expect((await client.get(`${definitions}/articles.contract.example.com`)).status).toBe(200);
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -86,7 +86,7 @@ describe('names', () => {
 });
 
 describe('generateName', () => {
-  test('is completed by five characters', async () => {
+  test('appends five characters', async () => {
     const made = await Promise.all(
       Array.from({ length: 20 }, () => client.post(articles, { ...article(''), metadata: { generateName: 'made-' } })),
     );
@@ -99,12 +99,12 @@ describe('generateName', () => {
     expect(new Set(made.map(({ body }) => body.metadata.name)).size).toBe(20);
   });
 
-  test('gives way to a name', async () => {
+  test('is ignored if there is a name', async () => {
     const { body } = await client.post(articles, article('chosen', {}, { generateName: 'made-' }));
     expect(body.metadata.name).toBe('chosen');
   });
 
-  test('is remembered, and what was read can be written back', async () => {
+  test('is stored, and the object can be written back', async () => {
     const { body } = await client.post(articles, { ...article('x'), metadata: { generateName: 'back-' } });
     const path = `${articles}/${body.metadata.name}`;
     const put = await client.put(path, body);
@@ -116,7 +116,7 @@ describe('generateName', () => {
     expect((await client.post(articles, { ...article('x'), metadata: { generateName } })).status).toBe(422);
   });
 
-  test('of a long prefix still gives a legal name or a 422', async () => {
+  test('with a long prefix gives a valid name or a 422', async () => {
     const { status, body } = await client.post(articles, {
       ...article('x'),
       metadata: { generateName: 'g'.repeat(253) },
@@ -127,7 +127,7 @@ describe('generateName', () => {
 });
 
 describe('what the server sets', () => {
-  test('is not taken from the client on create', async () => {
+  test('is ignored on create', async () => {
     const claimed = {
       uid: '00000000-0000-4000-8000-000000000000',
       resourceVersion: '99999999',
@@ -147,7 +147,7 @@ describe('what the server sets', () => {
     expect(body.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('revisions rise from write to write', async () => {
+  test('revisions grow with every write', async () => {
     const first = await client.post(articles, article('rises-a'));
     const second = await client.post(articles, article('rises-b'));
     expect(BigInt(second.body.metadata.resourceVersion)).toBeGreaterThan(BigInt(first.body.metadata.resourceVersion));

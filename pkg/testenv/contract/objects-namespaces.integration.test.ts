@@ -14,7 +14,7 @@ afterAll(() => env.stop());
 
 const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
-describe('an absent namespace', () => {
+describe('a missing namespace', () => {
   test.each([
     ['POST', '', note('a')],
     ['GET', '', undefined],
@@ -42,7 +42,7 @@ describe('an absent namespace', () => {
 });
 
 describe('objects of a namespace', () => {
-  test('are apart from those of another with the same name', async () => {
+  test('are separate from those of another namespace with the same name', async () => {
     expect((await client.post(namespaces, namespace('one'))).status).toBe(201);
     expect((await client.post(namespaces, namespace('two'))).status).toBe(201);
     const [one, two] = [
@@ -58,7 +58,7 @@ describe('objects of a namespace', () => {
     expect((await client.get(`${notesIn('two')}/same`)).status).toBe(200);
   });
 
-  test('are listed by namespace, and all of them at the bare path', async () => {
+  test('are listed by namespace, and all of them at the path without a namespace', async () => {
     await client.post(namespaces, namespace('three'));
     await client.post(notesIn('default'), note('b'));
     await client.post(notesIn('three'), note('a'));
@@ -71,7 +71,7 @@ describe('objects of a namespace', () => {
     expect(names(await client.get(`${notesIn('three')}?sort=name,desc`))).toEqual(['c', 'a']);
   });
 
-  test('are not written at the bare path', async () => {
+  test('cannot be written at the path without a namespace', async () => {
     const refused = await client.post(notes, note('bare', {}, { namespace: 'default' }));
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.status).toBeLessThan(500);
@@ -104,7 +104,7 @@ describe('the namespaces themselves', () => {
     expect(names(list)).toContain('default');
   });
 
-  test('default is never deleted', async () => {
+  test('default cannot be deleted', async () => {
     const { status } = await client.delete(`${namespaces}/default`);
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(500);
@@ -112,7 +112,7 @@ describe('the namespaces themselves', () => {
     expect(body.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('svc-system is there from the start, and is never deleted', async () => {
+  test('svc-system always exists and cannot be deleted', async () => {
     expect((await client.get(`${namespaces}/svc-system`)).status).toBe(200);
     const { status, body } = await client.delete(`${namespaces}/svc-system`);
     expect([status, body.reason]).toEqual([403, 'Forbidden']);
@@ -126,7 +126,7 @@ describe('the namespaces themselves', () => {
     expect((await client.post(notesIn('empty'), note('late'))).status).toBe(404);
   });
 
-  test('one with objects waits until it is empty, and takes no more', async () => {
+  test('one with objects is deleted when it is empty, and accepts no new objects', async () => {
     await client.post(namespaces, namespace('full'));
     await client.post(notesIn('full'), note('inside'));
     const { status, body } = await client.delete(`${namespaces}/full`);
@@ -151,14 +151,14 @@ describe('the namespaces themselves', () => {
     ]);
     expect((await client.put(`${notesIn('full')}/inside`, note('inside', { text: 'still there' }))).status).toBe(200);
 
-    const letGo = () => client.patch(`${namespaces}/full`, { metadata: { finalizers: null } });
-    expect((await letGo()).status).toBe(409);
+    const removeFinalizers = () => client.patch(`${namespaces}/full`, { metadata: { finalizers: null } });
+    expect((await removeFinalizers()).status).toBe(409);
     await client.delete(`${notesIn('full')}/inside`);
-    expect((await letGo()).status).toBe(200);
+    expect((await removeFinalizers()).status).toBe(200);
     expect((await client.get(`${namespaces}/full`)).status).toBe(404);
   });
 
-  test('a dry run of the deletion tells which it would be', async () => {
+  test('a dry run of the deletion returns the outcome', async () => {
     await client.post(namespaces, namespace('dry'));
     expect((await client.delete(`${namespaces}/dry?dryRun=All`)).body.kind).toBe('Status');
     await client.post(notesIn('dry'), note('inside'));
@@ -167,7 +167,7 @@ describe('the namespaces themselves', () => {
     expect((await client.get(`${namespaces}/dry`)).body.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test.each(['Upper', 'a.b', 'n'.repeat(64), ''])('%j is no name of one', async (name) => {
+  test.each(['Upper', 'a.b', 'n'.repeat(64), ''])('%j is not a valid name of a namespace', async (name) => {
     expect((await client.post(namespaces, namespace(name))).status).toBe(422);
   });
 });

@@ -20,13 +20,13 @@ const broken: [string, Record<string, unknown>, string, string | undefined][] = 
   ['below the minimum', { priority: -1001 }, 'spec.priority', 'FieldValueInvalid'],
   ['of another type', { priority: 'high' }, 'spec.priority', 'FieldValueTypeInvalid'],
   ['a boolean as text', { published: 'true' }, 'spec.published', 'FieldValueTypeInvalid'],
-  ['not of the pattern', { code: 'abc' }, 'spec.code', 'FieldValueInvalid'],
-  ['not of the set', { format: 'pdf' }, 'spec.format', 'FieldValueNotSupported'],
+  ['not matching the pattern', { code: 'abc' }, 'spec.code', 'FieldValueInvalid'],
+  ['not in the enum', { format: 'pdf' }, 'spec.format', 'FieldValueNotSupported'],
   ['no date', { publishedAt: 'yesterday' }, 'spec.publishedAt', undefined],
   ['an item of another type', { tags: ['a', 5] }, 'spec.tags[1]', 'FieldValueTypeInvalid'],
 ];
 
-describe('the schema holds', () => {
+describe('the schema is enforced', () => {
   test.each(broken)('on create: %s', async (_, spec, field, reason) => {
     const { status, body } = await client.post(articles, article('broken', spec));
     expect([status, body.reason, body.code]).toEqual([422, 'Invalid', 422]);
@@ -64,7 +64,7 @@ describe('the schema holds', () => {
     );
   });
 
-  test('the literal messages of Kubernetes', async () => {
+  test('with the literal messages of Kubernetes', async () => {
     const { body } = await client.post(
       articles,
       article('literal', { title: 'x'.repeat(41), priority: 5000, published: 'x' }),
@@ -114,7 +114,7 @@ describe('a unique index', () => {
     expect((await client.get(`${articles}/third`)).body.spec).toEqual({ slug: 'free' });
   });
 
-  test('lets many be null, and frees a value that is given up', async () => {
+  test('allows many nulls, and frees a removed value', async () => {
     expect((await client.post(articles, article('null-a'))).status).toBe(201);
     expect((await client.post(articles, article('null-b'))).status).toBe(201);
     await client.post(articles, article('gives-up', { slug: 'given' }));

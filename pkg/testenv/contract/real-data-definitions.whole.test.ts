@@ -51,7 +51,7 @@ const pathOf = ({ spec }: Definition, versionName: string): string =>
       await onEveryServer(env, pathOf(content, versionName), served ? 200 : 404);
   });
 
-  test('rules in CEL, which every file of the gateway has, are told of in a warning', async () => {
+  test('rules in CEL, which every file of the gateway has, cause a warning', async () => {
     const { text, content } = definitions.find(({ text: other }) => other.includes('x-kubernetes-validations'))!;
     const answer = await call(env, `${definitionsPath}/${content.metadata.name}?dryRun=All`, {
       method: 'PUT',
@@ -64,7 +64,7 @@ const pathOf = ({ spec }: Definition, versionName: string): string =>
     ]);
   });
 
-  test('deprecated versions warn in the words of the file', async () => {
+  test('deprecated versions give the warning of the file', async () => {
     const deprecated = definitions.flatMap(({ content }) =>
       versionsOf(content).flatMap((version) =>
         version.deprecated === true && version.served ? [{ content, version }] : [],
@@ -76,7 +76,7 @@ const pathOf = ({ spec }: Definition, versionName: string): string =>
     }
   });
 
-  test('all of them listed, as JSON and as YAML', async () => {
+  test('all definitions can be listed, as JSON and as YAML', async () => {
     const json = await call(env, definitionsPath, { server: 1 });
     expect(json.body.items.map(({ metadata }) => metadata.name)).toEqual(
       definitions.map(({ content }) => content.metadata.name).toSorted(),
@@ -85,7 +85,7 @@ const pathOf = ({ spec }: Definition, versionName: string): string =>
     expect((parse(asYaml.text) as { items: unknown[] }).items).toHaveLength(definitions.length);
   });
 
-  test('posted a second time: 409; put as it is: nothing changes', async () => {
+  test('a second create is 409, and an update without a change changes nothing', async () => {
     for (const { text, content } of definitions) {
       expect((await call(env, definitionsPath, { method: 'POST', headers: yamlBody, body: text })).status).toBe(409);
       const before = await call(env, `${definitionsPath}/${content.metadata.name}`);
@@ -98,7 +98,7 @@ const pathOf = ({ spec }: Definition, versionName: string): string =>
     }
   });
 
-  test('deleted, all at once, they are gone from both servers', async () => {
+  test('all definitions can be deleted together, on both servers', async () => {
     const answers = await Promise.all(
       definitions.map(({ content }) => call(env, `${definitionsPath}/${content.metadata.name}`, { method: 'DELETE' })),
     );

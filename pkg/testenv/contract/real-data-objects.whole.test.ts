@@ -44,12 +44,12 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 (realDataPresent ? describe : describe.skip)('objects of the gateway’s examples', () => {
-  test('every document is of a model that is there, or a namespace', () => {
+  test('every document is of a registered model, or a namespace', () => {
     const others = documents.filter((document) => !examples.includes(document)).map(({ content }) => content.kind);
     expect([examples.length, new Set(others)]).toEqual([87, new Set(['Namespace'])]);
   });
 
-  test('each is stored as it is written, none of it lost, and found on the other server', async () => {
+  test('each is stored without loss, and found on the other server', async () => {
     for (const { file, text, content } of examples) {
       const path = collectionOf(content);
       const posted = await call(env, `${path}?fieldValidation=Strict`, {
@@ -71,7 +71,7 @@ afterAll(() => env?.stop());
     }
   });
 
-  test('lists hold each once, across namespaces and within', async () => {
+  test('lists have each once, across namespaces and within one', async () => {
     const names = (objects: { metadata: { name: string; namespace?: string } }[]): string[] =>
       [...new Set(objects.map(({ metadata }) => `${metadata.namespace ?? 'default'}/${metadata.name}`))].toSorted();
     for (const kind of new Set(examples.map(({ content }) => content.kind))) {
@@ -88,7 +88,7 @@ afterAll(() => env?.stop());
     }
   });
 
-  test('a watch from the start sees each', async () => {
+  test('a watch from the start has each', async () => {
     const { body } = await call(env, '/apis/gateway.networking.k8s.io/v1/httproutes');
     const stream = await RecordedWatch.open(env, '/apis/gateway.networking.k8s.io/v1/httproutes', { server: 1 });
     await stream.untilCount(body.items.length);
@@ -110,7 +110,7 @@ afterAll(() => env?.stop());
     );
   });
 
-  test('the schemas hold: wrong values are 422 and name the field', async () => {
+  test('wrong values are 422 and name the field', async () => {
     const path = '/apis/gateway.networking.k8s.io/v1/namespaces/default/gateways';
     const base = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { name: 'wrong' } };
     const listener = { name: 'l', port: 80, protocol: 'HTTP' };
@@ -136,7 +136,7 @@ afterAll(() => env?.stop());
     }
   });
 
-  test('patched and put back', async () => {
+  test('each can be patched and updated again', async () => {
     const path = '/apis/gateway.networking.k8s.io/v1/httproutes';
     const [route] = (await call(env, path)).body.items;
     const one = `/apis/gateway.networking.k8s.io/v1/namespaces/${route!.metadata.namespace}/httproutes/${route!.metadata.name}`;
@@ -176,7 +176,7 @@ afterAll(() => env?.stop());
     spec: { secretName: name, dnsNames: ['example.com'], issuerRef: { name: issuer, kind: 'Issuer' } },
   });
 
-  test('selected by the fields its definition names', async () => {
+  test('each can be selected by the fields of its definition', async () => {
     for (const [name, issuer] of [
       ['a', 'one'],
       ['b', 'two'],
@@ -189,7 +189,7 @@ afterAll(() => env?.stop());
     });
   });
 
-  test('a deeply nested issuer keeps all it is given', async () => {
+  test('a deeply nested issuer keeps all its fields', async () => {
     const http01 = {
       ingress: { podTemplate: { spec: { nodeSelector: { a: 'b' }, tolerations: [{ key: 'k', operator: 'Exists' }] } } },
     };

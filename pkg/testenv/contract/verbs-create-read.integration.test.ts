@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => env.stop());
 
 describe('POST', () => {
-  test('answers 201, Location and the object as it is then read', async () => {
+  test('returns 201, Location and the object as a later read returns it', async () => {
     const created = await client.post(
       articles,
       article('made', { title: 'a' }, { labels: { a: 'b' }, annotations: { c: 'd' } }),
@@ -28,7 +28,7 @@ describe('POST', () => {
     expect((await client.get(created.headers.get('location')!.replace(env.url, ''))).status).toBe(200);
   });
 
-  test('of what exists is 409 AlreadyExists', async () => {
+  test('of an existing object is 409 AlreadyExists', async () => {
     await client.post(articles, article('twice', { title: 'a' }));
     const { status, body } = await client.post(articles, article('twice', { title: 'b' }));
     expect(status).toBe(409);
@@ -45,7 +45,7 @@ describe('POST', () => {
     expect((await client.get(`${articles}/twice`)).body.spec).toEqual({ title: 'a' });
   });
 
-  test('of one name at once creates one', async () => {
+  test('creates one object if concurrent requests have one name', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, i) => client.post(articles, article('race', { priority: i }))),
     );
@@ -55,14 +55,14 @@ describe('POST', () => {
     ]);
   });
 
-  test('without spec is fine where the model does not require it', async () => {
+  test('works without spec if the model does not require it', async () => {
     const { spec: _, ...bare } = article('bare');
     expect((await client.post(articles, bare)).status).toBe(201);
   });
 });
 
 describe('GET one', () => {
-  test('answers with an ETag that is the resource version', async () => {
+  test('returns an ETag that is the resource version', async () => {
     const created = await client.post(articles, article('etag'));
     const { status, headers, body } = await client.get(`${articles}/etag`);
     expect([status, headers.get('etag'), headers.get('content-type')]).toEqual([
@@ -88,18 +88,18 @@ describe('GET one', () => {
     expect((await client.get(`${articles}/cached`, { 'if-none-match': etag })).status).toBe(200);
   });
 
-  test('If-None-Match of what is absent is 404', async () => {
+  test('If-None-Match of a missing object is 404', async () => {
     expect((await client.get(`${articles}/absent`, { 'if-none-match': '*' })).status).toBe(404);
   });
 
-  test('HEAD answers the head alone', async () => {
+  test('HEAD returns only the headers', async () => {
     await client.post(articles, article('head'));
     const { status, text } = await client.send('HEAD', `${articles}/head`);
     expect([200, 405]).toContain(status);
     expect(text).toBe('');
   });
 
-  test('a name is taken as it is written, percent-encoded or not', async () => {
+  test('a name may be percent-encoded or not', async () => {
     await client.post(articles, article('plain'));
     expect((await client.get(`${articles}/%70lain`)).status).toBe(200);
     for (const path of ['%2e%2e', 'a%2Fb', '%00', 'a%ff', '%', 'PLAIN', 'n'.repeat(3000)]) {

@@ -44,7 +44,7 @@ describe('an owner with dependents', () => {
   test.each([
     ['Foreground', 'foregroundDeletion'],
     ['Orphan', 'orphan'],
-  ])('is held by a finalizer: %s', async (propagationPolicy, finalizer) => {
+  ])('gets a finalizer: %s', async (propagationPolicy, finalizer) => {
     const { path } = await owner({ finalizers: ['example.com/hold'] });
     const { status, body } = await client.delete(path, { body: { propagationPolicy } });
     expect([status, body.kind, body.metadata.finalizers]).toEqual([200, 'Article', ['example.com/hold', finalizer]]);
@@ -60,7 +60,7 @@ describe('an owner with dependents', () => {
   test.each([
     ['in the query', '?propagationPolicy=Foreground', undefined],
     ['as a collection', '', { propagationPolicy: 'Foreground' }],
-  ])('is held where it is asked for %s', async (_, query, body) => {
+  ])('gets a finalizer if the request is %s', async (_, query, body) => {
     const found = await owner();
     const { name } = found.body.metadata;
     await client.delete(
@@ -71,7 +71,7 @@ describe('an owner with dependents', () => {
   });
 
   test.each([{}, { body: { propagationPolicy: 'Background' } }])(
-    'is gone at once in the background: %j',
+    'is deleted at once in the background: %j',
     async (sending) => {
       const { path } = await owner();
       expect((await client.delete(path, sending)).body.status).toBe('Success');
@@ -79,7 +79,7 @@ describe('an owner with dependents', () => {
     },
   );
 
-  test('changes its mind by a second deletion', async () => {
+  test('changes its policy with a second deletion', async () => {
     const { path } = await owner();
     await client.delete(path, { body: { propagationPolicy: 'Foreground' } });
     const second = await client.delete(path, { body: { propagationPolicy: 'Orphan' } });
@@ -89,7 +89,7 @@ describe('an owner with dependents', () => {
     expect((await client.get(path)).status).toBe(404);
   });
 
-  test('is not held by a dry run', async () => {
+  test('gets no finalizer from a dry run', async () => {
     const { path, body } = await owner();
     expect(
       (await client.delete(`${path}?dryRun=All`, { body: { propagationPolicy: 'Foreground' } })).body.metadata
@@ -98,7 +98,7 @@ describe('an owner with dependents', () => {
     expect((await client.get(path)).body).toEqual(body);
   });
 
-  test('may have asked for it itself, and a policy overrules it', async () => {
+  test('may have the finalizer already, and a policy overrides it', async () => {
     const asked = await stored({ finalizers: ['foregroundDeletion'] });
     expect((await client.delete(asked.path)).body.metadata.finalizers).toEqual(['foregroundDeletion']);
     const overruled = await stored({ finalizers: ['orphan'] });
@@ -108,7 +108,7 @@ describe('an owner with dependents', () => {
   });
 });
 
-test('what lies in another namespace, or in none, is no dependent of a namespaced owner', async () => {
+test('has no dependents in another namespace or without one', async () => {
   await client.post(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apart' } });
   const { body } = await client.post(notesIn('default'), note('namespaced-owner'));
   await client.post(notesIn('apart'), note('elsewhere', {}, ownedBy(body)));
@@ -122,7 +122,7 @@ test('what lies in another namespace, or in none, is no dependent of a namespace
 describe('the index on owners', () => {
   const path = (selector: string) => `${notes}?fieldSelector=${encodeURIComponent(selector)}`;
 
-  test('selects in lists', async () => {
+  test('is used by lists', async () => {
     const [one, two] = [await owner(), await owner()];
     const [first, second] = [`of-${one.body.metadata.name}`, `of-${two.body.metadata.name}`];
     const field = 'metadata.ownerReferences.uid';
@@ -137,7 +137,7 @@ describe('the index on owners', () => {
     expect((await client.get(`${notes}?sort=${field}`)).status).toBe(400);
   });
 
-  test('shows who comes to have an owner, and who ceases to', async () => {
+  test('shows in a watch which objects get and lose an owner', async () => {
     const { body } = await stored();
     const { body: fresh } = await client.post(notesIn('default'), note('adopted'));
     const reference = { metadata: ownedBy(body) };
@@ -158,7 +158,7 @@ describe('the index on owners', () => {
   });
 });
 
-test('a uid that no index could hold is 422', async () => {
+test('refuses a uid that is too long with 422', async () => {
   const reference = { apiVersion: 'v1', kind: 'K', name: 'n', uid: 'x'.repeat(1025) };
   const { status, body } = await client.post(articles, article('long-uid', {}, { ownerReferences: [reference] }));
   expect([status, body.details.causes?.map(({ field }) => field)]).toEqual([422, ['metadata.ownerReferences[0].uid']]);

@@ -44,7 +44,7 @@ describe('DELETE', () => {
     expect(again.body.metadata.uid).not.toBe(body.metadata.uid);
   });
 
-  test('is one DELETED event with a revision of its own', async () => {
+  test('is one DELETED event with its own revision', async () => {
     const { path, body } = await stored();
     await client.delete(path);
     const { body: last } = await stored();
@@ -57,7 +57,7 @@ describe('DELETE', () => {
   });
 
   test.each([
-    ['nothing, typed as JSON', { headers: json }],
+    ['an empty body of type JSON', { headers: json }],
     ['Background', { body: { propagationPolicy: 'Background' } }],
     [
       'Foreground without dependants',
@@ -95,7 +95,7 @@ describe('preconditions', () => {
     expect((await client.get(path)).body).toEqual(body);
   });
 
-  test('that hold let it go', async () => {
+  test('that are met allow the deletion', async () => {
     const { path, body } = await stored();
     const { uid, resourceVersion } = body.metadata;
     expect((await client.delete(path, { body: { preconditions: { uid, resourceVersion } } })).status).toBe(200);
@@ -104,7 +104,7 @@ describe('preconditions', () => {
 });
 
 describe('finalizers', () => {
-  test('hold the object, which is then being deleted', async () => {
+  test('keep the object, which is then being deleted', async () => {
     const { path, body } = await stored(held);
     const deleted = await client.delete(path);
     expect(deleted.status).toBe(200);
@@ -151,13 +151,13 @@ describe('finalizers', () => {
     expect(events.map(({ type }) => type)).toEqual(['MODIFIED', 'DELETED']);
   });
 
-  test('removed without a deletion leave it', async () => {
+  test('that are removed without a deletion do not delete the object', async () => {
     const { path } = await stored(held);
     await client.patch(path, { metadata: { finalizers: null } });
     expect((await client.get(path)).status).toBe(200);
   });
 
-  test('let the object change while it is being deleted, but not come back', async () => {
+  test('allow changes while the object is being deleted, but not to undo the deletion', async () => {
     const { path } = await stored(held);
     const { body } = await client.delete(path);
     const put = await client.put(path, article(body.metadata.name, { title: 'b' }, held));
@@ -167,12 +167,12 @@ describe('finalizers', () => {
     expect((await client.post(articles, article(body.metadata.name))).status).toBe(409);
   });
 
-  test('unqualified ones are taken with a warning at most', async () => {
+  test('without a domain are accepted, at most with a warning', async () => {
     expect((await client.post(articles, article('unqualified', {}, { finalizers: ['mine'] }))).status).toBe(201);
   });
 });
 
-test('many at once: one deletes, the others find nothing', async () => {
+test('of many concurrent requests one deletes, the others are 404', async () => {
   const { path } = await stored();
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.delete(path)));
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -181,7 +181,7 @@ test('many at once: one deletes, the others find nothing', async () => {
   ]);
 });
 
-test('what is being deleted is found by its deletionTimestamp and still holds its unique value', async () => {
+test('an object that is being deleted is found by its deletionTimestamp and still has its unique value', async () => {
   await client.post(articles, article('lingers', { slug: 'lingers' }, held));
   const { body } = await client.delete(`${articles}/lingers`);
   const { deletionTimestamp } = body.metadata;
@@ -236,7 +236,7 @@ describe('DELETE of a collection', () => {
     expect(await left('dry')).toHaveLength(3);
   });
 
-  test('leaves those that finalizers hold, being deleted', async () => {
+  test('keeps those with finalizers, which are then being deleted', async () => {
     await client.post(articles, article('held-0', {}, { ...held, labels: { set: 'held' } }));
     await client.post(articles, article('held-1', {}, { labels: { set: 'held' } }));
     expect((await client.delete(`${articles}?labelSelector=set%3Dheld`)).status).toBe(200);
@@ -246,7 +246,7 @@ describe('DELETE of a collection', () => {
     ]);
   });
 
-  test('of a namespace leaves the others', async () => {
+  test('of a namespace does not affect other namespaces', async () => {
     await client.post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'swept' } });
     await client.post(notesIn('swept'), note('a'));
     await client.post(notesIn('default'), note('a'));

@@ -49,7 +49,7 @@ const fine: [string, (query: string) => Promise<WireResponse>, number, (answer: 
   ],
   ['DELETE', (query) => client.delete(`${articles}/kept${query}`), 200, ({ body }) => body.status, 'Success'],
   [
-    'DELETE of what finalizers hold',
+    'DELETE of an object with finalizers',
     (query) => client.delete(`${articles}/held${query}`),
     200,
     ({ body }) => body.metadata.deletionTimestamp,
@@ -91,7 +91,7 @@ async function everything(): Promise<unknown[]> {
 }
 
 test.each(fine)(
-  '%s answers as if it were done, stores nothing and tells nobody',
+  '%s has the answer of a real request, stores nothing and gives no event',
   async (reason, write, status, pick, expected) => {
     const before = await everything();
     const { resourceVersion } = (await client.get(articles)).body.metadata;
@@ -110,7 +110,7 @@ test.each(fine)(
   },
 );
 
-test('DELETE takes it from the body too', async () => {
+test('DELETE accepts dryRun in the body too', async () => {
   expect((await client.delete(`${articles}/kept`, { body: { dryRun: ['All'] } })).status).toBe(200);
   expect((await client.get(`${articles}/kept`)).status).toBe(200);
 });
@@ -130,7 +130,7 @@ test.each([
     () => client.put(`${articles}/kept?dryRun=All`, article('kept', { title: 'z' }), { 'if-match': '"1"' }),
     412,
   ],
-  ['what is absent', () => client.delete(`${articles}/absent?dryRun=All`), 404],
+  ['a missing object', () => client.delete(`${articles}/absent?dryRun=All`), 404],
   ['preconditions', () => client.delete(`${articles}/kept?dryRun=All`, { body: { preconditions: { uid: 'x' } } }), 409],
   [
     'unknown fields',
@@ -150,7 +150,7 @@ test.each(['true', 'all', 'None', ''])('dryRun=%s is refused or means no dry run
   expect((await client.get(`${articles}/odd`)).status).toBe(status === 201 ? 200 : 404);
 });
 
-test('a name that was tried dry is free', async () => {
+test('a name stays free after a dry run', async () => {
   expect((await client.post(`${articles}?dryRun=All`, article('tried'))).status).toBe(201);
   expect((await client.post(articles, article('tried'))).status).toBe(201);
 });

@@ -28,7 +28,7 @@ const generated = (label: string, spec: Record<string, unknown> = {}) => ({
 const made = async (label: string) => names(await client.get(`${articles}?labelSelector=label%3D${label}`));
 
 describe('the same key and body', () => {
-  test('answer the first outcome again, on any replica', async () => {
+  test('repeat the first outcome, on any replica', async () => {
     const first = await client.post(articles, generated('again'), key('again'));
     expect(first.status).toBe(201);
     for (const each of [client, other, client]) {
@@ -38,7 +38,7 @@ describe('the same key and body', () => {
     expect(await made('again')).toEqual([first.body.metadata.name]);
   });
 
-  test('answer the object at that revision, whatever became of it', async () => {
+  test('return the object at that revision, whatever became of it', async () => {
     const first = await client.post(articles, article('became', { title: 'a' }), key('became'));
     await client.patch(`${articles}/became`, { spec: { title: 'b' } });
     expect((await client.post(articles, article('became', { title: 'a' }), key('became'))).body).toEqual(first.body);
@@ -48,7 +48,7 @@ describe('the same key and body', () => {
     expect((await client.get(`${articles}/became`)).status).toBe(404);
   });
 
-  test('answer a request that changed nothing as it was answered, and never begin to change something', async () => {
+  test('repeat the answer of a request that changed nothing, and never change anything', async () => {
     const { body: stored } = await client.post(articles, article('still', { title: 'a' }));
     const put = (on: ContractClient, title: string) =>
       on.put(`${articles}/still`, article('still', { title }), key('still'));
@@ -60,7 +60,7 @@ describe('the same key and body', () => {
     expect((await client.get(`${articles}/still`)).body.spec).toEqual({ title: 'b' });
   });
 
-  test('answer a second deletion of what waits for its finalizers as it was answered', async () => {
+  test('repeat the answer of a second deletion that waits for finalizers', async () => {
     await client.post(articles, article('held', {}, { finalizers: ['example.com/held'] }));
     await client.delete(`${articles}/held`);
     const second = await client.delete(`${articles}/held`, { headers: key('held') });
@@ -81,7 +81,7 @@ describe('the same key and body', () => {
     ],
     ['DELETE', (on, name) => on.delete(`${articles}/${name}`, { headers: key(`delete-${name}`) })],
   ];
-  test.each(writes)('%s is carried out once', async (method, write) => {
+  test.each(writes)('%s is done once', async (method, write) => {
     const name = `once-${method.toLowerCase()}`;
     const { body: stored } = await client.post(articles, article(name, { title: 'a', tags: ['y'] }));
     const first = await write(client, name);
@@ -113,7 +113,7 @@ describe('the same key and body', () => {
     expect((await client.get(`${reports}/once`)).body.status).toEqual({ phase: 'B' });
   });
 
-  test('many at once on both replicas: one is carried out, the others wait or are told to', async () => {
+  test('of many concurrent requests on both replicas one is done; the others wait or get 409', async () => {
     const answers = await Promise.all(
       Array.from({ length: 24 }, (_, i) =>
         (i % 2 === 0 ? client : other).post(articles, generated('crowd'), key('crowd')),
@@ -141,7 +141,7 @@ describe('the same key', () => {
     expect(await made('body')).toHaveLength(1);
   });
 
-  test('at another path or for another method is another request', async () => {
+  test('at another path or with another method is another request', async () => {
     expect((await client.post(articles, article('path-a'), key('path'))).status).toBe(201);
     expect((await client.put(`${articles}/path-a`, article('path-a', { title: 'a' }), key('path'))).status).toBe(200);
     expect((await client.post(reports, report('path-a'), key('path'))).status).toBe(201);
@@ -158,26 +158,26 @@ describe('the same key', () => {
 });
 
 describe('only successes are remembered', () => {
-  test('a refused body may be corrected under the same key', async () => {
+  test('a refused body can be corrected with the same key', async () => {
     expect((await client.post(articles, article('corrected', { priority: 5000 }), key('corrected'))).status).toBe(422);
     expect((await client.post(articles, article('corrected', { priority: 5 }), key('corrected'))).status).toBe(201);
   });
 
-  test('a conflict may go away', async () => {
+  test('a request can succeed after a conflict', async () => {
     await client.post(articles, article('goes'));
     expect((await client.post(articles, article('goes', { title: 'b' }), key('goes'))).status).toBe(409);
     await client.delete(`${articles}/goes`);
     expect((await other.post(articles, article('goes', { title: 'b' }), key('goes'))).status).toBe(201);
   });
 
-  test('an absence may end', async () => {
+  test('a request can succeed after a 404', async () => {
     const write = () => client.put(`${articles}/comes`, article('comes', { title: 'b' }), key('comes'));
     expect((await write()).status).toBe(404);
     await client.post(articles, article('comes'));
     expect((await write()).status).toBe(200);
   });
 
-  test('a dry run is not what is carried out later', async () => {
+  test('a dry run does not count as the later request', async () => {
     expect([201, 400]).toContain((await client.post(`${articles}?dryRun=All`, article('dry'), key('dry'))).status); // the two may exclude each other
     expect((await client.get(`${articles}/dry`)).status).toBe(404);
     expect((await client.post(articles, article('dry'), key('dry'))).status).toBe(201);
@@ -186,13 +186,13 @@ describe('only successes are remembered', () => {
 });
 
 test.each(['', ' ', 'k'.repeat(10_000), 'a"b', '\u00e4'])(
-  'the odd key %# is taken or a client error',
+  'the unusual key %# is accepted or a client error',
   async (value) => {
     const { status } = await client.post(articles, generated('odd'), key(value));
     expect([201, 400, 422, 431]).toContain(status);
   },
 );
 
-test('reading ignores it', async () => {
+test('reads ignore it', async () => {
   expect((await client.get(articles, key('again'))).status).toBe(200);
 });

@@ -44,7 +44,7 @@ describe('a merge patch', () => {
     expect((await client.get(path)).body).toEqual(body);
   });
 
-  test('with a resourceVersion has it as precondition', async () => {
+  test('uses its resourceVersion as a precondition', async () => {
     const { resourceVersion } = stored.metadata;
     expect((await client.patch(path, { metadata: { resourceVersion }, spec: { title: 'b' } })).status).toBe(200);
     const { status, body } = await client.patch(path, { metadata: { resourceVersion }, spec: { title: 'c' } });
@@ -89,10 +89,10 @@ describe('a JSON patch', () => {
         { op: 'test', path: '/spec/title', value: 'a' },
       ],
     ],
-    ['removing what is absent', [{ op: 'remove', path: '/spec/absent' }]],
-    ['replacing what is absent', [{ op: 'replace', path: '/spec/absent', value: 1 }]],
-    ['an index outside', [{ op: 'add', path: '/spec/tags/7', value: 'z' }]],
-    ['a parent that is absent', [{ op: 'add', path: '/spec/absent/a', value: 1 }]],
+    ['removing a missing value', [{ op: 'remove', path: '/spec/absent' }]],
+    ['replacing a missing value', [{ op: 'replace', path: '/spec/absent', value: 1 }]],
+    ['an index out of range', [{ op: 'add', path: '/spec/tags/7', value: 'z' }]],
+    ['a missing parent', [{ op: 'add', path: '/spec/absent/a', value: 1 }]],
   ])('%s is 422 and changes nothing', async (_, patch) => {
     const { status, body } = await client.patch(path, patch, jsonPatch);
     expect([status, body.reason, body.message]).toEqual([
@@ -110,11 +110,11 @@ describe('a JSON patch', () => {
     ['no value', [{ op: 'add', path: '/spec/title' }]],
     ['a path without a slash', [{ op: 'add', path: 'spec', value: 1 }]],
     ['a number', [7]],
-    ['the whole document away', [{ op: 'remove', path: '' }]],
-    ['the whole document a text', [{ op: 'replace', path: '', value: 'x' }]],
+    ['removal of the whole document', [{ op: 'remove', path: '' }]],
+    ['replacement of the whole document by a string', [{ op: 'replace', path: '', value: 'x' }]],
     ['metadata away', [{ op: 'remove', path: '/metadata' }]],
-    ['moving into itself', [{ op: 'move', from: '/spec', path: '/spec/extra' }]],
-    ['an endless growth', Array.from({ length: 60 }, () => ({ op: 'copy', from: '/spec', path: '/spec/extra/a' }))],
+    ['a move into itself', [{ op: 'move', from: '/spec', path: '/spec/extra' }]],
+    ['unlimited growth', Array.from({ length: 60 }, () => ({ op: 'copy', from: '/spec', path: '/spec/extra/a' }))],
   ])('%s is a client error', async (_, patch) => {
     expect([400, 413, 422]).toContain((await client.patch(path, patch, jsonPatch)).status);
     expect((await client.get(path)).body).toEqual(stored);
@@ -125,9 +125,9 @@ describe('any patch', () => {
   test.each([
     ['an empty merge patch', {}, mergePatch],
     ['an empty JSON patch', [], jsonPatch],
-    ['a merge patch of what is there', { spec: { title: 'a' } }, mergePatch],
+    ['a merge patch with the current values', { spec: { title: 'a' } }, mergePatch],
     [
-      'a JSON patch there and back',
+      'a JSON patch that reverts itself',
       [
         { op: 'replace', path: '/spec/title', value: 'z' },
         { op: 'replace', path: '/spec/title', value: 'a' },
@@ -142,7 +142,7 @@ describe('any patch', () => {
     expect(await watchedUntil(env, articles, { resourceVersion: stored.metadata.resourceVersion, last })).toEqual([]);
   });
 
-  test('without resourceVersion is retried on a race: nothing is lost', async () => {
+  test('without resourceVersion is retried after a conflict: nothing is lost', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => client.patch(path, { spec: { extra: { [`k${i}`]: i } } })),
     );
@@ -181,7 +181,7 @@ describe('any patch', () => {
     ]);
   });
 
-  test('of what is absent is 404', async () => {
+  test('of a missing object is 404', async () => {
     for (const [patch, headers] of [
       [{}, mergePatch],
       [[], jsonPatch],
@@ -208,7 +208,7 @@ describe('any patch', () => {
     }
   });
 
-  test('takes parameters of the media type', async () => {
+  test('accepts parameters of the media type', async () => {
     expect(
       (
         await client.patch(

@@ -68,7 +68,7 @@ describe('PUT', () => {
     expect((await client.get(`${articles}/never`)).status).toBe(404);
   });
 
-  test('with another uid is 409, with its own is fine', async () => {
+  test('with another uid is 409, with its own works', async () => {
     const { status, body } = await client.put(path, changed({ uid: '00000000-0000-4000-8000-000000000000' }));
     expect([status, body.reason]).toEqual([409, 'Conflict']);
     expect((await client.put(path, changed({ uid: stored.metadata.uid }))).status).toBe(200);
@@ -90,17 +90,20 @@ describe('PUT', () => {
     expect(body.metadata.generation).toBe(status === 200 ? 2 : 1);
   });
 
-  test('takes a creationTimestamp with milliseconds, as clients echo it', async () => {
+  test('accepts a creationTimestamp with milliseconds, as clients send it back', async () => {
     const echoed = stored.metadata.creationTimestamp.replace('Z', '.000Z');
     const { status, body } = await client.put(path, changed({ creationTimestamp: echoed }));
     expect([status, body.metadata.creationTimestamp]).toEqual([200, stored.metadata.creationTimestamp]);
   });
 
   test.each([
-    ['what was read', () => stored],
-    ['what was read, keys in another order', () => Object.fromEntries(Object.entries(stored).toReversed())],
-    ['the same without system fields', () => changed({ labels: { a: 'b' } }, { title: 'a' })],
-    ['the same with a pruned field', () => changed({ labels: { a: 'b' } }, { title: 'a', bogus: 1 })],
+    ['the object as it was read', () => stored],
+    [
+      'the object as it was read, with keys in another order',
+      () => Object.fromEntries(Object.entries(stored).toReversed()),
+    ],
+    ['the object without system fields', () => changed({ labels: { a: 'b' } }, { title: 'a' })],
+    ['the object with an unknown field', () => changed({ labels: { a: 'b' } }, { title: 'a', bogus: 1 })],
   ])('of %s is a no-op without an event', async (_, body) => {
     const answer = await client.put(path, body());
     expect([answer.status, answer.body]).toEqual([200, stored]);
@@ -110,7 +113,7 @@ describe('PUT', () => {
     expect(await watchedUntil(env, articles, { resourceVersion: stored.metadata.resourceVersion, last })).toEqual([]);
   });
 
-  test('of a change is one MODIFIED event', async () => {
+  test('with a change is one MODIFIED event', async () => {
     const { body } = await client.put(path, changed());
     const last = `sentinel-${stored.metadata.name}`;
     await client.post(articles, article(last));
@@ -118,7 +121,7 @@ describe('PUT', () => {
     expect(events).toEqual([{ type: 'MODIFIED', object: body }]);
   });
 
-  test('many at once with one resourceVersion: one wins', async () => {
+  test('succeeds once if many concurrent requests have one resourceVersion', async () => {
     const { resourceVersion } = stored.metadata;
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => client.put(path, changed({ resourceVersion }, { priority: i }))),
@@ -129,7 +132,7 @@ describe('PUT', () => {
     expect((await client.get(path)).body).toEqual(won[0]!.body);
   });
 
-  test('many at once without one: all are carried out', async () => {
+  test('always succeeds if many concurrent requests have no resourceVersion', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => client.put(path, changed({}, { priority: i }))),
     );
@@ -154,17 +157,17 @@ describe('If-Match', () => {
     expect((await client.get(path)).body).toEqual(stored);
   });
 
-  test.each(writes)('%s with the current ETag is carried out', async (_, write) => {
+  test.each(writes)('%s with the current ETag succeeds', async (_, write) => {
     const { headers } = await client.get(path);
     expect((await write({ 'if-match': headers.get('etag')! })).status).toBe(200);
   });
 
-  test.each(writes)('%s with one of several, and with *', async (method, write) => {
+  test.each(writes)('%s with one of several, and with *, succeeds', async (method, write) => {
     expect((await write({ 'if-match': `"1", "${stored.metadata.resourceVersion}"` })).status).toBe(200);
     if (method !== 'DELETE') expect((await write({ 'if-match': '*' })).status).toBe(200);
   });
 
-  test('of what is absent is 412 or 404', async () => {
+  test('of a missing object is 412 or 404', async () => {
     expect([404, 412]).toContain((await client.put(`${articles}/never`, article('never'), { 'if-match': '*' })).status);
     expect((await client.get(`${articles}/never`)).status).toBe(404);
   });

@@ -17,7 +17,7 @@ afterAll(() => env.stop());
 
 const both = (i: number): ContractClient => clients[i % 2]!;
 
-test('a deletion and the removal of the last finalizer at once leave nothing', async () => {
+test('a concurrent deletion and removal of the last finalizer delete the object', async () => {
   for (let i = 0; i < 25; i += 1) {
     const path = `${articles}/ends-${i}`;
     await clients[0].post(articles, article(`ends-${i}`, {}, { finalizers: ['example.com/a', 'example.com/b'] }));
@@ -33,7 +33,7 @@ test('a deletion and the removal of the last finalizer at once leave nothing', a
   }
 });
 
-test('finalizers taken away one by one at once end the object exactly once', async () => {
+test('concurrent removals of single finalizers delete the object exactly once', async () => {
   for (let i = 0; i < 10; i += 1) {
     const path = `${articles}/one-by-one-${i}`;
     const finalizers = ['example.com/a', 'example.com/b', 'example.com/c', 'example.com/d'];
@@ -59,7 +59,7 @@ test('finalizers taken away one by one at once end the object exactly once', asy
   }
 });
 
-test('increments under optimistic writes are all counted', async () => {
+test('concurrent increments with optimistic writes are all counted', async () => {
   await clients[0].post(reports, report('counter'));
   await clients[0].put(`${reports}/counter/status`, { ...report('counter'), status: { count: 0 } });
   const increment = async (n: number): Promise<void> => {
@@ -75,7 +75,7 @@ test('increments under optimistic writes are all counted', async () => {
   expect((await clients[0].get(`${reports}/counter`)).body.status).toEqual({ count: 50 });
 });
 
-test('the total stays exact under creations and deletions on both', async () => {
+test('the total stays exact during creations and deletions on both servers', async () => {
   await clients[0].delete(articles);
   const churn = async (n: number): Promise<void> => {
     for (let i = 0; i < 12; i += 1) {
@@ -95,7 +95,7 @@ test('the total stays exact under creations and deletions on both', async () => 
   }
 });
 
-test('a namespace is deleted empty, or waits for what is in it and takes no more', async () => {
+test('a namespace is deleted if it is empty, or waits for its objects and accepts no more', async () => {
   for (let i = 0; i < 15; i += 1) {
     const namespace = `ns-${i}`;
     expect(
@@ -121,7 +121,7 @@ test('a namespace is deleted empty, or waits for what is in it and takes no more
   }
 });
 
-test('a unique value that two swap is held by one of them at any time', async () => {
+test('a unique value that two objects exchange is held by one of them at any time', async () => {
   await clients[0].post(articles, article('swap-a', { slug: 'swapped' }));
   await clients[0].post(articles, article('swap-b'));
   const swap = async (n: number): Promise<void> => {
@@ -136,7 +136,7 @@ test('a unique value that two swap is held by one of them at any time', async ()
   await Promise.all([swap(0), swap(1)]);
 });
 
-test('a name that is created and deleted all the time is one object at most, and each watch sees it come and go in turn', async () => {
+test('a name that is repeatedly created and deleted is at most one object, and each watch sees additions and deletions in turn', async () => {
   const { resourceVersion } = (await clients[0].get(articles)).body.metadata;
   await Promise.all(
     Array.from({ length: 6 }, async (_, n) => {

@@ -18,7 +18,7 @@ async function served(client: ContractClient, path: string): Promise<void> {
     if (Date.now() > end) throw new Error(`Not served: ${path}`);
 }
 
-test('a write on one is seen by the other at once', async () => {
+test('a write on one server is visible on the other at once', async () => {
   for (let i = 0; i < 30; i += 1) {
     const [writer, reader] = i % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
     const path = `${articles}/seen-${i}`;
@@ -35,7 +35,7 @@ test('a write on one is seen by the other at once', async () => {
   }
 });
 
-test('a list at least as new as a write on the other', async () => {
+test('a list is at least as new as a write on the other server', async () => {
   const { body } = await clients[0].post(articles, article('newer'));
   const list = await clients[1].get(
     `${articles}?resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=NotOlderThan`,
@@ -43,7 +43,7 @@ test('a list at least as new as a write on the other', async () => {
   expect([list.status, names(list).includes('newer')]).toEqual([200, true]);
 });
 
-test('a watch on one tells of the writes on the other', async () => {
+test('a watch on one server has the writes of the other', async () => {
   const { resourceVersion } = (await clients[0].get(articles)).body.metadata;
   const abort = new AbortController();
   const response = await env.request(`${articles}?watch=true&resourceVersion=${resourceVersion}`, {
@@ -74,7 +74,7 @@ test('one of two optimistic writes wins', async () => {
   }
 });
 
-test('patches on both are all kept', async () => {
+test('patches on both servers are all kept', async () => {
   await clients[0].post(articles, article('merged', { extra: {} }));
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -85,7 +85,7 @@ test('patches on both are all kept', async () => {
   expect(Object.keys((await clients[1].get(`${articles}/merged`)).body.spec['extra'] as object)).toHaveLength(20);
 });
 
-test('a unique value is given once', async () => {
+test('a unique value is accepted once', async () => {
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, i) => clients[i % 2]!.post(articles, article(`unique-${i}`, { slug: 'wanted' }))),
   );
@@ -93,7 +93,7 @@ test('a unique value is given once', async () => {
   expect(statuses).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
 });
 
-test('chunks continue on the other', async () => {
+test('chunks continue on the other server', async () => {
   for (let i = 0; i < 5; i += 1)
     await clients[0].post(articles, article(`chunk-${i}`, {}, { labels: { chunk: 'yes' } }));
   const first = await clients[0].get(`${articles}?labelSelector=chunk&limit=3`);
@@ -103,7 +103,7 @@ test('chunks continue on the other', async () => {
   expect([...names(first), ...names(second)]).toEqual(Array.from({ length: 5 }, (_, i) => `chunk-${i}`));
 });
 
-test('a model registered on one is served by the other soon', async () => {
+test('a model that is registered on one server is soon served by the other', async () => {
   await clients[0].post(definitions, definitionFor({ kind: 'Late', plural: 'lates', spec: {} }));
   await served(clients[1], '/apis/contract.example.com/v1/lates');
 });

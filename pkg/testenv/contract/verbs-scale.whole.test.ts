@@ -109,7 +109,7 @@ describe('/scale', () => {
     expect((await client.get(path)).body).toEqual(stored);
   });
 
-  test('preconditions hold, dry runs store nothing', async () => {
+  test('obeys preconditions, and stores nothing in a dry run', async () => {
     expect((await client.put(`${path}/scale`, scale(5, { resourceVersion: '1' }))).status).toBe(409);
     expect(
       (await client.patch(`${path}/scale`, { metadata: { resourceVersion: '1' }, spec: { replicas: 5 } })).status,
@@ -132,7 +132,7 @@ describe('/scale', () => {
     expect((await client.get(path)).body).toEqual(stored);
   });
 
-  test('without replicas in the spec cannot be read, but set', async () => {
+  test('can be set, but not read, without replicas in the spec', async () => {
     await client.put(path, scaler(stored.metadata.name, { note: 'a' }));
     const { status, body } = await client.get(`${path}/scale`);
     expect([status >= 400, status < 500]).toEqual([true, true]);
@@ -141,7 +141,7 @@ describe('/scale', () => {
     expect((await client.get(path)).body.spec).toEqual({ replicas: 3, note: 'a' });
   });
 
-  test('identity holds', async () => {
+  test('refuses a body of another object', async () => {
     expect((await client.put(`${path}/scale`, { ...scale(5), metadata: { name: 'zz' } })).status).toBe(400);
     expect((await client.put(`${path}/scale`, { ...scale(5), kind: 'Scaler', apiVersion })).status).toBe(400);
     expect((await client.get(`${scalers}/absent/scale`)).status).toBe(404);
@@ -150,7 +150,7 @@ describe('/scale', () => {
     );
   });
 
-  test('other verbs and types are refused', async () => {
+  test('refuses other verbs and types', async () => {
     expect((await client.delete(`${path}/scale`)).status).toBe(405);
     expect((await client.post(`${path}/scale`, scale(5))).status).toBe(405);
     expect(
@@ -159,7 +159,7 @@ describe('/scale', () => {
     expect((await client.get(path)).body).toEqual(stored);
   });
 
-  test('is 404 where the model declares none', async () => {
+  test('is 404 if the model declares none', async () => {
     await client.post(articles, article('plain'));
     await client.post(reports, report('plain'));
     for (const at of [`${articles}/plain/scale`, `${reports}/plain/scale`]) {
@@ -191,7 +191,7 @@ test('a status is written though the spec is no longer valid', async () => {
   expect((await client.patch(`${reports}/old/status`, { status: { count: 1 } })).status).toBe(200);
 });
 
-test('a finalizer without a domain warns', async () => {
+test('a finalizer without a domain gives a warning', async () => {
   const { status, headers } = await client.post(articles, article('unqualified', {}, { finalizers: ['mine'] }));
   expect([status, headers.get('warning')]).toEqual([201, expect.stringMatching(/^299 - ".*finalizer/)]);
 });

@@ -27,8 +27,8 @@ const withStatus = (status: unknown, spec: object = { size: 1 }, metadata: objec
   status,
 });
 
-describe('where the model declares the subresource', () => {
-  test('create drops the status', () => {
+describe('if the model declares the subresource', () => {
+  test('create ignores the status', () => {
     expect([stored.status, stored.metadata.generation]).toEqual([undefined, 1]);
   });
 
@@ -40,7 +40,7 @@ describe('where the model declares the subresource', () => {
     expect(absent.body.status).toEqual({ phase: 'Set' });
   });
 
-  test('a patch of the object ignores the status, and is a no-op if that was all', async () => {
+  test('a patch of the object ignores the status, and is a no-op without other changes', async () => {
     const { body: before } = await client.put(`${path}/status`, withStatus({ phase: 'Set' }));
     for (const answer of [
       await client.patch(path, { status: { phase: 'Ignored' } }),
@@ -101,7 +101,7 @@ describe('where the model declares the subresource', () => {
     expect((await client.put(`${path}/status`, withStatus({ phase: 'Set' }, { size: 5000 }))).status).toBe(200);
   });
 
-  test('preconditions hold', async () => {
+  test('preconditions apply to /status', async () => {
     await client.patch(path, { spec: { size: 2 } });
     const { resourceVersion } = stored.metadata;
     expect((await client.put(`${path}/status`, withStatus({ phase: 'Set' }, {}, { resourceVersion }))).status).toBe(
@@ -114,7 +114,7 @@ describe('where the model declares the subresource', () => {
     expect((await client.put(`${path}/status`, withStatus({ phase: 'Set' }))).status).toBe(200);
   });
 
-  test('identity holds', async () => {
+  test('the body must name the same object', async () => {
     expect((await client.put(`${path}/status`, { ...withStatus({}), kind: 'Article' })).status).toBe(400);
     expect((await client.put(`${path}/status`, { ...withStatus({}), metadata: { name: 'zz' } })).status).toBe(400);
     expect((await client.put(`${reports}/absent/status`, report('absent'))).status).toBe(404);
@@ -132,7 +132,7 @@ describe('where the model declares the subresource', () => {
   });
 });
 
-describe('where it does not', () => {
+describe('if it does not', () => {
   test('the status is a field of the object', async () => {
     const created = await client.post(articles, { ...article('plain'), status: { phase: 'A' } });
     expect([created.status, created.body.status]).toEqual([201, { phase: 'A' }]);

@@ -22,7 +22,10 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 /** A client that sends a request, reads the head of the response and then nothing more. */
-async function deafClient(path: string, server = 0): Promise<{ socket: Socket; closed: Promise<void>; head: string }> {
+async function stalledClient(
+  path: string,
+  server = 0,
+): Promise<{ socket: Socket; closed: Promise<void>; head: string }> {
   const socket = connect(Number(new URL(env.servers[server]!.url).port), '127.0.0.1');
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve());
@@ -66,10 +69,10 @@ function middle(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-test('a watcher that stops reading is cut off and resumes; others and writers notice nothing', async () => {
+test('a watcher that stops reading is disconnected and resumes; other watchers and writers are not affected', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
-  const deaf = await deafClient(`${posts.path}?watch=true&resourceVersion=${start}`);
-  expect(deaf.head).toMatch(/^HTTP\/1\.1 200 /);
+  const stalled = await stalledClient(`${posts.path}?watch=true&resourceVersion=${start}`);
+  expect(stalled.head).toMatch(/^HTTP\/1\.1 200 /);
   const healthy = await Promise.all(
     [0, 1].map((server) => RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`, { server })),
   );
@@ -83,23 +86,23 @@ test('a watcher that stops reading is cut off and resumes; others and writers no
     stream.close();
   }
   expect(middle(took)).toBeLessThan(stallMs);
-  await cutOff(deaf);
+  await cutOff(stalled);
   const resumed = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`);
   await resumed.untilCount(many);
   expect(resumed.story).toEqual(healthy[0]!.story);
   resumed.close();
 });
 
-test('a reader that keeps reading gets a large initial list whole', async () => {
+test('a reader that keeps reading gets a large initial list completely', async () => {
   const stream = await RecordedWatch.open(env, posts.path, { server: 1 });
   await stream.untilCount(many);
   expect([stream.ended, new Set(stream.story).size]).toEqual([false, many]);
   stream.close();
 });
 
-test('a reader deaf to a large initial list is cut off too, and the server keeps answering', async () => {
-  const deaf = await Promise.all(
-    Array.from({ length: 8 }, (_, i) => deafClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)),
+test('a reader that does not read a large initial list is disconnected too, and the server keeps answering', async () => {
+  const stalled = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => stalledClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)),
   );
   expect(
     middle(
@@ -109,10 +112,10 @@ test('a reader deaf to a large initial list is cut off too, and the server keeps
       ),
     ),
   ).toBeLessThan(stallMs);
-  await Promise.all(deaf.map(cutOff));
+  await Promise.all(stalled.map(cutOff));
 });
 
-test('a client that goes away leaves nothing behind', async () => {
+test('a client that disconnects leaves nothing behind', async () => {
   const streams = await Promise.all(
     Array.from({ length: 50 }, (_, i) => RecordedWatch.open(env, `${posts.path}?labelSelector=none-${i}`)),
   );

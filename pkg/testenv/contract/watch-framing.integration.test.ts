@@ -33,7 +33,7 @@ async function withWatch(
 }
 
 describe('JSON lines', () => {
-  test('one document a line, application/json, never compressed or cached', async () => {
+  test('have one document a line, as application/json, never compressed or cached', async () => {
     await withWatch(posts.path, { headers: { 'accept-encoding': 'gzip' } }, async (stream) => {
       await stream.untilCount(3);
       expect(stream.response.headers.get('content-type')).toMatch(/^application\/json\b/);
@@ -46,7 +46,7 @@ describe('JSON lines', () => {
     });
   });
 
-  test('an event of each kind, with the revision of its change', async () => {
+  test('have each kind of event, with the revision of its change', async () => {
     await withWatch(
       `${posts.path}?resourceVersion=${(await call(env, posts.path)).body.metadata.resourceVersion}`,
       {},
@@ -77,7 +77,7 @@ describe('JSON lines', () => {
     });
   });
 
-  test('bookmarks only for who allows them, of the resource’s kind, with a revision alone', async () => {
+  test('have bookmarks only if allowed, of the resource’s kind, with only a revision', async () => {
     await withWatch(`${posts.path}?allowWatchBookmarks=true`, {}, async (asked) => {
       await withWatch(posts.path, {}, async (silent) => {
         await asked.until(({ bookmarks }) => bookmarks.length >= 2);
@@ -117,7 +117,7 @@ describe('JSON lines', () => {
     });
   });
 
-  test('a watch with watch=1, and timeoutSeconds that says nothing, are watches', async () => {
+  test('watch=1, and an empty timeoutSeconds, give a watch', async () => {
     const response = await env.request(`${posts.path}?watch=1&timeoutSeconds=4`);
     const text = await response.text();
     expect(text.split('\n').filter((line) => line !== '')).toHaveLength(3);
@@ -125,7 +125,7 @@ describe('JSON lines', () => {
 });
 
 describe('server-sent events', () => {
-  test('id and data lines, no event lines, the type of the standard', async () => {
+  test('have id and data lines, no event lines, and the standard media type', async () => {
     await withWatch(posts.path, { sse: true }, async (stream) => {
       await stream.untilCount(3);
       expect(stream.response.headers.get('content-type')).toMatch(/^text\/event-stream\b/);
@@ -134,14 +134,14 @@ describe('server-sent events', () => {
     });
   });
 
-  test('initial objects come in revision order, so that every id is a place to resume from', async () => {
+  test('initial objects are in revision order, so that a client can resume from every id', async () => {
     await withWatch(posts.path, { sse: true }, async (stream) => {
       await stream.untilCount(3);
       expect(stream.story).toEqual(['ADDED c', 'ADDED a', 'ADDED b']);
     });
   });
 
-  test('a reader cut off among the initial objects misses none when it comes back', async () => {
+  test('a reader that is disconnected within the initial objects misses none when it resumes', async () => {
     await withWatch(posts.path, { sse: true }, async (stream) => {
       await stream.untilCount(3);
       const [first] = stream.changes;
@@ -169,14 +169,14 @@ describe('server-sent events', () => {
     );
   });
 
-  test('a bookmark’s frame has its id too, to resume from', async () => {
+  test('a bookmark has its id too, to resume from', async () => {
     await withWatch(`${posts.path}?allowWatchBookmarks=true`, { sse: true }, async (stream) => {
       await stream.until(({ bookmarks }) => bookmarks.length > 0);
       expect(stream.bookmarks[0]!.id).toBe(stream.bookmarks[0]!.object.metadata.resourceVersion);
     });
   });
 
-  test('a silent stream stays alive, and what keeps it so is no message', async () => {
+  test('a silent stream is kept alive by comments, not messages', async () => {
     await withWatch(`${posts.path}?labelSelector=nobody`, { sse: true }, async (stream) => {
       await stream.until(({ raw }) => raw.split('\n').length > 4);
       expect(stream.changes).toEqual([]);
@@ -211,7 +211,7 @@ describe('other forms', () => {
     );
   });
 
-  test('as metadata alone', async () => {
+  test('metadata can be watched alone', async () => {
     const accept = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json';
     await withWatch(posts.path, { headers: { accept } }, async (stream) => {
       await stream.untilCount(3);

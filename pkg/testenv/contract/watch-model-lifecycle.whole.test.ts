@@ -44,7 +44,7 @@ describe('when its definition is deleted', () => {
   });
 
   test.each([0, 1])(
-    'away while it was deleted and registered again: a resumed watch on server %i does not miss the deletion',
+    'disconnected while it was deleted and registered again: a resumed watch on server %i does not miss the deletion',
     async (server) => {
       const posts = await register(env);
       await createOrThrow(env, posts.path, posts.object('old'));
@@ -63,7 +63,7 @@ describe('when its definition is deleted', () => {
     },
   );
 
-  test('the definitions’ own watch tells ADDED, its way to Established, and DELETED', async () => {
+  test('a watch of definitions has ADDED, the changes to Established, and DELETED', async () => {
     const start = (await call(env, definitionsPath)).body.metadata.resourceVersion;
     const stream = await RecordedWatch.open(env, `${definitionsPath}?resourceVersion=${start}`, { server: 1 });
     const posts = await register(env);
@@ -79,7 +79,7 @@ describe('when its definition is deleted', () => {
 });
 
 describe('when its definition changes', () => {
-  test('the schema: a clean end, and a resumed watch goes on without a gap', async () => {
+  test('the schema: a clean end, and a resumed watch continues without a gap', async () => {
     const posts = await register(env);
     const first = await createOrThrow(env, posts.path, posts.object('a'));
     const streams = await Promise.all([0, 1].map((server) => RecordedWatch.open(env, posts.path, { server })));
@@ -98,7 +98,7 @@ describe('when its definition changes', () => {
     resumed.close();
   });
 
-  test('a version that is served no more ends its watches and leaves those of the other', async () => {
+  test('a version that is no longer served ends its watches and keeps those of the other', async () => {
     const versions = [
       version('v1', schemaWithSpec(anySpec)),
       version('v2', schemaWithSpec(anySpec), { storage: false }),
@@ -117,7 +117,7 @@ describe('when its definition changes', () => {
     await onEveryServer(env, posts.path, 200);
   });
 
-  test('another model’s change ends nothing', async () => {
+  test('a change of another model ends no watch', async () => {
     const [posts, others] = await Promise.all([register(env), register(env)]);
     const stream = await RecordedWatch.open(env, posts.path);
     await changeDefinition(env, others.definition.metadata.name, ({ spec }) => {
@@ -131,7 +131,7 @@ describe('when its definition changes', () => {
     stream.close();
   });
 
-  test('labels on the definition end nothing', async () => {
+  test('labels on the definition end no watch', async () => {
     const posts = await register(env);
     const stream = await RecordedWatch.open(env, posts.path);
     await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, {
@@ -146,8 +146,8 @@ describe('when its definition changes', () => {
   });
 });
 
-describe('objects seen through another version', () => {
-  test('events carry the version the watch asked for, pruned and defaulted by its schema', async () => {
+describe('objects in another version', () => {
+  test('events have the version of the watch, pruned and defaulted by its schema', async () => {
     const versions = [
       version('v1', schemaWith({ old: { type: 'string', default: 'o' } })),
       version('v2', schemaWith({ fresh: { type: 'string', default: 'f' } }), { storage: false }),
@@ -169,7 +169,7 @@ describe('objects seen through another version', () => {
   });
 });
 
-test('a server that stops ends its watches cleanly, with a last bookmark for who allows it', async () => {
+test('a server that stops ends its watches cleanly, with a last bookmark if allowed', async () => {
   const own = await startTestEnv({ replicas: 2 });
   try {
     const posts = await register(own);

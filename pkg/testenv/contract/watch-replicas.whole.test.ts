@@ -41,9 +41,9 @@ async function write(server: number, writer: number, told: string[]): Promise<vo
   }
 }
 
-test('every watcher on either replica sees each write of both once, in one order, from wherever it joins', async () => {
+test('every watcher on either replica sees each write of both once, in one order, from any start', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
-  const truth = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`, { server: 0 });
+  const reference = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`, { server: 0 });
   const joined: { from: bigint; stream: RecordedWatch }[] = [];
   const told: string[] = [];
   const writing = new AbortController();
@@ -63,9 +63,9 @@ test('every watcher on either replica sees each write of both once, in one order
   writing.abort();
   await joining;
   const end = await createOrThrow(env, posts.path, posts.object('the-end'));
-  await Promise.all([truth, ...joined.map(({ stream }) => stream)].map((stream) => untilNamed(stream, 'the-end')));
-  const sequence = truth.changes.map(fingerprint);
-  const revisions = truth.changes.map(eventRevision);
+  await Promise.all([reference, ...joined.map(({ stream }) => stream)].map((stream) => untilNamed(stream, 'the-end')));
+  const sequence = reference.changes.map(fingerprint);
+  const revisions = reference.changes.map(eventRevision);
   expect(sequence).toHaveLength(writers * (roundsEach * 2 + roundsEach / 2) + 1);
   expect(revisions.every((revision, i) => i === 0 || revision > revisions[i - 1]!)).toBe(true);
   expect(new Set(revisions).size).toBe(sequence.length);
@@ -75,10 +75,10 @@ test('every watcher on either replica sees each write of both once, in one order
   }
   expect(revisions.at(-1)).toBe(BigInt(end.metadata.resourceVersion));
   expect(joined.length).toBeGreaterThan(4);
-  for (const { stream } of [{ stream: truth }, ...joined]) stream.close();
+  for (const { stream } of [{ stream: reference }, ...joined]) stream.close();
 });
 
-test('list and watch join without a gap while others write', async () => {
+test('a list and a watch after it have no gap while others write', async () => {
   const told: string[] = [];
   const load = Promise.all([100, 101, 102, 103].map((writer) => write(writer % 2, writer, told)));
   const seen: Map<string, string>[] = [];
@@ -113,9 +113,9 @@ test('list and watch join without a gap while others write', async () => {
   }
 });
 
-test('broken off and resumed from the last event, again and again, nothing is lost or repeated', async () => {
+test('a watch that is repeatedly disconnected and resumed from the last event loses and repeats nothing', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
-  const truth = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`);
+  const reference = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`);
   const told: string[] = [];
   const load = Promise.all([200, 201, 202, 203].map((writer) => write(writer % 2, writer, told))).then(() =>
     createOrThrow(env, posts.path, posts.object('finish')),
@@ -135,7 +135,7 @@ test('broken off and resumed from the last event, again and again, nothing is lo
     last = stream.changes.at(-1)!.id!;
   }
   await load;
-  await untilNamed(truth, 'finish');
-  expect(collected.map(fingerprint)).toEqual(truth.changes.map(fingerprint));
-  truth.close();
+  await untilNamed(reference, 'finish');
+  expect(collected.map(fingerprint)).toEqual(reference.changes.map(fingerprint));
+  reference.close();
 });

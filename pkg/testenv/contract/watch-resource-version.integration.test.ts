@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-async function storyOf(query: string, count: number, options: WatchStreamOptions = {}): Promise<RecordedWatch> {
+async function recordWatch(query: string, count: number, options: WatchStreamOptions = {}): Promise<RecordedWatch> {
   const stream = await RecordedWatch.open(env, `${posts.path}?${query}`, options);
   try {
     return await stream.untilCount(count);
@@ -31,7 +31,7 @@ async function storyOf(query: string, count: number, options: WatchStreamOptions
 const far = '9007199254740000';
 const current = async (): Promise<string> => (await call(env, posts.path)).body.metadata.resourceVersion;
 
-describe('where a watch starts', () => {
+describe('the start of a watch', () => {
   test.each([
     ['absent', ''],
     ['empty', 'resourceVersion='],
@@ -51,12 +51,12 @@ describe('where a watch starts', () => {
     const first = await current();
     const second = await createOrThrow(env, posts.path, posts.object('n1'));
     const third = await createOrThrow(env, posts.path, posts.object('n2'));
-    const all = await storyOf(`resourceVersion=${first}`, 2);
+    const all = await recordWatch(`resourceVersion=${first}`, 2);
     expect(all.story).toEqual(['ADDED n1', 'ADDED n2']);
     expect(all.changes.map(eventRevision)).toEqual(
       [second, third].map(({ metadata }) => BigInt(metadata.resourceVersion)),
     );
-    const rest = await storyOf(`resourceVersion=${second.metadata.resourceVersion}`, 1);
+    const rest = await recordWatch(`resourceVersion=${second.metadata.resourceVersion}`, 1);
     expect(rest.story).toEqual(['ADDED n2']);
     await Promise.all(['n1', 'n2'].map((name) => call(env, `${posts.path}/${name}`, { method: 'DELETE' })));
   });
@@ -72,7 +72,7 @@ describe('where a watch starts', () => {
   });
 });
 
-describe('places no watch can start at', () => {
+describe('revisions that no watch can start from', () => {
   test('from the future: 504 after the wait, with Retry-After and the cause', async () => {
     const before = Date.now();
     const answer = await call(env, `${posts.path}?watch=true&resourceVersion=${far}`);
@@ -86,7 +86,7 @@ describe('places no watch can start at', () => {
     expect(answer.headers.get('retry-after')).toBe('1');
   });
 
-  test('a future that arrives in time is a watch', async () => {
+  test('from the near future, which arrives in time: a watch', async () => {
     const now = BigInt(await current());
     const opening = RecordedWatch.open(env, `${posts.path}?resourceVersion=${now + 1n}`);
     await createOrThrow(env, posts.path, posts.object('arrives-1'));
@@ -114,7 +114,7 @@ describe('places no watch can start at', () => {
     expect(answer.status).toBe(400);
   });
 
-  test('older than the history: ERROR 410 Expired in a 200 stream, then the end; a fresh list goes on', async () => {
+  test('older than the history: ERROR 410 Expired in a 200 stream, then the end; a new list continues', async () => {
     await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
     // The second server started after revision 1, so that its memory has no events from then.
     const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=1`, { server: 1 });
@@ -141,7 +141,7 @@ describe('places no watch can start at', () => {
 describe('sendInitialEvents', () => {
   const streaming = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
-  test('ADDED for all, then the bookmark that says so, then what follows', async () => {
+  test('true: ADDED for all, then the bookmark that marks their end, then changes', async () => {
     const stream = await RecordedWatch.open(env, `${posts.path}?${streaming}`);
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
     const types = stream.events.map(({ type }) => type);
@@ -165,7 +165,7 @@ describe('sendInitialEvents', () => {
   test.each([
     ['resourceVersion empty', `${streaming}&resourceVersion=`],
     ['resourceVersion 0', `${streaming}&resourceVersion=0`],
-    ['a version that is there', `${streaming}&resourceVersion=1`],
+    ['a current version', `${streaming}&resourceVersion=1`],
   ])('%s starts the same', async (_case, query) => {
     const stream = await RecordedWatch.open(env, `${posts.path}?${query}`);
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
@@ -173,7 +173,7 @@ describe('sendInitialEvents', () => {
     stream.close();
   });
 
-  test('an empty collection: the marker alone', async () => {
+  test('an empty collection: only the bookmark', async () => {
     const stream = await RecordedWatch.open(env, `${posts.path}?${streaming}&labelSelector=nobody`);
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
     expect(stream.changes).toEqual([]);

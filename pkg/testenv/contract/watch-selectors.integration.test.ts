@@ -141,9 +141,9 @@ const transitions: [string, Transition][] = [
   ],
 ];
 
-describe('an object that crosses a selector', () => {
+describe('an object that starts or stops to match a selector', () => {
   test.each(transitions)(
-    '%s: enters as ADDED, leaves as DELETED with what it was, at the new revision',
+    '%s: is ADDED when it matches, and DELETED with its old state at the new revision when it does not',
     async (_case, { selector, outside, inside }) => {
       const name = `crossing-${transitions.findIndex(([other]) => other === _case)}`;
       const path = `${posts.path}/${name}`;
@@ -177,7 +177,7 @@ describe('an object that crosses a selector', () => {
     },
   );
 
-  test('one that never matched is never heard of', async () => {
+  test('has no events if it never matched', async () => {
     const stream = await RecordedWatch.open(
       env,
       `${posts.path}?labelSelector=app%3Dmine&resourceVersion=${await revision(posts.path)}`,
@@ -217,7 +217,7 @@ test.each([
 });
 
 describe('namespaces', () => {
-  test('a watch in one sees that one, a watch across sees all', async () => {
+  test('a watch in one namespace has its objects, a watch across namespaces has all', async () => {
     const start = await revision(notes.path);
     const one = await RecordedWatch.open(env, `${notes.inNamespace('one')}?resourceVersion=${start}`);
     const all = await RecordedWatch.open(env, `${notes.path}?resourceVersion=${start}`);
@@ -237,12 +237,12 @@ describe('namespaces', () => {
     for (const stream of [one, all, field]) stream.close();
   });
 
-  test('an absent namespace is 404', async () => {
+  test('a missing namespace is 404', async () => {
     const answer = await call(env, `${notes.inNamespace('nowhere')}?watch=true&timeoutSeconds=1`);
     expect(answer.status).toBe(404);
   });
 
-  test('namespaces themselves are watched', async () => {
+  test('namespaces themselves can be watched', async () => {
     const stream = await RecordedWatch.open(env, '/api/v1/namespaces');
     await stream.until(({ story }) => story.includes('ADDED default') && story.includes('ADDED one'));
     stream.close();

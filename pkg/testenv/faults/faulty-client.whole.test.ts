@@ -39,13 +39,13 @@ test.each([
   ['unavailable', 'ServiceUnavailable', false],
   ['tooManyRequests', 'TooManyRequests', false],
   ['lostAnswer', 'ServiceUnavailable', true],
-] as const)('%s: the write fails as %s; was it made? %s', async (fault, reason, isMade) => {
+] as const)('%s: the write fails as %s; it was done: %s', async (fault, reason, isMade) => {
   const name = newName();
   await expect(faulty({ [fault]: 1 }).create(postType, newPost(name))).rejects.toMatchObject({ reason });
   expect(await exists(name)).toBe(isMade);
 });
 
-test('a conflict comes only to writes that name a revision', async () => {
+test('only writes with a revision get a conflict', async () => {
   const client = faulty({ conflict: 1 });
   const post = await client.create(postType, newPost(newName()));
   const key = { namespace: '', name: post.metadata.name };
@@ -64,7 +64,7 @@ test('a conflict comes only to writes that name a revision', async () => {
   await client.delete(postType, key);
 });
 
-test('a watch begins too late, or ends after an event', async () => {
+test('a watch starts too late or ends after an event', async () => {
   const { resourceVersion } = await steady.list(postType);
   await expect(faulty({ expired: 1 }).watch(postType, { resourceVersion })).rejects.toMatchObject({
     reason: 'Expired',
@@ -80,7 +80,7 @@ test('a watch begins too late, or ends after an event', async () => {
   expect(seen.length).toBeLessThan(3);
 });
 
-test('after a crash the process reaches nothing any more, and the next life everything', async () => {
+test('after a crash the process reaches nothing, and the next process everything', async () => {
   const made = await Promise.all(
     Array.from({ length: 12 }, async (_, seed) => {
       const client = faulty({ crash: 1 }, seed);
@@ -97,7 +97,7 @@ test('after a crash the process reaches nothing any more, and the next life ever
   expect(new Set(made)).toEqual(new Set([true, false]));
 });
 
-test('what was under way at the crash may still be done, and nobody hears of it', async () => {
+test('a write in progress at the crash may still be done, without an answer', async () => {
   const client = faulty({ lateAnswer: 1 });
   const name = newName();
   const underWay = expect(client.create(postType, newPost(name))).rejects.toBeInstanceOf(CrashError);
@@ -107,7 +107,7 @@ test('what was under way at the crash may still be done, and nobody hears of it'
   expect(await exists(name)).toBe(true);
 });
 
-test('the same seed brings the same faults', async () => {
+test('the same seed gives the same faults', async () => {
   const outcomes = async (seed: number): Promise<string[]> => {
     const client = faulty({ unavailable: 0.3, lostAnswer: 0.3 }, seed);
     const key = { namespace: '', name: 'seeded' };
@@ -126,7 +126,7 @@ test('the same seed brings the same faults', async () => {
   expect(await outcomes(12)).not.toEqual(first);
 });
 
-test('a test environment with faults gives every server such a client, until it is healed', async () => {
+test('a test environment with faults gives every server a faulty client, until the faults end', async () => {
   const disturbed = await startTestEnv({ replicas: 2, faults: { seed: 1, unavailable: 1 } });
   try {
     for (const { client } of disturbed.servers)

@@ -48,13 +48,13 @@ const right = pluginOf(async (key, { client: api, lister }) => {
     await writeChanges(api, postType, post, { ...post, status: { words: post.spec!.title.split(' ').length } });
 });
 
-test('a controller that holds passes, and its objects are removed', async () => {
+test('a correct controller passes, and its objects are removed', async () => {
   for (let seed = 1; seed <= 15; seed += 1)
     await runControllersUnderFaults({ client, plugin: right, seed, act: write, expect: counted });
   expect((await client.list(postType)).items).toEqual([]);
 });
 
-test('one that remembers what it has done, and not what is, is found out', async () => {
+test('a controller that relies on its memory instead of the current state fails', async () => {
   // It assumes that a write succeeded although it failed once.
   const seen = new Map<string, string>();
   const hasty = pluginOf(async (key, { client: api, lister }) => {
@@ -73,8 +73,8 @@ test('one that remembers what it has done, and not what is, is found out', async
   );
 });
 
-test('one that never comes to rest is found out', async () => {
-  const restless = pluginOf(async (key, { client: api, lister }) => {
+test('a controller that never becomes idle fails', async () => {
+  const neverIdle = pluginOf(async (key, { client: api, lister }) => {
     const post = lister(postType).get(key);
     if (post === undefined) return;
     await writeChanges(api, postType, post, {
@@ -84,11 +84,11 @@ test('one that never comes to rest is found out', async () => {
     });
   });
   await expect(
-    runControllersUnderFaults({ client, plugin: restless, seed: 1, act: write, expect: counted, timeoutMs: 3000 }),
+    runControllersUnderFaults({ client, plugin: neverIdle, seed: 1, act: write, expect: counted, timeoutMs: 3000 }),
   ).rejects.toThrow(/^seed 1: started again on a settled world, the controllers changed posts \/p\d/);
 });
 
-test('what users do wrong fails the run', async () => {
+test("an error in the users' operations fails the run", async () => {
   const act = (): Promise<void> => Promise.reject(new Error('a mistake of the test'));
   await expect(runControllersUnderFaults({ client, plugin: right, seed: 9, act, expect: counted })).rejects.toThrow(
     /^seed 9: a mistake of the test/,

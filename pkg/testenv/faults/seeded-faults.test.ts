@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { SeededFaults } from './seeded-faults.ts';
 
-test('the nth question of a label has one answer, whatever else was asked', () => {
+test('the nth draw of a label has one outcome, whatever else was drawn', () => {
   const alone = new SeededFaults(7);
   const answers = Array.from({ length: 20 }, () => alone.of('patch posts a').next());
   const among = new SeededFaults(7);
@@ -13,7 +13,7 @@ test('the nth question of a label has one answer, whatever else was asked', () =
   expect(new Set(answers).size).toBe(20);
 });
 
-test.each([0.05, 0.5, 0.9])('a chance of %d comes about that often, over labels and over questions', (probability) => {
+test.each([0.05, 0.5, 0.9])('a chance of %d occurs that often, over labels and over draws', (probability) => {
   for (const label of [(i: number) => `get posts ${i}`, () => 'get posts']) {
     const faults = new SeededFaults(3);
     const hits = Array.from({ length: 4000 }, (_, i) => faults.of(label(i)).chance(probability)).filter(Boolean).length;

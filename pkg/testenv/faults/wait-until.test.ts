@@ -14,7 +14,7 @@ test('a wait that takes too long names what it waited for, or else its condition
   await expect(waitUntil(() => isOpen, 1)).rejects.toThrow('waited 1 ms for () => isOpen');
 });
 
-test('in a test without I/O it ends well before the limit of the test', () => {
+test('in a test without I/O a wait ends well before the limit of the test', () => {
   expect(waitMs()).toBeGreaterThanOrEqual(10_000);
   expect(waitMs()).toBeLessThan(Number(process.env['SVC_TEST_LIMIT_MS']));
 });

@@ -38,10 +38,10 @@ test('objects that somebody else created there are refused by name', async () =>
     'CREATE TABLE access.users_before_fix AS SELECT * FROM access.users; ALTER TABLE platform.models ADD COLUMN note text',
   );
   await expect(backedUp()).rejects.toThrow(
-    'Schema access holds what is not of svc, and no backup with it could be restored: table users_before_fix; move that to another schema, or drop it.',
+    'Schema access contains objects that svc did not create, and a backup with them could not be restored: table users_before_fix; move them to another schema, or drop them.',
   );
   await database.pool.query('ALTER TABLE access.users_before_fix SET SCHEMA public');
   await expect(backedUp()).rejects.toThrow(
-    'Schema platform holds what is not of svc, and no backup with it could be restored: column models.note; move that to another schema, or drop it.',
+    'Schema platform contains objects that svc did not create, and a backup with them could not be restored: column models.note; move them to another schema, or drop them.',
   );
 });

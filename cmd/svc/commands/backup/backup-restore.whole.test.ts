@@ -263,7 +263,7 @@ test('a restored database has everything: objects with their revisions, users wi
   const restored = await serve(elsewhere);
   // One warning is enough: no server takes it for another restore.
   expect(restored.program.lines().map(({ msg }) => msg)).not.toContain(
-    'the database was restored or failed over: revisions jump, and watches of older ones start anew',
+    'the database was restored or failed over: revisions jump, and watches of older revisions start again',
   );
   await until(async () => (await ask(`${restored.api}/apis/blog.example.com/v1/posts`)).status === 200);
   const after = await everythingIn(restored.api);

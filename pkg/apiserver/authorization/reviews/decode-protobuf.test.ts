@@ -34,13 +34,13 @@ describe('reads', () => {
   test.each([
     ['nothing', Buffer.alloc(0), {}],
     [
-      'texts, lists and maps',
+      'strings, lists and maps',
       field(2, Buffer.concat([field(3, 'ada'), field(4, 'a'), field(4, 'b'), extra('k', 'v', 'w'), extra('empty')])),
       { spec: { user: 'ada', groups: ['a', 'b'], extra: { k: ['v', 'w'], empty: [] } } },
     ],
-    ['an empty text as none', field(2, Buffer.concat([field(3, ''), field(6, 'u')])), { spec: { uid: 'u' } }],
+    ['an empty string as absent', field(2, Buffer.concat([field(3, ''), field(6, 'u')])), { spec: { uid: 'u' } }],
     [
-      'past what it does not know',
+      'unknown fields are skipped',
       Buffer.concat([
         field(9, 'x'),
         Buffer.from([0x50, 0xff, 0x01]),
@@ -51,7 +51,7 @@ describe('reads', () => {
       { spec: { user: 'ada' } },
     ],
     [
-      'no keys of prototypes',
+      'no prototype keys',
       field(2, Buffer.concat([extra('__proto__', 'x'), extra('k', 'v')])),
       { spec: { extra: { k: ['v'] } } },
     ],
@@ -63,10 +63,10 @@ describe('reads', () => {
 describe('refuses', () => {
   test.each([
     ['what is none', Buffer.from('{}'), 'it does not begin as such'],
-    ['a field that does not end', Buffer.concat([magic, Buffer.from([0x12, 0x05, 1])]), 'a field in it does not end'],
-    ['a number that does not end', Buffer.concat([magic, Buffer.alloc(11, 0xff)]), 'a number in it does not end'],
+    ['a truncated field', Buffer.concat([magic, Buffer.from([0x12, 0x05, 1])]), 'a field in it does not end'],
+    ['a truncated number', Buffer.concat([magic, Buffer.alloc(11, 0xff)]), 'a number in it does not end'],
     ['a group', Buffer.concat([magic, Buffer.from([0x0b])]), 'a field in it is of an unknown type'],
-    ['what is not UTF-8', envelope(field(2, field(3, Buffer.from([0xc3, 0x28])))), 'a text in it is not UTF-8'],
+    ['invalid UTF-8', envelope(field(2, field(3, Buffer.from([0xc3, 0x28])))), 'a text in it is not UTF-8'],
     ['U+0000', envelope(field(2, field(3, 'a\0b'))), 'a text in it holds U+0000'],
   ])('%s', (_reason, bytes, detail) => {
     expect(() => decodeProtobuf(bytes, fields)).toThrow(
@@ -75,7 +75,7 @@ describe('refuses', () => {
   });
 });
 
-test('any bytes are an object or a 400', () => {
+test('any bytes give an object or a 400', () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 6 }),
     fc.constantFrom(field(3, 'ada'), field(4, ''), extra('k', 'v'), Buffer.from([0x12, 0x7f])),

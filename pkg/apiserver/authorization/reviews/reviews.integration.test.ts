@@ -26,10 +26,10 @@ const review = (kind: string, spec: JsonObject = {}): JsonObject => ({
 
 describe('access reviews', () => {
   test.each([
-    ['what I may not', 'ada', { resourceAttributes: listEvents }, { allowed: false }],
-    ['what I may', 'eve', { resourceAttributes: listEvents }, { allowed: true }],
+    ['what I may not do', 'ada', { resourceAttributes: listEvents }, { allowed: false }],
+    ['what I may do', 'eve', { resourceAttributes: listEvents }, { allowed: true }],
     [
-      'what my credential leaves',
+      'what my restricted credential allows',
       'narrow',
       { resourceAttributes: { ...listEvents, verb: 'delete' } },
       { allowed: false, reason: 'the credential is narrowed to roles that do not allow it' },
@@ -75,7 +75,7 @@ describe('access reviews', () => {
     ]);
   });
 
-  test('of others takes a right of its own', async () => {
+  test('of other users need a separate permission', async () => {
     const spec = { user: 'ben', groups: ['svc:system-auditors'], resourceAttributes: listEvents };
     expect(
       (await server.call('ada', 'POST', `${authorization}/subjectaccessreviews`, review('SubjectAccessReview', spec)))
@@ -112,7 +112,7 @@ describe('access reviews', () => {
     ).toBe(422);
   });
 
-  test('all rules at once', async () => {
+  test('a SelfSubjectRulesReview lists all rules', async () => {
     const answer = await server.call(
       'narrow',
       'POST',
@@ -131,7 +131,7 @@ describe('access reviews', () => {
 });
 
 describe('identity reviews', () => {
-  test('who I am', async () => {
+  test('a SelfSubjectReview describes the caller', async () => {
     const answer = await server.call(
       'eve',
       'POST',
@@ -148,7 +148,7 @@ describe('identity reviews', () => {
     });
   });
 
-  test('whose token this is, without telling the token, and with what it is narrowed to', async () => {
+  test('a TokenReview describes the user and restriction of a token, and does not repeat the token', async () => {
     const ask = (user: string, token: string) =>
       server.call(user, 'POST', `${authentication}/tokenreviews`, review('TokenReview', { token }));
     expect((await ask('eve', 'eve')).status).toBe(403);
@@ -177,7 +177,7 @@ describe('identity reviews', () => {
   });
 });
 
-test('kubectl asks in protobuf', async () => {
+test('accept the protobuf of kubectl', async () => {
   // As `kubectl auth can-i list events -n default` of 1.33 sends it.
   const field = (number: number, bytes: Buffer | string): Buffer =>
     Buffer.concat([Buffer.from([number * 8 + 2, Buffer.byteLength(bytes)]), Buffer.from(bytes)]);
@@ -220,7 +220,7 @@ test.each([
   expect([answered, headers.get('allow')]).toEqual([status, status === 405 ? 'POST' : null]);
 });
 
-test('discovery tells of them', async () => {
+test('are in discovery', async () => {
   const { resources } = (await server.call('ada', 'GET', authorization)).body as { resources: JsonObject[] };
   expect(resources).toContainEqual({
     name: 'selfsubjectaccessreviews',

@@ -48,7 +48,7 @@ const keyed = fc.oneof(
 );
 
 describe('continue token', () => {
-  test('comes back as the position it was made of', () => {
+  test('is decoded to the position that it was made from', () => {
     fc.assert(
       fc.property(
         fc.array(keyed, { maxLength: 4 }),
@@ -74,7 +74,7 @@ describe('continue token', () => {
     );
   });
 
-  test('that is any text is a 400 or a position, never another failure', () => {
+  test('of any text is a 400 or a position, never another error', () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.base64String(),
@@ -98,15 +98,15 @@ describe('continue token', () => {
     ['another version', { ...good, v: 2 }],
     ['another list', { ...good, list: listFingerprint({ ...list, labelSelector: [] }) }],
     ['a negative revision', { ...good, rv: -1 }],
-    ['a revision that is text', { ...good, rv: '5' }],
+    ['a revision that is a string', { ...good, rv: '5' }],
     ['a revision beyond 2^53', { ...good, rv: 1e20 }],
     ['a broken count', { ...good, served: 1.5 }],
-    ['a total that is text', { ...good, total: '5' }],
+    ['a total that is a string', { ...good, total: '5' }],
     ['a name PostgreSQL cannot hold', { ...good, name: 'a\0' }],
     ['half a surrogate pair', { ...good, ns: '\ud800' }],
-    ['an endless name', { ...good, name: 'a'.repeat(254) }],
+    ['a very long name', { ...good, name: 'a'.repeat(254) }],
     ['keys without a sort', { ...good, keys: ['x'] }],
-    ['keys that are no array', { ...good, keys: { length: 0 } }],
+    ['keys that are not an array', { ...good, keys: { length: 0 } }],
     ['no object', [good]],
     ['null', null],
   ])('with %s is refused', (_reason, value) => {
@@ -127,7 +127,7 @@ describe('continue token', () => {
     );
   });
 
-  test('belongs to its list: every part of what is asked counts', () => {
+  test('is only valid for its list: every part of the request counts', () => {
     const others: ListIdentity[] = [
       { ...list, resource: { group: 'other.example.com', resource: 'posts' } },
       { ...list, namespace: '' },

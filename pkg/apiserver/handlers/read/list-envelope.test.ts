@@ -45,7 +45,7 @@ async function* inBatches(items: Representation[]): AsyncGenerator<Representatio
 }
 
 describe('list envelope', () => {
-  test('is the contract, in order', async () => {
+  test('has the fields of the contract, in order', async () => {
     expect(await textOf(json, [], { resourceVersion: '7' }, wholePageFields(0))).toBe(
       '{"apiVersion":"blog.example.com/v1","kind":"PostList","metadata":{"resourceVersion":"7"},"items":[],' +
         '"page":1,"size":0,"total":0,"totalPages":0,"first":true,"last":true,"hasNext":false,"hasPrevious":false}',
@@ -55,7 +55,7 @@ describe('list envelope', () => {
     );
   });
 
-  test.each([0, 1, 2, 50, 51, 120])('holds %i items the same in JSON and YAML', async (size) => {
+  test.each([0, 1, 2, 50, 51, 120])('has the same %i items in JSON and YAML', async (size) => {
     const items = Array.from({ length: size }, (_, i) => item(`p${i}`));
     const fields = wholePageFields(size);
     const expected = {
@@ -71,7 +71,7 @@ describe('list envelope', () => {
     );
   });
 
-  test('shows metadata alone where asked', async () => {
+  test('has only metadata if the request asks for it', async () => {
     const list = JSON.parse(
       await textOf({ type: 'application/json', projection: 'metadata' }, [item('a')], { resourceVersion: '7' }),
     ) as unknown;

@@ -27,7 +27,7 @@ function parse(query: string, warnings: string[] = []): ListParameters {
 
 describe('list options', () => {
   test.each([
-    ['nothing is everything', '', { type: 'all' }],
+    ['no parameters', '', { type: 'all' }],
     ['0 is absent', 'page=0&size=0&limit=0&continue=', { type: 'all' }],
     ['only page', 'page=3', { type: 'page', page: 3, size: 20, exactTotal: false }],
     ['only size', 'size=5', { type: 'page', page: 1, size: 5, exactTotal: false }],
@@ -39,7 +39,7 @@ describe('list options', () => {
     expect(parse(query).extent).toMatchObject(extent);
   });
 
-  test('a size above the maximum is clamped, with a warning', () => {
+  test('a size above the maximum is reduced to it, with a warning', () => {
     const warnings: string[] = [];
     expect(parse('size=1001', warnings).extent).toMatchObject({ size: 1000 });
     expect(warnings).toEqual(['size 1001 is above the maximum: pages have at most 1000 items']);
@@ -83,12 +83,12 @@ describe('list options', () => {
     ['a match without a revision', 'resourceVersionMatch=Exact'],
     ['an unknown match', 'resourceVersion=5&resourceVersionMatch=Newest'],
     ['exactly any', 'resourceVersion=0&resourceVersionMatch=Exact'],
-    ['initial events of a list', 'sendInitialEvents=true'],
+    ['sendInitialEvents on a list', 'sendInitialEvents=true'],
   ])('%s is a 422', (_reason, query) => {
     expect(() => parse(query)).toThrow(expect.objectContaining({ code: 422, reason: 'Invalid' }));
   });
 
-  test('a continue token goes on with its list only', () => {
+  test('a continue token is only valid for its list', () => {
     const fingerprint = listFingerprint({
       resource,
       namespace: '',
@@ -124,7 +124,7 @@ describe('list options', () => {
     ['resourceVersion=5&resourceVersionMatch=NotOlderThan', { at: 5, exact: false }],
     ['resourceVersion=5&resourceVersionMatch=Exact', { at: 5, exact: true }],
     ['resourceVersion=99999999999999999999', { at: Number.MAX_SAFE_INTEGER, exact: false }],
-  ])('%p demands %p', (query, revision) => {
+  ])('%p requires %p', (query, revision) => {
     expect(parse(query).revision).toEqual(revision);
   });
 });

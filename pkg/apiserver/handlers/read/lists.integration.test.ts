@@ -29,7 +29,7 @@ function names(answer: TestApiResponse): string[] {
 }
 
 describe('list', () => {
-  test('of everything has the whole envelope, the page fields after the items', async () => {
+  test('of all objects has the complete envelope, with the page fields after the items', async () => {
     const answer = await list();
     expect(answer.status).toBe(200);
     expect(Object.keys(answer.body)).toEqual([
@@ -93,7 +93,7 @@ describe('list', () => {
     expect(answer.body.items).toHaveLength(count);
   });
 
-  test('clamps a size, and says so', async () => {
+  test('reduces a size to the maximum, with a warning', async () => {
     expect((await list('?size=1001')).headers.get('warning')).toContain('size 1001 is above the maximum');
   });
 
@@ -128,7 +128,7 @@ describe('list', () => {
     expect(chunks).toBeGreaterThan(1);
   });
 
-  test('goes on with its token only', async () => {
+  test('continues with its own token only', async () => {
     const { body } = await list('?limit=5');
     const token = body.metadata.continue as string;
     for (const query of [
@@ -142,7 +142,7 @@ describe('list', () => {
     expect(names(await list(`?continue=${token}`))).toHaveLength(20);
   });
 
-  test('whose snapshot is gone gives a token that goes on without it', async () => {
+  test('without its snapshot gives a token that continues without it', async () => {
     const first = await list('?limit=10');
     const write = (i: number) =>
       api.call('PATCH', `${posts}/p24`, {
@@ -178,14 +178,14 @@ describe('list', () => {
     expect((await list(query)).status).toBe(status);
   });
 
-  test('exactly at the newest revision', async () => {
+  test('is exact at the newest revision', async () => {
     const { body } = await list('?limit=1');
     expect((await list(`?resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=Exact`)).status).toBe(
       200,
     );
   });
 
-  test('in YAML, of metadata alone, by HEAD', async () => {
+  test('works in YAML, with metadata only, and by HEAD', async () => {
     const yaml = await list('', { Accept: 'application/yaml' });
     expect(decodeYaml(Buffer.from(yaml.text)).value).toEqual((await list()).body);
     const partial = await list('?limit=1', {

@@ -7,7 +7,7 @@ const forbidden = newForbidden({ group: '', resource: 'events' }, '', 'no');
 test.each([
   ['forbidden', forbidden],
   ['without a credential', newUnauthorized()],
-])('a watch that is %s is lost, once, whatever else happened before', async (_reason, last) => {
+])('a watch that is %s ends, once, whatever other errors came before', async (_reason, last) => {
   const answers = [undefined, newServiceUnavailable('later'), new Error('a fault'), last];
   let looks = 0;
   const lost = await new Promise<StatusError[]>((resolve) => {
@@ -30,7 +30,7 @@ test.each([
   expect([lost, looks]).toEqual([[last], 4]);
 });
 
-test('after its end nobody is told, by a look that was under way either', async () => {
+test('after its end a watch gets no result, not even of a check in progress', async () => {
   let refuse = (_error: Error): void => undefined;
   const begun = new Promise<void>((resolve) => {
     const stop = keepChecking({

@@ -108,7 +108,7 @@ async function open(
   return { socket, response, connection };
 }
 
-test('a client that reads nothing for stallMs is disconnected; one that reads in between has as long again', async () => {
+test('a client that reads nothing for stallMs is disconnected; any read starts the time again', async () => {
   const { socket, connection } = await open({ options: { heartbeatMs: 1000, stallMs: 3000 } });
   connection.event('ADDED', object('a'));
   jest.advanceTimersByTime(2500);
@@ -122,7 +122,7 @@ test('a client that reads nothing for stallMs is disconnected; one that reads in
   expect(told).toEqual(['began', 'sent', 'sent', 'slow']);
 });
 
-test('a client that leaves more unread than bufferLimit is disconnected, but one event may be larger', async () => {
+test('a client with more than bufferLimit unread bytes is disconnected, but one event may be larger', async () => {
   const { socket, connection } = await open({ options: { bufferLimit: 100 } });
   const large = 'x'.repeat(1000);
   connection.begin();
@@ -140,7 +140,7 @@ test('a client that leaves more unread than bufferLimit is disconnected, but one
 const following = { cursor: 7, stop: () => undefined };
 const hundredKilobytes = 'x'.repeat(100_000);
 
-test('large events that are not read count until they are, and a client for whose there is no room is disconnected', async () => {
+test('unread large events count as memory, and a client is disconnected if there is none for them', async () => {
   const { socket, connection } = await open();
   connection.follow(following);
   connection.event('ADDED', object('small'));
@@ -159,7 +159,7 @@ test('large events that are not read count until they are, and a client for whos
   expect(told.at(-1)).toBe('slow');
 });
 
-test('while history is told its own room is held, and then as much as is unread of it', async () => {
+test('history holds its reserved memory while it is sent, and then as much as is unread', async () => {
   const { socket, connection } = await open();
   held = 1_000_000;
   connection.event('ADDED', object('small'));
@@ -173,7 +173,7 @@ test('while history is told its own room is held, and then as much as is unread 
   expect(held).toBe(0);
 });
 
-test('a silent stream has a heartbeat, one with events has none', async () => {
+test('a silent stream has a heartbeat, and a stream with events has none', async () => {
   const { socket, connection } = await open({ options: { heartbeatMs: 1000 } });
   connection.begin();
   await socket.readAll();
@@ -187,7 +187,7 @@ test('a silent stream has a heartbeat, one with events has none', async () => {
   expect(await socket.readAll()).toEqual(['', added('a'), '']);
 });
 
-test('initial objects go at the pace of the client, and stop with the watch', async () => {
+test('initial objects are sent at the pace of the client, and stop with the watch', async () => {
   const { socket, connection } = await open();
   const written = connection.writeObjects(
     ['a', 'b', 'c'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })),
@@ -202,8 +202,8 @@ test('initial objects go at the pace of the client, and stop with the watch', as
 test.each<[string, (connection: WatchConnection) => void]>([
   ['its time is over', () => jest.advanceTimersByTime(3_600_000)],
   ['the server drains', () => draining.abort()],
-  ['the model is gone', (connection) => connection.end()],
-])('when %s a watch ends with a bookmark that tells how far it is', async (_reason, end) => {
+  ['the model was deleted', (connection) => connection.end()],
+])('when %s a watch ends with a bookmark of its position', async (_reason, end) => {
   const { socket, connection } = await open({
     bookmarks: true,
     options: { heartbeatMs: 10_000_000, bookmarkMs: 10_000_000 },
@@ -216,7 +216,7 @@ test.each<[string, (connection: WatchConnection) => void]>([
   expect(told).toEqual(['began', 'over']);
 });
 
-test('bookmarks come from time to time where they are asked for', async () => {
+test('a watch that asks for bookmarks gets them periodically', async () => {
   const { socket, connection } = await open({ bookmarks: true, options: { bookmarkMs: 1000 } });
   const stream = { cursor: 7, stop: () => undefined };
   connection.follow(stream);
@@ -226,7 +226,7 @@ test('bookmarks come from time to time where they are asked for', async () => {
   expect(await socket.readAll()).toEqual([bookmark(7), bookmark(9)]);
 });
 
-test('a failure is told, and is the end', async () => {
+test('an error is sent and ends the stream', async () => {
   const { socket, connection } = await open();
   connection.fail(newExpired('too old'));
   connection.fail(newExpired('twice'));
@@ -235,7 +235,7 @@ test('a failure is told, and is the end', async () => {
   ]);
 });
 
-test('a client that does not read the end loses its connection after closeGraceMs', async () => {
+test('a client that does not read the end is disconnected after closeGraceMs', async () => {
   const { response, connection } = await open({ options: { closeGraceMs: 500 } });
   connection.event('ADDED', object('a'));
   connection.close();
@@ -245,7 +245,7 @@ test('a client that does not read the end loses its connection after closeGraceM
   expect(response.destroyed).toBe(true);
 });
 
-test('a client that is gone ends the watch at once, and leaves no timer and no listener', async () => {
+test('a disconnected client ends the watch at once, and leaves no timer and no listener', async () => {
   const { response, connection } = await open();
   const written = connection.writeObjects(
     ['a', 'b'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })),

@@ -189,7 +189,7 @@ export class WatchConnection implements WatchSink {
     const { context } = this.#input;
     context.log.info(
       { path: context.info.path.slice(0, 1024), user: context.user.name, unread: context.response.writableLength },
-      'a watcher that does not keep up is disconnected',
+      'disconnected a watcher that reads too slowly',
     );
     this.#finish();
   }

@@ -29,13 +29,13 @@ describe('watch parameters', () => {
     expect(parse(query, lastEventId).start).toEqual(start);
   });
 
-  test('the end of the initial objects is marked for those who take bookmarks', () => {
+  test('the end of the initial objects is marked if bookmarks are allowed', () => {
     expect(parse(`${streaming}&allowWatchBookmarks=true`)).toMatchObject({ marksInitialEnd: true, bookmarks: true });
     expect(parse(streaming)).toMatchObject({ marksInitialEnd: false, bookmarks: false });
     expect(parse('allowWatchBookmarks=true')).toMatchObject({ marksInitialEnd: false, bookmarks: true });
   });
 
-  test('lasts as long as asked, else 30 to 60 minutes', () => {
+  test('last as long as requested, or 30 to 60 minutes', () => {
     expect(parse('timeoutSeconds=5').durationMs).toBe(5000);
     expect(parse('timeoutSeconds=99999999999').durationMs).toBe(24 * 3600_000);
     for (const query of ['', 'timeoutSeconds=0']) {

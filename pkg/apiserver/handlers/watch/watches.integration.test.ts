@@ -79,7 +79,7 @@ const create = (name: string, labels = {}, spec = {}) =>
 const revision = async (): Promise<string> => (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion;
 
 describe('watch', () => {
-  test('tells of every change after a revision, also through selectors', async () => {
+  test('sends every change after a revision, also with selectors', async () => {
     const from = await revision();
     const all = await Reader.open(`&resourceVersion=${from}`);
     const red = await Reader.open(`&resourceVersion=${from}&labelSelector=color%3Dred`);
@@ -102,7 +102,7 @@ describe('watch', () => {
     for (const reader of [all, red, again]) reader.close();
   });
 
-  test.each(['', '&resourceVersion=0'])('without a revision begins with all there is: %p', async (query) => {
+  test.each(['', '&resourceVersion=0'])('without a revision starts with all existing objects: %p', async (query) => {
     await create('w2');
     const reader = await Reader.open(`${query}&fieldSelector=metadata.name%3Dw2`);
     await reader.until(({ told }) => told.length === 1);
@@ -130,7 +130,7 @@ describe('watch', () => {
     reader.close();
   });
 
-  test('keeps a silent stream alive, with bookmarks for who takes them', async () => {
+  test('keeps a silent stream alive, and sends bookmarks to clients that allow them', async () => {
     const from = await revision();
     const silent = await Reader.open(`&resourceVersion=${from}`);
     await silent.until(({ text }) => text.length >= 2);
@@ -144,7 +144,7 @@ describe('watch', () => {
     marked.close();
   });
 
-  test('ends when asked to, after a last bookmark', async () => {
+  test('ends at its time-out, after a last bookmark', async () => {
     const from = await revision();
     const reader = await Reader.open(
       `&resourceVersion=${from}&timeoutSeconds=3&allowWatchBookmarks=true&labelSelector=none`,
@@ -154,7 +154,7 @@ describe('watch', () => {
     expect(reader.lines.at(-1)?.type).toBe('BOOKMARK');
   });
 
-  test('tells a revision from the future apart', async () => {
+  test('reports a revision from the future', async () => {
     const answer = await api.call('GET', `${posts}?watch=true&resourceVersion=999999999`);
     expect(answer).toMatchObject({ status: 504, body: { reason: 'Timeout' } });
     expect(answer.headers.get('retry-after')).toBe('1');
@@ -170,7 +170,7 @@ describe('watch', () => {
     expect((await api.call('GET', `${posts}?watch=true${query}`, { headers })).status).toBe(status);
   });
 
-  test('a client that does not read loses its connection, and nobody else does', async () => {
+  test('a client that does not read is disconnected, and no other is', async () => {
     const from = await revision();
     const healthy = await Reader.open(`&resourceVersion=${from}&labelSelector=big`);
     // A socket that was never read has small buffers; fetch would read ahead, and the system would enlarge them.
@@ -207,7 +207,7 @@ function events({ text }: Reader): string[] {
 }
 
 describe('event stream', () => {
-  test('begins in the order of revisions, and is resumed by its last id', async () => {
+  test('starts in the order of revisions, and resumes from its last id', async () => {
     for (const name of ['e2', 'e1', 'e3']) await create(name, { stream: 'yes' });
     const first = await Reader.open('&labelSelector=stream', sse);
     await first.until((reader) => events(reader).length === 3 && ids(reader).length >= 4);
@@ -230,7 +230,7 @@ describe('event stream', () => {
     resumed.close();
   });
 
-  test('keeps itself alive by comments, and bookmarks are always told', async () => {
+  test('is kept alive by comments, and always has bookmarks', async () => {
     const reader = await Reader.open(`&resourceVersion=${await revision()}&labelSelector=none`, sse);
     await reader.until(({ text }) => text.includes(':\n\n') && text.includes('"BOOKMARK"'));
     expect(reader.ended).toBe(false);
@@ -238,8 +238,8 @@ describe('event stream', () => {
   });
 });
 
-describe('history that is gone', () => {
-  test('is told within the stream, which ends; a browser is made to begin anew', async () => {
+describe('history that is no longer kept', () => {
+  test('is reported in the stream, which ends; a browser starts again', async () => {
     const from = await revision();
     await create('h1');
     await create('h2');

@@ -27,7 +27,7 @@ function names(body: { items: { metadata: { name: string } }[] }): string[] {
   return body.items.map(({ metadata }) => metadata.name);
 }
 
-test('lists what it deleted, at the revision it meant, and leaves what came or came back meanwhile', async () => {
+test('lists the deleted objects at its revision, and keeps objects that were created or recreated meanwhile', async () => {
   await fill('many', 520);
   const meant = (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
   const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dmany`, { method: 'DELETE' });
@@ -44,7 +44,7 @@ test('lists what it deleted, at the revision it meant, and leaves what came or c
   expect(names((await api.call('GET', `${posts}?labelSelector=of%3Dmany`)).body)).toEqual(['many-0', 'many-zzz']);
 });
 
-test('goes on where history was cut', async () => {
+test('continues if history was compacted', async () => {
   await fill('cut', 520);
   const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dcut`, { method: 'DELETE' });
   await api.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
@@ -52,7 +52,7 @@ test('goes on where history was cut', async () => {
   expect(names((await api.call('GET', `${posts}?labelSelector=of%3Dcut`)).body)).toEqual([]);
 });
 
-test('stops when nobody listens any more; sent again, it deletes the rest', async () => {
+test('stops when its client leaves; sent again, it deletes the rest', async () => {
   await fill('left', 520);
   const abort = new AbortController();
   const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dleft`, {
@@ -66,7 +66,7 @@ test('stops when nobody listens any more; sent again, it deletes the rest', asyn
   expect(names((await api.call('GET', `${posts}?labelSelector=of%3Dleft`)).body)).toEqual([]);
 });
 
-test('of nothing is an empty list', async () => {
+test('of no objects gives an empty list', async () => {
   const { status, body } = await api.call('DELETE', `${notesPath}?labelSelector=of%3Dnothing`);
   expect([status, body.items]).toEqual([200, []]);
   expect(body.metadata.resourceVersion).toMatch(/^\d+$/);

@@ -51,7 +51,7 @@ describe.each(writes)('%s', (_case, method, path, request) => {
     });
   };
 
-  test('is refused where the lease has passed on, dry or not, and done where it is held', async () => {
+  test('is refused, also as a dry run, if the lease has changed hands, and done while it is held', async () => {
     await fill();
     const before = await all();
     for (const query of ['', 'dryRun=All']) {
@@ -75,7 +75,7 @@ describe.each(writes)('%s', (_case, method, path, request) => {
     expect(await all()).not.toEqual(before);
   });
 
-  test('is 400 with a fence that is none', async () => {
+  test('is 400 with a malformed fence', async () => {
     await fill();
     const before = await all();
     for (const fence of [
@@ -95,7 +95,7 @@ describe.each(writes)('%s', (_case, method, path, request) => {
   });
 });
 
-test('reads know no fence', async () => {
+test('reads ignore a fence', async () => {
   await fill();
   for (const path of [posts, `${posts}/a`, `${posts}/a/status`, notesPath, '/apis']) {
     for (const fence of ['default/publishing@2', '?'])
@@ -103,12 +103,12 @@ test('reads know no fence', async () => {
   }
 });
 
-test('a write that changes nothing is answered without asking for the lease', async () => {
+test('a write that changes nothing does not check the lease', async () => {
   await fill();
   expect((await api.call('PATCH', `${posts}/a`, { body: {}, headers: { ...merge, ...lost } })).status).toBe(200);
 });
 
-test('what was done under an Idempotency-Key is told again, whoever leads by now; what was refused is not remembered', async () => {
+test('the outcome of an Idempotency-Key is repeated, whoever leads by then; a refusal is not remembered', async () => {
   const request = (fence: string) => ({
     body: newTestPost('repeated'),
     headers: { 'Idempotency-Key': 'fenced', 'X-SVC-Fence': fence },
@@ -119,7 +119,7 @@ test('what was done under an Idempotency-Key is told again, whoever leads by now
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
 });
 
-test('of what a model demands and what a fence demands both are told apart', async () => {
+test('conflicts of a model and of a fence are distinguished', async () => {
   const invalid = await api.call('POST', posts, { body: newTestPost('invalid', { title: 5 }), headers: lost });
   expect(invalid.status).toBe(422);
   expect((await api.call('PUT', `${posts}/nobody`, { body: newTestPost('nobody'), headers: lost })).status).toBe(404);

@@ -32,7 +32,7 @@ describe('scale', () => {
     });
   });
 
-  test('of an object without replicas cannot be shown', () => {
+  test('of an object without replicas cannot be read', () => {
     expect(() => scaleText(JSON.stringify({ ...object(), spec: {} }), paths)).toThrow(
       'the spec replicas field ".spec.replicas" does not exist',
     );
@@ -40,7 +40,7 @@ describe('scale', () => {
 
   test.each([
     ['a number', { spec: { replicas: 7 } }, { replicas: 7, title: 't' }],
-    ['none, which is how Go writes 0', { spec: {} }, { replicas: 0, title: 't' }],
+    ['no replicas, as Go writes 0', { spec: {} }, { replicas: 0, title: 't' }],
     ['null', { spec: { replicas: null } }, { replicas: 0, title: 't' }],
     ['no spec', {}, { replicas: 0, title: 't' }],
   ])('sets replicas and nothing else: %s', (_reason, scale, spec) => {
@@ -49,14 +49,14 @@ describe('scale', () => {
     expect(scaled(object(), scale, paths)).toEqual({ ...rest, metadata: kept, spec });
   });
 
-  test('sets what was absent, as deep as it lies', () => {
+  test('sets an absent field at any depth', () => {
     const { spec: _, ...bare } = object();
     expect(
       scaled(bare, { spec: { replicas: 1 } }, { ...paths, specReplicasPath: '.spec.scaling.replicas' }),
     ).toMatchObject({ spec: { scaling: { replicas: 1 } } });
   });
 
-  test('takes its resourceVersion and uid as preconditions', () => {
+  test('uses its resourceVersion and uid as preconditions', () => {
     expect(
       scaled(object(), { metadata: { resourceVersion: '4', uid: 'v' }, spec: { replicas: 1 } }, paths),
     ).toMatchObject({ metadata: { resourceVersion: '4', uid: 'v' } });

@@ -65,7 +65,7 @@ describe('delete options', () => {
       { kind: 'DeleteOptions', apiVersion: 'blog.example.com/v1', preconditions: { uid: 'u', resourceVersion: '5' } },
       { preconditions: { uid: 'u', resourceVersion: '5' } },
     ],
-    ['the query alone', 'propagationPolicy=Orphan&gracePeriodSeconds=0', '', { propagationPolicy: 'Orphan' }],
+    ['only the query', 'propagationPolicy=Orphan&gracePeriodSeconds=0', '', { propagationPolicy: 'Orphan' }],
     [
       'the body wins',
       'propagationPolicy=Orphan',
@@ -74,9 +74,9 @@ describe('delete options', () => {
     ],
     ['a dry run in the body', '', { dryRun: ['All'] }, { write: { dryRun: true } }],
     ['a dry run in the query, with a body', 'dryRun=All', { gracePeriodSeconds: 30 }, { write: { dryRun: true } }],
-    ['the old word for it', '', { orphanDependents: true }, { propagationPolicy: 'Orphan' }],
+    ['the deprecated orphanDependents', '', { orphanDependents: true }, { propagationPolicy: 'Orphan' }],
     [
-      'nulls are absence',
+      'nulls count as absent',
       '',
       { preconditions: null, dryRun: null, propagationPolicy: null, gracePeriodSeconds: null, orphanDependents: null },
       { preconditions: {} },
@@ -90,14 +90,14 @@ describe('delete options', () => {
     ['no JSON', 400, '{'],
     ['no object', 400, []],
     ['another kind', 400, { kind: 'Post' }],
-    ['a kind that is no text', 400, { kind: 5 }],
-    ['a uid that is no text', 400, { preconditions: { uid: 5 } }],
-    ['preconditions that are no object', 400, { preconditions: 'x' }],
-    ['a dry run that is no list', 400, { dryRun: 'All' }],
+    ['a kind that is not a string', 400, { kind: 5 }],
+    ['a uid that is not a string', 400, { preconditions: { uid: 5 } }],
+    ['preconditions that are not an object', 400, { preconditions: 'x' }],
+    ['a dry run that is not a list', 400, { dryRun: 'All' }],
     ['a negative grace period', 400, { gracePeriodSeconds: -1 }],
     ['an unknown dry run', 422, { dryRun: ['Some'] }],
     ['an unknown policy', 422, { propagationPolicy: 'Now' }],
-    ['two words for one thing', 422, { propagationPolicy: 'Orphan', orphanDependents: true }],
+    ['two options with the same meaning', 422, { propagationPolicy: 'Orphan', orphanDependents: true }],
   ])('%s is a %i', async (_reason, code, body) => {
     await expect(parse('', body)).rejects.toMatchObject({ code });
   });

@@ -59,7 +59,7 @@ describe('create', () => {
     expect(answer.headers.get('location')).toBe(`${posts}/${answer.body.metadata.name}`);
   });
 
-  test('takes and gives YAML', async () => {
+  test('accepts and returns YAML', async () => {
     const body = 'apiVersion: blog.example.com/v1\nkind: Post\nmetadata:\n  name: in-yaml\nspec:\n  title: "yes"\n';
     const answer = await api.call('POST', posts, {
       body,
@@ -70,7 +70,7 @@ describe('create', () => {
     expect(answer.text).toMatch(/^apiVersion: blog\.example\.com\/v1\nkind: Post\n/);
   });
 
-  test('of a dry run stores nothing', async () => {
+  test('as a dry run stores nothing', async () => {
     const answer = await api.call('POST', `${posts}?dryRun=All`, { body: newTestPost('dry') });
     expect(answer).toMatchObject({ status: 201, body: { metadata: { name: 'dry', uid: expect.any(String) } } });
     expect(answer.headers.has('location')).toBe(false);
@@ -96,7 +96,7 @@ describe('create', () => {
       'the kind in the data (Note) does not match the expected kind (Post)',
     ],
     ['metadata that is a list', { ...newTestPost('x'), metadata: [] }, 400, 'metadata must be an object'],
-    ['labels that are text', newTestPost('x', {}, { labels: 'a' }), 400, /.*/],
+    ['labels that are a string', newTestPost('x', {}, { labels: 'a' }), 400, /.*/],
     ['no metadata', { ...newTestPost('x'), metadata: undefined }, 422, /metadata\.name: Required value/],
     ['no name', newTestPost(undefined), 422, /metadata\.name: Required value/],
     [
@@ -124,14 +124,14 @@ describe('create', () => {
     },
   );
 
-  test('that could not be answered is not carried out', async () => {
+  test('is not done if its answer is not acceptable', async () => {
     expect(
       (await api.call('POST', posts, { body: newTestPost('unanswerable'), headers: { Accept: 'image/png' } })).status,
     ).toBe(406);
     expect((await api.call('GET', `${posts}/unanswerable`)).status).toBe(404);
   });
 
-  test('tells of duplicate and unknown fields as asked', async () => {
+  test('reports duplicate and unknown fields as fieldValidation says', async () => {
     const body =
       '{"apiVersion":"blog.example.com/v1","kind":"Post","metadata":{"name":"fields"},"spec":{"title":"a","title":"b"}}';
     const strict = await api.call('POST', `${posts}?fieldValidation=Strict`, { body });
@@ -150,7 +150,7 @@ describe('create', () => {
 });
 
 describe('idempotency', () => {
-  test('repeats the first outcome, as it was', async () => {
+  test('repeats the first outcome unchanged', async () => {
     const request = {
       body: newTestPost(undefined, { title: 'once' }, { generateName: 'once-' }),
       headers: { 'Idempotency-Key': 'k1' },
@@ -169,7 +169,7 @@ describe('idempotency', () => {
     ).not.toBe(name);
   });
 
-  test('of changes and deletions', async () => {
+  test('covers changes and deletions', async () => {
     await stored('twice');
     const patch = { body: { spec: { title: 'p' } }, headers: { ...merge, 'Idempotency-Key': 'k2' } };
     const patched = await api.call('PATCH', `${posts}/twice`, patch);
@@ -199,7 +199,7 @@ describe('idempotency', () => {
 });
 
 describe('get', () => {
-  test('answers with an entity tag, and 304 to who has it', async () => {
+  test('has an entity tag, and is 304 for a client with the same tag', async () => {
     const { metadata } = await stored('tagged');
     const tag = `"${metadata.resourceVersion}"`;
     expect((await api.call('GET', `${posts}/tagged`)).headers.get('etag')).toBe(tag);
@@ -221,7 +221,7 @@ describe('get', () => {
     expect((await api.call('GET', `${posts}/fresh${query}`)).status).toBe(status);
   });
 
-  test('shows metadata alone, or nothing it cannot', async () => {
+  test('returns metadata only, and refuses what it cannot return', async () => {
     await stored('partial');
     const accept = (value: string) => api.call('GET', `${posts}/partial`, { headers: { Accept: value } });
     expect((await accept('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io')).body).toMatchObject({
@@ -235,7 +235,7 @@ describe('get', () => {
 });
 
 describe('update', () => {
-  test('replaces, unconditionally or under conditions', async () => {
+  test('replaces, with or without conditions', async () => {
     const first = await stored('put', { title: 'a' });
     const second = await api.call('PUT', `${posts}/put`, { body: newTestPost('put', { title: 'b' }) });
     expect(second).toMatchObject({
@@ -283,7 +283,7 @@ describe('update', () => {
     expect((await api.call('PUT', `${posts}/absent`, { body: newTestPost('absent') })).status).toBe(404);
   });
 
-  test('of status leaves the rest, and the other way round', async () => {
+  test('of status keeps the rest, and the reverse', async () => {
     await stored('sub', { title: 'a' });
     const answer = await api.call('PUT', `${posts}/sub/status`, {
       body: { ...newTestPost('sub', { title: 'ignored' }), status: { phase: 'Ready' } },
@@ -302,7 +302,7 @@ describe('update', () => {
 });
 
 describe('patch', () => {
-  test('merges, or applies operations', async () => {
+  test('merges or applies operations', async () => {
     await stored('patched', { title: 'a', tags: ['x'] });
     const merged = await api.call('PATCH', `${posts}/patched`, {
       body: { spec: { title: null, tags: ['y'] } },
@@ -320,7 +320,7 @@ describe('patch', () => {
     ).toBe(operated.body.metadata.resourceVersion);
   });
 
-  test('names a revision, or is retried on a race', async () => {
+  test('is conditional on its revision, or is retried after a conflict', async () => {
     const { metadata } = await stored('raced');
     const results = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
@@ -345,43 +345,38 @@ describe('patch', () => {
     });
   });
 
-  test.each(['', '/status', '/scale'])(
-    'of the object%s is no apply, which alone can be forced',
-    async (subresource) => {
-      await stored(`forced${subresource.length}`);
-      const path = `${posts}/forced${subresource.length}${subresource}`;
-      for (const force of ['?force=true', '?force=false', '?force']) {
-        const { status, body } = await api.call('PATCH', `${path}${force}`, { body: {}, headers: merge });
-        expect([status, body.message]).toEqual([
-          422,
-          'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
-        ]);
-        expect(body.details.causes).toEqual([
-          expect.objectContaining({ reason: 'FieldValueForbidden', field: 'force' }),
-        ]);
-      }
-      expect(
-        (
-          await api.call('PATCH', `${path}?force=true`, {
-            body: {},
-            headers: { 'Content-Type': 'application/apply-patch+yaml' },
-          })
-        ).status,
-      ).toBe(415);
-      expect((await api.call('PATCH', path, { body: {}, headers: merge })).status).toBe(200);
-    },
-  );
+  test.each(['', '/status', '/scale'])('of the object%s is not an apply, so force is refused', async (subresource) => {
+    await stored(`forced${subresource.length}`);
+    const path = `${posts}/forced${subresource.length}${subresource}`;
+    for (const force of ['?force=true', '?force=false', '?force']) {
+      const { status, body } = await api.call('PATCH', `${path}${force}`, { body: {}, headers: merge });
+      expect([status, body.message]).toEqual([
+        422,
+        'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
+      ]);
+      expect(body.details.causes).toEqual([expect.objectContaining({ reason: 'FieldValueForbidden', field: 'force' })]);
+    }
+    expect(
+      (
+        await api.call('PATCH', `${path}?force=true`, {
+          body: {},
+          headers: { 'Content-Type': 'application/apply-patch+yaml' },
+        })
+      ).status,
+    ).toBe(415);
+    expect((await api.call('PATCH', path, { body: {}, headers: merge })).status).toBe(200);
+  });
 
   test.each([
     ['a merge patch that is a list', merge, [], 400],
     ['a merge patch that is null', merge, 'null', 400],
     ['operations that are an object', json, {}, 400],
-    ['an operation nobody knows', json, [{ op: 'frob', path: '/spec' }], 400],
+    ['an unknown operation', json, [{ op: 'frob', path: '/spec' }], 400],
     ['an operation that does not fit', json, [{ op: 'remove', path: '/spec/nope' }], 422],
     ['another kind', merge, { kind: 'Note' }, 400],
     ['another name', merge, { metadata: { name: 'zz' } }, 400],
     ['no metadata', merge, { metadata: null }, 400],
-    ['a whole that is no object', json, [{ op: 'replace', path: '', value: 5 }], 400],
+    ['a whole document that is not an object', json, [{ op: 'replace', path: '', value: 5 }], 400],
     ['a title that is too long', merge, { spec: { title: 'x'.repeat(101) } }, 422],
   ])('with %s is refused', async (_reason, headers, body, status) => {
     await api.call('POST', posts, { body: newTestPost('steady') });
@@ -410,7 +405,7 @@ describe('delete', () => {
     });
   });
 
-  test('waits for finalizers, and the last one removed ends it', async () => {
+  test('waits for finalizers, and the removal of the last one completes it', async () => {
     await stored('held', {}, { finalizers: ['example.com/hold'] });
     const answer = await api.call('DELETE', `${posts}/held`);
     expect(answer).toMatchObject({
@@ -425,7 +420,7 @@ describe('delete', () => {
     expect((await api.call('GET', `${posts}/held`)).status).toBe(404);
   });
 
-  test('honours its preconditions', async () => {
+  test('obeys its preconditions', async () => {
     const { metadata } = await stored('guarded');
     expect(await api.call('DELETE', `${posts}/guarded`, { body: { preconditions: { uid: 'other' } } })).toMatchObject({
       status: 409,
@@ -446,7 +441,7 @@ describe('delete', () => {
     ).toBe(200);
   });
 
-  test('of a collection takes what the selectors match', async () => {
+  test('of a collection deletes the selected objects', async () => {
     for (const name of ['many-a', 'many-b', 'many-c'])
       await stored(name, {}, { labels: { many: name === 'many-c' ? 'keep' : 'go' } });
     const answer = await api.call('DELETE', `${posts}?labelSelector=many%3Dgo`);
@@ -464,7 +459,7 @@ describe('delete', () => {
 });
 
 describe('scale', () => {
-  test('maps replicas, and nothing else', async () => {
+  test('reads and changes replicas, and nothing else', async () => {
     await stored('scaled', { title: 'a' });
     expect((await api.call('GET', `${posts}/scaled/scale`)).status).toBe(400);
     const set = await api.call('PATCH', `${posts}/scaled/scale`, { body: { spec: { replicas: 3 } }, headers: merge });
@@ -501,7 +496,7 @@ describe('paths', () => {
     ['a subresource that is not declared', 'GET', `${notesPath}/a/status`, 404],
     ['segments after the subresource', 'GET', `${posts}/a/status/x`, 404],
     ['a cluster-scoped model in a namespace', 'GET', '/apis/blog.example.com/v1/namespaces/default/posts', 404],
-    ['a namespaced object outside of one', 'GET', `${allNotesPath}/a`, 404],
+    ['a namespaced object without a namespace', 'GET', `${allNotesPath}/a`, 404],
     ['a namespace that does not exist', 'GET', notesPath.replace('default', 'absent'), 404],
     ['PUT on a collection', 'PUT', posts, 400],
     ['PATCH on a collection', 'PATCH', posts, 400],
@@ -516,7 +511,7 @@ describe('paths', () => {
     if (status === 405) expect(answer.headers.get('allow')).toMatch(/GET, HEAD/);
   });
 
-  test('say what is allowed', async () => {
+  test('name the allowed methods', async () => {
     expect((await api.call('POST', `${posts}/a`)).headers.get('allow')).toBe('GET, HEAD, PUT, PATCH, DELETE');
     expect((await api.call('POST', allNotesPath)).headers.get('allow')).toBe('GET, HEAD');
     expect((await api.call('OPTIONS', posts)).headers.get('allow')).toBe('GET, HEAD, POST, DELETE');
@@ -525,7 +520,7 @@ describe('paths', () => {
     );
   });
 
-  test('namespaces hold objects of their own', async () => {
+  test('namespaces have separate objects', async () => {
     await api.call('POST', '/api/v1/namespaces', {
       body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },
     });
@@ -549,14 +544,14 @@ describe('paths', () => {
   });
 });
 
-test('where status has no path of its own, a change of it raises the generation like any other', async () => {
+test('without the status subresource a change of status raises the generation', async () => {
   const path = `${notesPath}/counted`;
   await api.call('POST', notesPath, { body: newTestNote('counted') });
   const patched = await api.call('PATCH', path, { body: { status: { phase: 'Ready' } }, headers: merge });
   expect(patched.body).toMatchObject({ metadata: { generation: 2 }, status: { phase: 'Ready' } });
 });
 
-test('a finalizer is added to what is not being deleted, and to nothing else', async () => {
+test('a finalizer can only be added to an object that is not being deleted', async () => {
   const path = `${notesPath}/held`;
   const add = (...finalizers: string[]): Promise<TestApiResponse> =>
     api.call('PATCH', path, { body: { metadata: { finalizers } }, headers: merge });

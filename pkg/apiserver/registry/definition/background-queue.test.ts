@@ -6,7 +6,7 @@ import { waitUntil } from '../registrytest/api-client.ts';
 const log = pino({ level: 'silent' });
 
 describe('BackgroundQueue', () => {
-  test('works on each key until it is done, and forgets it; a failure is tried again', async () => {
+  test('processes each key until it is done, then forgets it, and retries failures', async () => {
     const turns: string[] = [];
     const outcomes: Record<string, ('done' | 'again' | 'more' | 'throw')[]> = {
       a: ['again', 'throw', 'more', 'done'],
@@ -26,7 +26,7 @@ describe('BackgroundQueue', () => {
     await queue.stop();
   });
 
-  test('a key added while it is worked on gets another turn', async () => {
+  test('a key that is added while it is processed is processed again', async () => {
     let turns = 0;
     const queue: BackgroundQueue = new BackgroundQueue({
       name: 'work',
@@ -42,7 +42,7 @@ describe('BackgroundQueue', () => {
     await queue.stop();
   });
 
-  test('stop aborts the work under way, waits for it, and takes no more', async () => {
+  test('stop aborts the running work, waits for it, and accepts no more', async () => {
     let started = false;
     let ended = false;
     const work = (_key: string, signal: AbortSignal): Promise<'again'> =>

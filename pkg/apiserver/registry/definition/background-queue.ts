@@ -91,7 +91,7 @@ export class BackgroundQueue {
       outcome = await work(key, this.#abort.signal);
     } catch (error) {
       if (this.#abort.signal.aborted) return;
-      log.warn({ err: error, key }, `${name} failed and is tried again`);
+      log.warn({ err: error, key }, `${name} failed; trying again`);
     }
     if (this.#turns.get(key) !== turn) return;
     if (outcome === 'done') this.#turns.delete(key);

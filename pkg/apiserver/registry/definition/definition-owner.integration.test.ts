@@ -46,7 +46,7 @@ const install = (name: string, finalizers: string[] = []) =>
     spec: { version: '1.0.0' },
   });
 
-test('a plugin’s definition is deleted when the plugin is gone, not before', async () => {
+test('a plugin’s definition can be deleted when the plugin is gone, not before', async () => {
   const path = await define('posts', { 'svc.run/plugin': 'blog' });
   await install('blog', ['example.com/stop']);
   for (const query of ['', '?dryRun=All', '?propagationPolicy=Orphan']) {
@@ -74,15 +74,15 @@ test('the definitions of a plugin are not deleted with a collection', async () =
 
 test.each([
   ['of no plugin', {}],
-  ['of a plugin that is not there', { 'svc.run/plugin': 'gone' }],
+  ['of a plugin that does not exist', { 'svc.run/plugin': 'gone' }],
   ['with an empty label', { 'svc.run/plugin': '' }],
-  ['with a label that can be no name', { 'svc.run/plugin': 'No_Name' }],
+  ['with a label that is not a valid name', { 'svc.run/plugin': 'No_Name' }],
 ] as const)('a definition %s can be deleted', async (_case, labels) => {
   expect((await call('DELETE', await define('things', labels))).status).toBe(200);
   while ((await call('GET', `${definitions}/things.owned.example.com`)).status !== 404) await new Promise(setImmediate);
 });
 
-test('one that is being deleted already goes on, whoever installs a plugin meanwhile', async () => {
+test('a deletion in progress continues if a plugin is installed meanwhile', async () => {
   const path = await define('holds', { 'svc.run/plugin': 'late' });
   expect((await call('PATCH', path, { metadata: { finalizers: ['example.com/held'] } })).status).toBe(200);
   expect((await call('DELETE', path)).status).toBe(200);

@@ -30,7 +30,7 @@ async function terminating(name: string): Promise<string> {
   return `${found?.reason}: ${found?.message}`;
 }
 
-test('of many objects all are counted, and the finalizers of the first 500', async () => {
+test('the condition counts all objects, and the finalizers of the first 500', async () => {
   const names = Array.from({ length: 503 }, (_, i) => `held-${String(i).padStart(3, '0')}`);
   await define('many.example.com', Object.fromEntries(names.map((name) => [name, ['example.com/hold']])));
   await definitions.delete('things.many.example.com');
@@ -39,7 +39,7 @@ test('of many objects all are counted, and the finalizers of the first 500', asy
   await waitUntil(async () => (await terminating('things.many.example.com')) === wanted);
 });
 
-test('of many finalizers the most frequent ones are named', async () => {
+test('the condition names the most frequent finalizers', async () => {
   const rare = Array.from({ length: 12 }, (_, i) => `example.com/rare-${String(i).padStart(2, '0')}`);
   await define('various.example.com', { a: [...rare, 'example.com/often'], b: ['example.com/often'] });
   await definitions.delete('things.various.example.com');
@@ -51,7 +51,7 @@ test('of many finalizers the most frequent ones are named', async () => {
   await waitUntil(async () => (await terminating('things.various.example.com')) === wanted);
 });
 
-test('that objects cannot be deleted is said, and it is tried again', async () => {
+test('the condition says that objects cannot be deleted, and the deletion is retried', async () => {
   await define('stuck.example.com', { free: [] });
   const database = await Database.connect({ connection: pair.connection, log: silentLog });
   try {

@@ -50,7 +50,7 @@ async function define(group: string): Promise<JsonApiObject> {
 }
 
 describe('registration', () => {
-  test('a definition is served when its creation returns, here and after a look on another replica', async () => {
+  test('a definition is served when its creation returns, and on another replica after it reads the changes', async () => {
     const created = await definitions.create({
       ...sampleDefinition({ group: 'a.example.com', plural: 'things', kind: 'Thing' }),
       status: { acceptedNames: { plural: 'lies' } },
@@ -72,7 +72,7 @@ describe('registration', () => {
     expect(await pair.two.registry.findNewest('a.example.com', 'v2', 'things')).toBeUndefined();
   });
 
-  test('generation of the registry moves with what is registered, and with nothing else', async () => {
+  test('the generation of the registry changes only when a registration changes', async () => {
     const { generation } = pair.one.registry;
     await things('a.example.com').create(thing('a.example.com', 'y'));
     await definitions.patch('things.a.example.com', (object) => (object.metadata.labels = { a: 'b' }));
@@ -131,7 +131,7 @@ describe('registration', () => {
     expect((await failure(definitions.create(body as JsonObject))).code).toBe(422);
   });
 
-  test('rules that are not enforced are warned of', async () => {
+  test('rules that are not enforced cause a warning', async () => {
     const schema = {
       openAPIV3Schema: {
         type: 'object',
@@ -154,7 +154,7 @@ describe('registration', () => {
     expect(pair.one.registry.find('cel.example.com', 'v1', 'things')).toBeUndefined();
   });
 
-  test('one that exists is 409 and leaves the tables alone', async () => {
+  test('an existing definition is 409, and its tables do not change', async () => {
     expect(
       (
         await failure(
@@ -174,7 +174,7 @@ describe('registration', () => {
     ).toContain('spec.slug');
   });
 
-  test('what the server finds out is not for clients to write; their own conditions are', async () => {
+  test('clients cannot write the conditions of the server, but may write others', async () => {
     const written = await definitions.patch(
       'things.a.example.com',
       (object) =>
@@ -203,12 +203,12 @@ describe('registration', () => {
   });
 
   test.each([
-    ['conditions that are no list', { conditions: 'x' }, 'status.conditions'],
-    ['a condition that is no object', { conditions: [1] }, 'status.conditions[0]'],
+    ['conditions that are not a list', { conditions: 'x' }, 'status.conditions'],
+    ['a condition that is not an object', { conditions: [1] }, 'status.conditions[0]'],
     ['a condition without a status', { conditions: [{ type: 'Mine' }] }, 'status.conditions[0].status'],
     ['a condition whose type is a number', { conditions: [{ type: 1, status: 'True' }] }, 'status.conditions[0].type'],
-    ['a status that is no object', 'x', 'status'],
-  ])('a status of another shape is refused: %s', async (_reason, status, field) => {
+    ['a status that is not an object', 'x', 'status'],
+  ])('a malformed status is refused: %s', async (_reason, status, field) => {
     const before = await definitions.get('things.a.example.com');
     const refused = await failure(
       definitions.patch('things.a.example.com', (object) => (object.status = status as never), writing(), {
@@ -220,7 +220,7 @@ describe('registration', () => {
     expect(await definitions.get('things.a.example.com')).toEqual(before);
   });
 
-  test('many at once, on both replicas, are all served on both', async () => {
+  test('definitions that are created together on both replicas are all served on both', async () => {
     const groups = Array.from({ length: 12 }, (_, index) => `n${index}.example.com`);
     await Promise.all(
       groups.map((group, index) =>
@@ -231,7 +231,7 @@ describe('registration', () => {
       for (const group of groups) expect(await registry.findNewest(group, 'v1', 'things')).toBeDefined();
   });
 
-  test('what comes and goes leaves nothing behind', async () => {
+  test('definitions that are created and deleted leave nothing behind', async () => {
     const before = pair.one.registry.models().length;
     const groups = Array.from({ length: 10 }, (_, index) => `gone${index}.example.com`);
     await Promise.all(groups.map(define));
@@ -241,7 +241,7 @@ describe('registration', () => {
     expect((await definitions.names()).filter((name) => name.includes('gone'))).toEqual([]);
   });
 
-  test('a stored definition that cannot be read is not served and harms nobody', async () => {
+  test('a stored definition that cannot be read is not served, and others are', async () => {
     const metadata = {
       name: 'things.broken.example.com',
       uid: randomUUID(),
@@ -264,7 +264,7 @@ describe('registration', () => {
     expect((await definitions.delete('things.broken.example.com')).deleted).toBe(true);
   });
 
-  test('a replica that starts serves all of it at once', async () => {
+  test('a new replica serves all definitions at once', async () => {
     const third = await pair.start();
     expect(third.registry.ready).toBe(true);
     expect(await things('a.example.com', third).get('x')).toMatchObject({ kind: 'Thing' });
@@ -275,7 +275,7 @@ describe('registration', () => {
 });
 
 describe('names', () => {
-  test('a later owner of a name is stored, not served, and gets it when the first is gone', async () => {
+  test('a second definition with the same name is stored, not served, and is served when the first is gone', async () => {
     await definitions.create(sampleDefinition({ group: 'names.example.com', plural: 'firsts', kind: 'Same' }));
     const second = await others.create(
       sampleDefinition({ group: 'names.example.com', plural: 'seconds', kind: 'Same' }),
@@ -296,7 +296,7 @@ describe('names', () => {
     });
   });
 
-  test('of two registered at once one wins', async () => {
+  test('of two that are registered together one is served', async () => {
     const [left, right] = ['lefts', 'rights'].map((plural) =>
       sampleDefinition({ group: 'tie.example.com', plural, kind: 'Tie' }),
     );
@@ -308,7 +308,7 @@ describe('names', () => {
 });
 
 describe('deletion', () => {
-  test('objects go first, their finalizers are honoured, and creates are refused meanwhile', async () => {
+  test('objects are deleted first, with their finalizers, and creates are refused meanwhile', async () => {
     await define('del.example.com');
     const client = things('del.example.com');
     const first = await client.create(thing('del.example.com', 'free'));
@@ -338,7 +338,7 @@ describe('deletion', () => {
     expect((await failure(client.get('held'))).code).toBe(404);
   });
 
-  test('the condition counts what is left and names the finalizers; objects of a definition that serves nothing can be read and let go, on both replicas', async () => {
+  test('the condition counts remaining objects and names finalizers; objects of a definition that serves nothing can be read and released on both replicas', async () => {
     await define('unserved.example.com');
     const name = 'things.unserved.example.com';
     const client = things('unserved.example.com');
@@ -381,7 +381,7 @@ describe('deletion', () => {
     expect(await pair.two.registry.findNewest('unserved.example.com', 'v1', 'things')).toBeUndefined();
   });
 
-  test('a definition that a finalizer of its own holds says that its objects are gone', async () => {
+  test('a definition with its own finalizer says that its objects are gone', async () => {
     await define('own.example.com');
     await definitions.patch(
       'things.own.example.com',
@@ -396,7 +396,7 @@ describe('deletion', () => {
     await definitions.patch('things.own.example.com', (object) => (object.metadata.finalizers = []));
   });
 
-  test('made anew it starts empty, on both replicas', async () => {
+  test('a recreated definition starts empty on both replicas', async () => {
     await define('again.example.com');
     await things('again.example.com').create(thing('again.example.com', 'old'));
     expect(
@@ -406,9 +406,9 @@ describe('deletion', () => {
     await waitUntil(
       async () => (await pair.two.registry.findNewest('again.example.com', 'v1', 'things')) === undefined,
     );
-    const anew = await define('again.example.com');
+    const recreated = await define('again.example.com');
     const other = new ApiClient((await pair.two.registry.findNewest('again.example.com', 'v1', 'things'))!.storage);
-    const watch = await other.watch(objectRevision(anew));
+    const watch = await other.watch(objectRevision(recreated));
     expect(await other.names()).toEqual([]);
     const created = await things('again.example.com').create(thing('again.example.com', 'new'));
     await pair.two.store.changes.waitFor(objectRevision(created), 5_000);
@@ -416,7 +416,7 @@ describe('deletion', () => {
     watch.stream?.stop();
   });
 
-  test('a server that starts finishes what another began', async () => {
+  test('a new server finishes the deletion that another began', async () => {
     await define('left.example.com');
     await things('left.example.com').create(thing('left.example.com', 'x', { finalizers: ['example.com/hold'] }));
     await definitions.delete('things.left.example.com');
@@ -433,7 +433,7 @@ describe('deletion', () => {
 });
 
 describe('change', () => {
-  test('is live, and ends watches of the old form', async () => {
+  test('takes effect at once, and ends watches of the old form', async () => {
     await define('live.example.com');
     const watch = await things('live.example.com').watch(pair.one.store.changes.cursor);
     const changed = await definitions.patch('things.live.example.com', (object) =>
@@ -466,7 +466,7 @@ describe('change', () => {
     ]);
   });
 
-  test('a unique index that the objects forbid fails, with its name', async () => {
+  test('a unique index that objects violate fails, with its name', async () => {
     await definitions.create(
       sampleDefinition({
         group: 'dup.example.com',
@@ -488,7 +488,7 @@ describe('change', () => {
 });
 
 describe('namespaces', () => {
-  test('default is there and stays; others come and go, when they are empty', async () => {
+  test('default exists and cannot be deleted; others can be created, and deleted when empty', async () => {
     const namespaces = ApiClient.of(pair.one.registry, '', 'v1', 'namespaces');
     expect((await namespaces.get('default')).status).toEqual({ phase: 'Active' });
     const forbidden = await failure(namespaces.delete('default'));
@@ -527,10 +527,11 @@ describe('namespaces', () => {
       things('ns.example.com', pair.two).create(thing('ns.example.com', 'late'), writing(), 'team'),
     );
     expect([late.code, late.details?.causes?.[0]?.reason]).toEqual([403, 'NamespaceTerminating']);
-    const letGo = (): Promise<unknown> => namespaces.patch('team', ({ metadata }) => delete metadata.finalizers);
-    expect((await failure(letGo())).code).toBe(409);
+    const removeFinalizers = (): Promise<unknown> =>
+      namespaces.patch('team', ({ metadata }) => delete metadata.finalizers);
+    expect((await failure(removeFinalizers())).code).toBe(409);
     await client.delete('x', writing(), 'team');
-    await letGo();
+    await removeFinalizers();
     expect((await failure(client.create(thing('ns.example.com', 'x'), writing(), 'team'))).code).toBe(404);
   });
 });

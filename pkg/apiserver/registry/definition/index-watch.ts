@@ -35,7 +35,7 @@ export class IndexWatch {
     const { log, pause = 1_000 } = options;
     const work = (name: string): Promise<'done' | 'again'> => this.#look(name);
     this.#queue = new BackgroundQueue({
-      name: 'the watch over indexes',
+      name: 'the check of indexes',
       work,
       log,
       firstPause: pause / 10,
@@ -66,7 +66,10 @@ export class IndexWatch {
         await store.ensureModel(modelFromDefinition(definition), lockTimeoutMs);
         this.#queue.add(definition.metadata.name);
       } catch (error) {
-        log.error({ err: error, definition: definition.metadata.name }, 'the indexes of a definition cannot be made');
+        log.error(
+          { err: error, definition: definition.metadata.name },
+          'the indexes of a definition could not be updated',
+        );
       }
     }
   }

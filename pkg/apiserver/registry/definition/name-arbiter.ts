@@ -29,7 +29,7 @@ export class NameArbiter {
   constructor(options: NameArbiterOptions) {
     this.#options = options;
     this.#queue = new BackgroundQueue({
-      name: 'the judgement of names',
+      name: 'the check of names',
       work: (group, signal) => this.#judge(group, signal),
       log: options.log,
     });

@@ -5,7 +5,7 @@ import { InFlightIdempotencyKeys } from './in-flight-idempotency-keys.ts';
 const kind = { group: 'blog.example.com', kind: 'Post' };
 const idempotencyKey: IdempotencyKey = { user: 'ada', method: 'POST', path: '/posts', key: 'k1', bodyHash: 'h1' };
 
-test('a second request under an idempotency key is refused while the first is under way, and with another body differently', () => {
+test('a second request with an idempotency key is refused while the first is in progress, and differently with another body', () => {
   const idempotencyKeys = new InFlightIdempotencyKeys();
   const end = idempotencyKeys.begin(idempotencyKey, kind);
   expect(() => idempotencyKeys.begin(idempotencyKey, kind)).toThrow(
@@ -19,7 +19,7 @@ test('a second request under an idempotency key is refused while the first is un
 });
 
 test.each<Partial<IdempotencyKey>>([{ user: 'bob' }, { method: 'PUT' }, { path: '/notes' }, { key: 'k2' }])(
-  'a request that differs by %j has a idempotencyKey of its own',
+  'a request that differs by %j has another idempotency key',
   (other) => {
     const idempotencyKeys = new InFlightIdempotencyKeys();
     idempotencyKeys.begin(idempotencyKey, kind);

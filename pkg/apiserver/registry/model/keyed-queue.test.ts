@@ -16,7 +16,7 @@ function deferred(): { opened: Promise<void>; open: () => void } {
 }
 
 describe('KeyedQueue', () => {
-  test('one at a time for a key, in order, past failures; other keys do not wait', async () => {
+  test('work of one key runs one at a time, in order, also after failures; other keys do not wait', async () => {
     const queue = new KeyedQueue();
     const first = deferred();
     const order: string[] = [];
@@ -40,7 +40,7 @@ describe('KeyedQueue', () => {
     expect([queue.isBusy('a'), queue.isBusy('b')]).toEqual([false, false]);
   });
 
-  test('who gives up waiting leaves the line as it is', async () => {
+  test('a waiter that gives up does not change the queue', async () => {
     const queue = new KeyedQueue();
     const first = deferred();
     const abort = new AbortController();
@@ -58,7 +58,7 @@ describe('KeyedQueue', () => {
     expect(queue.isBusy('a')).toBe(false);
   });
 
-  test('a line that is too long sends away', async () => {
+  test('a queue that is too long refuses more', async () => {
     const queue = new KeyedQueue();
     const first = deferred();
     const waiting = Array.from({ length: 512 }, () => queue.run('a', new AbortController().signal, () => first.opened));
@@ -85,14 +85,14 @@ describe('retryOnConflict', () => {
     expect(await retryOnConflict(new KeyedQueue(), key, signal, conflicts(times))).toBe('written');
   });
 
-  test('other failures are the answer at once', async () => {
+  test('other errors are thrown at once', async () => {
     const outcome = retryOnConflict(new KeyedQueue(), key, signal, () =>
       Promise.reject(new StorageError('NotFound', 'gone')),
     );
     await expect(outcome).rejects.toMatchObject({ code: 'NotFound' });
   });
 
-  test('without end it is 429 with Retry-After, and the line is free again', async () => {
+  test('conflicts without end are 429 with Retry-After, and the queue is free again', async () => {
     const queue = new KeyedQueue();
     await expect(retryOnConflict(queue, key, signal, conflicts(1000))).rejects.toMatchObject({
       code: 429,

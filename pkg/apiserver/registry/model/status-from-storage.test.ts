@@ -43,7 +43,7 @@ describe('statusFromStorage', () => {
     if ([429, 503, 504].includes(status)) expect(error.details?.retryAfterSeconds).toBeGreaterThan(0);
   });
 
-  test('causes of a key that cannot be kept are those of the 422', () => {
+  test('causes of an invalid key are the causes of the 422', () => {
     const causes = [{ reason: 'FieldValueTooLong', message: 'Too long', field: 'spec.slug' }];
     expect(statusFromStorage(new StorageError('InvalidKey', '', { causes }), subject)).toMatchObject({
       code: 422,
@@ -51,14 +51,14 @@ describe('statusFromStorage', () => {
     });
   });
 
-  test('a lost fence is told from other conflicts by the header it came in', () => {
+  test('a lost fence names the header that it came in', () => {
     const causes = [{ reason: 'FieldValueInvalid', message: 'the lease is lost', field: 'X-SVC-Fence' }];
     expect(statusFromStorage(new StorageError('FenceLost', 'the lease is lost'), subject)).toMatchObject({
       details: { causes },
     });
   });
 
-  test('a wait given up is 504; what nobody foresaw stays what it is', () => {
+  test('an aborted wait is 504; an unknown error is unchanged', () => {
     expect(isStatusError(statusFromError(new DOMException('aborted', 'AbortError'), subject), 'Timeout')).toBe(true);
     const fault = new TypeError('ours');
     expect(statusFromError(fault, subject)).toBe(fault);

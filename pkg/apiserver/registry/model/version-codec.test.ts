@@ -32,7 +32,7 @@ const plain = versionOf('v1', {});
 const dear = versionOf('v2', { a: { type: 'string', default: 'z'.repeat(1000) } });
 
 describe('VersionCodec', () => {
-  test('an object that is read has all defaults or, where they would multiply it, none', () => {
+  test('an object that is read has all defaults, or none if they would multiply its size', () => {
     const codec = new VersionCodec(modelOf(plain, dear), dear);
     const read = (count: number): JsonApiObject =>
       codec.decode({ body: JSON.stringify(objectOf(items(count))), fingerprint: '', revision: 7 });
@@ -49,7 +49,7 @@ describe('VersionCodec', () => {
     });
   });
 
-  test('so has one on its way to the store in another version: it must stay deletable', () => {
+  test('so has an object that is converted for storage: it must stay deletable', () => {
     const codec = new VersionCodec(modelOf(dear, plain), plain);
     expect(codec.toStored(objectOf(items(2)))).toMatchObject({
       apiVersion: 'a.example.com/v2',
@@ -69,7 +69,7 @@ describe('checkStoredSize', () => {
     expect(() => checkStoredSize(objectOf([{ a: 'ü'.repeat(2 << 20) }]))).toThrow('larger than');
   });
 
-  test('what was as large before may be changed', () => {
+  test('an object that was as large before may be changed', () => {
     expect(() => checkStoredSize(large, { body: JSON.stringify(large), fingerprint: '', revision: 1 })).not.toThrow();
     expect(() =>
       checkStoredSize(objectOf([{ a: 'x'.repeat((4 << 20) + 100) }]), {

@@ -47,7 +47,7 @@ async function itemsOf({ objects }: RepresentationStream): Promise<Representatio
 }
 
 describe('create', () => {
-  test('the server sets system fields, whatever the client says of them', async () => {
+  test('the server sets system fields, whatever the client sends', async () => {
     const sent = samplePost(
       'system-fields',
       {},
@@ -70,7 +70,7 @@ describe('create', () => {
     expect(await posts.get('system-fields')).toMatchObject({ metadata });
   });
 
-  test('unknown fields are pruned, defaults set, and fieldValidation decides who hears of it', async () => {
+  test('unknown fields are pruned and defaults are set; fieldValidation decides about warnings and errors', async () => {
     const body = samplePost('pruned', { bogus: 1 }, { bogus: 2 });
     const strict = await failure(posts.create(body, writing({ fieldValidation: 'Strict' })));
     expect(strict.message).toBe(
@@ -85,7 +85,7 @@ describe('create', () => {
     expect(silent.warnings).toEqual([]);
   });
 
-  test('a dry run gives a uid and stores nothing', async () => {
+  test('a dry run returns a uid and stores nothing', async () => {
     const { metadata } = await posts.create(samplePost('dry'), writing({ dryRun: true }));
     expect(metadata.uid).toBeDefined();
     expect(metadata.resourceVersion).toBeUndefined();
@@ -129,7 +129,7 @@ describe('create', () => {
       400,
       'cannot be handled as a Post',
     ],
-    ['metadata that is no object', { ...samplePost('bad'), metadata: 'bad' }, 400, 'cannot be handled as a Post'],
+    ['metadata that is not an object', { ...samplePost('bad'), metadata: 'bad' }, 400, 'cannot be handled as a Post'],
     ['a name of another form', samplePost('Bad_Name'), 422, 'metadata.name'],
     ['an index key over 1 kB', samplePost('bad', { slug: 'x'.repeat(1025) }), 422, 'spec.slug'],
     [
@@ -144,7 +144,7 @@ describe('create', () => {
     expect(error.message).toContain(message);
   });
 
-  test('clashes are 409: of names, and of unique indexes with the name of the index', async () => {
+  test('duplicate names and duplicate unique values are 409, with the name of the index', async () => {
     await posts.create(samplePost('clash', { slug: 'taken' }));
     const name = await failure(posts.create(samplePost('clash')));
     expect([name.code, name.reason, name.message]).toEqual([
@@ -157,7 +157,7 @@ describe('create', () => {
     expect(unique.details?.causes?.[0]).toMatchObject({ field: 'spec.slug' });
   });
 
-  test('the body given is left as it is', async () => {
+  test('the given body is not changed', async () => {
     const body = samplePost('untouched', { bogus: 1 });
     const before = JSON.stringify(body);
     await posts.create(body);
@@ -166,7 +166,7 @@ describe('create', () => {
 });
 
 describe('update', () => {
-  test('generation moves with content, not with metadata or status; system fields stay', async () => {
+  test('the generation changes with content, not with metadata or status; system fields stay', async () => {
     const created = await posts.create(samplePost('gen'));
     const labelled = await posts.patch('gen', (object) => (object.metadata.labels = { a: 'b' }));
     expect(labelled.metadata.generation).toBe(1);
@@ -197,7 +197,7 @@ describe('update', () => {
     expect(kept).toMatchObject({ spec: { title: 'New' }, status: { phase: 'Done' } });
   });
 
-  test('a change that is none keeps the revision, and so does one of managedFields times alone', async () => {
+  test('a write without a change keeps the revision, also if only times in managedFields differ', async () => {
     const created = await posts.create(samplePost('noop'));
     expect(objectRevision(await posts.put(samplePost('noop', {}, { labels: {} })))).toBe(objectRevision(created));
     const managed = await posts.put(
@@ -250,7 +250,7 @@ describe('update', () => {
     expect((await posts.get('race')).spec).toMatchObject({ priority: 65 });
   });
 
-  test('what was invalid before and is not touched passes; what is new does not', async () => {
+  test('an unchanged invalid value passes; a new one does not', async () => {
     const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
     await definitions.create(sampleDefinition({ group: 'r.example.com', plural: 'things', kind: 'Thing' }));
     const thing = {
@@ -274,7 +274,7 @@ describe('update', () => {
     expect((await things.put(seen, writing(), { subresource: 'status' })).status).toEqual({ phase: 'Seen' });
   });
 
-  test('writes that stand in line end with their request', async () => {
+  test('waiting writes end with their request', async () => {
     await posts.create(samplePost('given-up'));
     const abort = new AbortController();
     abort.abort();
@@ -287,7 +287,7 @@ describe('update', () => {
 });
 
 describe('delete', () => {
-  test('without finalizers the object is gone, and the answer has its uid', async () => {
+  test('without finalizers the object is deleted, and the answer has its uid', async () => {
     const { metadata } = await posts.create(samplePost('gone'));
     expect(
       await posts.storage.delete({ key: { namespace: '', name: 'gone' }, preconditions: {} }, writing()),
@@ -295,7 +295,7 @@ describe('delete', () => {
     expect((await failure(posts.delete('gone'))).code).toBe(404);
   });
 
-  test('finalizers hold it; a second deletion changes nothing; the last one gone deletes it in that write', async () => {
+  test('finalizers delay the deletion; a second deletion changes nothing; the removal of the last one deletes the object', async () => {
     await posts.create(samplePost('held', {}, { finalizers: ['example.com/hold'] }));
     const marked = await posts.delete('held');
     expect(marked).toMatchObject({
@@ -329,7 +329,7 @@ describe('delete', () => {
     expect((await posts.get('careful')).metadata.uid).toBe(metadata.uid);
   });
 
-  test('a collection is deleted by selector, marked where finalizers hold', async () => {
+  test('a collection is deleted by selector, and objects with finalizers are marked', async () => {
     for (const name of ['col-a', 'col-b', 'col-c']) {
       await posts.create(
         samplePost(
@@ -349,7 +349,7 @@ describe('delete', () => {
     expect((await posts.names()).filter((name) => name.startsWith('col'))).toEqual(['col-b', 'col-c']);
   });
 
-  test('of a collection leaves what the selectors no longer match when its turn comes', async () => {
+  test('of a collection keeps objects that the selectors no longer match when they are reached', async () => {
     const all = Array.from({ length: 510 }, (_, i) => `turn-${String(i).padStart(3, '0')}`);
     await Promise.all(all.map((name) => posts.create(samplePost(name, {}, { labels: { turn: 'yes' } }))));
     const labels = [{ key: 'turn', operator: 'In' as const, values: ['yes'] }];
@@ -369,7 +369,7 @@ describe('delete', () => {
 });
 
 describe('idempotency', () => {
-  test('the first outcome comes again, on any replica, and under whatever the object became', async () => {
+  test('the first outcome is repeated on any replica, whatever the object became', async () => {
     const idempotency = idempotencyKey('first');
     const created = await posts.create(samplePost('once'), writing({ idempotency }));
     await posts.put(samplePost('once', { title: 'Later' }));
@@ -389,7 +389,7 @@ describe('idempotency', () => {
     ).toBe(422);
   });
 
-  test('of many at once, those that find the first in flight are told to come back', async () => {
+  test('of concurrent requests, those that find the first in progress get a 409 with Retry-After', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 5 }, () =>
         posts.create(samplePost('many'), writing({ idempotency: idempotencyKey('many') })),
@@ -405,11 +405,11 @@ describe('idempotency', () => {
     ).toBe('many');
   });
 
-  test('what another replica has carried out is told while a repetition is still in flight here', async () => {
+  test('the outcome of another replica is returned while a repetition is still in progress here', async () => {
     await posts.create(samplePost('overtaken'));
     const idempotency = { ...idempotencyKey('overtaken'), method: 'PATCH' };
-    let goOn = (): void => {};
-    const held = new Promise<() => void>((resolve) => (goOn = () => resolve(() => undefined)));
+    let continueWrite = (): void => {};
+    const held = new Promise<() => void>((resolve) => (continueWrite = () => resolve(() => undefined)));
     const memory = { room: { owner: 'u', admit: async () => undefined, settle: () => undefined }, parse: () => held };
     const rename = (object: JsonObject): void => void (object['spec'] = { title: 'Renamed' });
     const slow = posts.patch('overtaken', rename, writing({ idempotency, memory }));
@@ -417,7 +417,7 @@ describe('idempotency', () => {
     const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
     const done = await others.patch('overtaken', rename, writing({ idempotency }));
     expect((await posts.storage.findRememberedWrite(idempotency))?.uid).toBe(done.metadata.uid);
-    goOn();
+    continueWrite();
     expect(await slow).toEqual(done);
   });
 
@@ -458,7 +458,7 @@ describe('versions and schemas', () => {
     expect((await old.put({ ...thing, spec: { title: 'B' } })).metadata.generation).toBe(2);
   });
 
-  test('after a change of the schema old objects are read pruned and with its defaults, and a no-op writes nothing', async () => {
+  test('after a change of the schema old objects are read pruned and with the new defaults, and a no-op writes nothing', async () => {
     const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
     await definitions.create(sampleDefinition({ group: 's.example.com', plural: 'things', kind: 'Thing' }));
     const make = (): ApiClient => ApiClient.of(pair.one.registry, 's.example.com', 'v1', 'things');
@@ -487,7 +487,7 @@ describe('versions and schemas', () => {
 });
 
 describe('lists', () => {
-  test('pages and chunks are represented as objects are', async () => {
+  test('pages and chunks have objects in the same form as single reads', async () => {
     const signal = new AbortController().signal;
     const fields = [
       {

@@ -95,10 +95,10 @@ export class ModelTable {
   #modelOf(definition: CustomResourceDefinition, judged: boolean): Model | undefined {
     const { name } = definition.metadata;
     try {
-      if (!isDefinition(definition)) throw new Error('it has not the shape of a definition');
+      if (!isDefinition(definition)) throw new Error('the object does not have the shape of a definition');
       if (!isEstablished(definition)) return undefined;
       const model = modelFromDefinition(definition);
-      if (formatGroupResource(groupResource(model)) !== name) throw new Error('its name is not that of its resource');
+      if (formatGroupResource(groupResource(model)) !== name) throw new Error('its name is not <plural>.<group>');
       if (!judged) this.#checkSchemas(model);
       return model;
     } catch (error) {

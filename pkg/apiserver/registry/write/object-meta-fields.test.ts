@@ -34,7 +34,7 @@ const sent: ObjectMeta = {
 };
 
 describe('metadata of', () => {
-  test('a new object: what the client may set, and the server sets the rest', () => {
+  test('a new object: the client sets what it may, and the server sets the rest', () => {
     expect(newObjectMeta(sent, { name: 'g-x', namespace: 'ns', now: 1_000_999 })).toEqual({
       name: 'g-x',
       generateName: 'g-',
@@ -46,7 +46,7 @@ describe('metadata of', () => {
     });
   });
 
-  test('a changed one: system fields are the old ones, and nothing empty is kept', () => {
+  test('a changed one: system fields are the old ones, and empty fields are removed', () => {
     const { name, uid, generation, creationTimestamp } = old;
     expect(changedObjectMeta(sent, old)).toEqual({
       name,
@@ -60,7 +60,7 @@ describe('metadata of', () => {
     expect(changedObjectMeta({ name: 'a', managedFields: [] }, old)).not.toHaveProperty('managedFields');
   });
 
-  test('one whose status changes: the old one but for managedFields', () => {
+  test('one whose status changes: the old metadata except managedFields', () => {
     expect(statusObjectMeta(sent, old)).toMatchObject({
       labels: { old: 'yes' },
       managedFields: [{ manager: 'me' }],

@@ -71,10 +71,10 @@ async function shortenTitles(group: string): Promise<void> {
 
 describe('a definition that changes while an object is validated', () => {
   test.each([
-    ['a create that is valid no more is refused', 'create', 'long', 422],
-    ['a create that is valid still is stored', 'create', 'ok', undefined],
-    ['an update that is valid no more is refused', 'update', 'long', 422],
-    ['an update that is valid still is stored', 'update', 'ok', undefined],
+    ['a create that is no longer valid is refused', 'create', 'long', 422],
+    ['a create that is still valid is stored', 'create', 'ok', undefined],
+    ['an update that is no longer valid is refused', 'update', 'long', 422],
+    ['an update that is still valid is stored', 'update', 'ok', undefined],
   ] as const)('%s', async (_, verb, title, code) => {
     const group = `${verb}-${title}.example.com`;
     await definitions.create(sampleDefinition({ group, plural: 'things', kind: 'Thing' }));
@@ -96,7 +96,7 @@ describe('a definition that changes while an object is validated', () => {
     if (code !== undefined && verb === 'update') expect(await plain.get('x')).toMatchObject({ spec: { title: 'a' } });
   });
 
-  test('a definition that is gone is a 404', async () => {
+  test('a deleted definition is a 404', async () => {
     const group = 'gone.example.com';
     await definitions.create(sampleDefinition({ group, plural: 'things', kind: 'Thing' }));
     const { things, served, reached, release } = held(group);
@@ -114,8 +114,8 @@ describe('a definition that changes while an object is validated', () => {
 });
 
 test.each([
-  ['after 7 that are taken', 7, undefined],
-  ['not after 8', 8, 'the server was not able to generate a unique name with the prefix "x-"'],
+  ['after 7 names that exist', 7, undefined],
+  ['not after 8 names that exist', 8, 'the server was not able to generate a unique name with the prefix "x-"'],
 ])('another name is generated, %s', async (_, taken, message) => {
   const group = `names-${taken}.example.com`;
   await definitions.create(sampleDefinition({ group, plural: 'things', kind: 'Thing' }));

@@ -74,7 +74,7 @@ describe('readBody', () => {
     expect(read['spec']).not.toBe(sent.spec);
   });
 
-  test('refuses defaults that multiply the body', async () => {
+  test('refuses a body whose defaults multiply its size', async () => {
     expect(await failureOf(() => readWrittenObject(contextOf(list), body(items(2000)), writing()))).toMatchObject({
       code: 413,
       reason: 'RequestEntityTooLarge',
@@ -88,7 +88,7 @@ describe('readBody', () => {
     expect((await readWrittenObject(contextOf(small), body(items(33_000)), writing()))['spec']).toHaveLength(33_000);
   });
 
-  test('an object that a patch made has no more values than one that was sent; one that had more before may keep them', async () => {
+  test('a patched object has the same limit of values as a sent one; an object that had more before may keep them', async () => {
     const any = contextOf({ type: 'array', items: { type: 'object' } });
     const large = body(items(100_000));
     const larger = body(items(100_001));
@@ -100,7 +100,7 @@ describe('readBody', () => {
     expect((await failureOf(() => readWrittenObject(any, larger, writing(), large))).code).toBe(413);
   });
 
-  test('counts labels before it looks at them', async () => {
+  test('counts labels before it validates them', async () => {
     const labels = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, i]));
     expect(await failureOf(() => readWrittenObject(contextOf(list), body([], { labels }), writing()))).toMatchObject({
       code: 422,

@@ -93,7 +93,7 @@ async function update(from: StoredObject, spec: Record<string, string>): Promise
   });
 }
 
-test('a chunk is one snapshot, whatever is written or compacted between its two looks', async () => {
+test('a chunk is one snapshot, whatever is written or compacted between its two queries', async () => {
   const stored = await Promise.all(
     Array.from({ length: 8 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`)))),
   );
@@ -122,7 +122,7 @@ test('a chunk is one snapshot, whatever is written or compacted between its two 
   counter.close();
 });
 
-test('the cursor is a revision that every other process comes to know: never one that was drawn for a write that failed', async () => {
+test('the cursor is a revision that every other process will see: never one of a failed write', async () => {
   await store.write(createOf(model, sampleObject('taken')));
   await expect(store.write(createOf(model, sampleObject('taken')))).rejects.toMatchObject({ code: 'AlreadyExists' });
   expect(store.changes.cursor).toBe(await store.changes.catchUp());
@@ -133,7 +133,7 @@ test('the cursor is a revision that every other process comes to know: never one
   expect(told.map(({ revision }) => revision)).toEqual([next.revision]);
 });
 
-test('a sorted chunk takes the order from columns: of rows that did not change it reads no body', async () => {
+test('a sorted chunk is ordered by columns: it reads no bodies of unchanged rows', async () => {
   const sort = parseSort(['metadata.creationTimestamp,desc', 'metadata.namespace'], builtinIndexes);
   const selector = { labels: [{ key: 'sorted', operator: 'Exists' as const }], fields: [] };
   const days = Array.from({ length: 9 }, (_, i) => `2026-04-0${9 - i}T00:00:00Z`);
@@ -158,7 +158,7 @@ test('a sorted chunk takes the order from columns: of rows that did not change i
   expect(third.next).toBeUndefined();
 });
 
-test('whoever was told everything loses nothing to compaction, also where the last revisions were drawn in vain', async () => {
+test('a reader that is up to date loses nothing to compaction, also if the last revisions are of failed writes', async () => {
   await store.write(createOf(model, sampleObject('last')));
   let answerable = Promise.resolve();
   const { log, stop } = await openLog(delayed(database.pool, () => answerable));
@@ -176,7 +176,7 @@ test('whoever was told everything loses nothing to compaction, also where the la
   await stop();
 });
 
-test('history that was declared void is told for as long as it is there', async () => {
+test('history that was declared void is delivered as long as it exists', async () => {
   const { log, stop } = await openLog();
   const told: string[] = [];
   log.subscribe((changes) => told.push(...changes.map(({ name }) => name)));
@@ -186,7 +186,7 @@ test('history that was declared void is told for as long as it is there', async 
   await stop();
 });
 
-test('a reader whose changes are gone knows, though an idempotency key keeps the row that it was told last', async () => {
+test('a reader detects that its changes were compacted, even if an idempotency key keeps the last row that it read', async () => {
   const { log, stop } = await openLog();
   await database.pool.query(
     "INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) SELECT 'u', 'POST', '/', 'spared', 'h', max(rev) FROM platform.change_log",
@@ -207,7 +207,7 @@ async function insertLate(name: string, meta: string): Promise<number> {
   return Number(rows[0]!.rev);
 }
 
-test('a reader that has lost changes to compaction says so, and tells no more', async () => {
+test('a reader that lost changes to compaction reports it and delivers no more', async () => {
   // A new reader: earlier tests have declared history void under the others.
   const { log, stop } = await openLog();
   const told: Change[] = [];

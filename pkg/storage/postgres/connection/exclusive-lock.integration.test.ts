@@ -24,7 +24,7 @@ afterAll(async () => {
 const holder =
   "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 819 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
-test('one at a time, over all stores', async () => {
+test('runs one at a time, over all stores', async () => {
   let running = 0;
   const work = async (): Promise<void> => {
     running += 1;
@@ -35,7 +35,7 @@ test('one at a time, over all stores', async () => {
   await Promise.all(Array.from({ length: 6 }, (_, i) => stores[i % 2]!.exclusively('turns', work)));
 });
 
-test('work hears at once that its lock is lost, before another begins', async () => {
+test('work is aborted at once if its lock is lost, before another begins', async () => {
   const order: string[] = [];
   const first = stores[0]!.exclusively('lost', async (held) => {
     order.push('first');
@@ -50,18 +50,18 @@ test('work hears at once that its lock is lost, before another begins', async ()
   expect(order).toEqual(['first', 'lost', 'second']);
 });
 
-test('what runs under a lock takes its time, whatever limit the user has', async () => {
-  const hurried = await Database.connect({
+test("work under a lock has no statement timeout, whatever the user's setting", async () => {
+  const limited = await Database.connect({
     connection: { ...testDatabase.connection, options: '-c statement_timeout=100' },
     log: silentLog,
   });
-  const lock = await SessionLock.open(hurried);
+  const lock = await SessionLock.open(limited);
   await lock.run('SELECT pg_sleep(0.2)');
   await lock.release();
-  await hurried.close();
+  await limited.close();
 });
 
-test('the signal of who asked ends the waiting and the work', async () => {
+test("the caller's signal ends the wait and the work", async () => {
   const abort = new AbortController();
   const reason = new Error('enough');
   const held = stores[0]!.exclusively(

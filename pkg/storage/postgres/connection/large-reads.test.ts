@@ -37,7 +37,7 @@ async function untilBegun(reads: Reads, count: number): Promise<void> {
   while (reads.begun.length < count) await new Promise(setImmediate);
 }
 
-test('no more go on at a time than may, and one that fails leaves its place', async () => {
+test('at most the limit runs at a time, and a failed read releases its slot', async () => {
   const reads = new Reads(2);
   reads.ask('a', 'a1', 'a2', 'a3', 'a4');
   await untilBegun(reads, 2);
@@ -55,7 +55,7 @@ test('no more go on at a time than may, and one that fails leaves its place', as
   await untilBegun(reads, 6);
 });
 
-test('owners take turns, and the reads of each come in their order', async () => {
+test('owners take turns, and the reads of each run in order', async () => {
   const reads = new Reads(1);
   reads.ask('a', 'a1', 'a2', 'a3', 'a4');
   await untilBegun(reads, 1);

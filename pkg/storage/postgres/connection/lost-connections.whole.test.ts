@@ -14,7 +14,7 @@ const model = sampleModel('shaken');
 let testDatabase: TestDatabase;
 let databases: Database[];
 let stores: PostgresStore[];
-let saboteur: Client;
+let terminator: Client;
 let proxy: CuttingProxy;
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const connections = [proxied.connection, proxied.connection, testDatabase.connection];
   databases = await Promise.all(connections.map((connection) => Database.connect({ connection, log: silentLog })));
   stores = await Promise.all(databases.slice(0, 2).map((database) => PostgresStore.open({ database, log: silentLog })));
-  saboteur = await databases[2]!.newClient();
+  terminator = await databases[2]!.newClient();
   await stores[0]!.ensureModel(model);
 });
 
@@ -81,18 +81,18 @@ const isClaiming = (writer: number): boolean => writer % 3 > 0;
 
 function record(store: PostgresStore): Change[] {
   const changes: Change[] = [];
-  store.changes.subscribe((news) => changes.push(...news));
+  store.changes.subscribe((newChanges) => changes.push(...newChanges));
   return changes;
 }
 
-test('whatever connections are cut, every acknowledged write happened once, and everybody is told of it in order', async () => {
+test('whatever connections are cut, every acknowledged write is applied once and delivered to every watcher in order', async () => {
   const told = stores.map(record);
   const until = Date.now() + 4000;
-  const sabotage = (async () => {
+  const cutting = (async () => {
     while (Date.now() < until - 300) {
       await delay(40);
       await proxy.cut(0.3);
-      await saboteur.query(
+      await terminator.query(
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.1',
       );
     }
@@ -100,11 +100,11 @@ test('whatever connections are cut, every acknowledged write happened once, and 
   const histories = await Promise.all(
     Array.from({ length: 24 }, (_, i) => write(stores[i % 2]!, `o-${i}`, { until, idempotencyKeys: isClaiming(i) })),
   );
-  await sabotage;
+  await cutting;
   await Promise.all(stores.map((store) => store.changes.catchUp()));
   const acknowledged = histories.flat().toSorted((a, b) => a.revision - b.revision);
   expect(acknowledged.length).toBeGreaterThan(100);
-  const { rows } = await saboteur.query<{ rev: string; name: string; new: string }>(
+  const { rows } = await terminator.query<{ rev: string; name: string; new: string }>(
     "SELECT rev, name, new FROM platform.change_log WHERE type <> 'M' ORDER BY rev",
   );
   const logged = rows.map((row) => ({
@@ -113,7 +113,7 @@ test('whatever connections are cut, every acknowledged write happened once, and 
     revision: Number(row.rev),
   }));
   expect(logged).toEqual(acknowledged);
-  const claimed = await saboteur.query<{ path: string; key: string; rev: string }>(
+  const claimed = await terminator.query<{ path: string; key: string; rev: string }>(
     'SELECT path, key, rev FROM platform.idempotency_keys ORDER BY rev',
   );
   const idempotencyKeys = claimed.rows.map(({ path, key, rev }) => ({

@@ -37,7 +37,7 @@ async function begin(origin: string): Promise<{ replicas: ReplicaPresence; chang
 const notify = (payload: string): Promise<unknown> =>
   database.pool.query('SELECT pg_notify($1, $2)', [changesChannel, payload]);
 
-test('a process that nobody answers knows that it is alone, until somebody comes or may have come', async () => {
+test('a process that gets no answer is alone, until another starts or may have started', async () => {
   const first = await begin('first');
   expect(first.replicas.present).toBe(true);
   await waitUntil(() => !first.replicas.present);
@@ -51,7 +51,7 @@ test('a process that nobody answers knows that it is alone, until somebody comes
   expect([first.changes, second.changes]).toEqual([['second'], ['first']]);
 });
 
-test('who has lost the connection takes it that somebody came meanwhile', async () => {
+test('after a lost connection a process assumes that another started meanwhile', async () => {
   const database2 = await Database.connect({ connection: (await createDatabaseOfItsOwn()).connection, log: silentLog });
   const notifications = new Notifications({ database: database2, log: silentLog });
   const replicas = new ReplicaPresence({ pool: database2.pool, notifications, origin: 'lone', log: silentLog });

@@ -86,7 +86,7 @@ export class ReplicaPresence {
       .query({ name: 'say', text: say, values: [`${word} ${origin}`] })
       .then(
         () => undefined,
-        (error: unknown) => log.warn({ err: error }, 'other replicas could not be greeted; trying again'),
+        (error: unknown) => log.warn({ err: error }, 'other replicas could not be notified of this one; trying again'),
       )
       .finally(() => (this.#announcing = undefined));
   }

@@ -23,23 +23,23 @@ describe('an error of the database', () => {
     ['a session that was idle for too long', databaseError('57P05', 'FATAL'), 'Unavailable'],
     ['a transaction that was idle for too long', databaseError('25P03', 'FATAL'), 'Unavailable'],
     ['a standby', databaseError('25006'), 'Unavailable'],
-    ['a standby that has cleaned up', databaseError('40001'), 'Unavailable'],
+    ['a standby that removed rows', databaseError('40001'), 'Unavailable'],
     ['a deadlock', databaseError('40P01'), 'Unavailable'],
-    ['a lock that did not come', databaseError('55P03'), 'Unavailable'],
-    ['a database that takes no connections', databaseError('55000', 'FATAL'), 'Unavailable'],
-    ['a right that was taken away', databaseError('42501'), 'Unavailable'],
+    ['a lock time-out', databaseError('55P03'), 'Unavailable'],
+    ['a database that accepts no connections', databaseError('55000', 'FATAL'), 'Unavailable'],
+    ['a revoked privilege', databaseError('42501'), 'Unavailable'],
     ['a disk that fails', databaseError('58030'), 'Unavailable'],
-    ['a fault of the server', databaseError('XX000'), 'Unavailable'],
+    ['an error of the server', databaseError('XX000'), 'Unavailable'],
     ['a password that was changed', databaseError('28P01', 'FATAL'), 'Unavailable'],
-    ['a statement over its time', databaseError('57014'), 'Timeout'],
+    ['a statement time-out', databaseError('57014'), 'Timeout'],
     ['a value that cannot be stored', databaseError('22021'), 'InvalidKey'],
     ['a value too large for an index', databaseError('54000'), 'InvalidKey'],
     ['a table that was dropped', databaseError('42P01'), 'ModelNotFound'],
-    ['a connection refused', systemError('ECONNREFUSED'), 'Unavailable'],
-    ['a connection reset', systemError('ECONNRESET'), 'Unavailable'],
-    ['a socket that is not there', systemError('ENOENT'), 'Unavailable'],
-    ['a connection lost', new Error('Connection terminated unexpectedly'), 'Unavailable'],
-    ['an answer that did not come', new Error('Query read timeout'), 'Unavailable'],
+    ['a refused connection', systemError('ECONNREFUSED'), 'Unavailable'],
+    ['a reset connection', systemError('ECONNRESET'), 'Unavailable'],
+    ['a missing socket', systemError('ENOENT'), 'Unavailable'],
+    ['a lost connection', new Error('Connection terminated unexpectedly'), 'Unavailable'],
+    ['a missing answer', new Error('Query read timeout'), 'Unavailable'],
     ['a pool without a free connection', new Error('timeout exceeded when trying to connect'), 'Unavailable'],
     ['a pool that was closed', new Error('Cannot use a pool after calling end on the pool'), 'Unavailable'],
   ])('%s', (_, error, code) => {
@@ -57,9 +57,9 @@ describe('an error of the database', () => {
       Object.assign(databaseError('54000'), { routine: 'GetNewTransactionId' }),
       'the database has no transaction ids left until it is vacuumed',
     ],
-    ['a right that was taken away', databaseError('42501'), 'the database refused to do this'],
-    ['a connection refused', systemError('ECONNREFUSED'), 'the database does not answer at present'],
-  ])('%s is told by its name, and without what PostgreSQL says', (_, error, message) => {
+    ['a revoked privilege', databaseError('42501'), 'the database refused to do this'],
+    ['a refused connection', systemError('ECONNREFUSED'), 'the database does not answer at present'],
+  ])("%s has the message of its name, without PostgreSQL's text", (_, error, message) => {
     expect(translateError(error)).toMatchObject({ code: 'Unavailable', message });
   });
 
@@ -70,7 +70,7 @@ describe('an error of the database', () => {
     new DOMException('aborted', 'AbortError'),
     databaseError('25P01'),
     databaseError('25P02'),
-  ])('%s is none', (error) => {
+  ])('%s is not one', (error) => {
     expect(translateError(error)).toBe(error);
   });
 });

@@ -36,7 +36,7 @@ const write = (name: string, key?: string) =>
     key === undefined ? {} : { idempotency: { user: 'u', method: 'POST', path: '/', key, bodyHash: 'h' } },
   );
 
-test('a row goes with the last idempotency key that names it, also after it was passed over', async () => {
+test('a row is deleted with the last idempotency key that refers to it, also after it was skipped', async () => {
   for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, (_, j) => write(`o-${i + j}`)));
   await write('claimed', 'k');
   await write('newest');
@@ -49,7 +49,7 @@ test('a row goes with the last idempotency key that names it, also after it was 
   expect(await kept()).toEqual(['newer']);
 });
 
-test('history is cut to a size, from round to round, and stops when asked to', async () => {
+test('history is reduced to a size, from round to round, and compaction stops on its signal', async () => {
   for (let round = 0; round < 3; round += 1) {
     await Promise.all(Array.from({ length: 50 }, (_, i) => write(`s-${round}-${i}`)));
     const { rows } = await database.pool.query<{ size: string }>('SELECT max(size) AS size FROM platform.change_log');

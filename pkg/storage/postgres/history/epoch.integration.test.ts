@@ -17,7 +17,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('a store that reconnects to a rewound database says so', async () => {
+test('a store that reconnects to a rewound database reports it', async () => {
   const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
   await database.pool.query("UPDATE platform.meta SET timeline = 'another'");
   await database.pool.query(
@@ -63,7 +63,7 @@ test('after a restore revisions jump once, and older history is void', async () 
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test('stores under which the newest history vanishes leave it behind, and so does who starts afterwards', async () => {
+test('stores that lose their newest history start a new epoch, and so does a store that starts later', async () => {
   const model = sampleModel('vanishing');
   const { epoch } = await meta(database);
   const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
@@ -89,7 +89,7 @@ test('stores under which the newest history vanishes leave it behind, and so doe
   await fresh.close();
 });
 
-test('a copy of the database on the same server is known for one', async () => {
+test('a copy of the database on the same server is detected', async () => {
   const original = await createTestDatabase();
   const first = await Database.connect({ connection: original.connection, log: silentLog });
   await PostgresStore.open({ database: first, log: silentLog }).then((store) => store.close());
@@ -106,7 +106,7 @@ test('a copy of the database on the same server is known for one', async () => {
   await original.drop();
 });
 
-test('a copied data folder that was put back is known for one, where the files are ours', async () => {
+test('a restored copy of the data folder is detected, if the files are ours', async () => {
   const open = (): Promise<void> =>
     PostgresStore.open({ database, log: silentLog, ownsFiles: true }).then((store) => store.close());
   await database.pool.query('UPDATE platform.meta SET incarnation = NULL');

@@ -38,7 +38,10 @@ export async function checkEpoch({ pool, log, ownsFiles }: EpochOptions): Promis
       marks(incarnation),
     );
     if (jumped)
-      log.warn({}, 'the database was restored or failed over: revisions jump, and watches of older ones start anew');
+      log.warn(
+        {},
+        'the database was restored or failed over: revisions jump, and watches of older revisions start again',
+      );
     // The database is older than this column.
     else await client.query(`UPDATE platform.meta SET incarnation = ${incarnation} WHERE incarnation IS NULL`);
   });
@@ -61,7 +64,7 @@ export async function leaveEpoch(
     if (jumped)
       log.warn(
         {},
-        'the database was restored under a running server: revisions jump, and watches of older ones start anew',
+        'the database was restored under a running server: revisions jump, and watches of older revisions start again',
       );
   });
 }

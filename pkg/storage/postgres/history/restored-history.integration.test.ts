@@ -38,7 +38,7 @@ async function adoptAfter(change: string, known = [{ revision: 5, epoch: 1 }]): 
   }
 }
 
-test('what is adopted lies beyond every database that is known, and its functions know its tables', async () => {
+test('an adopted history is after that of every known database, and its functions refer to its tables', async () => {
   const model = sampleModel('adopted');
   const first = await PostgresStore.open({ database, log: silentLog });
   for (const each of [model, { ...sampleModel(leaseResource.resource), group: leaseResource.group }])
@@ -88,17 +88,17 @@ const forgeries: [reason: string, change: string, fault: RegExp | undefined][] =
     column(`{"name": "i_1; DROP TABLE x"}`),
     /its model adopted\.store\.example\.com is not what its table is/,
   ],
-  ["another column of the table's", column(`{"name": "body"}`), /is not what its table is/],
-  ['a column that is not there', column(`{"name": "i_99"}`), /is not what its table is/],
+  ['another column of the table', column(`{"name": "body"}`), /is not what its table is/],
+  ['a missing column', column(`{"name": "i_99"}`), /is not what its table is/],
   [
     'an index of an unknown type',
     column(`{"index": {"name": "x", "multi": false, "type": "constructor"}}`),
     /is not what its table is/,
   ],
   ['no index', column(`{"index": null}`), /is not what its table is/],
-  ['columns that are no list', "UPDATE platform.models SET columns = '7'", /is not what its table is/],
+  ['columns that are not a list', "UPDATE platform.models SET columns = '7'", /is not what its table is/],
   [
-    'a revision from which none goes on',
+    'a revision at the maximum',
     "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (9223372036854775807, 0, 0, 'M', '', '')",
     /its log has revisions that are never given out/,
   ],
@@ -107,19 +107,23 @@ const forgeries: [reason: string, change: string, fault: RegExp | undefined][] =
     "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (-5, 0, 0, 'M', '', '')",
     /its log has revisions/,
   ],
-  ['a model less', "DELETE FROM platform.models WHERE resource = 'adopted'", /its models are not those of its tables/],
   [
-    'a model more',
+    'a missing model',
+    "DELETE FROM platform.models WHERE resource = 'adopted'",
+    /its models are not those of its tables/,
+  ],
+  [
+    'an additional model',
     "INSERT INTO platform.models (api_group, resource, namespaced) VALUES ('x', 'y', true)",
     /its models are not those of its tables/,
   ],
 ];
-test.each(forgeries)('a backup is looked through: %s', async (_reason, change, fault) => {
+test.each(forgeries)('a backup is validated: %s', async (_reason, change, fault) => {
   const found = await adoptAfter(change);
   if (fault === undefined) expect(found).toBeUndefined();
   else expect(found).toMatch(fault);
 });
 
-test('in a schema of an earlier release, functions that are still to come are left to their migration', async () => {
+test('in a schema of an earlier release, missing functions are left to their migration', async () => {
   expect(await adoptAfter('DROP FUNCTION platform.lease_held(text, text, int)')).toBeUndefined();
 });

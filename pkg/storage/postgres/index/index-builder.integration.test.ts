@@ -64,7 +64,7 @@ async function total(field: string): Promise<number> {
     .total;
 }
 
-test('indexes are brought to what is there, whatever size it is of, also where their sessions are ended', async () => {
+test('indexes are built for existing data of any size, also if their sessions are terminated', async () => {
   await store.ensureModel(sampleModel('indexed', { indexes: [slug, owner, tags] }));
   // The session that holds the lock of a build loses it, and the next round continues.
   const { rowCount } = await database.pool.query(
@@ -77,7 +77,7 @@ test('indexes are brought to what is there, whatever size it is of, also where t
   ]);
 });
 
-test('an index that was finished when its builder died is kept, and one that was cut off is made anew', async () => {
+test('an index that was complete when its builder died is kept, and an incomplete one is rebuilt', async () => {
   const { rows } = await database.pool.query<{ id: number }>(
     "SELECT id FROM platform.models WHERE resource = 'indexed'",
   );
@@ -123,7 +123,7 @@ async function found(of: StoreModel, field: string): Promise<string[]> {
   return items.map(({ name }) => name);
 }
 
-test('a script can be changed any number of times: what it computes is computed anew in the columns there are', async () => {
+test('a script can change any number of times: its keys are recomputed in the existing columns', async () => {
   const first = edited(0);
   await store.ensureModel(first);
   for (const n of [1, 2, 3]) await store.write(createOf(first, sampleObject(`o-${n}`, { spec: { n } })));
@@ -141,7 +141,7 @@ test('a script can be changed any number of times: what it computes is computed 
   expect(rows).toEqual([{ attname: 'i_7' }, { attname: 'i_8' }]);
 });
 
-test('while keys are computed anew, those of before are neither found nor clashed with', async () => {
+test('while keys are recomputed, the previous keys are not found and cause no conflicts', async () => {
   const fourth = edited(4);
   const builder = await database.pool.connect();
   try {
@@ -165,7 +165,7 @@ test('while keys are computed anew, those of before are neither found nor clashe
   });
 });
 
-test('a table that takes no more columns says so', async () => {
+test('a table that cannot have more columns reports it', async () => {
   const indexes = Array.from({ length: 1600 }, (_, i) => ({ ...owner, name: `x${i}` }));
   await expect(store.ensureModel(sampleModel('wide', { indexes }))).rejects.toMatchObject({
     code: 'InvalidKey',

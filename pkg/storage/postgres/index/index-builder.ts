@@ -162,7 +162,7 @@ export class IndexBuilder {
       if (left > 0 && !this.#isSweepTold)
         this.#log.info(
           { tables: left },
-          'tables of deleted definitions are still being read, by a backup perhaps; they go when that is over',
+          'tables of deleted definitions are still being read, for example by a backup; they are dropped later',
         );
       this.#isSweepTold = left > 0;
       return left === 0;
@@ -231,7 +231,7 @@ export class IndexBuilder {
       rows.map(({ body }) => body),
     );
     // Another replica changed the declared indexes: the next round begins with them.
-    if (computed === undefined) throw new Error('the functions of this index are others by now');
+    if (computed === undefined) throw new Error('the functions of this index have changed');
     const faults = rows.filter((row, i) => !row.terminating && computed[i]!.isFault);
     return { keys: computed.map(({ keys }) => keys[index.computed.id]!), faults };
   }

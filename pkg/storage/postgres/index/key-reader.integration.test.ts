@@ -25,7 +25,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('reads of one turn are each of the form of the table that they ask for', async () => {
+test('each of the batched reads uses the table shape that it asks for', async () => {
   const model = computedModel('read', { k: '(o) => o.metadata.name' }, [{ name: 'k', key: 'k' }]);
   await store.ensureModel(model);
   await store.write(createOf(model, sampleObject('a')));
@@ -39,7 +39,7 @@ test('reads of one turn are each of the form of the table that they ask for', as
   expect([before!.keys, JSON.parse(now!.keys!)]).toEqual([undefined, { [model.indexes[0]!.computed!.id]: 'a' }]);
 });
 
-test('reads of a namespace of heavy objects go apart, about a megabyte at a time', async () => {
+test('reads of a namespace with large objects are split, about a megabyte at a time', async () => {
   const model = sampleModel('heavy', { namespaced: true });
   await store.ensureModel(model);
   const names = Array.from({ length: 40 }, (_, i) => `o-${i}`);

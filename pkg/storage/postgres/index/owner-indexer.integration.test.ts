@@ -60,7 +60,7 @@ const objectOf = (i: number): ApiObject =>
     spec: { ownerReferences: [{ uid: 'no' }] },
   });
 
-test('what the release before wrote is found by its owners soon after the start, and what it goes on writing at once', async () => {
+test('objects of the previous release are found by their owners after the start, and those that it still writes at once', async () => {
   await database.pool.query(`DROP TRIGGER owners ON ${table}`);
   for (let i = 0; i < 1100; i += 1) await writeAsBefore(objectOf(i));
   // A table created by that release lacks the index, too.
@@ -77,7 +77,7 @@ test('what the release before wrote is found by its owners soon after the start,
   expect(await owned('u5')).toEqual(['o-0004']);
 });
 
-test('the index is built at the first question where nobody has begun', async () => {
+test('the index is built at the first query if it has not been started', async () => {
   await database.pool.query('UPDATE platform.models SET owners_indexed = false');
   await store.ensureModel(sampleModel('another', { indexes: [] }));
   await database.pool.query(`UPDATE ${table} SET labels = '{/n}' WHERE name = 'late'`);

@@ -96,7 +96,7 @@ describe(`plans at ${objects} objects`, () => {
     [form.labels, form.fields].filter((part) => part !== undefined).join(' with '),
     form,
   ]);
-  test.each(forms)('%s: no table is read from end to end, and no more of one than must be', async (_, form) => {
+  test.each(forms)('%s: no table is scanned completely, and no more rows than necessary', async (_, form) => {
     for (const sort of isWhole
       ? [[], ['spec.rank,desc'], ['spec.due'], ['metadata.creationTimestamp,desc']]
       : [['spec.rank,desc']]) {
@@ -133,14 +133,14 @@ describe(`plans at ${objects} objects`, () => {
   test.each([
     ['the matches, counted exactly', { labels: 'tier=front' }],
     ['everything, counted exactly', {}],
-  ])('%s: no table is read from end to end for a page', async (_, form) => {
+  ])('%s: no table is scanned completely for a page', async (_, form) => {
     const statements = await statementsOf(() =>
       store.page(resource, { ...queryOf(form), exactTotal: true, exactTotalLimit: sparseLimit, page: 1, size }),
     );
     expect(statements.flatMap(sequentialScans)).toEqual([]);
   });
 
-  test('a chunk of what was, with changes since: the log is asked by its index', async () => {
+  test('a chunk of an older snapshot reads the log by its index', async () => {
     const { next } = await store.chunk(resource, { ...queryOf({}), limit: size });
     for (let i = 0; i < 5; i += 1) await store.write(createOf(model, sampleObject(`added-${i}`, { namespace: 'n7' })));
     const statements = await statementsOf(() => store.chunk(resource, { ...queryOf({}), limit: size, after: next! }));

@@ -28,7 +28,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('a stream that was closed takes nothing from the one that has its connection now', async () => {
+test('a closed stream does not affect the next stream on its connection', async () => {
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
   const streams = new StreamReader({
     reads: database.pool,
@@ -47,7 +47,7 @@ test('a stream that was closed takes nothing from the one that has its connectio
   expect(count).toBe(120);
 });
 
-test('readers that read nothing make others come back later, and free their places when they leave', async () => {
+test('idle readers make others retry later, and release their slots when they leave', async () => {
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
   const streams = new StreamReader({
     reads: database.pool,

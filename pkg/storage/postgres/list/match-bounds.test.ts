@@ -46,7 +46,7 @@ function begin(): { bounds: MatchBounds; lose: (modelId: number, count: number) 
   };
 }
 
-test('a bound holds until so many were lost that it may not', () => {
+test('a bound is valid until too many objects were removed', () => {
   const { bounds, lose } = begin();
   bounds.counting(tableOf(1), query)(12);
   lose(1, 1);
@@ -56,7 +56,7 @@ test('a bound holds until so many were lost that it may not', () => {
   expect(bounds.exceeds(tableOf(1), query, 10)).toBe(false);
 });
 
-test('of models without end the stillest are forgotten, and never seem to have lost less than they did', () => {
+test('with very many models the least active are removed, and their losses are never underestimated', () => {
   const { bounds, lose } = begin();
   lose(1, 5);
   const found = bounds.counting(tableOf(1), query);

@@ -64,7 +64,7 @@ test.each<[string, List]>([
       }),
     ),
   ],
-])('%s of a namespace ask for room by the size of its own objects', async (_kind, list) => {
+])('%s of a namespace reserve memory by the size of its own objects', async (_kind, list) => {
   // The first list is read again once its objects prove to be large; the next one requests memory at once.
   expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
   expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
@@ -72,7 +72,7 @@ test.each<[string, List]>([
   expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
 });
 
-test('a continued chunk asks room for what changed since its snapshot, and counts what it answers of it', async () => {
+test('a continued chunk reserves memory for the changes since its snapshot, and counts those that it returns', async () => {
   const namespace = 'changed';
   const written = await Promise.all(
     Array.from({ length: 4 }, (_, i) =>

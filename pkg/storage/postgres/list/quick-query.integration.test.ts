@@ -31,7 +31,7 @@ test.each([
     { n: 1 },
   ],
   ['no answer in time', () => queryWithTimeout(pool, (runner) => runner.query('SELECT pg_sleep(10)')), undefined],
-])('%s is told, on a connection that goes on', async (_, ask, expected) => {
+])('%s is thrown, and the connection is kept', async (_, ask, expected) => {
   const before = await session();
   expect(await ask()).toEqual(expected);
   expect(await session()).toBe(before);
@@ -39,22 +39,22 @@ test.each([
 
 test.each([
   [
-    'what the database refuses',
+    'an error of the database',
     () => queryWithTimeout(pool, (runner) => runner.query('SELECT 1 / 0')),
     { code: '22012' },
   ],
   [
-    'what its reader refuses',
+    'an error of its reader',
     () => queryWithTimeout(pool, () => Promise.reject(new StorageError('Compacted', 'too old'))),
     { code: 'Compacted' },
   ],
-])('%s costs no connection', async (_, ask, expected) => {
+])('%s does not end the connection', async (_, ask, expected) => {
   const before = await session();
   await expect(ask()).rejects.toMatchObject(expected);
   expect(await session()).toBe(before);
 });
 
-test('a connection that went silent is given to nobody', async () => {
+test('an unresponsive connection is not reused', async () => {
   const brief = database.newPool({ max: 1, queryTimeoutMs: 500 });
   const before = await session(brief);
   const silent = queryWithTimeout(brief, async (runner) => {

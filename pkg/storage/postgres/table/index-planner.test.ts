@@ -16,7 +16,7 @@ const index = (rest: Partial<IndexDefinition> = {}): IndexDefinition => ({
 const present: Column[] = [{ name: 'i_1', index: index(), state: 'ready', since: 7 }];
 const anew = { computed: { function: 'a', script: 's2', id: 'id2' } };
 
-test('nothing is done where nothing changed', () => {
+test('nothing is done if nothing changed', () => {
   expect(planIndexes(present, [index()], 1)).toEqual({
     columns: present,
     added: [],
@@ -27,14 +27,14 @@ test('nothing is done where nothing changed', () => {
 });
 
 const rows: [what: string, declared: IndexDefinition, state?: Column['state']][] = [
-  ['what is computed otherwise', index(anew)],
-  ['what is computed otherwise before it was ever ready', index(anew), 'building'],
+  ['a changed function', index(anew)],
+  ['a changed function before the index was ready', index(anew), 'building'],
   ['what failed', index(anew), 'failed'],
-  ['what is back before its column was dropped', index(), 'dropping'],
-  ['what is unique now', index({ unique: true })],
+  ['an index that returns before its column was dropped', index(), 'dropping'],
+  ['an index that becomes unique', index({ unique: true })],
 ];
 
-test.each(rows)('the column is kept under another name, to be filled anew: %s', (_what, declared, state = 'ready') => {
+test.each(rows)('the column is kept under another name, to be filled again: %s', (_what, declared, state = 'ready') => {
   const column: Column = { name: 'i_2', index: declared, state: 'building' };
   expect(planIndexes([{ name: 'i_1', index: index(), state }], [declared], 1)).toEqual({
     columns: [column],
@@ -46,7 +46,7 @@ test.each(rows)('the column is kept under another name, to be filled anew: %s', 
 });
 
 test.each([index({ ...anew, type: 'integer' }), index({ ...anew, multi: true }), index({ ...anew, name: 'b' })])(
-  'the column goes where keys have another form or name: %j',
+  'the column is dropped if keys have another form or name: %j',
   (declared) => {
     const column: Column = { name: 'i_2', index: declared, state: 'building' };
     expect(planIndexes(present, [declared], 1)).toEqual({

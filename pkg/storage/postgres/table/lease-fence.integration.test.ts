@@ -86,7 +86,7 @@ const passOn = (name: string): Promise<unknown> =>
     [name],
   );
 
-test('a statement without a fence knows nothing of fences', async () => {
+test('a statement without a fence has no fence conditions', async () => {
   const plain = await operationOf(createOf(model, sampleObject('plain')));
   const fenced = await operationOf(createOf(model, sampleObject('plain')), held('a'));
   for (const make of [
@@ -101,7 +101,7 @@ test('a statement without a fence knows nothing of fences', async () => {
 describe.each(Object.keys(ways))('the %s statement', (way) => {
   const run = ways[way]!;
 
-  test('answers what became of the fence, and draws no revision where it is lost', async () => {
+  test('returns the state of the fence, and uses no revision if it is lost', async () => {
     await stores[0]!.write(leaseOf(`asked-${way}`, { holderIdentity: 'me' }));
     const from = await stores[0]!.write(createOf(model, sampleObject(`asked-${way}`)));
     const write = next(model, from, { by: 'me' });
@@ -134,7 +134,7 @@ describe.each(Object.keys(ways))('the %s statement', (way) => {
         ),
     ],
     ['deleted', (name) => client.query(`DELETE FROM ${leaseTable} WHERE name = $1`, [name])],
-  ])('sees that the lease was %s before it won the revision lock, though its snapshot is older', async (how, lose) => {
+  ])('sees that the lease was %s before it got the revision lock, though its snapshot is older', async (how, lose) => {
     const { rows } = await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const name = `${way}-${how.replace(' ', '-')}`;
     await stores[0]!.write(leaseOf(name, { holderIdentity: 'me' }));
@@ -155,7 +155,7 @@ describe.each(Object.keys(ways))('the %s statement', (way) => {
   });
 });
 
-test('a write whose connection was lost is sent again under its fence', async () => {
+test('a write whose connection was lost is sent again with its fence', async () => {
   const [store] = stores;
   await store!.write(leaseOf('cut', { holderIdentity: 'me' }));
   const fence = held('cut');
@@ -180,7 +180,7 @@ test('a write whose connection was lost is sent again under its fence', async ()
   expect(plain).toMatchObject({ status: 'fulfilled' });
 });
 
-test('leases that were made before fences were fence after the migration', async () => {
+test('leases from before fences existed work as fences after the migration', async () => {
   await client.query('DROP FUNCTION platform.lease_held');
   await platformMigrations.find(({ name }) => name === '0005_lease_held')!.up(databases[0]!.kysely);
   await stores[0]!.write(leaseOf('early', { holderIdentity: 'me' }));
@@ -191,7 +191,7 @@ test('leases that were made before fences were fence after the migration', async
 });
 
 test.each(['repeatable read', 'serializable'])(
-  'a write sees what was committed before it won the revision lock where the database says %s',
+  'a write sees what was committed before it got the revision lock if the database has %s',
   async (isolation) => {
     await client.query(`ALTER DATABASE ${testDatabase.name} SET default_transaction_isolation = '${isolation}'`);
     const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });

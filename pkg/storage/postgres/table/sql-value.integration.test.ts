@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const element = fc.option(fc.string({ unit: 'binary' }).filter((text) => !text.includes('\u0000')));
 
-test('PostgreSQL reads what was put in', async () => {
+test('PostgreSQL reads the same value', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(element, { minLength: 1 }), async (elements) => {
       const { rows } = await database.pool.query<{ back: string[] }>('SELECT $1::text[] AS back', [

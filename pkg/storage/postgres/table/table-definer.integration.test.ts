@@ -42,7 +42,7 @@ const exists = async (table: string): Promise<boolean> =>
   (await database.pool.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table])).rows[0]!
     .there;
 
-test('a start does not wait for who reads the table of a model that is gone; it goes when they are done', async () => {
+test("a start does not wait for readers of a deleted model's table; it is dropped when they are done", async () => {
   const left = ['platform.m_998', 'platform.m_999'];
   for (const table of left) await database.pool.query(`CREATE TABLE ${table} (n int)`);
   await read(left[0]!);
@@ -58,7 +58,7 @@ test('a start does not wait for who reads the table of a model that is gone; it 
   await started.close();
 });
 
-test('a table that cannot be dropped is told of once, and a start goes on', async () => {
+test('a table that cannot be dropped is logged once, and the start continues', async () => {
   await database.pool.query(
     'CREATE TABLE platform.m_997 (n int); CREATE VIEW public.looks AS SELECT n FROM platform.m_997',
   );
@@ -74,7 +74,7 @@ test('a table that cannot be dropped is told of once, and a start goes on', asyn
   await database.pool.query('DROP VIEW public.looks; DROP TABLE platform.m_997');
 });
 
-test('the table of a model that was made while others were looked at stays', async () => {
+test('the table of a model that was created during the sweep is kept', async () => {
   const table = 'platform.m_1000';
   await database.pool.query(`CREATE TABLE ${table} (n int)`);
   await reader.query('BEGIN; SELECT pg_advisory_xact_lock(818)');
@@ -103,7 +103,7 @@ describe('a store that is open', () => {
   });
   afterAll(() => store.close());
 
-  test('a model is dropped while its table is being read, which goes later', async () => {
+  test('a model is dropped while its table is being read, and the table later', async () => {
     const model = sampleModel('dropped', { indexes: [] });
     await store.ensureModel(model);
     const table = await tableOf(model);
@@ -116,7 +116,7 @@ describe('a store that is open', () => {
     await store.write(createOf(model, sampleObject('a')));
   });
 
-  test('indexes do not change while the table is being read, which is said; it holds up no other model, and is done when asked again', async () => {
+  test('indexes cannot change while the table is being read: this is an error, does not block other models, and works later', async () => {
     const before = sampleModel('dumped', { indexes: [] });
     const after = sampleModel('dumped', { indexes: [widgetIndexes.owner] });
     await store.ensureModel(before);

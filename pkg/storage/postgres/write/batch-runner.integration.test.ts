@@ -89,7 +89,7 @@ async function waiting(): Promise<number | undefined> {
   return rows[0]?.pid;
 }
 
-test('the sink hears of what was committed before its writers do', async () => {
+test('the sink gets committed changes before their writers get an answer', async () => {
   await runner.run([writeOf(sampleObject('a1')), writeOf(sampleObject('a2'))]);
   expect(heard).toEqual(['committed a1 a2', 'done a1', 'done a2']);
 });
@@ -106,12 +106,12 @@ test('each write has its own outcome', async () => {
   expect(heard.toSorted()).toEqual(['AlreadyExists b1', 'UniqueClash b3', 'committed b2 b4', 'done b2', 'done b4']);
 });
 
-test('what was made for another shape of the table is prepared anew', async () => {
+test('a write for another shape of the table is prepared again', async () => {
   await runner.run([writeOf(sampleObject('c'), { ...table, shape: table.shape - 1 })]);
   expect(heard).toEqual(['stale', 'committed c', 'done c']);
 });
 
-test('a statement whose connection is lost is ended before its write is sent again', async () => {
+test('a statement whose connection is lost is terminated before its write is sent again', async () => {
   await runner.run([writeOf(sampleObject('d0'))]);
   heard = [];
   await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${revisionLock})`);
@@ -127,7 +127,7 @@ test('a statement whose connection is lost is ended before its write is sent aga
   expect([heard, await logged('d')]).toEqual([['uncertain', 'stale', 'committed d', 'done d'], 1]);
 });
 
-test('a write whose acknowledgement is lost is done, once, and the sink is told that it has not heard all', async () => {
+test('a write whose acknowledgement is lost is done once, and the sink is informed of the gap', async () => {
   await runner.run([writeOf(sampleObject('e0'))]);
   heard = [];
   const running = runner.run([writeOf(sampleObject('e'))]);
@@ -136,7 +136,7 @@ test('a write whose acknowledgement is lost is done, once, and the sink is told 
   expect([heard.at(-1), await logged('e')]).toEqual(['done e', 1]);
 });
 
-test('a write is not sent again where the log no longer tells whether it was made', async () => {
+test('a write is not sent again if the log no longer shows whether it was done', async () => {
   await runner.run([writeOf(sampleObject('f0'))]);
   heard = [];
   const { rows } = await direct.pool.query<{ compacted: string }>('SELECT compacted FROM platform.meta');
@@ -151,7 +151,7 @@ test('a write is not sent again where the log no longer tells whether it was mad
   expect([heard, await logged('f')]).toEqual([['Timeout f'], 0]);
 });
 
-test('a full disk costs no session: what needs less room does not wait for a new one', async () => {
+test('a full disk does not end the session: a write that needs less space does not wait for a new one', async () => {
   await runner.run([writeOf(sampleObject('h0'))]);
   const before = connection.session;
   await direct.pool.query(
@@ -166,7 +166,7 @@ test('a full disk costs no session: what needs less room does not wait for a new
   expect(connection.session).toEqual(before);
 });
 
-test('a session that takes no writes, as one of a standby, is not kept', async () => {
+test('a session that accepts no writes, as on a standby, is not kept', async () => {
   await runner.run([writeOf(sampleObject('g0'))]);
   await connection.run({ text: 'SET default_transaction_read_only = on', values: [] });
   heard = [];

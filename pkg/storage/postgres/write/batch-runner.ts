@@ -288,7 +288,7 @@ export class BatchRunner {
       'SELECT pg_terminate_backend(pid, 5000) AS alive FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2 AND pid <> pg_backend_pid()',
       [pid, startedAt],
     );
-    if (rows[0]?.alive === false) throw new Error('the lost session is still there');
+    if (rows[0]?.alive === false) throw new Error('the lost session did not end');
   }
 
   /**

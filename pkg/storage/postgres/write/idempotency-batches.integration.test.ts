@@ -52,13 +52,13 @@ const writeAll = (name: string, idempotencyKeys: readonly IdempotencyKey[]): Pro
     ),
   );
 
-test('writes that are asked for together go in one statement, each with its idempotency key', async () => {
+test('concurrent writes are sent in one statement, each with its idempotency key', async () => {
   const idempotencyKeys = Array.from({ length: 64 }, (_, i) => idempotencyKeyOf(`together-${i}`));
   expect((await writeAll('together', idempotencyKeys)).every(({ status }) => status === 'fulfilled')).toBe(true);
   expect(batches).toEqual([{ size: 64, failed: false }]);
 });
 
-test('idempotency keys that somebody has used cost one statement more, however many there are', async () => {
+test('used idempotency keys need one more statement, however many there are', async () => {
   const idempotencyKeys = Array.from({ length: 64 }, (_, i) => idempotencyKeyOf(`partly-${i}`));
   const used = idempotencyKeys.filter((_, i) => i % 3 === 0);
   await writeAll('used', used);

@@ -159,43 +159,43 @@ describe('a single statement does what a batch of one does', () => {
       () => createOf(spaced, sampleObject('new', { namespace: 'used', spec: everyType })),
       written,
     ],
-    ['create of a name that is taken', () => createOf(model, sampleObject('held')), { ...refused, drawn: 1 }],
+    ['create of an existing name', () => createOf(model, sampleObject('held')), { ...refused, drawn: 1 }],
     [
-      'create with a unique value that is taken',
+      'create with an existing unique value',
       () => createOf(model, sampleObject('new', { spec: { slug: 'held' } })),
       { ...refused, drawn: 1 },
     ],
     [
-      'create in no namespace',
+      'create in a missing namespace',
       () => createOf(spaced, sampleObject('new', { namespace: 'absent' })),
       { ...refused, drawn: 1 },
     ],
     ['update', () => updateOf(held, everyType), { ...written, log: [{ type: 'U' }] }],
-    ['update that takes every index value away', () => updateOf(held, {}), written],
+    ['update that removes every index value', () => updateOf(held, {}), written],
     [
-      'update of a revision that is no longer',
+      'update of an outdated revision',
       () => updateOf({ ...held, revision: held.revision - 1 }, {}),
       { ...refused, drawn: 0 },
     ],
     [
-      'update of what is not there',
+      'update of a missing object',
       () => updateOf({ ...held, body: held.body.replace('"held"', '"absent"') }, {}),
       { ...refused, drawn: 0 },
     ],
-    ['update to a unique value that is taken', () => updateOf(held, { slug: 'other' }), { code: '23505' }],
+    ['update to an existing unique value', () => updateOf(held, { slug: 'other' }), { code: '23505' }],
     ['delete', () => deleteOf(held), { ...written, log: [{ type: 'D' }] }],
     [
-      'delete of a revision that is no longer',
+      'delete of an outdated revision',
       () => deleteOf({ ...held, revision: held.revision - 1 }),
       { ...refused, drawn: 0 },
     ],
     [
-      'delete of what is not there',
+      'delete of a missing object',
       () => deleteOf({ ...held, body: held.body.replace('"held"', '"absent"') }),
       { ...refused, drawn: 0 },
     ],
     ['delete of an empty namespace', () => deleteOf(empty, namespaces), written],
-    ['delete of a namespace that holds objects', () => deleteOf(used, namespaces), { ...refused, drawn: 1 }],
+    ['delete of a namespace with objects', () => deleteOf(used, namespaces), { ...refused, drawn: 1 }],
     ['create of a namespace that is being deleted', () => deletedNamespace('going'), written],
   ])('%s', async (_case, write, expected) => {
     const operation = await operationOf(write());
@@ -208,7 +208,7 @@ describe('a single statement does what a batch of one does', () => {
     ['create', () => createOf(model, sampleObject('new'))],
     ['update', () => updateOf(held, {})],
     ['delete', () => deleteOf(held)],
-  ])('%s on a table whose shape has changed draws nothing', async (_case, write) => {
+  ])('%s on a table whose shape has changed uses no revision', async (_case, write) => {
     const operation = await operationOf(write());
     const stale = { ...operation, table: { ...operation.table, shape: operation.table.shape - 1 } };
     const single = await trace('single', stale);
@@ -226,21 +226,21 @@ describe('a single statement does what a batch of one does', () => {
 describe.each(Object.keys(ways))('the %s statement', (way) => {
   const run = ways[way]!;
 
-  test('sees what was decided before it won the revision lock', async () => {
+  test('sees what was committed before it got the revision lock', async () => {
     const { rows } = await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const started: [string, Write, string][] = [
       [
-        'a shape that was raised',
+        'a changed shape',
         createOf(model, sampleObject('late')),
         `UPDATE platform.models SET shape = shape + 1 WHERE resource = 'lone'`,
       ],
       [
-        'a namespace that has gone',
+        'a deleted namespace',
         createOf(spaced, sampleObject('late', { namespace: 'empty' })),
         `DELETE FROM ${tableName((await operationOf(deletedNamespace('x'))).table)} WHERE name = 'empty'`,
       ],
       [
-        'a name that was taken',
+        'a name that was created meanwhile',
         createOf(model, sampleObject('late')),
         `INSERT INTO ${tableName((await operationOf(deleteOf(held))).table)} (namespace, name, rev, uid, created, labels, fingerprint, body) VALUES ('', 'late', 1, gen_random_uuid(), now(), '{}', '', '{}')`,
       ],
@@ -262,7 +262,7 @@ describe.each(Object.keys(ways))('the %s statement', (way) => {
     empty = await store.write(createOf(namespaces, sampleObject('empty')));
   });
 
-  test('tells whoever is to be told, of what was written', async () => {
+  test('notifies the listeners of what was written', async () => {
     const told: (string | undefined)[] = [];
     const listener = ({ payload }: { payload?: string | undefined }): number => told.push(payload);
     other.on('notification', listener);

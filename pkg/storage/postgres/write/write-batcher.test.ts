@@ -78,7 +78,7 @@ function begin(outageLimitMs = 60_000): { sent: Sent; batcher: WriteBatcher } {
   return { sent, batcher: new WriteBatcher(sent, outageLimitMs) };
 }
 
-test('writes of one turn go together, and those that come while a batch is under way go as the next', async () => {
+test('writes of one turn are one batch, and those that arrive during a batch are the next', async () => {
   const { sent, batcher } = begin();
   for (const name of ['a', 'b']) batcher.add(writeOf(name));
   expect(sent.batches).toEqual([]);
@@ -128,7 +128,7 @@ test.each<[string, PendingWrite[], string[][]]>([
     [['a', 'c', 'd'], ['b']],
   ],
   [
-    'nobody overtakes a write that waits',
+    'no write overtakes a waiting one',
     [writeOf('a', { slug: 's' }), writeOf('b', { slug: 's' }), writeOf('b')],
     [['a'], ['b'], ['b']],
   ],
@@ -138,15 +138,11 @@ test.each<[string, PendingWrite[], string[][]]>([
     [Array.from({ length: 256 }, (_, i) => `o${i}`), Array.from({ length: 44 }, (_, i) => `o${256 + i}`)],
   ],
   [
-    'at most a megabyte, which smaller ones fill up',
+    'at most a megabyte, filled up with smaller writes',
     [writeOf('a', { size: 600_000 }), writeOf('b', { size: 600_000 }), writeOf('c', { size: 400_000 })],
     [['a', 'c'], ['b']],
   ],
-  [
-    'what is larger than that by itself',
-    [writeOf('a'), writeOf('b', { size: 5_000_000 }), writeOf('c')],
-    [['a', 'c'], ['b']],
-  ],
+  ['a larger write alone', [writeOf('a'), writeOf('b', { size: 5_000_000 }), writeOf('c')], [['a', 'c'], ['b']]],
   [
     'at most eight models',
     Array.from({ length: 10 }, (_, i) => writeOf(`o${i}`, { id: i + 1 })),
@@ -164,12 +160,12 @@ test.each<[string, PendingWrite[], string[][]]>([
     [['a', 'd', 'e'], ['b'], ['c']],
   ],
   [
-    'what a lease fences never with a write of that lease',
+    'no fenced write together with a write of its lease',
     [leaseWrite('l'), writeOf('a', { fence: fence('l') }), writeOf('b')],
     [['l', 'b'], ['a']],
   ],
   [
-    'nor the lease with what it fences',
+    'no write of a lease together with writes that it fences',
     [writeOf('a', { fence: fence('l') }), leaseWrite('l'), leaseWrite('m')],
     [['a', 'm'], ['l']],
   ],
@@ -190,7 +186,7 @@ test.each<[string, () => PendingWrite, number]>([
   expect([batcher.queueLength, batcher.queueBytes]).toEqual([taken, taken * one.operation.size]);
 });
 
-test('what waited longer than the outage limit is refused and not sent', async () => {
+test('a write that waited longer than the outage limit is refused and not sent', async () => {
   const { sent, batcher } = begin(60_000);
   const now = performance.now();
   batcher.add(writeOf('old', { since: now - 61_000 }));
@@ -200,7 +196,7 @@ test('what waited longer than the outage limit is refused and not sent', async (
   expect(failures).toMatchObject([{ code: 'Unavailable' }]);
 });
 
-test('closed: takes nothing more, and is done when all that waited was sent', async () => {
+test('after close it accepts nothing, and close ends when all waiting writes were sent', async () => {
   const { sent, batcher } = begin();
   batcher.add(writeOf('a'));
   batcher.add(writeOf('a'));

@@ -80,7 +80,7 @@ export class WriterConnection {
         ),
       );
       const row = rows[0];
-      if (row === undefined) throw new Error('the database does not show this session');
+      if (row === undefined) throw new Error('pg_stat_activity does not show this session');
       this.#session = { pid: row.pid, startedAt: row.started_at };
       this.#replanAt = performance.now() + planAge;
     } catch (error) {
