@@ -31,17 +31,12 @@ export interface LoginServiceOptions {
   lockSeconds?: number;
 }
 
-export interface PasswordAttempt {
+export interface LoginRequest extends Pick<LoginEntry, 'type' | 'userAgent'> {
   /** Username or e-mail; case-insensitive, surrounding spaces are ignored. */
   username: string;
   password: string;
   /** The client's address. */
   address: string;
-}
-
-export interface LoginRequest extends PasswordAttempt {
-  userAgent: string;
-  type: LoginEntry['type'];
 }
 
 /**
@@ -100,20 +95,22 @@ export class LoginService {
   }
 
   /**
-   * Is it the password of this logged-in user? Failures count as those of a login, so that a hijacked session cannot be
-   * used to guess, but it is no login. Throws as a login does after too many failures, or for too many attempts at
-   * once.
+   * Is it the password of this logged-in user? A failure is a failed login, so that a hijacked session cannot be used to
+   * guess unnoticed, but a success is no login. Throws as a login does after too many failures, or for too many attempts
+   * at once.
    */
-  confirmPassword(attempt: PasswordAttempt): Promise<boolean> {
-    return this.#inTurn(attempt, async (account, key) => {
-      const { refusal } = await this.#tryPassword(attempt, account, key);
-      if (refusal !== undefined && refusal.reason !== 'password_failed') throw refusal;
-      return refusal === undefined;
+  confirmPassword(request: LoginRequest): Promise<boolean> {
+    return this.#inTurn(request, async (account, key) => {
+      const { refusal } = await this.#tryPassword(request, account, key);
+      if (refusal === undefined) return true;
+      await this.#recordFailure(request, account, refusal);
+      if (refusal.reason !== 'password_failed') throw refusal;
+      return false;
     });
   }
 
   async #inTurn<T>(
-    { username, address }: PasswordAttempt,
+    { username, address }: LoginRequest,
     work: (account: LoginAccount | undefined, key: string) => Promise<T>,
   ): Promise<T> {
     const text = username.trim();
@@ -127,7 +124,7 @@ export class LoginService {
   }
 
   async #tryPassword(
-    { address, password }: PasswordAttempt,
+    { address, password }: LoginRequest,
     account: LoginAccount | undefined,
     key: string,
   ): Promise<{ refusal: LoginError | undefined; rehash: boolean }> {
@@ -175,11 +172,14 @@ export class LoginService {
   }
 
   async #refuse(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<never> {
-    // An attempt of a locked address was not checked, and with Basic every request is an attempt.
-    if (!isOfAddress(error) || this.#lockedAddresses.take(request.address)) {
-      await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
-    }
+    await this.#recordFailure(request, account, error);
     throw error;
+  }
+
+  async #recordFailure(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<void> {
+    // An attempt of a locked address was not checked, and with Basic every request is an attempt.
+    if (isOfAddress(error) && !this.#lockedAddresses.take(request.address)) return;
+    await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
   }
 }
 

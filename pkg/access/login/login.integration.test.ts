@@ -528,12 +528,18 @@ test('every login and every failed one is a row of the audit, without the passwo
 test('a password that is asked for again counts like a login, and is none', async () => {
   const username = await newUser();
   const login = loginOf(server);
-  const attempt = { username, address: '10.2.0.1' };
+  const attempt = { username, address: '10.2.0.1', userAgent: 'Browser', type: 'web' as const };
   expect(await login.confirmPassword({ ...attempt, password })).toBe(true);
   for (let i = 0; i < 7; i += 1) expect(await login.confirmPassword({ ...attempt, password: wrong })).toBe(false);
   await expect(login.confirmPassword({ ...attempt, password })).rejects.toMatchObject({
     status: 400,
     body: { error: 'block_login' },
   });
-  expect((await server.access.pool.query('SELECT 1 FROM access.login_logs')).rows).toEqual([]);
+  const { rows } = await server.access.pool.query(
+    'SELECT username, type, remote_addr, user_agent, is_success, reason FROM access.login_logs ORDER BY id',
+  );
+  const failed = { username, type: 'web', remote_addr: '10.2.0.1', user_agent: 'Browser', is_success: false };
+  expect(rows).toEqual(
+    [...Array.from({ length: 7 }, () => 'password_failed'), 'block_login'].map((reason) => ({ ...failed, reason })),
+  );
 });
