@@ -11,6 +11,7 @@ import {
   isOfAddress,
   newAccountLocked,
   newAddressLocked,
+  newPasswordChanged,
   newPasswordFailed,
   newUserExpired,
   newUserInactive,
@@ -84,13 +85,21 @@ export class LoginService {
    * @throws LoginError 400 if the password is wrong, or the user inactive or expired, or there were too many failures;
    * AccessError 429 if more clients log in than passwords can be hashed
    */
-  login(request: LoginRequest): Promise<Login> {
+  async login(request: LoginRequest): Promise<Login> {
+    return (await this.loginFor(request, (login) => Promise.resolve(login)))!;
+  }
+
+  /**
+   * Like `login`, for a credential: the login succeeds once `issue` has issued it. Undefined, and a failed login, if
+   * `issue` returns undefined because the password was changed meanwhile.
+   */
+  loginFor<T>(request: LoginRequest, issue: (login: Login) => Promise<T | undefined>): Promise<T | undefined> {
     return this.#inTurn(request, async (account, key) => {
       const { refusal, rehash } = await this.#tryPassword(request, account, key);
       if (refusal !== undefined) return this.#refuse(request, account, refusal);
       if (!account!.is_active) return this.#refuse(request, account, newUserInactive());
       if (account!.is_expired) return this.#refuse(request, account, newUserExpired());
-      return this.#letIn(request, account!, rehash);
+      return this.#letIn(request, account!, { rehash, issue });
     });
   }
 
@@ -151,15 +160,21 @@ export class LoginService {
     }
   }
 
-  async #letIn(
+  async #letIn<T>(
     request: LoginRequest,
-    { id, username, password_hash: stored, password_changed: passwordChanged }: LoginAccount,
-    rehash: boolean,
-  ): Promise<Login> {
+    account: LoginAccount,
+    { rehash, issue }: { rehash: boolean; issue: (login: Login) => Promise<T | undefined> },
+  ): Promise<T | undefined> {
+    const { id, username, password_hash: stored, password_changed: passwordChanged } = account;
+    const issued = await issue({ id, username, passwordChanged });
+    if (issued === undefined) {
+      await this.#recordFailure(request, account, newPasswordChanged());
+      return undefined;
+    }
     await this.#audit.login({ ...entryOf(request), username, userId: id, isSuccess: true });
     await this.#accounts.wasHere(id);
     if (rehash) await this.#rehash(id, stored!, request.password);
-    return { id, username, passwordChanged };
+    return issued;
   }
 
   async #rehash(id: string, from: string, password: string): Promise<void> {

@@ -21,10 +21,13 @@ const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
 /** Number of checked passwords, of all replicas. */
 let looks = 0;
 let isOverloaded = false;
+/** Runs while a password is checked. */
+let duringCheck = (): Promise<unknown> => Promise.resolve();
 const countingHasher: Pick<PasswordHasher, 'verify' | 'hash'> = {
   hash: (text) => hasher.hash(text),
-  verify: (stored, text) => {
+  verify: async (stored, text) => {
     looks += 1;
+    await duringCheck();
     return isOverloaded ? Promise.reject(new TooManyPasswordsError()) : hasher.verify(stored, text);
   },
 };
@@ -523,6 +526,27 @@ test('every login and every failed one is a row of the audit, without the passwo
   ]);
   const text = JSON.stringify([rows, server.logs]);
   for (const secret of [password, wrong, passwordHash]) expect(text).not.toContain(secret);
+});
+
+test('a login without a token is a failed one', async () => {
+  const username = await newUser();
+  const change = 'UPDATE access.users SET password_changed = now() WHERE username = $1';
+  duringCheck = () => server.access.pool.query(change, [username]);
+  try {
+    expect(await logIn(username, password)).toMatchObject({
+      status: 400,
+      json: {
+        error: 'password_failed',
+        msg: 'The password was changed at this moment. Try again with the new one.',
+      },
+    });
+  } finally {
+    duringCheck = () => Promise.resolve();
+  }
+  const { rows } = await server.access.pool.query(
+    'SELECT l.is_success, l.reason, u.last_login FROM access.login_logs l JOIN access.users u ON u.id = l.user_id',
+  );
+  expect(rows).toEqual([{ is_success: false, reason: 'password_failed', last_login: null }]);
 });
 
 test('a password that is asked for again counts like a login, and is none', async () => {
