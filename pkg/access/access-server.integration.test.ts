@@ -78,6 +78,32 @@ test('a large body for which there is no room is told to come again, and counted
   }
 });
 
+test('a form is parsed once, for its CSRF token and for its fields', async () => {
+  const server = await startAccessTest({
+    operations: () => [
+      {
+        method: 'POST',
+        path: '/form/',
+        operationId: 'form',
+        access: 'open',
+        handle: async ({ request }) => {
+          const fields = await request.fields();
+          return jsonAnswer(200, { fields, isSame: fields === (await request.fields()) });
+        },
+      },
+    ],
+  });
+  try {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await server.send('POST', '/form/', { body: 'a=1&b=2', headers })).json).toEqual({
+      fields: { a: '1', b: '2' },
+      isSame: true,
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
 test('what fails because of the database is 503 and says why, without a word of what it was', async () => {
   const full = Object.assign(new Error('could not extend file "base/5/16859" for INSERT INTO secrets'), {
     code: '53100',
