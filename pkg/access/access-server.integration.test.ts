@@ -78,6 +78,26 @@ test('a large body for which there is no room is told to come again, and counted
   }
 });
 
+test.each([
+  ['no other fault', '/', {}, 401, 'authentication_failed'],
+  ['a URL that is too long', `/?${'x'.repeat(70_000)}`, {}, 414, 'uri_too_long'],
+  ['an unknown transfer coding', '/', { 'Transfer-Encoding': 'gzip, chunked' }, 400, 'parse_error'],
+])(
+  'two Authorization headers are a wrong credential, and hide no fault: %s',
+  async (_, path, headers, status, code) => {
+    const server = await startAccessTest({ operations: () => [] });
+    try {
+      const Authorization = ['Bearer a', 'Bearer b'];
+      expect(await server.send('GET', path, { headers: { ...headers, Authorization } })).toMatchObject({
+        status,
+        json: { code },
+      });
+    } finally {
+      await server.stop();
+    }
+  },
+);
+
 test('a form is parsed once, for its CSRF token and for its fields', async () => {
   const server = await startAccessTest({
     operations: () => [

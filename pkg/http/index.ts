@@ -10,6 +10,7 @@ export { authorizationKey, secretKey, type CredentialKey, type CredentialReader 
 export * from './endpoint/endpoint-group.ts';
 export { ByteBudget, uncountedBytes, type ByteBudgetOptions } from './memory/byte-budget.ts';
 export type { BytesObserver, BytesRefusedBy, RequestBytes } from './memory/request-bytes.ts';
+export { RepeatedAuthorizationError } from './request/check-request.ts';
 export { isNotModified, parseEntityTags } from './request/entity-tags.ts';
 export * from './endpoint/express-handler.ts';
 export * from './endpoint/health.ts';
