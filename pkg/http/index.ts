@@ -15,6 +15,7 @@ export { isNotModified, parseEntityTags } from './request/entity-tags.ts';
 export * from './endpoint/express-handler.ts';
 export * from './endpoint/health.ts';
 export * from './server/http-server.ts';
+export * from './service/service-server.ts';
 export { parseMediaType, type MediaType } from './media-type/media-type.ts';
 export { networkOf } from './connection/network-of.ts';
 export * from './request/parse-request-info.ts';
