@@ -78,6 +78,52 @@ test('a large body without room for it is refused with Retry-After, and counted 
   }
 });
 
+test.each([
+  ['no other fault', '/', {}, 401, 'authentication_failed'],
+  ['a URL that is too long', `/?${'x'.repeat(70_000)}`, {}, 414, 'uri_too_long'],
+  ['an unknown transfer coding', '/', { 'Transfer-Encoding': 'gzip, chunked' }, 400, 'parse_error'],
+])(
+  'two Authorization headers are a wrong credential, and hide no fault: %s',
+  async (_, path, headers, status, code) => {
+    const server = await startAccessTest({ operations: () => [] });
+    try {
+      const Authorization = ['Bearer a', 'Bearer b'];
+      expect(await server.send('GET', path, { headers: { ...headers, Authorization } })).toMatchObject({
+        status,
+        json: { code },
+      });
+    } finally {
+      await server.stop();
+    }
+  },
+);
+
+test('a form is parsed once, for its CSRF token and for its fields', async () => {
+  const server = await startAccessTest({
+    operations: () => [
+      {
+        method: 'POST',
+        path: '/form/',
+        operationId: 'form',
+        access: 'open',
+        handle: async ({ request }) => {
+          const fields = await request.fields();
+          return jsonAnswer(200, { fields, isSame: fields === (await request.fields()) });
+        },
+      },
+    ],
+  });
+  try {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await server.send('POST', '/form/', { body: 'a=1&b=2', headers })).json).toEqual({
+      fields: { a: '1', b: '2' },
+      isSame: true,
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
 test('a failure of the database is 503 with its cause, without details of the failure', async () => {
   const full = Object.assign(new Error('could not extend file "base/5/16859" for INSERT INTO secrets'), {
     code: '53100',

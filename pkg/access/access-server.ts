@@ -1,34 +1,19 @@
-import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Registry as MetricsRegistry } from 'prom-client';
-import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import {
   chain,
   expressHandler,
   findEndpointGroup,
-  healthEndpoints,
-  HttpServer,
-  InFlightLimits,
-  NotReadyError,
-  observeLimits,
-  openHealthPaths,
-  showByteBudget,
-  showConnections,
+  ServiceServer,
   withLogging,
   withMetrics,
   withRequestId,
   withSecurityHeaders,
   withStrictTransport,
   withTimeout,
-  type ByteBudget,
   type EndpointGroup,
   type Handler,
   type HealthCheck,
-  type HttpServerOptions,
-  type LimitsObserver,
-  type ListenOptions,
   type MaxInFlight,
+  type ServiceServerOptions,
   type ServiceUrl,
   type TrustedProxies,
   type VerifiedCredentials,
@@ -49,21 +34,11 @@ import { isAdministrator } from './http/caller.ts';
 import type { Principals } from './principals/principals.ts';
 import type { Throttle } from './http/throttle.ts';
 
-export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
+export interface AccessServerOptions extends ServiceServerOptions {
   /** Proxies whose headers about client address and host are trusted. */
   proxies: TrustedProxies;
-  svcVersion: string;
-  /** Commit of the build, for `/version`. Default: left out. */
-  gitCommit?: string;
-  log: Logger;
-  metrics: MetricsRegistry;
-  host: string;
-  /** 0: any free port. */
-  port: number;
   /** Maximum concurrent requests, and how long another one waits; probes are exempt. Default: no limit. */
   maxInFlight?: Pick<MaxInFlight, 'total' | 'perUser' | 'maxWaitMs' | 'wrongCredentialsPerMinute' | 'senders'>;
-  /** Limits the memory that requests use. Default: not counted. */
-  byteBudget?: ByteBudget;
   /** Until the answer begins. Default 30 s. */
   requestTimeoutMs?: number;
   /** Requests that take longer are logged as slow. Default 1 s. */
@@ -91,61 +66,13 @@ export interface AccessParts {
   readyz: readonly HealthCheck[];
 }
 
-/**
- * The access management service over HTTP. It may listen before it can serve: until `serve` is called, it is live but
- * not ready, and answers 503.
- */
-export class AccessServer {
+/** The access management service over HTTP. */
+export class AccessServer extends ServiceServer {
   readonly #options: AccessServerOptions;
-  readonly #server: HttpServer;
-  #handler: Handler;
-  #observer: LimitsObserver | undefined;
-  #stopping: Promise<void> | undefined;
 
   constructor(options: AccessServerOptions) {
+    super(options, withAccessErrors([]));
     this.#options = options;
-    const { svcVersion, gitCommit = '', log, metrics, limits, proxies, byteBudget } = options;
-    const starting: HealthCheck = {
-      name: 'start',
-      check: () => Promise.reject(new NotReadyError('the server is starting')),
-    };
-    const probes = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(
-      ({ isOpen }) => isOpen === true,
-    );
-    const endpoints = expressHandler(probes);
-    const dispatch: Handler = (context) =>
-      findEndpointGroup(probes, context.info.path) === undefined
-        ? Promise.reject(newServiceUnavailable('the server is starting'))
-        : endpoints(context);
-    this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
-    this.#server = new HttpServer({
-      handler: (context) => this.#handler(context),
-      log,
-      proxies,
-      isProbe: (path) => openHealthPaths.has(path),
-      ...(limits === undefined ? {} : { limits }),
-      ...(byteBudget === undefined
-        ? {}
-        : {
-            memory: {
-              budget: byteBudget,
-              observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) },
-            },
-          }),
-    });
-    if (byteBudget !== undefined) showByteBudget(metrics, byteBudget);
-    showConnections(metrics, () => this.#server.connections);
-  }
-
-  /** Resolves when the server accepts connections. */
-  listen(): Promise<AddressInfo> {
-    const { host, port } = this.#options;
-    return this.#server.listen({ host, port });
-  }
-
-  /** Listens for https as well. */
-  listenTls(at: Required<ListenOptions>): Promise<AddressInfo> {
-    return this.#server.listen(at);
   }
 
   serve({
@@ -159,37 +86,17 @@ export class AccessServer {
     allowedOrigins = new Set(),
     readyz,
   }: AccessParts): void {
-    const {
-      svcVersion,
-      gitCommit = '',
-      log,
-      metrics,
-      maxInFlight,
-      requestTimeoutMs,
-      slowRequestMs,
-      strictTransportDays,
-      proxies,
-    } = this.#options;
-    const leaving: HealthCheck = {
-      name: 'shutdown',
-      check: () =>
-        this.#stopping === undefined
-          ? Promise.resolve()
-          : Promise.reject(new NotReadyError('the server is shutting down')),
-    };
-    const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, gitCommit, registry: metrics });
+    const { log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
+    const health = this.healthEndpoints([this.leaving, ...readyz]);
     const healthHandler = expressHandler(health);
-    const observer = observeLimits({ log, registry: metrics, waiting: () => inFlight.waiting });
-    const inFlight = new InFlightLimits({
+    const inFlight = this.newLimits({
       ...maxInFlight,
-      observer,
       exemption: exemptionOf(health),
       credentialOf: credentialKeyOf,
       ...(verified === undefined ? {} : { verified }),
       isUnauthorized,
       throwsRefusals: true,
     });
-    this.#observer = observer;
     const forMetrics = metricsTokens === undefined ? credentials : metricsCredentials(credentials, metricsTokens);
     const operate = operationHandler(new OperationTable(operations), allowedOrigins);
     const administratorsOnly: OperationHandler = async ({ context }, caller) => {
@@ -210,30 +117,21 @@ export class AccessServer {
         context,
       );
     };
-    this.#handler = chain(
-      [
-        withRequestId(),
-        withSecurityHeaders(),
-        withStrictTransport(strictTransportDays),
-        withLogging(log, slowRequestMs === undefined ? {} : { slowMs: slowRequestMs }),
-        withMetrics({ registry: metrics }),
-        withAccessErrors(challengesOf(credentials), errorPage),
-        withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
-        inFlight.beforeAuthentication,
-      ],
-      dispatch,
+    this.begin(
+      chain(
+        [
+          withRequestId(),
+          withSecurityHeaders(),
+          withStrictTransport(strictTransportDays),
+          withLogging(log, slowRequestMs === undefined ? {} : { slowMs: slowRequestMs }),
+          withMetrics({ registry: metrics }),
+          withAccessErrors(challengesOf(credentials), errorPage),
+          withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
+          inFlight.beforeAuthentication,
+        ],
+        dispatch,
+      ),
     );
-  }
-
-  /**
-   * Reports not ready for `delayMs` (default 0) and still serves, so that load balancers notice; then stops accepting
-   * connections and waits for running requests, at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
-   */
-  stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
-    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
-      .then(() => this.#server.close({ drainTimeoutMs }))
-      .then(() => this.#observer?.close());
-    return this.#stopping;
   }
 }
 

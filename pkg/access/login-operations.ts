@@ -55,15 +55,15 @@ async function logIn(
   { request }: OpenCall,
   { login, bearerTokens, users }: LoginOperationParts,
 ): Promise<Static<(typeof answers)[201]>> {
-  const { id, passwordChanged } = await login.login({
-    username,
-    password,
-    address: request.address,
-    userAgent: request.userAgent,
-    type: 'api',
-  });
-  const issued = await bearerTokens.issue(id, { passwordChanged });
-  const user = await users.findRecord(id);
+  const { address, userAgent } = request;
+  const issued = await login.loginFor(
+    { username, password, address, userAgent, type: 'api' },
+    async ({ id, passwordChanged }) => {
+      const token = await bearerTokens.issue(id, { passwordChanged });
+      return token && { ...token, userId: id };
+    },
+  );
+  const user = issued && (await users.findRecord(issued.userId));
   // The password was changed, or the user deleted, during the check.
   if (issued === undefined || user === undefined) throw newPasswordChanged();
   return {

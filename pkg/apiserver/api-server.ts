@@ -1,20 +1,10 @@
-import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Registry as MetricsRegistry } from 'prom-client';
 import {
   chain,
   endpointGroupOf,
   expressHandler,
-  healthEndpoints,
-  HttpServer,
-  InFlightLimits,
-  NotReadyError,
-  observeLimits,
   openHealthPaths,
-  showByteBudget,
-  showConnections,
   isOpenEndpoint,
+  ServiceServer,
   withAuthentication,
   withAuthorization,
   withCors,
@@ -26,20 +16,17 @@ import {
   withStatus,
   withStrictTransport,
   withTimeout,
-  type ByteBudget,
   type CredentialReader,
   type EndpointGroup,
   type Exemption,
   type Handler,
   type HealthCheck,
-  type HttpServerOptions,
-  type LimitsObserver,
-  type ListenOptions,
+  type InFlightLimits,
   type MaxInFlight,
   type RequestInfo,
+  type ServiceServerOptions,
   type VerifiedCredentials,
 } from '#pkg/http/index';
-import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import type { Authorizer, RequestAuthenticator } from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
 import { newRecheck } from './authorization/recheck.ts';
@@ -51,13 +38,10 @@ import type { HandlerOptions } from './handlers/options/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
 import type { ModelRegistry } from './rest/served-resource.ts';
 
+type ListenerOption = 'limits' | 'proxies' | 'byteBudget' | 'host' | 'port';
+
 /** The options of the listening server. */
-export interface ApiServerOptions {
-  svcVersion: string;
-  /** The commit that was built, for `/version`. Default: absent. */
-  gitCommit?: string;
-  log: Logger;
-  metrics: MetricsRegistry;
+export interface ApiServerOptions extends Omit<ServiceServerOptions, ListenerOption> {
   http: ApiHttpOptions;
 }
 
@@ -86,12 +70,7 @@ export interface ApiParts {
   handlers?: Partial<HandlerOptions>;
 }
 
-export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits' | 'proxies'> {
-  /** The memory that requests may take. Default: not limited. */
-  byteBudget?: ByteBudget;
-  host: string;
-  /** 0 selects a free port. */
-  port: number;
+export interface ApiHttpOptions extends Pick<ServiceServerOptions, ListenerOption> {
   /** Concurrent requests and watches. A limit that is left out does not apply. */
   maxInFlight?: Omit<MaxInFlight, 'exemption' | 'observer' | 'credentialOf' | 'verified'>;
   /** Time until a response must begin. Default 30 s. */
@@ -116,103 +95,44 @@ function exemptionOf(groups: Iterable<EndpointGroup>): (info: RequestInfo) => Ex
 
 /**
  * The content platform over HTTP: the filters, then the endpoint group that owns the path, else the generated API of
- * the models. It may listen before it can serve: until `serve` is called, it is alive but not ready and answers 503.
+ * the models.
  */
-export class ApiServer {
+export class ApiServer extends ServiceServer {
   readonly #options: ApiServerOptions;
-  readonly #server: HttpServer;
-  #handler: Handler;
-  #observer: LimitsObserver | undefined;
-  #stopping: Promise<void> | undefined;
 
-  constructor(options: ApiServerOptions) {
-    this.#options = options;
-    this.#handler = startingHandler(options);
-    showConnections(options.metrics, () => this.#server.connections);
-    const { limits, proxies, byteBudget } = options.http;
-    if (byteBudget !== undefined) showByteBudget(options.metrics, byteBudget);
-    this.#server = new HttpServer({
-      handler: (context) => this.#handler(context),
-      log: options.log,
-      isProbe: (path) => openHealthPaths.has(path),
-      ...(limits === undefined ? {} : { limits }),
-      ...(proxies === undefined ? {} : { proxies }),
-      ...(byteBudget === undefined
-        ? {}
-        : {
-            memory: {
-              budget: byteBudget,
-              observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) },
-            },
-          }),
-    });
-  }
-
-  /** Resolves when connections are accepted. */
-  listen(): Promise<AddressInfo> {
-    const { host, port } = this.#options.http;
-    return this.#server.listen({ host, port });
-  }
-
-  /** Opens another listener, for https. */
-  listenTls(at: Required<ListenOptions>): Promise<AddressInfo> {
-    return this.#server.listen(at);
+  constructor({ http, ...options }: ApiServerOptions) {
+    super({ ...options, ...http }, withStatus());
+    this.#options = { ...options, http };
   }
 
   /** Registry and store must be running. */
   serve(parts: ApiParts): void {
-    const leaving: HealthCheck = {
-      name: 'shutdown',
-      check: () =>
-        this.#stopping === undefined
-          ? Promise.resolve()
-          : Promise.reject(new NotReadyError('the server is shutting down')),
-    };
-    const { http, log, metrics } = this.#options;
-    const { credentialOf, verified } = parts;
-    const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
-    const limits = new InFlightLimits({
-      ...http.maxInFlight,
-      exemption: exemptionOf(parts.endpointGroups ?? []),
-      observer,
+    const { endpointGroups = [], store, readyz = [], credentialOf, verified } = parts;
+    const database: HealthCheck = { name: 'database', check: () => store.ping() };
+    const health = this.healthEndpoints([database, this.leaving, ...readyz]);
+    const limits = this.newLimits({
+      ...this.#options.http.maxInFlight,
+      exemption: exemptionOf(endpointGroups),
       ...(credentialOf === undefined ? {} : { credentialOf }),
       ...(verified === undefined ? {} : { verified }),
     });
-    this.#observer = observer;
-    this.#handler = apiHandler({ ...this.#options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
-  }
-
-  /**
-   * First reports not ready for `delayMs` (default 0) but still serves, so that load balancers notice. Then refuses new
-   * connections, ends watches cleanly and waits at most `drainTimeoutMs` (default 10 s) for running requests.
-   * Idempotent, never rejects. Stop the server before registry and store, which the last requests still use.
-   */
-  stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
-    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
-      .then(() => this.#server.close({ drainTimeoutMs }))
-      .then(() => this.#observer?.close());
-    return this.#stopping;
+    const groups: Iterable<EndpointGroup> = {
+      *[Symbol.iterator]() {
+        yield* health;
+        yield* endpointGroups;
+      },
+    };
+    this.begin(apiHandler({ ...this.#options, ...parts, groups, limits }));
   }
 }
 
-function startingHandler({ log, svcVersion, gitCommit = '', metrics }: ApiServerOptions): Handler {
-  const starting: HealthCheck = {
-    name: 'start',
-    check: () => Promise.reject(new NotReadyError('the server is starting')),
-  };
-  const groups = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(
-    ({ isOpen }) => isOpen === true,
-  );
-  const refuse: Handler = () => Promise.reject(newServiceUnavailable('the server is starting'));
-  return chain(
-    [withRequestId(), withSecurityHeaders(), withLogging(log), withStatus()],
-    expressHandler(groups, refuse),
-  );
+interface ApiHandlerOptions extends ApiServerOptions, ApiParts {
+  groups: Iterable<EndpointGroup>;
+  limits: InFlightLimits;
 }
 
-function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLimits }): Handler {
-  const { authenticator, authorizer, log, metrics, http, limits } = options;
-  const groups = allGroups(options);
+function apiHandler(options: ApiHandlerOptions): Handler {
+  const { authenticator, authorizer, log, metrics, http, groups, limits } = options;
   const isExempt = ({ path }: RequestInfo): boolean => openHealthPaths.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
   return chain(
@@ -243,22 +163,4 @@ function generatedApi({ registry, authenticator, authorizer, reviews, handlers }
   });
   if (reviews === undefined) return withDiscovery(registry)(resources);
   return chain([withDiscovery(withReviewModels(registry)), withReviews({ ...reviews, authorizer })], resources);
-}
-
-function allGroups({
-  endpointGroups = [],
-  store,
-  readyz = [],
-  svcVersion,
-  gitCommit = '',
-  metrics,
-}: ApiServerOptions & ApiParts): Iterable<EndpointGroup> {
-  const database: HealthCheck = { name: 'database', check: () => store.ping() };
-  const own = healthEndpoints({ readyz: [database, ...readyz], svcVersion, gitCommit, registry: metrics });
-  return {
-    *[Symbol.iterator]() {
-      yield* own;
-      yield* endpointGroups;
-    },
-  };
 }

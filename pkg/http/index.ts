@@ -10,10 +10,12 @@ export { authorizationKey, secretKey, type CredentialKey, type CredentialReader 
 export * from './endpoint/endpoint-group.ts';
 export { ByteBudget, uncountedBytes, type ByteBudgetOptions } from './memory/byte-budget.ts';
 export type { BytesObserver, BytesRefusedBy, RequestBytes } from './memory/request-bytes.ts';
+export { RepeatedAuthorizationError } from './request/check-request.ts';
 export { isNotModified, parseEntityTags } from './request/entity-tags.ts';
 export * from './endpoint/express-handler.ts';
 export * from './endpoint/health.ts';
 export * from './server/http-server.ts';
+export * from './service/service-server.ts';
 export { parseMediaType, type MediaType } from './media-type/media-type.ts';
 export { networkOf } from './connection/network-of.ts';
 export * from './request/parse-request-info.ts';
@@ -27,7 +29,6 @@ export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type Answe
 export * from './answer/send-stream.ts';
 export * from './filters/chain.ts';
 export { InFlightLimits, type Exemption, type InFlightObserver, type MaxInFlight } from './filters/in-flight-limits.ts';
-export { observeLimits, type LimitsObserver } from './filters/observe-limits.ts';
 export type { RefusedBy } from './filters/limit-refusal.ts';
 export { VerifiedCredentials } from './filters/verified-credentials.ts';
 export * from './filters/with-authentication.ts';
@@ -46,7 +47,6 @@ export * from './metrics/register-reading.ts';
 export * from './metrics/series-histogram.ts';
 export { ServiceUrl } from './connection/service-url.ts';
 export { showByteBudget } from './metrics/show-byte-budget.ts';
-export { showConnections } from './metrics/show-connections.ts';
 export { CertificateFiles } from './tls/certificate-files.ts';
 export { CertificateError, ServerCertificate, type KeyPair } from './tls/server-certificate.ts';
 export { maxUrlEncoded, parseUrlEncoded } from './request/url-encoded.ts';

@@ -8,7 +8,10 @@ export interface LoginEntry {
   /** As the client sent it; after a success, the user's username. */
   username: string;
   userId?: string | undefined;
-  /** `api`: for a Bearer token; `web`: on the login page; `basic`: to the content platform. */
+  /**
+   * `api`: for a Bearer token; `web`: on the login page; `basic`: to the content platform. Of a wrong old password at
+   * its change: `web` in a session, else `api`.
+   */
   type: 'api' | 'web' | 'basic';
   address: string;
   userAgent: string;

@@ -23,6 +23,7 @@ export class AccessRequest {
   readonly cookies: ReadonlyMap<string, string>;
   #body: Promise<Buffer> | undefined;
   #bodyLimit = bodyLimit;
+  #fields: Promise<JsonObject> | undefined;
 
   constructor(context: RequestContext, proxies: TrustedProxies, url = new ServiceUrl(proxies)) {
     this.context = context;
@@ -70,10 +71,16 @@ export class AccessRequest {
   /**
    * The body's fields by name: a JSON object, or a form (urlencoded or multipart), whose values are texts, the last of
    * several with one name. Throws 400 `parse_error` for a body that cannot be parsed, `{non_field_errors}` for JSON
-   * that is not an object, 413 for a multipart body over 64 KiB, and 415 for another media type.
+   * that is not an object, 413 for a multipart body over 64 KiB, and 415 for another media type. May be called again;
+   * all calls share the result, which must not be modified.
    */
   async fields(): Promise<JsonObject> {
     const bytes = await this.body();
+    this.#fields ??= this.#parse(bytes);
+    return this.#fields;
+  }
+
+  async #parse(bytes: Buffer): Promise<JsonObject> {
     await this.context.bytes.parse(bytes.length);
     const type = this.header('content-type');
     const essence = type.split(';', 1)[0]!.trim().toLowerCase();

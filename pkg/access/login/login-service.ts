@@ -11,6 +11,7 @@ import {
   isOfAddress,
   newAccountLocked,
   newAddressLocked,
+  newPasswordChanged,
   newPasswordFailed,
   newUserExpired,
   newUserInactive,
@@ -31,17 +32,12 @@ export interface LoginServiceOptions {
   lockSeconds?: number;
 }
 
-export interface PasswordAttempt {
+export interface LoginRequest extends Pick<LoginEntry, 'type' | 'userAgent'> {
   /** Username or e-mail; case-insensitive, surrounding spaces are ignored. */
   username: string;
   password: string;
   /** The client's address. */
   address: string;
-}
-
-export interface LoginRequest extends PasswordAttempt {
-  userAgent: string;
-  type: LoginEntry['type'];
 }
 
 /**
@@ -89,31 +85,41 @@ export class LoginService {
    * @throws LoginError 400 if the password is wrong, or the user inactive or expired, or there were too many failures;
    * AccessError 429 if more clients log in than passwords can be hashed
    */
-  login(request: LoginRequest): Promise<Login> {
+  async login(request: LoginRequest): Promise<Login> {
+    return (await this.loginFor(request, (login) => Promise.resolve(login)))!;
+  }
+
+  /**
+   * Like `login`, for a credential: the login succeeds once `issue` has issued it. Undefined, and a failed login, if
+   * `issue` returns undefined because the password was changed meanwhile.
+   */
+  loginFor<T>(request: LoginRequest, issue: (login: Login) => Promise<T | undefined>): Promise<T | undefined> {
     return this.#inTurn(request, async (account, key) => {
       const { refusal, rehash } = await this.#tryPassword(request, account, key);
       if (refusal !== undefined) return this.#refuse(request, account, refusal);
       if (!account!.is_active) return this.#refuse(request, account, newUserInactive());
       if (account!.is_expired) return this.#refuse(request, account, newUserExpired());
-      return this.#letIn(request, account!, rehash);
+      return this.#letIn(request, account!, { rehash, issue });
     });
   }
 
   /**
-   * Is it the password of this logged-in user? Failures count as those of a login, so that a hijacked session cannot be
-   * used to guess, but it is no login. Throws as a login does after too many failures, or for too many attempts at
-   * once.
+   * Is it the password of this logged-in user? A failure is a failed login, so that a hijacked session cannot be used to
+   * guess unnoticed, but a success is no login. Throws as a login does after too many failures, or for too many attempts
+   * at once.
    */
-  confirmPassword(attempt: PasswordAttempt): Promise<boolean> {
-    return this.#inTurn(attempt, async (account, key) => {
-      const { refusal } = await this.#tryPassword(attempt, account, key);
-      if (refusal !== undefined && refusal.reason !== 'password_failed') throw refusal;
-      return refusal === undefined;
+  confirmPassword(request: LoginRequest): Promise<boolean> {
+    return this.#inTurn(request, async (account, key) => {
+      const { refusal } = await this.#tryPassword(request, account, key);
+      if (refusal === undefined) return true;
+      await this.#recordFailure(request, account, refusal);
+      if (refusal.reason !== 'password_failed') throw refusal;
+      return false;
     });
   }
 
   async #inTurn<T>(
-    { username, address }: PasswordAttempt,
+    { username, address }: LoginRequest,
     work: (account: LoginAccount | undefined, key: string) => Promise<T>,
   ): Promise<T> {
     const text = username.trim();
@@ -127,7 +133,7 @@ export class LoginService {
   }
 
   async #tryPassword(
-    { address, password }: PasswordAttempt,
+    { address, password }: LoginRequest,
     account: LoginAccount | undefined,
     key: string,
   ): Promise<{ refusal: LoginError | undefined; rehash: boolean }> {
@@ -154,15 +160,21 @@ export class LoginService {
     }
   }
 
-  async #letIn(
+  async #letIn<T>(
     request: LoginRequest,
-    { id, username, password_hash: stored, password_changed: passwordChanged }: LoginAccount,
-    rehash: boolean,
-  ): Promise<Login> {
+    account: LoginAccount,
+    { rehash, issue }: { rehash: boolean; issue: (login: Login) => Promise<T | undefined> },
+  ): Promise<T | undefined> {
+    const { id, username, password_hash: stored, password_changed: passwordChanged } = account;
+    const issued = await issue({ id, username, passwordChanged });
+    if (issued === undefined) {
+      await this.#recordFailure(request, account, newPasswordChanged());
+      return undefined;
+    }
     await this.#audit.login({ ...entryOf(request), username, userId: id, isSuccess: true });
     await this.#accounts.wasHere(id);
     if (rehash) await this.#rehash(id, stored!, request.password);
-    return { id, username, passwordChanged };
+    return issued;
   }
 
   async #rehash(id: string, from: string, password: string): Promise<void> {
@@ -175,11 +187,14 @@ export class LoginService {
   }
 
   async #refuse(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<never> {
-    // An attempt of a locked address was not checked, and with Basic every request is an attempt.
-    if (!isOfAddress(error) || this.#lockedAddresses.take(request.address)) {
-      await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
-    }
+    await this.#recordFailure(request, account, error);
     throw error;
+  }
+
+  async #recordFailure(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<void> {
+    // An attempt of a locked address was not checked, and with Basic every request is an attempt.
+    if (isOfAddress(error) && !this.#lockedAddresses.take(request.address)) return;
+    await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
   }
 }
 

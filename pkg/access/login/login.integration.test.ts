@@ -21,10 +21,13 @@ const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
 /** Number of checked passwords, of all replicas. */
 let verifyCount = 0;
 let isOverloaded = false;
+/** Runs while a password is checked. */
+let duringCheck = (): Promise<unknown> => Promise.resolve();
 const countingHasher: Pick<PasswordHasher, 'verify' | 'hash'> = {
   hash: (text) => hasher.hash(text),
-  verify: (stored, text) => {
+  verify: async (stored, text) => {
     verifyCount += 1;
+    await duringCheck();
     return isOverloaded ? Promise.reject(new TooManyPasswordsError()) : hasher.verify(stored, text);
   },
 };
@@ -535,15 +538,42 @@ test('every login and every failed login is recorded in the audit, without the p
   for (const secret of [password, wrong, passwordHash]) expect(text).not.toContain(secret);
 });
 
+test('a login without a token is a failed one', async () => {
+  const username = await newUser();
+  const change = 'UPDATE access.users SET password_changed = now() WHERE username = $1';
+  duringCheck = () => server.access.pool.query(change, [username]);
+  try {
+    expect(await logIn(username, password)).toMatchObject({
+      status: 400,
+      json: {
+        error: 'password_failed',
+        msg: 'The password was changed at this moment. Try again with the new one.',
+      },
+    });
+  } finally {
+    duringCheck = () => Promise.resolve();
+  }
+  const { rows } = await server.access.pool.query(
+    'SELECT l.is_success, l.reason, u.last_login FROM access.login_logs l JOIN access.users u ON u.id = l.user_id',
+  );
+  expect(rows).toEqual([{ is_success: false, reason: 'password_failed', last_login: null }]);
+});
+
 test('a confirmation of the password is counted like a login, and is not one', async () => {
   const username = await newUser();
   const login = loginOf(server);
-  const attempt = { username, address: '10.2.0.1' };
+  const attempt = { username, address: '10.2.0.1', userAgent: 'Browser', type: 'web' as const };
   expect(await login.confirmPassword({ ...attempt, password })).toBe(true);
   for (let i = 0; i < 7; i += 1) expect(await login.confirmPassword({ ...attempt, password: wrong })).toBe(false);
   await expect(login.confirmPassword({ ...attempt, password })).rejects.toMatchObject({
     status: 400,
     body: { error: 'block_login' },
   });
-  expect((await server.access.pool.query('SELECT 1 FROM access.login_logs')).rows).toEqual([]);
+  const { rows } = await server.access.pool.query(
+    'SELECT username, type, remote_addr, user_agent, is_success, reason FROM access.login_logs ORDER BY id',
+  );
+  const failed = { username, type: 'web', remote_addr: '10.2.0.1', user_agent: 'Browser', is_success: false };
+  expect(rows).toEqual(
+    [...Array.from({ length: 7 }, () => 'password_failed'), 'block_login'].map((reason) => ({ ...failed, reason })),
+  );
 });

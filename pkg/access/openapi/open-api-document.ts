@@ -4,7 +4,6 @@ import type { JsonObject } from '#pkg/apimachinery/index';
 import type { Operation, OperationDocument } from '../operations/operation.ts';
 import {
   jsonContent,
-  pageParameters,
   parameterReference,
   responseReference,
   securitySchemes,
@@ -77,7 +76,7 @@ function describe(operation: Documented): JsonObject {
 }
 
 function parametersOf({ method, path, access, document }: Documented): JsonObject[] {
-  const { query, isList = false, inOrganization = false } = document;
+  const { query, inOrganization = false } = document;
   const inPath = pathParameters(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const inQuery = Object.entries(query?.properties ?? {}).flatMap(([name, property]) => {
     const { description, ...schema } = schemaOf(property);
@@ -85,7 +84,6 @@ function parametersOf({ method, path, access, document }: Documented): JsonObjec
   });
   return [
     ...inPath,
-    ...(isList ? pageParameters : []),
     ...inQuery,
     ...(inOrganization ? [parameterReference('Organization'), parameterReference('OrganizationId')] : []),
     ...(access === 'user' && method !== 'GET' ? [parameterReference('CsrfToken')] : []),
@@ -95,7 +93,7 @@ function parametersOf({ method, path, access, document }: Documented): JsonObjec
 /** The schema as JSON, without the rules that only `CheckedFields` reads. */
 function schemaOf(schema: TSchema): JsonObject {
   return JSON.parse(
-    JSON.stringify(schema, (name, value: unknown) => (name === 'refusal' ? undefined : value)),
+    JSON.stringify(schema, (name, value: unknown) => (name === 'refusal' || name === 'isStrict' ? undefined : value)),
   ) as JsonObject;
 }
 
@@ -116,9 +114,9 @@ function bodyContent(body: TObject): JsonObject {
 }
 
 function responsesOf({ access, path, document }: Documented): JsonObject {
-  const { query, body, isList = false, inOrganization = false, answers } = document;
+  const { query, body, inOrganization = false, answers } = document;
   const applies: Readonly<Record<number, boolean>> = {
-    400: body !== undefined || query !== undefined || isList || inOrganization,
+    400: body !== undefined || query !== undefined || inOrganization,
     401: true,
     403: access === 'user',
     404: pathParameters(path).length > 0 || inOrganization,

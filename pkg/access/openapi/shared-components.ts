@@ -126,19 +126,3 @@ export const sharedParameters: Readonly<Record<string, JsonObject>> = {
     schema: text,
   },
 };
-
-/** Parameters of every list. */
-export const pageParameters: readonly JsonObject[] = [
-  {
-    name: 'limit',
-    in: 'query',
-    description: 'So many at most, and the answer is a page; above 1000 it is 1000.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-  {
-    name: 'offset',
-    in: 'query',
-    description: 'From there on; with `limit` only.',
-    schema: { type: 'integer', minimum: 0 },
-  },
-];

@@ -40,13 +40,16 @@ export class CheckedFields<T extends object> {
     return new CheckedFields<Static<S>>(schema, fields);
   }
 
-  /** An empty parameter counts as absent, a repeated one is a fault. */
+  /** An empty parameter counts as absent, a repeated one is a fault, unless the field is strict. */
   static ofQuery<S extends TObject>(schema: S, query: URLSearchParams): CheckedFields<Static<S>> {
     const sent: JsonObject = {};
     const refused: Record<string, string> = {};
-    for (const name of Object.keys(schema.properties)) {
-      const [text = '', ...more] = query.getAll(name);
-      if (more.length > 0) refused[name] = 'This parameter may be given once.';
+    for (const [name, { isStrict = false }] of Object.entries(schema.properties) as [string, FieldRules][]) {
+      const values = query.getAll(name);
+      const [text = '', ...more] = values;
+      if (isStrict) {
+        if (values.length > 0) sent[name] = more.length === 0 ? text : values;
+      } else if (more.length > 0) refused[name] = 'This parameter may be given once.';
       else if (text.includes('\0')) refused[name] = 'Null characters are not allowed.';
       else if (text !== '') sent[name] = text;
     }

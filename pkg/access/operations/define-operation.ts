@@ -2,7 +2,7 @@ import { Type, type Static, type TObject, type TSchema } from 'typebox';
 import type { AnswerHeaders } from '#pkg/http/index';
 import { CheckedFields } from './checked-fields.ts';
 import { nullable } from './field-schemas.ts';
-import { listAnswer, type ListSource } from './list-answer.ts';
+import { listAnswer, pageFields, type ListSource } from './list-answer.ts';
 import {
   jsonAnswer,
   noContent,
@@ -50,7 +50,7 @@ interface OpenDeclaration<Body extends TObject, A extends Answers>
 
 interface ListDeclaration<Query extends TObject, Record extends TSchema, Row, Granted> extends Omit<
   OperationDeclaration,
-  'method' | 'answers' | 'isList' | 'body'
+  'method' | 'answers' | 'body'
 > {
   readonly permission: OperationPermission<Granted>;
   readonly record: Record;
@@ -102,8 +102,9 @@ export function defineList<Query extends TObject, Record extends TSchema, Row, G
   const all = Type.Array(record);
   const page = Type.Object({ count: Type.Integer(), next: url, previous: url, results: all });
   const answers = { 200: Type.Unsafe({ oneOf: [all, page] }) };
+  const query = Type.Object({ ...pageFields, ...declaration.query?.properties });
   return {
-    ...routed({ method: 'GET', isList: true, answers, ...declaration }),
+    ...routed({ ...declaration, method: 'GET', answers, query }),
     access: 'user',
     handle: async (call) => {
       const granted = await permission.check(call);

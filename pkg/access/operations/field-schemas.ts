@@ -1,6 +1,7 @@
 import {
   Type,
   type Static,
+  type TInteger,
   type TSchema,
   type TOptional,
   type TSchemaOptions,
@@ -20,6 +21,8 @@ export interface FieldRules {
   convert?: (checked: never) => unknown;
   /** Message for a value that breaks a keyword, except those about the length of a text. */
   refusal?: string;
+  /** In a query, an empty or repeated parameter is not special: the schema refuses it. */
+  isStrict?: boolean;
 }
 
 export type FieldSchemaOptions = TSchemaOptions & Pick<FieldRules, 'fault' | 'refusal'> & { maxLength?: number };
@@ -61,6 +64,18 @@ export const filterText = (description: string, options: TSchemaOptions = {}): T
 /** True or false, also as texts in any case, and as the texts 1 and 0. */
 export const flag = (options: TSchemaOptions = {}): ReturnType<typeof Type.Boolean> =>
   Type.Boolean({ ...options, prepare: flagOf });
+
+/** A whole number in a query, as its digits. */
+export const wholeNumber = (least: number, description: string): TOptional<TInteger> =>
+  Type.Optional(
+    Type.Integer({
+      minimum: least,
+      description,
+      isStrict: true,
+      prepare: (sent: JsonValue) => (typeof sent === 'string' && /^\d{1,15}$/.test(sent) ? Number(sent) : sent),
+      refusal: `A whole number from ${least} is expected.`,
+    }),
+  );
 
 export const uuid = (options: TSchemaOptions = {}): TString =>
   Type.String({ format: 'uuid', ...options, convert: (text: string) => text.toLowerCase() });

@@ -59,12 +59,18 @@ test.each([
   'limit=-1',
   'limit=x',
   'limit=',
+  'limit=%00',
   'limit=1.5',
   'limit=1e3',
   'limit=1&limit=2',
   'limit=1&offset=-1',
   'offset=x',
+  'limit=x&offset=x',
   'limit=9999999999999999',
 ])('%s is 400, and names the parameter', (query) => {
-  expect(() => readPage(new URLSearchParams(query))).toThrow(expect.objectContaining({ status: 400 }));
+  const body =
+    query.startsWith('offset') || query.includes('offset=-1')
+      ? { offset: ['A whole number from 0 is expected.'] }
+      : { limit: ['A whole number from 1 is expected.'] };
+  expect(() => readPage(new URLSearchParams(query))).toThrow(expect.objectContaining({ status: 400, body }));
 });

@@ -1,4 +1,6 @@
-import { newFieldErrors } from '../http/access-error.ts';
+import { Type } from 'typebox';
+import { CheckedFields } from './checked-fields.ts';
+import { wholeNumber } from './field-schemas.ts';
 import { jsonAnswer, type AccessResponse, type OpenCall } from './operation.ts';
 
 const maxLimit = 1000;
@@ -9,24 +11,22 @@ export interface Page {
   readonly offset: number;
 }
 
+const limitField = Type.Object({
+  limit: wholeNumber(1, `So many at most, and the answer is a page; above ${maxLimit} it is ${maxLimit}.`),
+});
+const offsetField = Type.Object({ offset: wholeNumber(0, 'From there on; with `limit` only.') });
+
+/** Query parameters of every list. */
+export const pageFields = { ...limitField.properties, ...offsetField.properties };
+
 /**
- * Reads `limit` (at most 1000, larger values count as 1000) and `offset`; undefined: the whole list. Throws `{limit:
- * [..]}` for an invalid or repeated value.
+ * Reads `limit` (larger values than 1000 count as 1000) and `offset`; undefined: the whole list. Throws `{limit: [..]}`
+ * for an invalid or repeated value; the first wrong parameter is the only one that clients are told.
  */
 export function readPage(query: URLSearchParams): Page | undefined {
-  const limit = readNumber(query, 'limit', 1);
-  const offset = readNumber(query, 'offset', 0);
-  return limit === undefined ? undefined : { limit: Math.min(limit, maxLimit), offset: offset ?? 0 };
-}
-
-function readNumber(query: URLSearchParams, name: string, least: number): number | undefined {
-  const values = query.getAll(name);
-  if (values.length === 0) return undefined;
-  const [text = ''] = values;
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (values.length > 1 || !(value >= least))
-    throw newFieldErrors({ [name]: [`A whole number from ${least} is expected.`] });
-  return value;
+  const { limit } = CheckedFields.ofQuery(limitField, query).done();
+  const { offset = 0 } = CheckedFields.ofQuery(offsetField, query).done();
+  return limit === undefined ? undefined : { limit: Math.min(limit, maxLimit), offset };
 }
 
 export interface ListSource<Row, Shown extends object = object> {

@@ -38,8 +38,6 @@ export interface OperationDocument {
   readonly tag: string;
   /** Is the call made within an organization, which `X-SVC-ORG` or `oid` selects? */
   readonly inOrganization?: boolean;
-  /** Does it answer a list, with `limit` and `offset`? */
-  readonly isList?: boolean;
   readonly query?: TObject;
   readonly body?: TObject;
   /** Body schema by status, null for no body; the answers of every operation (401, 403, 429) are added. */

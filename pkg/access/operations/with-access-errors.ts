@@ -1,6 +1,6 @@
 import { isStatusError } from '#pkg/apimachinery/index';
 import { databaseFailure, failureSentence } from '#pkg/database/index';
-import { isAnswered, send, type Filter, type RequestContext } from '#pkg/http/index';
+import { isAnswered, RepeatedAuthorizationError, send, type Filter, type RequestContext } from '#pkg/http/index';
 import { SecretKeyError } from '../secrets/secret-error.ts';
 import { AccessError, isAccessError, newDetail, newAccessUnavailable } from '../http/access-error.ts';
 import type { AccessResponse } from './operation.ts';
@@ -34,17 +34,14 @@ export type ErrorPage = (
 export function withAccessErrors(challenges: readonly string[], pageOf?: ErrorPage): Filter {
   return (next) => async (context) => {
     try {
-      if (context.rejection !== undefined && !isDoubleAuthorization(context)) throw context.rejection;
+      // `authenticate` answers a repeated Authorization header as a wrong credential.
+      if (context.rejection !== undefined && !(context.rejection instanceof RepeatedAuthorizationError))
+        throw context.rejection;
       await next(context);
     } catch (error) {
       await answerFailure(context, error, { challenges, pageOf });
     }
   };
-}
-
-/** Here this is answered as a wrong credential. */
-function isDoubleAuthorization({ request }: RequestContext): boolean {
-  return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'authorization').length > 1;
 }
 
 async function answerFailure(

@@ -19,7 +19,7 @@ import { ownPath } from './own-path.ts';
 import { csrfField, pageAnswer, seeOther } from './page.ts';
 
 export interface LoginPageParts {
-  login: Pick<LoginService, 'login'>;
+  login: Pick<LoginService, 'loginFor'>;
   sessions: Pick<Sessions, 'create' | 'end'>;
   database: Pick<AccessDatabase, 'transaction'>;
   audit: Pick<Audit, 'operate'>;
@@ -84,19 +84,14 @@ async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall)
   }
   const begin = async (): Promise<AccessResponse> => {
     const { address, userAgent } = request;
-    const { id, passwordChanged } = await login.login({
-      ...CheckedFields.ofBody(credentialFields, { username: form.username, password }).done(),
-      address,
-      userAgent,
-      type: 'web',
-    });
-    const session = await sessions.create({
-      userId: id,
-      address,
-      userAgent,
-      passwordChanged,
-      replaces: request.cookies.get(sessionCookie),
-    });
+    const credentials = CheckedFields.ofBody(credentialFields, { username: form.username, password }).done();
+    const session = await login.loginFor(
+      { ...credentials, address, userAgent, type: 'web' },
+      ({ id: userId, passwordChanged }) => {
+        const replaces = request.cookies.get(sessionCookie);
+        return sessions.create({ userId, address, userAgent, passwordChanged, replaces });
+      },
+    );
     if (session === undefined)
       return loginForm(request, {
         ...form,

@@ -74,6 +74,8 @@ export class OwnProfile {
       username: user.username,
       password: old_password,
       address: request.address,
+      userAgent: request.userAgent,
+      type: caller.session === undefined ? 'api' : 'web',
     });
     if (!isRight) throw newFieldErrors({ old_password: ['This is not your password.'] });
     const passwordHash = await hasher.hash(new_password);

@@ -325,6 +325,15 @@ describe('a user cannot grant permissions that they do not hold', () => {
         )
       ).status,
     ).toBe(403);
+    // The refusal comes before that of the metadata.
+    const badLabel = (rules: JsonObject[]): JsonObject => clusterRole(`${name}-z`, rules, { '-': '' });
+    for (const [verbs, status] of [
+      [['list'], 403],
+      [['get'], 422],
+    ] as const)
+      expect(
+        (await server.call('ada', 'POST', `${rbac}/clusterroles`, badLabel([rule([...verbs], ['events'])]))).status,
+      ).toBe(status);
     // A dry run does not reveal whether it would work for another user.
     expect(
       (

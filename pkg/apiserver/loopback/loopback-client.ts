@@ -14,7 +14,6 @@ import {
   isJsonObject,
   isStatusError,
   newBadRequest,
-  newForbidden,
   newInternalError,
   newRequestEntityTooLarge,
   newServiceUnavailable,
@@ -49,6 +48,7 @@ import { keepChecking } from '../handlers/watch/recheck-access.ts';
 import { checkKey, checkTypeMeta, releaseRevision, settleNamespace } from '../handlers/request/object-identity.ts';
 import { parseResourceVersion } from '../handlers/request/resource-version.ts';
 import type { Representation, ServedResource, UpdateRequest } from '../rest/served-resource.ts';
+import { terminatingRefusal } from '../rest/terminating-definition.ts';
 import { WriteContext } from '../rest/write-context.ts';
 import { EventQueue } from './event-queue.ts';
 import { LoopbackAccess, type LoopbackAccessOptions } from './loopback-access.ts';
@@ -99,8 +99,8 @@ export class LoopbackClient implements Client {
       const { namespace = '' } = object.metadata;
       checkNamespaceName(namespace);
       const served = await this.#access.open(type, { verb: 'create', namespace });
-      if (served.terminating)
-        throw newForbidden(served.resource, '', 'create not allowed while custom resource definition is terminating');
+      const refusal = terminatingRefusal(served);
+      if (refusal !== undefined) throw refusal;
       const body = copiedObject(object);
       checkTypeMeta(body, type);
       settleNamespace(body, namespace);

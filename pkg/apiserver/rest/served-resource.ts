@@ -24,7 +24,8 @@ export interface Representation extends ObjectKey {
 export interface Preconditions {
   resourceVersion?: string;
   uid?: string;
-  ifMatch?: string;
+  /** The object has one of these versions. */
+  ifMatch?: readonly string[];
 }
 
 export interface UpdateRequest {

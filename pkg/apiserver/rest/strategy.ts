@@ -32,7 +32,7 @@ export interface Strategy {
   prepareForDelete?(object: JsonApiObject): void | Promise<void>;
   /** Returns problems beyond metadata and schema. The object belongs to the caller and does not change meanwhile. */
   validate?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): Promise<StatusCause[]>;
-  /** Checks that the user may write this content, once it is valid. StatusError 403. */
+  /** Checks that the user may write this content, after `validate` and before metadata is validated. StatusError 403. */
   authorize?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): Promise<void>;
   /** Runs the write and the work around it. May run several times, each with the result of a new attempt. */
   commit?(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject>;

@@ -36,12 +36,21 @@ export function checkRequest(request: IncomingMessage, limits: RequestLimits): S
   // no 501 here.
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
     return newBadRequest('the only Transfer-Encoding that is understood is "chunked"');
-  if (hosts > 1 || authorizations > 1 || lengths > 1)
-    return newBadRequest('Host, Authorization and Content-Length may be sent once only');
+  if (hosts > 1 || lengths > 1) return newBadRequest(sentOnce);
+  if (authorizations > 1) return new RepeatedAuthorizationError();
   if (hosts === 0 && request.httpVersion === '1.1') return newBadRequest('the Host header is missing');
   if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c')
     return newBadRequest('this server does not upgrade connections');
   return undefined;
+}
+
+const sentOnce = 'Host, Authorization and Content-Length may be sent once only';
+
+/** A server that answers wrong credentials in its own way may answer this one so. */
+export class RepeatedAuthorizationError extends StatusError {
+  constructor() {
+    super(400, 'BadRequest', sentOnce);
+  }
 }
 
 export function newHeadersTooLarge(): StatusError {

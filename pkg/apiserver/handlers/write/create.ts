@@ -1,5 +1,5 @@
-import { newForbidden } from '#pkg/apimachinery/index';
 import type { Representation } from '../../rest/served-resource.ts';
+import { terminatingRefusal } from '../../rest/terminating-definition.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
 import { checkTypeMeta, settleNamespace } from '../request/object-identity.ts';
@@ -11,8 +11,8 @@ import { parseWriteOptions } from './write-options.ts';
 /** POST to a collection. */
 export async function create(request: ResourceRequest): Promise<void> {
   const { context, served, namespace = '' } = request;
-  if (served.terminating)
-    throw newForbidden(served.resource, '', 'create not allowed while custom resource definition is terminating');
+  const refusal = terminatingRefusal(served);
+  if (refusal !== undefined) throw refusal;
   const format = objectFormat(context);
   const options = parseWriteOptions(context.query, 'CreateOptions');
   const body = await readObjectBody(request);

@@ -19,12 +19,10 @@ export async function remove(request: ResourceRequest): Promise<void> {
     const { type, uid, object } = earlier;
     return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, { format });
   }
-  const key = requestedKey(request);
-  const ifMatch = await readIfMatch(context.request.headers['if-match'], served, key);
   const outcome = await served.storage.delete(
     {
-      key,
-      preconditions: { ...preconditions, ...ifMatch },
+      key: requestedKey(request),
+      preconditions: { ...preconditions, ...readIfMatch(context) },
       ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
     },
     newWriteContext(context, write, idempotency),

@@ -54,7 +54,7 @@ export async function runUpdate(
   const write = newWriteContext(context, options, idempotency);
   const key = requestedKey(request);
   const transform = await prepare(write);
-  const preconditions = await readIfMatch(context.request.headers['if-match'], served, key);
+  const preconditions = readIfMatch(context);
   const stored = await served.storage.update({ key, subresource, preconditions, transform }, write);
   await answerObject(request, { ...stored, text: show(stored.text) }, { status: 200, format, dryRun: options.dryRun });
 }

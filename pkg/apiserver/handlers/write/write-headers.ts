@@ -1,15 +1,8 @@
 import { createHash } from 'node:crypto';
-import {
-  fenceHeader,
-  newBadRequest,
-  newPreconditionFailed,
-  parseFence,
-  type Fence,
-  type ObjectKey,
-} from '#pkg/apimachinery/index';
+import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
 import { parseEntityTags, type RequestContext } from '#pkg/http/index';
 import type { IdempotencyKey } from '#pkg/storage/index';
-import type { Preconditions, RememberedOutcome, ServedResource } from '../../rest/served-resource.ts';
+import type { Preconditions, RememberedOutcome } from '../../rest/served-resource.ts';
 import { WriteContext } from '../../rest/write-context.ts';
 import { copiesOfWrite, readRoom } from '../request/read-room.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
@@ -81,21 +74,9 @@ export function refuseIdempotencyKey({ request }: RequestContext, reason: string
 
 /**
  * Parses If-Match into preconditions. The comparison is strong: a weak tag matches nothing. `*` requires only that the
- * object exists, which every write except create requires anyway. Of several tags, the one that matches the stored
- * object becomes the precondition.
- * @throws StatusError 412 where no tag matches; 404 where the check reads the object and it does not exist.
+ * object exists, which every write except create requires anyway.
  */
-export async function readIfMatch(
-  header: string | undefined,
-  { storage, resource }: ServedResource,
-  key: ObjectKey,
-): Promise<Preconditions> {
-  const tags = parseEntityTags(header, 'If-Match');
-  if (tags === undefined || tags.any) return {};
-  const [only, ...others] = tags.strong;
-  if (only !== undefined && others.length === 0) return { ifMatch: only };
-  const current = String((await storage.get(key)).revision);
-  if (!tags.strong.includes(current))
-    throw newPreconditionFailed(resource, key.name, 'the object has none of the versions in If-Match');
-  return { ifMatch: current };
+export function readIfMatch({ request }: RequestContext): Preconditions {
+  const tags = parseEntityTags(request.headers['if-match'], 'If-Match');
+  return tags === undefined || tags.any ? {} : { ifMatch: tags.strong };
 }

@@ -248,7 +248,7 @@ describe('update', () => {
       (await api.call('PUT', `${posts}/put`, { body: newTestPost('put', { title: 'c' }, { resourceVersion: stale }) }))
         .status,
     ).toBe(409);
-    for (const tag of [`"${stale}"`, `"${stale}", "1"`, `W/${second.headers.get('etag')}`]) {
+    for (const tag of [`"${stale}"`, `"${stale}", "1"`, `W/${second.headers.get('etag')}`, '"*"']) {
       expect([tag, (await api.call('PUT', `${posts}/put`, { body, headers: { 'If-Match': tag } })).status]).toEqual([
         tag,
         412,
@@ -265,6 +265,20 @@ describe('update', () => {
     ).toBe(200);
     const same = await api.call('PUT', `${posts}/put`, { body, headers: { 'If-Match': '*' } });
     expect(same.body.metadata.generation).toBe(3);
+  });
+
+  test('several tags hold for the version that the write replaces, whoever wrote it meanwhile', async () => {
+    const { metadata } = await stored('several-tags');
+    const tags = Array.from({ length: 200 }, (_, i) => `"${Number(metadata.resourceVersion) + i}"`).join(', ');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        api.call('PUT', `${posts}/several-tags`, {
+          body: newTestPost('several-tags', { replicas: i }),
+          headers: { 'If-Match': tags },
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import type { GroupResource, Model, ModelVersion, StatusCause } from '#pkg/apimachinery/index';
+import type { GroupResource, Model, ModelVersion, ObjectKey, StatusError } from '#pkg/apimachinery/index';
 import type { ListQuery, Store } from '#pkg/storage/index';
 import type { InformerBus } from '../../informer-bus/informer-bus.ts';
 import type { WatchGroup } from '../../informer-bus/watch-group.ts';
@@ -24,15 +24,9 @@ export interface ModelContext {
   readonly watches: WatchGroup;
   /** Maximum number of matches that a filtered page counts exactly. */
   readonly exactTotalLimit: number;
-  /** The reason why no object may be created now in this namespace; undefined if creates are allowed. */
-  readonly createRefusal: (namespace: string) => CreateRefusal | undefined;
+  /** The StatusError 403 if this object may not be created now; undefined if it may. */
+  readonly createRefusal: (key: ObjectKey) => StatusError | undefined;
   readonly dependents: Pick<DependentFinder, 'hasAny'>;
-}
-
-/** The message of a StatusError 403. */
-export interface CreateRefusal {
-  detail: string;
-  causes?: StatusCause[];
 }
 
 /** The kind that a StatusError 422 names. */

@@ -226,7 +226,7 @@ describe('update', () => {
     );
     expect(stale.code).toBe(409);
     expect(
-      (await failure(posts.put(samplePost('pre'), writing(), { preconditions: { ifMatch: resourceVersion! } }))).code,
+      (await failure(posts.put(samplePost('pre'), writing(), { preconditions: { ifMatch: [resourceVersion!] } }))).code,
     ).toBe(412);
     expect((await failure(posts.put(samplePost('pre', {}, { uid: 'another' })))).code).toBe(409);
     expect((await failure(posts.put(samplePost('absent')))).code).toBe(404);
@@ -322,7 +322,7 @@ describe('delete', () => {
     expect(
       (await failure(posts.storage.delete({ key, preconditions: { resourceVersion: '1' } }, writing()))).code,
     ).toBe(409);
-    expect((await failure(posts.storage.delete({ key, preconditions: { ifMatch: '1' } }, writing()))).code).toBe(412);
+    expect((await failure(posts.storage.delete({ key, preconditions: { ifMatch: ['1'] } }, writing()))).code).toBe(412);
     expect(await posts.storage.delete({ key, preconditions: {} }, writing({ dryRun: true }))).toMatchObject({
       deleted: true,
     });

@@ -1,9 +1,12 @@
 import {
   builtinIndexes,
   groupResource,
+  newForbidden,
   type GroupResource,
   type Model,
   type ModelVersion,
+  type ObjectKey,
+  type StatusError,
 } from '#pkg/apimachinery/index';
 import type { Store } from '#pkg/storage/index';
 import type { InformerBus } from '../../informer-bus/informer-bus.ts';
@@ -13,11 +16,12 @@ import { compileSchemaValidator, type SchemaValidator } from '../../schema/schem
 import type { DependentFinder } from '../model/dependent-finder.ts';
 import type { InFlightIdempotencyKeys } from '../model/in-flight-idempotency-keys.ts';
 import { KeyedQueue } from '../model/keyed-queue.ts';
-import type { CreateRefusal, ModelContext } from '../model/model-context.ts';
+import type { ModelContext } from '../model/model-context.ts';
 import { ModelStorage } from './model-storage.ts';
 import type { NamespaceSet } from '../namespace/namespace-set.ts';
 import type { ServedResource } from '../../rest/served-resource.ts';
 import type { Strategy } from '../../rest/strategy.ts';
+import { terminatingRefusal } from '../../rest/terminating-definition.ts';
 import { VersionCodec } from '../model/version-codec.ts';
 
 /** The services that all served models share. */
@@ -69,7 +73,7 @@ export class ServedModel {
       strategy,
       queue: new KeyedQueue(),
       watches: this.#watches,
-      createRefusal: (namespace: string) => this.#createRefusal(shared, namespace),
+      createRefusal: (key: ObjectKey) => this.#createRefusal(shared, key),
     };
     for (const version of model.versions) {
       const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
@@ -126,18 +130,16 @@ export class ServedModel {
     };
   }
 
-  #createRefusal({ namespaces }: SharedServing, namespace: string): CreateRefusal | undefined {
-    if (this.#isTerminating) return { detail: 'create not allowed while custom resource definition is terminating' };
-    if (!namespaces.isTerminating(namespace)) return undefined;
+  #createRefusal({ namespaces }: SharedServing, { namespace, name }: ObjectKey): StatusError | undefined {
+    const refusal = terminatingRefusal(this, name);
+    if (refusal !== undefined || !namespaces.isTerminating(namespace)) return refusal;
+    const detail = `unable to create new content in namespace ${namespace} because it is being terminated`;
     const cause = {
       reason: 'NamespaceTerminating',
       message: `namespace ${namespace} is being terminated`,
       field: 'metadata.namespace',
     };
-    return {
-      detail: `unable to create new content in namespace ${namespace} because it is being terminated`,
-      causes: [cause],
-    };
+    return newForbidden(this.resource, name, detail, [cause]);
   }
 }
 

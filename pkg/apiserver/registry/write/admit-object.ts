@@ -1,10 +1,9 @@
-import { newForbidden } from '#pkg/apimachinery/index';
 import type { ObjectWrite } from './object-write.ts';
 import { checkPreconditions } from './stored-object.ts';
 
 /**
- * Checks that the write is allowed now. StatusError 403 for a create in a namespace that is being deleted; 409 for an
- * update whose body names another revision or uid.
+ * Checks that the write is allowed now. StatusError 403 for a create where the namespace or the definition is being
+ * deleted; 409 for an update whose body names another revision or uid.
  */
 export function admitObject(write: ObjectWrite): void | Promise<void> {
   const { request, model, object, old } = write;
@@ -13,7 +12,7 @@ export function admitObject(write: ObjectWrite): void | Promise<void> {
     // The client may have omitted the name.
     const { name }: { name?: string } = object.metadata;
     write.key = { namespace, name: name ?? '' };
-    if (model.createRefusal(namespace) !== undefined) return checkCreateAllowedNow(write);
+    if (model.createRefusal(write.key) !== undefined) return checkCreateAllowedNow(write);
   } else if (request.verb === 'update') {
     const { resourceVersion, uid } = object.metadata;
     checkPreconditions(model, { resourceVersion, uid }, old!.metadata);
@@ -29,10 +28,7 @@ async function checkCreateAllowedNow(write: ObjectWrite): Promise<void> {
 }
 
 /** Uses this replica's current knowledge. StatusError 403. */
-export function checkCreateAllowed({
-  model: { createRefusal, resource },
-  key: { namespace, name },
-}: ObjectWrite): void {
-  const refusal = createRefusal(namespace);
-  if (refusal !== undefined) throw newForbidden(resource, name, refusal.detail, refusal.causes);
+export function checkCreateAllowed({ model, key }: ObjectWrite): void {
+  const refusal = model.createRefusal(key);
+  if (refusal !== undefined) throw refusal;
 }

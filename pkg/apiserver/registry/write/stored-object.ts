@@ -41,7 +41,8 @@ export function decodeStoredObject(write: ObjectWrite): void {
 
 /**
  * StatusError 409, or 412 for `ifMatch`, if the stored object does not meet the client's preconditions. `current`
- * carries its resourceVersion.
+ * carries its resourceVersion. The store compares the revision again when it writes; after a conflict the steps check
+ * the newest state.
  */
 export function checkPreconditions(
   { resource }: ModelContext,
@@ -49,8 +50,9 @@ export function checkPreconditions(
   current: ObjectMeta,
 ): void {
   const { name } = current;
-  if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== current.resourceVersion) {
-    throw newPreconditionFailed(resource, name, objectModified);
+  if (ifMatch?.every((version) => version !== current.resourceVersion) === true) {
+    const reason = ifMatch.length === 1 ? objectModified : 'the object has none of the versions in If-Match';
+    throw newPreconditionFailed(resource, name, reason);
   }
   if (uid !== undefined && uid !== '' && uid !== current.uid) {
     const reason = `the UID in the precondition (${uid.slice(0, 63)}) does not match the UID in record (${current.uid ?? ''}). The object might have been deleted and then recreated`;

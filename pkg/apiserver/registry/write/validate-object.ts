@@ -13,7 +13,8 @@ import type { ObjectWrite } from './object-write.ts';
 /*
  * A failed validation is a StatusError 422 with one cause per field, from metadata, schema and Strategy together. An
  * invalid value that the update does not change is accepted. A write of `/status` validates only the status: an invalid
- * spec does not prevent it.
+ * spec does not prevent it. Authorization comes as early as it can: once schema and Strategy have checked the fields
+ * that it reads, and before the metadata. A user who may not write the content gets a 403, whatever the metadata.
  */
 
 export function validateSchema(write: ObjectWrite): void | Promise<void> {

@@ -1,0 +1,130 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Registry as MetricsRegistry } from 'prom-client';
+import { newServiceUnavailable } from '#pkg/apimachinery/index';
+import type { EndpointGroup } from '../endpoint/endpoint-group.ts';
+import { expressHandler } from '../endpoint/express-handler.ts';
+import { healthEndpoints, NotReadyError, openHealthPaths, type HealthCheck } from '../endpoint/health.ts';
+import { chain } from '../filters/chain.ts';
+import { InFlightLimits, type MaxInFlight } from '../filters/in-flight-limits.ts';
+import { observeLimits, type LimitsObserver } from '../filters/observe-limits.ts';
+import { withLogging } from '../filters/with-logging.ts';
+import { withRequestId } from '../filters/with-request-id.ts';
+import { withSecurityHeaders } from '../filters/with-security-headers.ts';
+import type { ByteBudget } from '../memory/byte-budget.ts';
+import { showByteBudget } from '../metrics/show-byte-budget.ts';
+import { showConnections } from '../metrics/show-connections.ts';
+import type { Filter, Handler } from '../request/request-context.ts';
+import { HttpServer, type HttpServerOptions, type ListenOptions } from '../server/http-server.ts';
+
+export interface ServiceServerOptions extends Pick<HttpServerOptions, 'limits' | 'proxies'> {
+  svcVersion: string;
+  /** The commit that was built, for `/version`. Default: absent. */
+  gitCommit?: string;
+  log: Logger;
+  metrics: MetricsRegistry;
+  host: string;
+  /** 0 selects a free port. */
+  port: number;
+  /** The memory that requests may take. Default: not limited. */
+  byteBudget?: ByteBudget;
+}
+
+/**
+ * The server of one service: its listeners, health endpoints, metrics and end. It may listen before it can serve: until
+ * `begin` is called, it is alive but not ready and answers 503.
+ */
+export class ServiceServer {
+  /** Fails once `stop` was called. */
+  protected readonly leaving: HealthCheck = {
+    name: 'shutdown',
+    check: () =>
+      this.#stopping === undefined
+        ? Promise.resolve()
+        : Promise.reject(new NotReadyError('the server is shutting down')),
+  };
+  readonly #options: ServiceServerOptions;
+  readonly #server: HttpServer;
+  #handler: Handler;
+  #observer: LimitsObserver | undefined;
+  #stopping: Promise<void> | undefined;
+
+  /** `withErrors` turns the errors before `begin` into responses. */
+  constructor(options: ServiceServerOptions, withErrors: Filter) {
+    this.#options = options;
+    const { log, metrics, limits, proxies, byteBudget } = options;
+    this.#handler = chain(
+      [withRequestId(), withSecurityHeaders(), withLogging(log), withErrors],
+      this.#startingHandler(),
+    );
+    this.#server = new HttpServer({
+      handler: (context) => this.#handler(context),
+      log,
+      isProbe: (path) => openHealthPaths.has(path),
+      ...(limits === undefined ? {} : { limits }),
+      ...(proxies === undefined ? {} : { proxies }),
+      ...(byteBudget === undefined
+        ? {}
+        : {
+            memory: {
+              budget: byteBudget,
+              observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) },
+            },
+          }),
+    });
+    showConnections(metrics, () => this.#server.connections);
+    if (byteBudget !== undefined) showByteBudget(metrics, byteBudget);
+  }
+
+  /** Resolves when connections are accepted. */
+  listen(): Promise<AddressInfo> {
+    const { host, port } = this.#options;
+    return this.#server.listen({ host, port });
+  }
+
+  /** Opens another listener, for https. */
+  listenTls(at: Required<ListenOptions>): Promise<AddressInfo> {
+    return this.#server.listen(at);
+  }
+
+  /**
+   * First reports not ready for `delayMs` (default 0) but still serves, so that load balancers notice. Then refuses new
+   * connections, ends watches cleanly and waits at most `drainTimeoutMs` (default 10 s) for running requests.
+   * Idempotent, never rejects. Stop the server before the parts that the last requests still use.
+   */
+  stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
+    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
+      .then(() => this.#server.close({ drainTimeoutMs }))
+      .then(() => this.#observer?.close());
+    return this.#stopping;
+  }
+
+  /** From now on this handler answers. */
+  protected begin(handler: Handler): void {
+    this.#handler = handler;
+  }
+
+  protected healthEndpoints(readyz: readonly HealthCheck[]): EndpointGroup[] {
+    const { svcVersion, gitCommit = '', metrics } = this.#options;
+    return healthEndpoints({ readyz, svcVersion, gitCommit, registry: metrics });
+  }
+
+  /** Limits whose refusals, and those of the memory, are logged and in the metrics. */
+  protected newLimits(options: Omit<MaxInFlight, 'observer'>): InFlightLimits {
+    const { log, metrics } = this.#options;
+    const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
+    const limits = new InFlightLimits({ ...options, observer });
+    this.#observer = observer;
+    return limits;
+  }
+
+  #startingHandler(): Handler {
+    const starting: HealthCheck = {
+      name: 'start',
+      check: () => Promise.reject(new NotReadyError('the server is starting')),
+    };
+    const probes = this.healthEndpoints([starting]).filter(({ isOpen }) => isOpen === true);
+    return expressHandler(probes, () => Promise.reject(newServiceUnavailable('the server is starting')));
+  }
+}
