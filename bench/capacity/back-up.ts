@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { runProgram } from '../../test/system/harness/server-process.ts';
+import { runProgram } from '../../test/system/harness/process/server-process.ts';
 
 /** Runs `svc backup` of a database into a file. Throws with its output on failure. */
 export async function backUp(url: string, file: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
+import type { EmbeddedPostgresProcess } from '../../test/system/harness/process/embedded-postgres-process.ts';
 import { tableOf } from './table-sizes.ts';
 
 const chunk = 200_000;

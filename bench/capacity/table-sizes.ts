@@ -1,4 +1,4 @@
-import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
+import type { EmbeddedPostgresProcess } from '../../test/system/harness/process/embedded-postgres-process.ts';
 
 /** Bytes of a model's table with its indexes. */
 export interface TableSizes {

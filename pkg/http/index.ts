@@ -26,10 +26,15 @@ export type * from './request/request-info.ts';
 export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type AnswerHeaders } from './answer/respond.ts';
 export * from './answer/send-stream.ts';
 export * from './filters/chain.ts';
-export { InFlightLimits, type Exemption, type InFlightObserver, type MaxInFlight } from './filters/in-flight-limits.ts';
-export { observeLimits, type LimitsObserver } from './filters/observe-limits.ts';
-export type { RefusedBy } from './filters/limit-refusal.ts';
-export { VerifiedCredentials } from './filters/verified-credentials.ts';
+export {
+  InFlightLimits,
+  type Exemption,
+  type InFlightObserver,
+  type MaxInFlight,
+} from './filters/limits/in-flight-limits.ts';
+export { observeLimits, type LimitsObserver } from './filters/limits/observe-limits.ts';
+export type { RefusedBy } from './filters/limits/limit-refusal.ts';
+export { VerifiedCredentials } from './filters/limits/verified-credentials.ts';
 export * from './filters/with-authentication.ts';
 export * from './filters/with-authorization.ts';
 export * from './filters/with-cors.ts';

@@ -1,12 +1,12 @@
-import { defineModel, startServer } from '../../bench-server.ts';
+import { defineModel, startServer } from '../../server/bench-server.ts';
 import { mkdtemp, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiServer } from '../../../test/system/harness/api-server.ts';
-import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process-usage.ts';
-import type { RequestPlan } from '../../request-plan.ts';
+import type { ApiServer } from '../../../test/system/harness/process/api-server.ts';
+import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process/process-usage.ts';
+import type { RequestPlan } from '../../load/request-plan.ts';
 import { definitionOf, groupSize, modelOfSize, pathOf, postText, selections } from '../../sample-post.ts';
-import { number } from '../../table.ts';
+import { number } from '../../report/table.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
 import { fillTable } from '../fill-table.ts';
 import { tableOf, tableSizes, walBytes } from '../table-sizes.ts';

@@ -5,9 +5,9 @@ import { pluginType } from '#pkg/apis/index';
 import { silentLog } from '#pkg/database/index';
 import { Cache, CachedClient } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { fencedClient } from './fenced-client.ts';
+import { fencedClient } from './start/fenced-client.ts';
 import { freshClient } from './fresh-client.ts';
-import { pluginKey } from './plugin-record.ts';
+import { pluginKey } from './record/plugin-record.ts';
 
 let env: TestEnv;
 let client: Client;

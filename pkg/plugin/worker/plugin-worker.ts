@@ -9,7 +9,7 @@ import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts'
 import { PluginError } from '../plugin-error.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
 import type { HostToWorker, PluginDescription, PluginHealth, WorkerToHost } from './control-message.ts';
-import { writeLogMessage } from './write-log-message.ts';
+import { writeLogMessage } from './log/write-log-message.ts';
 import { threadsLeftBehind, WorkerThread, type PluginCrash } from './worker-thread.ts';
 
 export type { PluginDescription } from './control-message.ts';

@@ -1,6 +1,6 @@
-import { prepareAccessUsers, type AccessUsers } from '../harness/access-users.ts';
-import { ApiServer } from '../harness/api-server.ts';
-import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
+import { prepareAccessUsers, type AccessUsers } from '../harness/client/access-users.ts';
+import { ApiServer } from '../harness/process/api-server.ts';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/process/embedded-postgres-process.ts';
 import type { ServicePorts } from './proxy.ts';
 
 /** The server's connection limit: so low that attackers exceed it. */

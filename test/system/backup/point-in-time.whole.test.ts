@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DebianPostgres } from './debian-postgres.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { defaultDataParent } from '../harness/process/embedded-postgres-process.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 let folder: string;

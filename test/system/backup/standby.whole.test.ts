@@ -6,7 +6,7 @@ import { backUp, type BackedUpSchema } from '#pkg/backup/index';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { backedUpSchemas } from '../../../cmd/svc/commands/backup/backed-up-schemas.ts';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { defaultDataParent } from '../harness/process/embedded-postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
 
 let folder: string;

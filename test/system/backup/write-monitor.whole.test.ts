@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, EmbeddedPostgres, silentLog, WriteMonitor, type DatabaseFailure } from '#pkg/database/index';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { defaultDataParent } from '../harness/process/embedded-postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
 
 const run = promisify(execFile);

@@ -13,8 +13,8 @@ import type { FaultRecord, History, ModelChangeRecord } from '../harness/history
 import { faults } from './kinds/fault-table.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
 import { ChangeLogRecorder } from '../harness/workload/change-log-recorder.ts';
-import { untilInterrupted } from '../harness/run-main.ts';
-import { errorLines } from '../harness/server-log.ts';
+import { untilInterrupted } from '../harness/run/run-main.ts';
+import { errorLines } from '../harness/process/server-log.ts';
 import { Replica } from './replica.ts';
 import { now } from '../harness/history/instant.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { newPersonalToken } from '#pkg/identity/index';
 import type { BuildInfo } from '../../../hack/builds/build-info.mjs';
 import { pollUntil } from '../harness/poll-until.ts';
-import { LoopbackAddresses } from '../harness/loopback.ts';
+import { LoopbackAddresses } from '../harness/process/loopback.ts';
 import { ContainedProgram, type ContainedOptions } from './contained-program.ts';
 import { repository } from '../../../hack/image/dockerfile.ts';
 import { PasswordPostgres } from './password-postgres.ts';

@@ -2,14 +2,14 @@
  * One tenant attacks an API server, in a control group with the chart's limit, with permitted requests; the server must
  * survive, and another tenant must not be affected: `make tenants`. Exits 1 otherwise.
  */
-import { print, runMain, type Outcome } from '../harness/run-main.ts';
+import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiServer } from '../harness/api-server.ts';
-import { EmbeddedPostgresProcess } from '../harness/embedded-postgres-process.ts';
-import { readMemory, readPeak } from '../harness/process-usage.ts';
-import { newIdentity } from '../harness/user-identity.ts';
-import { WorkerProcess } from '../harness/worker-process.ts';
-import { CheckReport } from '../harness/check-report.ts';
+import { ApiServer } from '../harness/process/api-server.ts';
+import { EmbeddedPostgresProcess } from '../harness/process/embedded-postgres-process.ts';
+import { readMemory, readPeak } from '../harness/process/process-usage.ts';
+import { newIdentity } from '../harness/client/user-identity.ts';
+import { WorkerProcess } from '../harness/process/worker-process.ts';
+import { CheckReport } from '../harness/run/check-report.ts';
 import { idleKindsIn, type AttackTally } from './attack-tally.ts';
 import type { AttackJob } from './hostile-load.ts';
 import { MemoryGroup } from './memory-group.ts';

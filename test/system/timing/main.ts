@@ -4,12 +4,12 @@
  * differ. A busy machine widens the interval, but does not falsify the verdict.
  */
 import { parseArgs } from 'node:util';
-import { text, wholeNumber } from '../harness/option-values.ts';
-import { runMain, type Outcome } from '../harness/run-main.ts';
+import { text, wholeNumber } from '../harness/run/option-values.ts';
+import { runMain, type Outcome } from '../harness/run/run-main.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
-import { ApiServer } from '../harness/api-server.ts';
-import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
-import { unlimitedAccess } from '../harness/unlimited-access.ts';
+import { ApiServer } from '../harness/process/api-server.ts';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/process/embedded-postgres-process.ts';
+import { unlimitedAccess } from '../harness/process/unlimited-access.ts';
 import { WireClient } from '../harness/wire/wire-client.ts';
 import { prepareAttempts, type Comparison } from './attempts.ts';
 import { compareMedians } from './compare-medians.ts';

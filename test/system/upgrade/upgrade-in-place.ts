@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiClient } from './api-client.ts';
-import type { ServerProcess } from '../harness/server-process.ts';
+import type { ServerProcess } from '../harness/process/server-process.ts';
 import { startBuild, takes } from './start-build.ts';
 import { shapeOf, shapeDifferences } from './shape.ts';
 import { differences, everything } from './world/everything.ts';

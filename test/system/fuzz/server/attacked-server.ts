@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgresProcess, unsafeSettings } from '../../harness/embedded-postgres-process.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { isErrorLine, LogReader } from '../../harness/server-log.ts';
-import { readMemory } from '../../harness/process-usage.ts';
-import { runProgram, ServerProcess } from '../../harness/server-process.ts';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../../harness/process/embedded-postgres-process.ts';
+import { freePort } from '../../harness/process/free-port.ts';
+import { isErrorLine, LogReader } from '../../harness/process/server-log.ts';
+import { readMemory } from '../../harness/process/process-usage.ts';
+import { runProgram, ServerProcess } from '../../harness/process/server-process.ts';
 import { newPersonalToken } from '../../../../pkg/identity/personal-token.ts';
 import type { FuzzTarget, Hold } from '../fuzz-target.ts';
 import type { OutcomeJudge } from '../oracles/judge-outcome.ts';

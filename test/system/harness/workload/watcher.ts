@@ -9,8 +9,8 @@ import type {
   WatcherRecord,
   WatchStreamRecord,
 } from '../history/history.ts';
-import { NoAnswer, type ApiAnswer } from '../api-client.ts';
-import { LineSplitter } from '../line-splitter.ts';
+import { NoAnswer, type ApiAnswer } from '../client/api-client.ts';
+import { LineSplitter } from '../process/line-splitter.ts';
 import { refusalOf, type RecordingClient } from './recording-client.ts';
 import { now } from '../history/instant.ts';
 import { readList } from './read-list.ts';

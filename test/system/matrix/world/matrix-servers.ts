@@ -3,9 +3,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newPersonalToken } from '../../../../pkg/identity/index.ts';
-import { isErrorLine, LogReader } from '../../harness/server-log.ts';
-import { runProgram, ServerProcess, type ProgramOptions } from '../../harness/server-process.ts';
-import { unlimitedAccess } from '../../harness/unlimited-access.ts';
+import { isErrorLine, LogReader } from '../../harness/process/server-log.ts';
+import { runProgram, ServerProcess, type ProgramOptions } from '../../harness/process/server-process.ts';
+import { unlimitedAccess } from '../../harness/process/unlimited-access.ts';
 import { writeAudiencesPlugin } from './audiences-plugin.ts';
 import type { ServerName } from '../wire/matrix-request.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Person } from '../model/person.ts';
-import type { AccessKey } from '../../harness/sign-request.ts';
+import type { AccessKey } from '../../harness/client/sign-request.ts';
 import type { SessionCookies } from '../wire/credential-store.ts';
 import type { WorldApi } from './world-api.ts';
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { AccessKey } from '../../harness/sign-request.ts';
+import type { AccessKey } from '../../harness/client/sign-request.ts';
 import { basic, type UserCredentials, type SessionCookies } from '../wire/credential-store.ts';
 import { logIn, makeKey } from './prepare-users.ts';
 import { makePersonalToken, personalTokens } from './personal-tokens.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgresProcess, unsafeSettings } from '../../harness/embedded-postgres-process.ts';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../../harness/process/embedded-postgres-process.ts';
 import { newPersonalToken } from '#pkg/identity/index';
 import { pollUntil } from '../../harness/poll-until.ts';
 import type { ApiClient, ApiObject } from '../api-client.ts';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiClient } from '../api-client.ts';
-import type { ServerProcess } from '../../harness/server-process.ts';
+import type { ServerProcess } from '../../harness/process/server-process.ts';
 import { startBuild } from '../start-build.ts';
 import type { Services } from '../world/people.ts';
 

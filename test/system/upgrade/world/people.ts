@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiClient, type Json } from '../api-client.ts';
-import { runProgram } from '../../harness/server-process.ts';
+import { runProgram } from '../../harness/process/server-process.ts';
 import { environment } from '../start-build.ts';
 
 const password = 'three wet boots in a row';
