@@ -7,9 +7,8 @@ import {
   type SlicedWork,
   type StatusCause,
 } from '#pkg/apimachinery/index';
-import { applyResourceDefaults } from './defaults/apply-defaults.ts';
+import { applyResourceDefaults, type DefaultBudget } from './apply-defaults.ts';
 import { propertySchema } from './child-schema.ts';
-import type { DefaultBudget } from './defaults/default-budget.ts';
 import { LeafValidators } from './leaf/leaf-validators.ts';
 import { PatternMeter } from './leaf/linear-pattern.ts';
 import { pruneResource } from './prune.ts';

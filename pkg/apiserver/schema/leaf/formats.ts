@@ -1,6 +1,4 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { isBookNumber, isCardNumber, isLongBookNumber, isShortBookNumber } from './number-formats.ts';
-import { isCalendarDate, isDateTime, isDuration } from './time-formats.ts';
 
 /**
  * The formats that are enforced, each in time linear in the text; any other is ignored, as in Kubernetes.
@@ -137,4 +135,84 @@ function isAuthority(rest: string): boolean {
   const host = authority.slice(authority.lastIndexOf('@') + 1);
   const literal = /^\[([0-9a-fA-F:.]+)\](?::\d*)?$/.exec(host)?.[1];
   return literal === undefined ? /^[^[\]:@]*(?::\d*)?$/.test(host) : isIpv6(literal);
+}
+
+/** ISBN-10 or ISBN-13; spaces and hyphens between the digits are allowed. */
+function isBookNumber(text: string): boolean {
+  return isShortBookNumber(text) || isLongBookNumber(text);
+}
+
+function isShortBookNumber(text: string): boolean {
+  const digits = withoutSeparators(text);
+  if (!/^\d{9}[\dXx]$/.test(digits)) return false;
+  return weightedSum(digits, (index) => 10 - index) % 11 === 0;
+}
+
+function isLongBookNumber(text: string): boolean {
+  const digits = withoutSeparators(text);
+  return /^97[89]\d{10}$/.test(digits) && weightedSum(digits, (index) => (index % 2 === 0 ? 1 : 3)) % 10 === 0;
+}
+
+/** 13 to 19 digits with a valid check digit. Source: ISO/IEC 7812, Luhn. */
+function isCardNumber(text: string): boolean {
+  const digits = withoutSeparators(text);
+  if (!/^\d{13,19}$/.test(digits)) return false;
+  let sum = 0;
+  for (let index = 0; index < digits.length; index++) {
+    const digit = Number(digits[digits.length - 1 - index]);
+    const doubled = index % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
+
+function withoutSeparators(text: string): string {
+  return text.length > 64 ? '' : text.replace(/[ -]/g, '');
+}
+
+function weightedSum(digits: string, weight: (index: number) => number): number {
+  return Array.from(digits).reduce(
+    (sum, digit, index) => sum + (digit === 'X' || digit === 'x' ? 10 : Number(digit)) * weight(index),
+    0,
+  );
+}
+
+/** `2024-02-29`, a day that exists. Source: RFC 3339 full-date. */
+function isCalendarDate(text: string): boolean {
+  const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
+  if (match === null) return false;
+  const [year, month, day] = match.slice(1).map(Number) as [number, number, number];
+  return month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
+}
+
+/** `2024-02-29T23:59:59.5Z`, with an offset or Z; no leap second, as in Go. Source: RFC 3339 date-time. */
+function isDateTime(text: string): boolean {
+  const match = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-](\d{2}):(\d{2}))$/.exec(text);
+  if (match === null) return false;
+  const [, date = '', hour, minute, second, offsetHour = '0', offsetMinute = '0'] = match;
+  const inRange =
+    Number(hour) < 24 &&
+    Number(minute) < 60 &&
+    Number(second) < 60 &&
+    Number(offsetHour) < 24 &&
+    Number(offsetMinute) < 60;
+  return inRange && isCalendarDate(date);
+}
+
+/** Go's `1h30m`, `-1.5s`, `0`, and forms like `3 days`. Source: kube-openapi strfmt.ParseDuration. */
+function isDuration(text: string): boolean {
+  if (text.length > 128) return false;
+  if (
+    /^\d{1,18} ?(?:nanoseconds?|microseconds?|milliseconds?|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|d|weeks?|wks?|w)$/i.test(
+      text,
+    )
+  )
+    return true;
+  const unsigned = /^[+-]/.test(text) ? text.slice(1) : text;
+  return unsigned === '0' || /^(?:(?:\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})(?:ns|us|µs|μs|ms|s|m|h))+$/.test(unsigned);
+}
+
+function daysIn(year: number, month: number): number {
+  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
 }

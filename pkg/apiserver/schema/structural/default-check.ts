@@ -1,6 +1,5 @@
 import { fieldError, type JsonSchema, type SlicedWork, type StatusCause } from '#pkg/apimachinery/index';
-import { applyValueDefaults } from '../defaults/apply-defaults.ts';
-import { DefaultsTooLarge, type DefaultBudget } from '../defaults/default-budget.ts';
+import { applyValueDefaults, DefaultsTooLarge, type DefaultBudget } from '../apply-defaults.ts';
 import { cloneJson, isJsonValue } from '../json-value.ts';
 import type { LeafValidators } from '../leaf/leaf-validators.ts';
 import { pruneValue } from '../prune.ts';

@@ -7,7 +7,7 @@ import {
   type StatusCause,
 } from '#pkg/apimachinery/index';
 import { combinationBranches, completenessCauses, nestedCauses, type Branch } from './combination-schema.ts';
-import { DefaultBudget } from '../defaults/default-budget.ts';
+import { DefaultBudget } from '../apply-defaults.ts';
 import { defaultCauses, type DefaultCheck } from './default-check.ts';
 import { LeafValidators } from '../leaf/leaf-validators.ts';
 import { listSchemaCauses } from './list-schema.ts';

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { fieldError, isJsonObject, type JsonSchema, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
-import { childPath } from '../field-path.ts';
+import { childPath } from '../child-schema.ts';
 
 const MOST_SHOWN = 200;
 

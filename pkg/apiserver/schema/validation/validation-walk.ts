@@ -7,8 +7,14 @@ import {
   type SlicedWork,
   type StatusCause,
 } from '#pkg/apimachinery/index';
-import { childSchema, isEmbeddedResource, isResourceField, propertySchema } from '../child-schema.ts';
-import { childPath, itemPath } from '../field-path.ts';
+import {
+  childPath,
+  childSchema,
+  isEmbeddedResource,
+  isResourceField,
+  itemPath,
+  propertySchema,
+} from '../child-schema.ts';
 import { equalJson } from '../json-value.ts';
 import { combinationCause, enumCause, leafCause, typeCause } from './leaf-causes.ts';
 import type { LeafValidators } from '../leaf/leaf-validators.ts';

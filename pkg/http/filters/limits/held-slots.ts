@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { StatusError } from '#pkg/apimachinery/index';
-import { networkOf } from '../../connection/network-of.ts';
+import { networkOf } from '../../connection/client-address.ts';
 import type { PausableSlots, RequestContext, Sender } from '../../request/request-context.ts';
-import type { SlotLimiter } from './keyed-concurrency-limiters.ts';
+import type { SlotLimiter } from './concurrency-limiter.ts';
 import type { RefusedBy } from './limit-refusal.ts';
 import type { Senders } from './senders.ts';
 

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { decodeYaml, isJsonObject } from '#pkg/apimachinery/index';
 import { pluginNameProblem } from '../../manifest/check-spec.ts';
 import { readFileWithin } from '../../manifest/file-within.ts';
@@ -28,4 +30,15 @@ function nameIn(bytes: Buffer): unknown {
     // Not YAML, or YAML that cannot be converted to JSON.
     return metadataName.exec(bytes.toString())?.[1];
   }
+}
+
+/** The folders below `dir` whose manifest has this name. `dir` need not exist. */
+export async function foldersNamed(dir: string, name: string): Promise<string[]> {
+  const entries = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return [];
+  });
+  const folders = entries.filter((entry) => !entry.startsWith('.')).map((entry) => join(dir, entry));
+  const names = await Promise.all(folders.map(readPluginName));
+  return folders.filter((_, i) => names[i] === name);
 }

@@ -2,7 +2,7 @@ import { isFenceLost, newServiceUnavailable, whenAborted, type Client } from '#p
 import type { PluginSpec } from '#pkg/apis/index';
 import type { Log, ReconcileContext, ReconcileResult } from '#pkg/runtime/index';
 import type { PluginManifest } from '../../manifest/manifest.ts';
-import { fencedClient } from './fenced-client.ts';
+import { fencedClient } from '../host-client.ts';
 import type { FoundPlugin } from '../folder/plugin-folder.ts';
 import { isWanted, type PluginRecord } from '../record/plugin-record.ts';
 import { RetryTimes } from './retry-times.ts';

@@ -5,7 +5,7 @@ import { errorText } from '../error-text.ts';
 import { LineBudget } from './line-budget.ts';
 import { LineSplitter, maxLineLength } from './line-splitter.ts';
 import { PortLog } from './port-log.ts';
-import { writeLogMessage } from './write-log-message.ts';
+import { writeLogMessage } from '../plugin-worker.ts';
 
 test('lines are the same in whatever pieces they come', () => {
   const text = fc

@@ -1,15 +1,16 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { RE2JS } from 're2js';
 import {
   fieldError,
   formatPath,
+  parseTimestamp,
   type JsonObject,
   type JsonValue,
   type PathSegment,
   type StatusCause,
 } from '#pkg/apimachinery/index';
 import { CheckBudget, TooMuchWork } from './check-budget.ts';
-import { valueFormats } from './value-formats.ts';
 
 const maxCauses = 100;
 /** Limit of steps for one check; several times what the largest body needs. */
@@ -179,3 +180,14 @@ function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Array.isArray(value) ? 'array' : 'object';
 }
+
+/** The supported formats, each checked in linear time; other formats are ignored. */
+const valueFormats: Readonly<Record<string, (text: string) => boolean>> = {
+  'date-time': (text) => parseTimestamp(text) !== undefined,
+  date: (text) => parseTimestamp(`${text}T00:00:00Z`) !== undefined,
+  uuid: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text),
+  email: (text) => text.length <= 320 && /^[^\s@"<>()]+@[^\s@"<>()]+$/.test(text),
+  uri: (text) => /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) && URL.canParse(text),
+  ipv4: isIPv4,
+  ipv6: (text) => !text.includes('%') && isIPv6(text),
+};

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { originForm } from './origin-form.ts';
+import { originForm } from './server-request-context.ts';
 
 test.each([
   ['origin form', '/a?b', '/a?b'],

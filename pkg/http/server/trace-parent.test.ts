@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { traceIdOf } from './trace-parent.ts';
+import { traceIdOf } from './server-request-context.ts';
 
 const id = '0af7651916cd43dd8448eb211c80319c';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { parseRequestInfo } from '../request/parse-request-info.ts';
-import { routeOf } from './route-of.ts';
+import { routeOf } from './with-metrics.ts';
 
 test.each([
   ['GET', '/apis/g.io/v1/posts', '/apis/{group}/{version}/{resource}'],

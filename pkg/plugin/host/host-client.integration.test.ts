@@ -5,8 +5,7 @@ import { pluginType } from '#pkg/apis/index';
 import { silentLog } from '#pkg/database/index';
 import { Cache, CachedClient } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { fencedClient } from './start/fenced-client.ts';
-import { freshClient } from './fresh-client.ts';
+import { fencedClient, freshClient } from './host-client.ts';
 import { pluginKey } from './record/plugin-record.ts';
 
 let env: TestEnv;

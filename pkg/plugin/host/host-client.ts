@@ -1,4 +1,4 @@
-import type { Client, Reader, Watcher } from '#pkg/apimachinery/index';
+import type { Client, Fence, Reader, Watcher } from '#pkg/apimachinery/index';
 import { wrapClient } from '#pkg/client/index';
 
 /**
@@ -11,4 +11,10 @@ export function freshClient(fenced: Client, server: Reader & Watcher): Client {
     list: (type, options) => server.list(type, options),
     watch: (type, options) => server.watch(type, options),
   });
+}
+
+/** A client whose writes fail once the fence's lease has another holder; a call can name another fence. */
+export function fencedClient(client: Client, fence: Fence | undefined): Client {
+  if (fence === undefined) return client;
+  return wrapClient(client, { write: ({ options }, send) => send({ ...options, fence: options?.fence ?? fence }) });
 }
