@@ -1,5 +1,5 @@
 import type { ApiServer } from '../test/system/harness/process/api-server.ts';
-import type { EmbeddedPostgresProcess } from '../test/system/harness/process/embedded-postgres-process.ts';
+import type { PostgresProcess } from '../test/system/harness/process/postgres-process.ts';
 import type { BareProcess } from './server/bare-process.ts';
 import type { BenchOptions } from './bench-options.ts';
 import { compare, type ComparedContender, type Contender } from './report/comparison.ts';
@@ -14,7 +14,7 @@ import type { WorkerProcess } from '../test/system/harness/process/worker-proces
 export interface BenchRun {
   options: BenchOptions;
   report: Report;
-  database: EmbeddedPostgresProcess;
+  database: PostgresProcess;
   api: ApiServer;
   express: BareProcess;
   http: BareProcess;

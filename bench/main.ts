@@ -1,6 +1,6 @@
 import { benchSettings, defineModel, startServer } from './server/bench-server.ts';
 import { BareProcess } from './server/bare-process.ts';
-import { EmbeddedPostgresProcess } from '../test/system/harness/process/embedded-postgres-process.ts';
+import { PostgresProcess } from '../test/system/harness/process/postgres-process.ts';
 import { parseBenchOptions, usage, type BenchOptions, type ScenarioName } from './bench-options.ts';
 import { fill, type BenchRun } from './bench-run.ts';
 import type { LoadJob } from './load/load.ts';
@@ -37,7 +37,7 @@ async function bench(options: BenchOptions): Promise<Report> {
     return each;
   };
   try {
-    const database = own(await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
+    const database = own(await PostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
     await reportMachine(report, database);
     const api = own(
       await startServer({

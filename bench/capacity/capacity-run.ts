@@ -1,5 +1,5 @@
 import type { ApiServer } from '../../test/system/harness/process/api-server.ts';
-import type { EmbeddedPostgresProcess } from '../../test/system/harness/process/embedded-postgres-process.ts';
+import type { PostgresProcess } from '../../test/system/harness/process/postgres-process.ts';
 import type { LoadJob } from '../load/load.ts';
 import type { Sample } from '../report/sample.ts';
 import type { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
@@ -10,7 +10,7 @@ import type { CapacityReport } from './capacity-report.ts';
 export interface CapacityRun {
   options: CapacityOptions;
   report: CapacityReport;
-  database: EmbeddedPostgresProcess;
+  database: PostgresProcess;
   /** Uses the database `postgres`, as `database` does. */
   api: ApiServer;
   loader: WorkerProcess<LoadJob, Sample>;

@@ -1,5 +1,5 @@
 import { benchSettings, startServer } from '../server/bench-server.ts';
-import { EmbeddedPostgresProcess } from '../../test/system/harness/process/embedded-postgres-process.ts';
+import { PostgresProcess } from '../../test/system/harness/process/postgres-process.ts';
 import type { LoadJob } from '../load/load.ts';
 import { reportMachine } from '../report/machine-facts.ts';
 import { Report } from '../report/report.ts';
@@ -37,7 +37,7 @@ async function measure(part: PartName, options: CapacityOptions, report: Capacit
     return each;
   };
   try {
-    const database = own(await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
+    const database = own(await PostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
     const api = own(await startServer({ database }));
     const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('../load/load.ts', import.meta.url)));
     await untilInterrupted(parts[part]({ options, report, database, api, loader }));
@@ -50,7 +50,7 @@ async function measure(part: PartName, options: CapacityOptions, report: Capacit
 
 async function reportFacts(options: CapacityOptions, report: CapacityReport): Promise<void> {
   const facts = new Report();
-  const database = await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings });
+  const database = await PostgresProcess.start({ parent: options.dataParent, settings: benchSettings });
   try {
     await reportMachine(facts, database);
   } finally {

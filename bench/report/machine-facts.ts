@@ -3,14 +3,14 @@ import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { EmbeddedPostgresProcess } from '../../test/system/harness/process/embedded-postgres-process.ts';
+import type { PostgresProcess } from '../../test/system/harness/process/postgres-process.ts';
 import type { Report } from './report.ts';
 import { quantile } from './sample.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Facts about the machine and the run, needed to interpret the figures. */
-export async function reportMachine(report: Report, database: EmbeddedPostgresProcess): Promise<void> {
+export async function reportMachine(report: Report, database: PostgresProcess): Promise<void> {
   const [settings] = await database.query(
     "SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commits, current_setting('full_page_writes') AS pages, current_setting('shared_buffers') AS buffers",
   );

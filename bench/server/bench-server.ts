@@ -1,9 +1,9 @@
 import { ApiServer, type ApiServerOptions } from '../../test/system/harness/process/api-server.ts';
-import type { EmbeddedPostgresProcess } from '../../test/system/harness/process/embedded-postgres-process.ts';
+import type { PostgresProcess } from '../../test/system/harness/process/postgres-process.ts';
 import { definitionOf, pathOf, type SampleModel } from '../sample-post.ts';
 
 export interface BenchServerOptions extends Pick<ApiServerOptions, 'command' | 'args' | 'preload'> {
-  database: EmbeddedPostgresProcess;
+  database: PostgresProcess;
   /** A database of the same PostgreSQL; default: the first. */
   databaseName?: string;
   /** Where the server writes its CPU profile at its end. */

@@ -45,7 +45,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-faults-'));
   // PostgreSQL may run as another user.
   await chmod(folder, 0o755);
-  const postgres = await FaultPostgres.start(folder);
+  const postgres = await FaultPostgres.startIn(folder);
   const replicas: Replica[] = [];
   try {
     const token = newPersonalToken();

@@ -41,7 +41,7 @@ export class Follower {
 
   constructor(options: FollowerOptions) {
     this.#options = options;
-    this.#api = new ApiClient(options.token);
+    this.#api = new ApiClient({ token: options.token });
   }
 
   get position(): number {

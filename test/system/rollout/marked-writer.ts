@@ -27,7 +27,7 @@ export class MarkedWriter {
 
   constructor(options: { id: number; token: string; port: number; model: SampleModel }) {
     this.#options = options;
-    this.#api = new ApiClient(options.token);
+    this.#api = new ApiClient({ token: options.token });
   }
 
   start(): void {

@@ -14,7 +14,7 @@ import { sideBySide } from './beside/side-by-side.ts';
 import { stopPostgresBelow } from './left-postgres.ts';
 import { nextBuild } from './next-build.ts';
 import { ServerProcess } from '../harness/process/server-process.ts';
-import { defaultDataParent } from '../harness/process/embedded-postgres-process.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { startBuild } from './start-build.ts';
 import { shapeOf } from './shape.ts';
 import { parseUpgradeOptions, usage, type UpgradeRunOptions } from './upgrade-options.ts';

@@ -1,11 +1,23 @@
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+export interface ApiClientOptions {
+  /** Without it, requests are anonymous unless they have the header themselves. */
+  token?: string | undefined;
+  /** Default 45 s: longer than a server's own request timeout. */
+  timeoutMs?: number;
+  maxConnections?: number;
+}
 
 export interface ApiRequest {
+  /** Default: this machine. */
+  host?: string;
   port: number;
   path: string;
   method?: string;
   body?: string;
-  headers?: Readonly<Record<string, string>>;
+  /** A list is sent as several fields of that name. */
+  headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Cuts the connection this long after sending the request, whatever has arrived. */
   cutAfterMs?: number;
 }
@@ -16,29 +28,34 @@ export interface ApiAnswer {
   text: string;
 }
 
-/** No complete response. `isUnsent`: no byte of the request can have reached a server. */
+/** No complete response. */
 export class NoAnswer extends Error {
-  readonly isUnsent: boolean;
+  /** Node's code, `ECONNRESET` for example. */
+  readonly code: string | undefined;
 
-  constructor(message: string, isUnsent: boolean) {
+  constructor({ message, code }: { message: string; code?: string | undefined }) {
     super(message);
     this.name = 'NoAnswer';
-    this.isUnsent = isUnsent;
+    this.code = code;
+  }
+
+  /** True if no byte of the request can have reached a server. */
+  get isUnsent(): boolean {
+    return this.code === 'ECONNREFUSED';
   }
 }
 
-/** Longer than a server's own request timeout. Milliseconds. */
-const answerTimeoutMs = 45_000;
-
 /** A plain HTTP client that interprets nothing. */
 export class ApiClient {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  readonly #agent: Agent;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #timeoutMs: number;
   readonly #underWay = new Set<ClientRequest>();
 
-  /** Without a token, requests are anonymous unless they set the header themselves. */
-  constructor(token?: string) {
+  constructor({ token, timeoutMs = 45_000, maxConnections = 4 }: ApiClientOptions = {}) {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: maxConnections });
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#timeoutMs = timeoutMs;
   }
 
   /** Returns the complete response. Throws NoAnswer. */
@@ -47,9 +64,9 @@ export class ApiClient {
       const begun = this.#begin(request, reject, (answer) => {
         const pieces: Buffer[] = [];
         answer.on('data', (piece: Buffer) => pieces.push(piece));
-        answer.on('error', (error) => reject(new NoAnswer(error.message, false)));
+        answer.on('error', (error) => reject(new NoAnswer(error)));
         answer.on('close', () => {
-          if (!answer.complete) reject(new NoAnswer('the answer broke off', false));
+          if (!answer.complete) reject(new NoAnswer({ message: 'the answer broke off' }));
           else
             resolve({
               status: answer.statusCode ?? 0,
@@ -59,8 +76,8 @@ export class ApiClient {
         });
       });
       const late = setTimeout(
-        () => begun.destroy(new Error(`no answer within ${answerTimeoutMs / 1000} s`)),
-        answerTimeoutMs,
+        () => begun.destroy(new Error(`no answer within ${this.#timeoutMs / 1000} s`)),
+        this.#timeoutMs,
       );
       const cut =
         request.cutAfterMs === undefined
@@ -80,9 +97,19 @@ export class ApiClient {
         clearTimeout(late);
         resolve(answer);
       });
-      const late = setTimeout(() => begun.destroy(new Error('no answer')), answerTimeoutMs);
+      const late = setTimeout(() => begun.destroy(new Error('no answer')), this.#timeoutMs);
       begun.once('close', () => clearTimeout(late));
     });
+  }
+
+  /** The complete response, but of a stream that succeeds only its status; the stream is ended. Throws NoAnswer. */
+  async head(request: ApiRequest): Promise<Pick<ApiAnswer, 'status' | 'text'>> {
+    const answer = await this.open(request);
+    answer.on('error', () => undefined);
+    const { statusCode: status = 0 } = answer;
+    if (status !== 200) return { status, text: await text(answer) };
+    answer.destroy();
+    return { status, text: '' };
   }
 
   /** Breaks every connection immediately. */
@@ -96,24 +123,22 @@ export class ApiClient {
   }
 
   #begin(
-    { port, path, method = 'GET', body, headers = {} }: ApiRequest,
+    { host = '127.0.0.1', port, path, method = 'GET', body, headers = {} }: ApiRequest,
     reject: (error: NoAnswer) => void,
     onAnswer: (answer: IncomingMessage) => void,
   ): ClientRequest {
-    const all = {
+    const all: Record<string, string | string[]> = {
       ...this.#headers,
       ...(body === undefined
         ? {}
         : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
-      ...headers,
+      ...(headers as Record<string, string | string[]>),
     };
-    const request = httpRequest({ host: '127.0.0.1', port, path, method, agent: this.#agent, headers: all });
+    const request = httpRequest({ host, port, path, method, agent: this.#agent, headers: all });
     this.#underWay.add(request);
     request.once('response', onAnswer);
     request.once('close', () => this.#underWay.delete(request));
-    request.on('error', (error: NodeJS.ErrnoException) =>
-      reject(new NoAnswer(error.message, error.code === 'ECONNREFUSED')),
-    );
+    request.on('error', (error: NodeJS.ErrnoException) => reject(new NoAnswer(error)));
     request.end(body);
     return request;
   }

@@ -54,7 +54,7 @@ export class RecordingClient {
     this.random = random;
     this.operationLog = operationLog;
     this.#targets = targets;
-    this.api = new ApiClient(token);
+    this.api = new ApiClient({ token });
   }
 
   get seq(): number {

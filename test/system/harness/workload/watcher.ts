@@ -258,7 +258,7 @@ async function wholeAnswer(answer: IncomingMessage): Promise<ApiAnswer> {
   try {
     for await (const piece of answer) pieces.push(piece as Buffer);
   } catch (error) {
-    throw new NoAnswer((error as Error).message, false);
+    throw new NoAnswer({ message: (error as Error).message });
   }
   return { status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(pieces).toString() };
 }

@@ -67,7 +67,7 @@ async function load(
   token: string,
   request: () => ApiRequest,
 ): Promise<{ times: number[]; failed: number; seconds: number }> {
-  const api = Array.from({ length: clients }, () => new ApiClient(token));
+  const api = Array.from({ length: clients }, () => new ApiClient({ token }));
   const times: number[] = [];
   let failed = 0;
   const began = now();

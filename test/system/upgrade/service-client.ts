@@ -9,7 +9,7 @@ export interface Answer {
 }
 
 /** A client of one service with one credential or none. */
-export class ApiClient {
+export class ServiceClient {
   readonly url: string;
   readonly #headers: Readonly<Record<string, string>>;
 

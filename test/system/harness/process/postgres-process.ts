@@ -11,7 +11,7 @@ export const unsafeSettings = { fsync: 'off', synchronous_commit: 'off', full_pa
 /** The default parent of data folders: PostgreSQL's user could not read a temporary folder of root. */
 export const defaultDataParent = process.getuid?.() === 0 ? '/tmp' : tmpdir();
 
-export interface EmbeddedPostgresOptions {
+export interface PostgresProcessOptions {
   /** A new folder is created in it. Default: the temporary folder. */
   readonly parent?: string;
   /** Instead: this folder. */
@@ -20,29 +20,29 @@ export interface EmbeddedPostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** The embedded PostgreSQL of `svc serve` in its own folder, independent of servers. */
-export class EmbeddedPostgresProcess {
+/**
+ * The embedded PostgreSQL of `svc serve` in its own folder, independent of servers. A suite that needs more of it has a
+ * subclass.
+ */
+export class PostgresProcess {
   /** May also contain other files of the run. */
   readonly folder: string;
   readonly connection: pg.ClientConfig;
   readonly #postgres: EmbeddedPostgres;
 
-  static async start({
-    parent = defaultDataParent,
-    folder: given,
-    settings = {},
-  }: EmbeddedPostgresOptions = {}): Promise<EmbeddedPostgresProcess> {
+  static async start<Process extends PostgresProcess>(
+    this: new (folder: string, postgres: EmbeddedPostgres) => Process,
+    { parent = defaultDataParent, folder: given, settings = {} }: PostgresProcessOptions = {},
+  ): Promise<Process> {
     const folder = given ?? (await mkdtemp(join(parent, 'svc-postgres-')));
     await mkdir(folder, { recursive: true });
     // As root, PostgreSQL runs as another user.
     await chmod(folder, 0o755);
-    return new EmbeddedPostgresProcess(
-      folder,
-      await EmbeddedPostgres.start({ dataDir: folder, log: silentLog, settings }),
-    );
+    return new this(folder, await EmbeddedPostgres.start({ dataDir: folder, log: silentLog, settings }));
   }
 
-  private constructor(folder: string, postgres: EmbeddedPostgres) {
+  /** Use `start`. */
+  constructor(folder: string, postgres: EmbeddedPostgres) {
     this.folder = folder;
     this.#postgres = postgres;
     this.connection = postgres.connection;
