@@ -1,20 +1,27 @@
-const TIMEOUT_MS = 30_000;
+import { addAbortSignal } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { ApiClient, type ApiRequest } from '../harness/client/api-client.ts';
+import { LineSplitter } from '../harness/process/line-splitter.ts';
+
+const timeoutMs = 30_000;
+/** One for all, because a client keeps its connections. */
+const connections = new ApiClient({ timeoutMs, maxConnections: 64 });
 
 export type Json = Record<string, unknown>;
 
 export interface Answer {
   readonly status: number;
-  readonly headers: Headers;
   readonly body: Json;
 }
 
-/** A client of one service with one credential or none. */
+/** Sends JSON to one service with one credential or none. */
 export class ServiceClient {
-  readonly url: string;
+  readonly #service: Pick<ApiRequest, 'host' | 'port'>;
   readonly #headers: Readonly<Record<string, string>>;
 
   constructor(url: string, authorization?: string) {
-    this.url = url;
+    const { hostname: host, port } = new URL(url);
+    this.#service = { host, port: Number(port) };
     this.#headers = authorization === undefined ? {} : { authorization };
   }
 
@@ -24,17 +31,16 @@ export class ServiceClient {
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Answer> {
-    const answer = await fetch(`${this.url}${path}`, {
+    const answer = await connections.request({
+      ...this.#service,
       method,
+      path,
       headers: { ...this.#headers, 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const text = await answer.text();
     return {
       status: answer.status,
-      headers: answer.headers,
-      body: text.startsWith('{') ? (JSON.parse(text) as Json) : { text },
+      body: answer.text.startsWith('{') ? (JSON.parse(answer.text) as Json) : { text: answer.text },
     };
   }
 
@@ -63,17 +69,18 @@ export class ServiceClient {
    * Rejects after 30 s, and with the signal.
    */
   async watch(path: string, enough: (events: WatchEvent[]) => boolean, signal?: AbortSignal): Promise<WatchEvent[]> {
-    const answer = await fetch(`${this.url}${path}`, {
-      headers: this.#headers,
-      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
-    });
-    if (!answer.ok || answer.body === null) throw new Error(`the watch ${path} answered ${answer.status}`);
+    const answer = await connections.open({ ...this.#service, path, headers: this.#headers });
+    addAbortSignal(
+      AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
+      answer,
+    );
+    if (answer.statusCode !== 200)
+      throw new Error(`the watch ${path} answered ${answer.statusCode}: ${await text(answer)}`);
     const events: WatchEvent[] = [];
-    let rest = '';
-    for await (const chunk of answer.body.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + chunk).split('\n');
-      rest = lines.pop() ?? '';
-      events.push(...lines.filter((line) => line !== '').map((line) => JSON.parse(line) as WatchEvent));
+    const lines = new LineSplitter();
+    for await (const chunk of answer) {
+      const complete = lines.take(chunk as Buffer).filter((line) => line !== '');
+      events.push(...complete.map((line) => JSON.parse(line) as WatchEvent));
       if (enough(events)) break;
     }
     return events;
