@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { flag, oneOf, positiveNumber, text } from '../test/system/harness/option-values.ts';
+import { flag, oneOf, positiveNumber, text } from '../test/system/harness/run/option-values.ts';
 
 export const scenarioNames = [
   'get',

@@ -1,20 +1,20 @@
-import type { ApiServer } from '../test/system/harness/api-server.ts';
-import type { EmbeddedPostgresProcess } from '../test/system/harness/embedded-postgres-process.ts';
-import type { BareProcess } from './bare-process.ts';
+import type { ApiServer } from '../test/system/harness/process/api-server.ts';
+import type { PostgresProcess } from '../test/system/harness/process/postgres-process.ts';
+import type { BareProcess } from './server/bare-process.ts';
 import type { BenchOptions } from './bench-options.ts';
-import { compare, type ComparedContender, type Contender } from './comparison.ts';
-import type { LoadJob } from './load.ts';
-import type { Report } from './report.ts';
-import type { RequestPlan } from './request-plan.ts';
-import type { Sample } from './sample.ts';
+import { compare, type ComparedContender, type Contender } from './report/comparison.ts';
+import type { LoadJob } from './load/load.ts';
+import type { Report } from './report/report.ts';
+import type { RequestPlan } from './load/request-plan.ts';
+import type { Sample } from './report/sample.ts';
 import { groupSize, pathOf, postText, type SampleModel } from './sample-post.ts';
-import type { WorkerProcess } from '../test/system/harness/worker-process.ts';
+import type { WorkerProcess } from '../test/system/harness/process/worker-process.ts';
 
 /** The dependencies of a scenario; the owner stops the processes. */
 export interface BenchRun {
   options: BenchOptions;
   report: Report;
-  database: EmbeddedPostgresProcess;
+  database: PostgresProcess;
   api: ApiServer;
   express: BareProcess;
   http: BareProcess;

@@ -1,14 +1,14 @@
-import { benchSettings, defineModel, startServer } from './bench-server.ts';
-import { BareProcess } from './bare-process.ts';
-import { EmbeddedPostgresProcess } from '../test/system/harness/embedded-postgres-process.ts';
+import { benchSettings, defineModel, startServer } from './server/bench-server.ts';
+import { BareProcess } from './server/bare-process.ts';
+import { PostgresProcess } from '../test/system/harness/process/postgres-process.ts';
 import { parseBenchOptions, usage, type BenchOptions, type ScenarioName } from './bench-options.ts';
 import { fill, type BenchRun } from './bench-run.ts';
-import type { LoadJob } from './load.ts';
-import { reportMachine } from './machine-facts.ts';
-import { summarizeProfile } from './profile-summary.ts';
-import { Report } from './report.ts';
+import type { LoadJob } from './load/load.ts';
+import { reportMachine } from './report/machine-facts.ts';
+import { summarizeProfile } from './report/profile-summary.ts';
+import { Report } from './report/report.ts';
 import { modelOfSize, writtenModel } from './sample-post.ts';
-import type { Sample } from './sample.ts';
+import type { Sample } from './report/sample.ts';
 import { benchBroadList } from './scenarios/broad-list.ts';
 import { benchControllers } from './scenarios/controllers.ts';
 import { benchCreate } from './scenarios/create.ts';
@@ -24,8 +24,8 @@ import { benchUpdate } from './scenarios/update.ts';
 import { benchWatchExtremes } from './scenarios/watch-extremes.ts';
 import { benchWatch } from './scenarios/watch.ts';
 import { benchWholeList } from './scenarios/whole-list.ts';
-import { runMain, untilInterrupted, type Outcome } from '../test/system/harness/run-main.ts';
-import { WorkerProcess } from '../test/system/harness/worker-process.ts';
+import { runMain, untilInterrupted, type Outcome } from '../test/system/harness/run/run-main.ts';
+import { WorkerProcess } from '../test/system/harness/process/worker-process.ts';
 
 type Stoppable = { stop(): void | Promise<void> };
 
@@ -37,7 +37,7 @@ async function bench(options: BenchOptions): Promise<Report> {
     return each;
   };
   try {
-    const database = own(await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
+    const database = own(await PostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
     await reportMachine(report, database);
     const api = own(
       await startServer({
@@ -47,7 +47,7 @@ async function bench(options: BenchOptions): Promise<Report> {
     );
     const express = own(await BareProcess.start('express'));
     const http = own(await BareProcess.start('http'));
-    const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('load.ts', import.meta.url)));
+    const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('load/load.ts', import.meta.url)));
     await untilInterrupted(runScenarios({ options, report, database, api, express, http, loader }));
   } finally {
     for (const each of started) await each.stop();

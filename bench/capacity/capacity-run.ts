@@ -1,8 +1,8 @@
-import type { ApiServer } from '../../test/system/harness/api-server.ts';
-import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
-import type { LoadJob } from '../load.ts';
-import type { Sample } from '../sample.ts';
-import type { WorkerProcess } from '../../test/system/harness/worker-process.ts';
+import type { ApiServer } from '../../test/system/harness/process/api-server.ts';
+import type { PostgresProcess } from '../../test/system/harness/process/postgres-process.ts';
+import type { LoadJob } from '../load/load.ts';
+import type { Sample } from '../report/sample.ts';
+import type { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 import type { CapacityOptions } from './capacity-options.ts';
 import type { CapacityReport } from './capacity-report.ts';
 
@@ -10,7 +10,7 @@ import type { CapacityReport } from './capacity-report.ts';
 export interface CapacityRun {
   options: CapacityOptions;
   report: CapacityReport;
-  database: EmbeddedPostgresProcess;
+  database: PostgresProcess;
   /** Uses the database `postgres`, as `database` does. */
   api: ApiServer;
   loader: WorkerProcess<LoadJob, Sample>;

@@ -1,4 +1,4 @@
-import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
+import type { PostgresProcess } from '../../test/system/harness/process/postgres-process.ts';
 import { tableOf } from './table-sizes.ts';
 
 const chunk = 200_000;
@@ -8,7 +8,7 @@ const chunk = 200_000;
  * revision each. Only while no server runs, because servers are not notified; the history lacks these rows, as if it
  * had been compacted.
  */
-export async function fillTable(database: EmbeddedPostgresProcess, plural: string, count: number): Promise<void> {
+export async function fillTable(database: PostgresProcess, plural: string, count: number): Promise<void> {
   const { table, columns } = await tableOf(database, plural);
   const column = (index: string): string => columns.find((each) => each.index.name === index)!.name;
   const slug = column('spec.slug');

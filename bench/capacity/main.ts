@@ -1,11 +1,11 @@
-import { benchSettings, startServer } from '../bench-server.ts';
-import { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
-import type { LoadJob } from '../load.ts';
-import { reportMachine } from '../machine-facts.ts';
-import { Report } from '../report.ts';
-import type { Sample } from '../sample.ts';
-import { runMain, untilInterrupted, type Outcome } from '../../test/system/harness/run-main.ts';
-import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
+import { benchSettings, startServer } from '../server/bench-server.ts';
+import { PostgresProcess } from '../../test/system/harness/process/postgres-process.ts';
+import type { LoadJob } from '../load/load.ts';
+import { reportMachine } from '../report/machine-facts.ts';
+import { Report } from '../report/report.ts';
+import type { Sample } from '../report/sample.ts';
+import { runMain, untilInterrupted, type Outcome } from '../../test/system/harness/run/run-main.ts';
+import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 import { parseCapacityOptions, usage, type CapacityOptions, type PartName } from './capacity-options.ts';
 import { CapacityReport } from './capacity-report.ts';
 import type { CapacityRun } from './capacity-run.ts';
@@ -37,9 +37,9 @@ async function measure(part: PartName, options: CapacityOptions, report: Capacit
     return each;
   };
   try {
-    const database = own(await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
+    const database = own(await PostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
     const api = own(await startServer({ database }));
-    const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('../load.ts', import.meta.url)));
+    const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('../load/load.ts', import.meta.url)));
     await untilInterrupted(parts[part]({ options, report, database, api, loader }));
   } catch (error) {
     report.fail(`${part}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
@@ -50,7 +50,7 @@ async function measure(part: PartName, options: CapacityOptions, report: Capacit
 
 async function reportFacts(options: CapacityOptions, report: CapacityReport): Promise<void> {
   const facts = new Report();
-  const database = await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings });
+  const database = await PostgresProcess.start({ parent: options.dataParent, settings: benchSettings });
   try {
     await reportMachine(facts, database);
   } finally {

@@ -1,4 +1,4 @@
-import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
+import type { PostgresProcess } from '../../test/system/harness/process/postgres-process.ts';
 
 /** Bytes of a model's table with its indexes. */
 export interface TableSizes {
@@ -16,17 +16,14 @@ interface ModelRow {
 }
 
 /** The table of a model's objects: `m_<id>` in the schema `platform`. */
-export async function tableOf(
-  database: EmbeddedPostgresProcess,
-  plural: string,
-): Promise<ModelRow & { table: string }> {
+export async function tableOf(database: PostgresProcess, plural: string): Promise<ModelRow & { table: string }> {
   const [row] = await database.query(`SELECT id, columns FROM platform.models WHERE resource = '${plural}'`);
   if (row === undefined) throw new Error(`there is no model ${plural}`);
   const { id, columns } = row as unknown as ModelRow;
   return { id, columns, table: `platform.m_${id}` };
 }
 
-export async function tableSizes(database: EmbeddedPostgresProcess, plural: string): Promise<TableSizes> {
+export async function tableSizes(database: PostgresProcess, plural: string): Promise<TableSizes> {
   const { table, columns } = await tableOf(database, plural);
   const [sizes] = await database.query(
     `SELECT count(*) AS rows, pg_relation_size('${table}') AS heap,
@@ -57,7 +54,7 @@ function named(definition: string, columns: ModelRow['columns']): string {
 }
 
 /** Bytes of WAL that PostgreSQL wrote during `work`, for all clients. */
-export async function walBytes(database: EmbeddedPostgresProcess, work: () => Promise<unknown>): Promise<number> {
+export async function walBytes(database: PostgresProcess, work: () => Promise<unknown>): Promise<number> {
   const position = async (): Promise<string> =>
     String((await database.query('SELECT pg_current_wal_insert_lsn() AS at'))[0]!['at']);
   const before = await position();
@@ -66,7 +63,7 @@ export async function walBytes(database: EmbeddedPostgresProcess, work: () => Pr
   return Number(row!['bytes']);
 }
 
-export async function changeLogBytes(database: EmbeddedPostgresProcess): Promise<number> {
+export async function changeLogBytes(database: PostgresProcess): Promise<number> {
   const [row] = await database.query("SELECT pg_total_relation_size('platform.change_log') AS bytes");
   return Number(row!['bytes']);
 }

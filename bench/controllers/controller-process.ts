@@ -8,7 +8,7 @@ import { RestClient, servePort } from '#pkg/client/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { systemMasters } from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
-import { serveJobs } from '../../test/system/harness/worker-process.ts';
+import { serveJobs } from '../../test/system/harness/process/worker-process.ts';
 import { measureControllers, type ControllerFigures, type ControllerPlan } from './controller-run.ts';
 import { measureRestarts, type RestartFigures } from './restart-run.ts';
 

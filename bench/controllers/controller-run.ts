@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import type { AnyObject, Client } from '#pkg/apimachinery/index';
 import { defineModel, registerModel, Type } from '#pkg/plugin/index';
 import { controllerFor, Manager, type ControllerDefinition, type Log } from '#pkg/runtime/index';
-import { quantile } from '../sample.ts';
+import { quantile } from '../report/sample.ts';
 import { inParallel } from './in-parallel.ts';
 
 /**

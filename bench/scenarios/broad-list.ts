@@ -1,9 +1,9 @@
 import { apiContender, runComparison, targetOf, type BenchRun } from '../bench-run.ts';
-import { boundGoal } from '../goals.ts';
-import { HttpConnection } from '../http-connection.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import { boundGoal } from '../report/goals.ts';
+import { HttpConnection } from '../load/http-connection.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { modelOfSize, pathOf, selections } from '../sample-post.ts';
-import { SampleRecorder } from '../sample.ts';
+import { SampleRecorder } from '../report/sample.ts';
 
 const size = 20;
 const manyConnections = 16;

@@ -1,10 +1,10 @@
-import { startServer } from '../bench-server.ts';
+import { startServer } from '../server/bench-server.ts';
 import type { BenchRun } from '../bench-run.ts';
 import type { ControllerJob, ControllerResult } from '../controllers/controller-process.ts';
 import type { ControllerFigures, ControllerPlan } from '../controllers/controller-run.ts';
 import type { RestartFigures } from '../controllers/restart-run.ts';
-import { number } from '../table.ts';
-import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
+import { number } from '../report/table.ts';
+import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 
 const transports = ['loopback', 'port', 'rest'] as const;
 const names = {

@@ -1,11 +1,11 @@
 import { apiContender, bareContender, createObjects, newNames, runComparison, type BenchRun } from '../bench-run.ts';
-import type { Contender } from '../comparison.ts';
-import { ratioGoal } from '../goals.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import type { Contender } from '../report/comparison.ts';
+import { ratioGoal } from '../report/goals.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { group, writtenModel } from '../sample-post.ts';
-import type { Sample } from '../sample.ts';
-import type { SqlLoadJob } from '../sql-load.ts';
-import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
+import type { Sample } from '../report/sample.ts';
+import type { SqlLoadJob } from '../load/sql-load.ts';
+import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 
 const parsing = 'bare express, parses only';
 const unkeyed = 'svc, without a key';
@@ -20,7 +20,7 @@ const shareOfUnkeyed = 0.5;
  * Creates of new objects, compared with an express that only parses, and with PostgreSQL clients that insert directly.
  */
 export async function benchCreate(run: BenchRun): Promise<void> {
-  const sql = new WorkerProcess<SqlLoadJob, Sample>(new URL('../sql-load.ts', import.meta.url));
+  const sql = new WorkerProcess<SqlLoadJob, Sample>(new URL('../load/sql-load.ts', import.meta.url));
   try {
     const inserts = await prepareInserts(run, sql);
     for (const connections of run.options.connections) {

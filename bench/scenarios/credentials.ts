@@ -1,15 +1,20 @@
-import { defineModel, startServer } from '../bench-server.ts';
-import type { ApiServer } from '../../test/system/harness/api-server.ts';
-import { bindRoles, loginBody, newIdentity, type UserIdentity } from '../../test/system/harness/user-identity.ts';
+import { defineModel, startServer } from '../server/bench-server.ts';
+import type { ApiServer } from '../../test/system/harness/process/api-server.ts';
+import {
+  bindRoles,
+  loginBody,
+  newIdentity,
+  type UserIdentity,
+} from '../../test/system/harness/client/user-identity.ts';
 import { bareContender, runComparison, targetContender, type BenchRun, type WindowTarget } from '../bench-run.ts';
-import { rateOf } from '../comparison.ts';
-import { ratioGoal } from '../goals.ts';
-import type { LoadJob } from '../load.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import { rateOf } from '../report/comparison.ts';
+import { ratioGoal } from '../report/goals.ts';
+import type { LoadJob } from '../load/load.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { group, modelOfSize, pathOf, postText } from '../sample-post.ts';
-import type { Sample } from '../sample.ts';
-import { number } from '../table.ts';
-import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
+import type { Sample } from '../report/sample.ts';
+import { number } from '../report/table.ts';
+import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 
 const databaseName = 'credentials';
 const connections = 64;
@@ -166,7 +171,7 @@ async function benchBoundReads(parts: Credentials, paths: string[]): Promise<voi
 async function benchLogins({ run, api, identity }: Credentials, paths: string[], usernames: string[]): Promise<void> {
   const { report, options, database } = run;
   const processes = { server: api.pid, postmaster: database.postmaster };
-  const logins = new WorkerProcess<LoadJob, Sample>(new URL('../load.ts', import.meta.url));
+  const logins = new WorkerProcess<LoadJob, Sample>(new URL('../load/load.ts', import.meta.url));
   const plan: RequestPlan = { type: 'post', path: '/api/v1/authentication/auth/', bodies: usernames.map(loginBody) };
   const logIn = (): Promise<Sample> =>
     logins.run({

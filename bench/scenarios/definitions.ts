@@ -1,12 +1,12 @@
-import { startServer } from '../bench-server.ts';
+import { startServer } from '../server/bench-server.ts';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import type { ApiServer } from '../../test/system/harness/api-server.ts';
+import type { ApiServer } from '../../test/system/harness/process/api-server.ts';
 import type { BenchRun } from '../bench-run.ts';
-import { boundGoal } from '../goals.ts';
-import { number } from '../table.ts';
+import { boundGoal } from '../report/goals.ts';
+import { number } from '../report/table.ts';
 
 const data = fileURLToPath(new URL('../../../shared/data', import.meta.url));
 const shown = 3;
@@ -35,7 +35,7 @@ export async function benchDefinitions(run: BenchRun): Promise<void> {
   const api = await startServer({
     database: run.database,
     databaseName: 'definitions',
-    preload: new URL('../../test/system/harness/turn-meter.mjs', import.meta.url),
+    preload: new URL('../../test/system/harness/process/turn-meter.mjs', import.meta.url),
   });
   try {
     for (const [i, file] of largestFiles().entries()) await benchDefinition(run, api, file, i === 0);

@@ -1,6 +1,6 @@
 import { apiContender, bareContender, runComparison, type BenchRun } from '../bench-run.ts';
-import { ratioGoal } from '../goals.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import { ratioGoal } from '../report/goals.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { modelOfSize, pathOf } from '../sample-post.ts';
 
 const objects = 100;

@@ -1,7 +1,7 @@
 import { apiContender, bareContender, runComparison, type BenchRun } from '../bench-run.ts';
-import type { ComparedContender, Contender } from '../comparison.ts';
-import { worstGoal } from '../goals.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import type { ComparedContender, Contender } from '../report/comparison.ts';
+import { worstGoal } from '../report/goals.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { groupSize, modelOfSize, pathOf } from '../sample-post.ts';
 
 const variants = 50;

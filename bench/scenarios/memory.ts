@@ -1,12 +1,12 @@
-import { startServer } from '../bench-server.ts';
+import { startServer } from '../server/bench-server.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { targetOf, type BenchRun } from '../bench-run.ts';
-import { boundGoal } from '../goals.ts';
-import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process-usage.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import { boundGoal } from '../report/goals.ts';
+import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process/process-usage.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { groupSize, modelOfSize, pathOf } from '../sample-post.ts';
-import { number } from '../table.ts';
-import { readAsStream, readInChunks } from '../whole-list.ts';
+import { number } from '../report/table.ts';
+import { readAsStream, readInChunks } from '../load/whole-list.ts';
 
 const restMs = 3000;
 const connections = 16;

@@ -1,12 +1,12 @@
-import { defineModel, startServer } from '../bench-server.ts';
+import { defineModel, startServer } from '../server/bench-server.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiServer } from '../../test/system/harness/api-server.ts';
+import type { ApiServer } from '../../test/system/harness/process/api-server.ts';
 import { apiContender, createObjects, runComparison, type BenchRun } from '../bench-run.ts';
-import { readMemory } from '../../test/system/harness/process-usage.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import { readMemory } from '../../test/system/harness/process/process-usage.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { definitionOf, group, pathOf, type SampleModel } from '../sample-post.ts';
-import { quantile } from '../sample.ts';
-import { number } from '../table.ts';
+import { quantile } from '../report/sample.ts';
+import { number } from '../report/table.ts';
 
 const database = 'many_models';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -43,7 +43,7 @@ export async function benchModels(run: BenchRun): Promise<void> {
     many = await startServer({
       database: run.database,
       databaseName: database,
-      preload: new URL('../../test/system/harness/turn-meter.mjs', import.meta.url),
+      preload: new URL('../../test/system/harness/process/turn-meter.mjs', import.meta.url),
     });
     await benchDocuments(run, many);
   } finally {

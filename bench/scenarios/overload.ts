@@ -1,9 +1,9 @@
 import { newNames, targetOf, type BenchRun } from '../bench-run.ts';
-import type { OpenLoadJob, OpenLoadResult } from '../open-load.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import type { OpenLoadJob, OpenLoadResult } from '../load/open-load.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { modelOfSize, pathOf, writtenModel } from '../sample-post.ts';
-import { number } from '../table.ts';
-import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
+import { number } from '../report/table.ts';
+import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 
 const objects = 100;
 /** Numbers of connections; the best closed loop is the peak. */
@@ -23,7 +23,7 @@ export async function benchOverload(run: BenchRun): Promise<void> {
   const paths = Array.from({ length: objects }, (_, i) => `${pathOf(modelOfSize(run.options.sizes[0]!))}/post-${i}`);
   const get = (): RequestPlan => ({ type: 'get', paths });
   const create = (): RequestPlan => ({ type: 'create', model: writtenModel, names: newNames() });
-  const worker = new WorkerProcess<OpenLoadJob, OpenLoadResult>(new URL('../open-load.ts', import.meta.url));
+  const worker = new WorkerProcess<OpenLoadJob, OpenLoadResult>(new URL('../load/open-load.ts', import.meta.url));
   try {
     await curve(run, worker, 'GET one object', () => [get()]);
     await curve(run, worker, 'create', () => [create()]);

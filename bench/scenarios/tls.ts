@@ -1,8 +1,8 @@
-import { defineModel, startServer } from '../bench-server.ts';
+import { defineModel, startServer } from '../server/bench-server.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ApiServer } from '../../test/system/harness/api-server.ts';
-import { BareProcess } from '../bare-process.ts';
+import type { ApiServer } from '../../test/system/harness/process/api-server.ts';
+import { BareProcess } from '../server/bare-process.ts';
 import {
   bareContender,
   createObjects,
@@ -12,7 +12,7 @@ import {
   type BenchRun,
   type WindowTarget,
 } from '../bench-run.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { modelOfSize, pathOf } from '../sample-post.ts';
 
 const databaseName = 'tls';

@@ -1,6 +1,6 @@
 import { apiContender, bareContender, createObjects, newNames, runComparison, type BenchRun } from '../bench-run.ts';
-import { ratioGoal } from '../goals.ts';
-import type { RequestPlan } from '../request-plan.ts';
+import { ratioGoal } from '../report/goals.ts';
+import type { RequestPlan } from '../load/request-plan.ts';
 import { pathOf, writtenModel } from '../sample-post.ts';
 
 const parsing = 'bare express, parses only';

@@ -1,11 +1,11 @@
-import { startServer } from '../bench-server.ts';
+import { startServer } from '../server/bench-server.ts';
 import { createObjects, newNames, targetOf, type BenchRun } from '../bench-run.ts';
-import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process-usage.ts';
+import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process/process-usage.ts';
 import { writtenModel } from '../sample-post.ts';
-import type { Sample } from '../sample.ts';
-import type { StallJob } from '../stalled-watchers.ts';
-import { number } from '../table.ts';
-import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
+import type { Sample } from '../report/sample.ts';
+import type { StallJob } from '../load/stalled-watchers.ts';
+import { number } from '../report/table.ts';
+import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 import { benchPace, paceSeconds, watchPath, writesPerSecond, type WatchWorker } from './watch.ts';
 
 const otherWatchers = 10;
@@ -17,9 +17,9 @@ const stallSeconds = 12;
 
 /** Watchers of another replica, watchers that stop reading, and how often an event is encoded. */
 export async function benchWatchExtremes(run: BenchRun): Promise<void> {
-  const worker: WatchWorker = new WorkerProcess(new URL('../watch-load.ts', import.meta.url));
+  const worker: WatchWorker = new WorkerProcess(new URL('../load/watch-load.ts', import.meta.url));
   const { database } = run;
-  const replica = await startServer({ database, preload: new URL('../count-writes.mjs', import.meta.url) });
+  const replica = await startServer({ database, preload: new URL('../server/count-writes.mjs', import.meta.url) });
   try {
     const watchers = run.options.isQuick ? 10 : 100;
     await replica.process.ask('begin');
@@ -62,7 +62,7 @@ async function benchStall(run: BenchRun, worker: WatchWorker): Promise<void> {
   const { api, report } = run;
   const scenario = `watch, ${otherWatchers} watchers, ${writesPerSecond} writes/s of ${largeEvent / 1000} kB`;
   const { sample: usual } = await paceLarge(run, worker, scenario);
-  const stalled = new WorkerProcess<StallJob, number[]>(new URL('../stalled-watchers.ts', import.meta.url));
+  const stalled = new WorkerProcess<StallJob, number[]>(new URL('../load/stalled-watchers.ts', import.meta.url));
   try {
     forgetPeak(api.pid);
     const memory = readMemory({ server: api.pid }).server;

@@ -1,10 +1,10 @@
-import type { ApiServer } from '../../test/system/harness/api-server.ts';
+import type { ApiServer } from '../../test/system/harness/process/api-server.ts';
 import { createObjects, newNames, targetOf, type BenchRun } from '../bench-run.ts';
-import { boundGoal } from '../goals.ts';
+import { boundGoal } from '../report/goals.ts';
 import { pathOf, writtenModel } from '../sample-post.ts';
-import { number } from '../table.ts';
-import type { WatchJob, WatchResult } from '../watch-load.ts';
-import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
+import { number } from '../report/table.ts';
+import type { WatchJob, WatchResult } from '../load/watch-load.ts';
+import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 
 export type WatchWorker = WorkerProcess<WatchJob, WatchResult>;
 
@@ -14,7 +14,7 @@ const fanOutWriters = 16;
 
 /** How soon watchers get a write, and the maximum rate of events. */
 export async function benchWatch(run: BenchRun): Promise<void> {
-  const worker: WatchWorker = new WorkerProcess(new URL('../watch-load.ts', import.meta.url));
+  const worker: WatchWorker = new WorkerProcess(new URL('../load/watch-load.ts', import.meta.url));
   try {
     for (const watchers of run.options.isQuick ? [1, 50] : [1, 100, 500, 1000]) {
       const p99 = await benchPace(run, worker, {

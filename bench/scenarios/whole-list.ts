@@ -1,8 +1,8 @@
 import { targetOf, type BenchRun } from '../bench-run.ts';
-import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process-usage.ts';
+import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process/process-usage.ts';
 import { modelOfSize, pathOf } from '../sample-post.ts';
-import { number } from '../table.ts';
-import { readAsStream, readInChunks, type WholeList } from '../whole-list.ts';
+import { number } from '../report/table.ts';
+import { readAsStream, readInChunks, type WholeList } from '../load/whole-list.ts';
 
 /** The limits of kubectl, and of a client in a hurry. */
 const limits = [500, 5000];

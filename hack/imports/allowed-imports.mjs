@@ -27,4 +27,4 @@ export const allowedInTests = ['testenv', 'database'];
 export const testFiles = String.raw`\.test\.ts$|/[a-z]+test/|/start-test-[^/]*\.ts$|^pkg/testenv/`;
 
 /** A worker imports the bundle of its plugin, which is not a source file: the only import() with a computed path. */
-export const computedImports = ['pkg/plugin/worker/load-bundle.ts'];
+export const computedImports = ['pkg/plugin/worker/thread/load-bundle.ts'];

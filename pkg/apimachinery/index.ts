@@ -3,13 +3,12 @@
  * no import of any other package.
  */
 export * from './abort/abort-error.ts';
-export * from './abort/pause.ts';
+export * from './abort/within-time.ts';
 export * from './client/call-rules.ts';
 export * from './client/client.ts';
 export * from './client/gather-list.ts';
 export * from './client/fence.ts';
 export * from './client/resource-type.ts';
-export * from './abort/within-time.ts';
 export * from './meta/object.ts';
 export * from './schema/group-version.ts';
 export * from './scheme/computed-key.ts';
@@ -48,6 +47,5 @@ export * from './validation/metadata-shape.ts';
 export * from './validation/name.ts';
 export * from './validation/nearest-name.ts';
 export * from './validation/object-meta.ts';
-export * from './validation/platform-key-findings.ts';
 export * from './validation/qualified-key.ts';
 export * from './serializer/timestamp.ts';

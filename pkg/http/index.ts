@@ -4,8 +4,7 @@
  */
 export * from './media-type/accept.ts';
 export * from './request/bearer-authenticator.ts';
-export { isAddressRange, TrustedProxies } from './connection/client-address.ts';
-export * from './media-type/content-type.ts';
+export { isAddressRange, networkOf, TrustedProxies } from './connection/client-address.ts';
 export { authorizationKey, secretKey, type CredentialKey, type CredentialReader } from './request/credential-key.ts';
 export * from './endpoint/endpoint-group.ts';
 export { ByteBudget, uncountedBytes, type ByteBudgetOptions } from './memory/byte-budget.ts';
@@ -16,8 +15,7 @@ export * from './endpoint/express-handler.ts';
 export * from './endpoint/health.ts';
 export * from './server/http-server.ts';
 export * from './service/service-server.ts';
-export { parseMediaType, type MediaType } from './media-type/media-type.ts';
-export { networkOf } from './connection/network-of.ts';
+export { parseContentType, parseMediaType, type MediaType } from './media-type/media-type.ts';
 export * from './request/parse-request-info.ts';
 export { readBody, type ReadBodyOptions } from './request/read-body.ts';
 export { answerPageFile } from './reference-page/answer-page-file.ts';
@@ -28,16 +26,21 @@ export type * from './request/request-info.ts';
 export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type AnswerHeaders } from './answer/respond.ts';
 export * from './answer/send-stream.ts';
 export * from './filters/chain.ts';
-export { InFlightLimits, type Exemption, type InFlightObserver, type MaxInFlight } from './filters/in-flight-limits.ts';
-export type { RefusedBy } from './filters/limit-refusal.ts';
-export { VerifiedCredentials } from './filters/verified-credentials.ts';
+export {
+  InFlightLimits,
+  type Exemption,
+  type InFlightObserver,
+  type MaxInFlight,
+} from './filters/limits/in-flight-limits.ts';
+export type { RefusedBy } from './filters/limits/limit-refusal.ts';
+export { VerifiedCredentials } from './filters/limits/verified-credentials.ts';
 export * from './filters/with-authentication.ts';
 export * from './filters/with-authorization.ts';
 export * from './filters/with-cors.ts';
 export * from './filters/forbidden-request.ts';
-export * from './filters/with-impersonation.ts';
+export { withImpersonation } from './filters/with-impersonation.ts';
 export { withLogging } from './filters/with-logging.ts';
-export * from './filters/with-metrics.ts';
+export { withMetrics, type MetricsOptions } from './filters/with-metrics.ts';
 export * from './filters/with-request-id.ts';
 export * from './filters/with-security-headers.ts';
 export * from './filters/with-status.ts';

@@ -21,7 +21,7 @@ export { generateTypes, type GenerateOptions } from './generate/generate-types.t
 export { bundleIndexKeys } from './bundle/bundle-index-keys.ts';
 export { loadPluginEndpoints } from './endpoint/load-plugin-endpoints.ts';
 export type { ServedModels } from './endpoint/model-path.ts';
-export { foldersNamed } from './host/find-plugin-folders.ts';
+export { foldersNamed } from './host/folder/read-plugin-name.ts';
 export { PluginHost, type PluginHostOptions } from './host/plugin-host.ts';
 export type { PluginObserver } from './host/leader-term.ts';
 export { threadCount } from './worker/worker-thread.ts';

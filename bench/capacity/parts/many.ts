@@ -1,16 +1,16 @@
-import { defineModel, startServer } from '../../bench-server.ts';
 import { mkdtemp, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiServer } from '../../../test/system/harness/api-server.ts';
-import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process-usage.ts';
-import type { RequestPlan } from '../../request-plan.ts';
+import { defineModel, startServer } from '../../server/bench-server.ts';
+import type { ApiServer } from '../../../test/system/harness/process/api-server.ts';
+import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process/process-usage.ts';
+import type { RequestPlan } from '../../load/request-plan.ts';
 import { definitionOf, groupSize, modelOfSize, pathOf, postText, selections } from '../../sample-post.ts';
-import { number } from '../../table.ts';
+import { number } from '../../report/table.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
 import { fillTable } from '../fill-table.ts';
 import { tableOf, tableSizes, walBytes } from '../table-sizes.ts';
-import { backUp } from '../back-up.ts';
+import { runProgram } from '../../../test/system/harness/process/server-process.ts';
 
 const variants = 50;
 const indexTimeoutMs = 3_600_000;
@@ -155,4 +155,11 @@ async function addIndex(api: ApiServer, model: ReturnType<typeof modelOfSize>, p
     if (isServed) return;
     if (performance.now() > deadline) throw new Error('the index is not served');
   }
+}
+
+/** Runs `svc backup` of a database into a file. Throws with its output on failure. */
+async function backUp(url: string, file: string): Promise<void> {
+  const folder = dirname(file);
+  const args = ['--to', file, `--svc.database.url=${url}`, `--svc.data.dir=${folder}`];
+  await runProgram({ command: 'backup', args, folder });
 }

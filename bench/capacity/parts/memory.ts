@@ -1,17 +1,17 @@
-import { defineModel, startServer } from '../../bench-server.ts';
+import { defineModel, startServer } from '../../server/bench-server.ts';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../../../test/system/harness/free-port.ts';
+import { freePort } from '../../../test/system/harness/process/free-port.ts';
 import { inParallel } from '../../controllers/in-parallel.ts';
-import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process-usage.ts';
+import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process/process-usage.ts';
 import { pathOf, writtenModel } from '../../sample-post.ts';
 import { watchPath } from '../../scenarios/watch.ts';
-import { number } from '../../table.ts';
-import type { WatchJob, WatchResult } from '../../watch-load.ts';
-import { WorkerProcess } from '../../../test/system/harness/worker-process.ts';
+import { number } from '../../report/table.ts';
+import type { WatchJob, WatchResult } from '../../load/watch-load.ts';
+import { WorkerProcess } from '../../../test/system/harness/process/worker-process.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
-import { ServerProcess } from '../../../test/system/harness/server-process.ts';
+import { ServerProcess } from '../../../test/system/harness/process/server-process.ts';
 
 /** Resident memory of each process at rest and under load, and what a watcher and a model add to it. */
 export async function measureMemory(run: CapacityRun): Promise<void> {
@@ -100,7 +100,7 @@ async function measureWatchers({ database, options }: CapacityRun, restMs: numbe
     await delay(restMs);
     const before = readMemory({ server: api.pid }).server;
     for (let i = 0; i < batches; i += 1) {
-      const loader = new WorkerProcess<WatchJob, WatchResult>(new URL('../../watch-load.ts', import.meta.url));
+      const loader = new WorkerProcess<WatchJob, WatchResult>(new URL('../../load/watch-load.ts', import.meta.url));
       loaders.push(loader);
       await loader.run({ type: 'open', port: api.port, authorization: api.authorization, path, watchers: batchSize });
     }

@@ -1,9 +1,9 @@
-import { defineModel } from '../../bench-server.ts';
+import { defineModel } from '../../server/bench-server.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RequestPlan } from '../../request-plan.ts';
+import type { RequestPlan } from '../../load/request-plan.ts';
 import { groupSize, modelOfSize, pathOf, writtenModel } from '../../sample-post.ts';
 import { createObjects } from '../../bench-run.ts';
-import { number } from '../../table.ts';
+import { number } from '../../report/table.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
 
 const size = 10_000;

@@ -1,4 +1,4 @@
-import { defineModel, startServer } from '../../bench-server.ts';
+import { defineModel, startServer } from '../../server/bench-server.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, openSync, statSync } from 'node:fs';
 import { chown, mkdtemp, readFile, writeFile } from 'node:fs/promises';
@@ -6,12 +6,12 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../../../test/system/harness/free-port.ts';
-import type { ApiServer } from '../../../test/system/harness/api-server.ts';
+import { freePort } from '../../../test/system/harness/process/free-port.ts';
+import type { ApiServer } from '../../../test/system/harness/process/api-server.ts';
 import { modelOfSize, pathOf, postText } from '../../sample-post.ts';
-import { number } from '../../table.ts';
+import { number } from '../../report/table.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
-import { ServerProcess } from '../../../test/system/harness/server-process.ts';
+import { ServerProcess } from '../../../test/system/harness/process/server-process.ts';
 
 const programs = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'];
 const startTimeoutMs = 15_000;

@@ -1,10 +1,10 @@
-import { defineModel, startServer } from '../../bench-server.ts';
-import type { ApiServer } from '../../../test/system/harness/api-server.ts';
-import type { LoadJob } from '../../load.ts';
+import { defineModel, startServer } from '../../server/bench-server.ts';
+import type { ApiServer } from '../../../test/system/harness/process/api-server.ts';
+import type { LoadJob } from '../../load/load.ts';
 import { writtenModel } from '../../sample-post.ts';
-import type { Sample } from '../../sample.ts';
-import { number } from '../../table.ts';
-import { WorkerProcess } from '../../../test/system/harness/worker-process.ts';
+import type { Sample } from '../../report/sample.ts';
+import { number } from '../../report/table.ts';
+import { WorkerProcess } from '../../../test/system/harness/process/worker-process.ts';
 import type { CapacityRun } from '../capacity-run.ts';
 
 /** In total; divided among the servers. */
@@ -64,7 +64,7 @@ async function setCommitDelay({ database }: CapacityRun, microseconds: number): 
 let series = 0;
 
 async function write({ database, options }: CapacityRun, servers: readonly ApiServer[]): Promise<Writing> {
-  const loaders = servers.map(() => new WorkerProcess<LoadJob, Sample>(new URL('../../load.ts', import.meta.url)));
+  const loaders = servers.map(() => new WorkerProcess<LoadJob, Sample>(new URL('../../load/load.ts', import.meta.url)));
   try {
     // A server that does not know the token yet limits the requests of an address.
     for (const server of servers) await server.fetch('/api');

@@ -1,10 +1,9 @@
 import { OperatorError } from './operator-error.ts';
-import { optionNames, optionTable, type OptionName, type Options } from './option-table.ts';
+import { environmentName, optionNames, optionTable, type OptionName, type Options } from './option-table.ts';
 import type { Option } from './option.ts';
 import { readConfigFolder } from './read-config-folder.ts';
-import { readEnvironment } from './read-environment.ts';
 import { readFlags } from './read-flags.ts';
-import type { Setting } from './setting.ts';
+import { newUnknownOption, type Setting } from './setting.ts';
 
 export interface OptionSources {
   /** Folder given by `--config`; './config' otherwise, which need not exist. */
@@ -59,4 +58,20 @@ function parse({ name, text, spelling }: Setting): unknown {
   if (value !== undefined) return value;
   const what = isSecret(name) ? 'its value' : JSON.stringify(text.slice(0, 100));
   throw new OperatorError(`The option ${spelling} is malformed: ${what} is not ${type.expected}.`);
+}
+
+const namesByVariable = new Map(optionNames.map((name) => [environmentName(name), name]));
+
+/**
+ * The options in environment variables. Throws OperatorError for an unknown SVC_ variable; SVC_TEST_ variables belong
+ * to the tests.
+ */
+function readEnvironment(environment: Readonly<Record<string, string | undefined>>): Setting[] {
+  return Object.entries(environment).flatMap(([variable, text]) => {
+    if (text === undefined || !variable.startsWith('SVC_') || variable.startsWith('SVC_TEST_')) return [];
+    const name = namesByVariable.get(variable);
+    if (name === undefined)
+      throw newUnknownOption(`option for the environment variable ${variable}`, variable, [...namesByVariable.keys()]);
+    return [{ name, text, spelling: variable }];
+  });
 }

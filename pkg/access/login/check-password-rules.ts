@@ -1,10 +1,15 @@
+import { createRequire } from 'node:module';
 import { fold } from '../names/fold-case.ts';
-import { isCommonPassword } from './common-passwords.ts';
 
 const SHORTEST = 8;
 const LONGEST = 256;
 /** Minimum number of different characters. */
 const FEWEST = 4;
+/**
+ * From @zxcvbn-ts/language-common (MIT, from the lists of zxcvbn); importing its index would load unused dictionaries.
+ */
+const COMMON_PASSWORDS = '@zxcvbn-ts/language-common/dist/passwords.json.js';
+let commonPasswords: ReadonlySet<string> | undefined;
 
 export interface PasswordOwner {
   username: string;
@@ -31,4 +36,15 @@ export function checkPasswordRules(password: string | undefined, { username, ema
   if (isCommonPassword(folded) || (length >= SHORTEST && new Set(folded).size < FEWEST))
     problems.push('This password is too common.');
   return problems;
+}
+
+/**
+ * Is it among the 18 000 most common passwords? Pass it folded, as the list is in lower case. The first call reads the
+ * list, about 10 ms.
+ */
+function isCommonPassword(folded: string): boolean {
+  commonPasswords ??= new Set(
+    (createRequire(import.meta.url)(COMMON_PASSWORDS) as string[]).filter(({ length }) => length >= 8),
+  );
+  return commonPasswords.has(folded);
 }

@@ -15,7 +15,6 @@ import type { NewSession, Sessions } from '../sessions/sessions.ts';
 import { doneNote, field, problemNote, type Problems } from './form-fields.ts';
 import { unlessRefused } from './form-refusal.ts';
 import { html } from './html.ts';
-import { ownPath } from './own-path.ts';
 import { csrfField, pageAnswer, seeOther } from './page.ts';
 
 export interface LoginPageParts {
@@ -164,4 +163,19 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 </form>
 </div>`,
   });
+}
+
+const maxNextLength = 1000;
+
+/** Redirect target of the query: a path of this service, never another host; else the settings page. */
+export function ownPath(next: unknown): string {
+  const fallback = '/settings/';
+  // Browsers treat a backslash as a slash and ignore control characters: `/\elsewhere` is another host.
+  if (typeof next !== 'string' || next.length > maxNextLength || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(next))
+    return fallback;
+  const base = 'http://own.invalid';
+  if (!URL.canParse(next, base)) return fallback;
+  const { origin, pathname, search, hash } = new URL(next, base);
+  // `/x/..//elsewhere` begins with two slashes after its dots are resolved.
+  return origin === base && !pathname.startsWith('//') ? pathname + search + hash : fallback;
 }

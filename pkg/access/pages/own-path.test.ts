@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ownPath } from './own-path.ts';
+import { ownPath } from './login-page.ts';
 
 describe('the redirect target', () => {
   test.each([

@@ -2,8 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { newConflict } from '../status/status-error.ts';
 import { untilAborted } from './abort-error.ts';
-import { pause } from './pause.ts';
-import { withinTime } from './within-time.ts';
+import { pause, withinTime } from './within-time.ts';
 
 const longMs = 60_000;
 

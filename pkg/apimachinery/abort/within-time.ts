@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { abortError, newGivenUp, whenAborted } from './abort-error.ts';
 
 export interface TimeLimit {
@@ -51,4 +52,14 @@ export async function endsWithin(timeoutMs: number, work: Promise<unknown>): Pro
   } finally {
     clearTimeout(timer);
   }
+}
+
+export interface PauseOptions {
+  /** Does the pause keep the process running? Default: yes. */
+  ref?: boolean;
+}
+
+/** Resolves after the time, or as soon as `signal` fires. Never rejects. */
+export async function pause(ms: number, signal?: AbortSignal, { ref = true }: PauseOptions = {}): Promise<void> {
+  await delay(ms, undefined, { ref, ...(signal === undefined ? {} : { signal }) }).catch(() => undefined);
 }

@@ -1,11 +1,10 @@
-import { isJsonObject, type JsonValue } from '../meta/object.ts';
+import { isJsonObject, type JsonValue, type ObjectMeta } from '../meta/object.ts';
 import type { NameRule } from '../scheme/model.ts';
 import { duplicate, forbidden, invalid, required, tooLong, tooMany } from '../status/field-error.ts';
 import type { StatusCause } from '../status/status.ts';
 import { validateName } from './name.ts';
-import { maxOwnerReferences, validateOwnerReferences } from './owner-references.ts';
-import { platformKeyFindings } from './platform-key-findings.ts';
-import { isReservedKey, validateLabelValue, validateQualifiedKey } from './qualified-key.ts';
+import { isReservedKey, platformKeys, validateLabelValue, validateQualifiedKey } from './qualified-key.ts';
+import { maxIndexKeyBytes } from '../scheme/index-definition.ts';
 
 export interface ObjectMetaOptions {
   nameRule: NameRule;
@@ -185,4 +184,68 @@ function textEntries(value: JsonValue | undefined): Entries {
   return isJsonObject(value)
     ? Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
     : [];
+}
+
+const maxOwnerReferences = 256;
+
+/**
+ * Source: ValidateOwnerReferences in k8s.io/apimachinery/pkg/api/validation. A uid must fit into the index on it, too.
+ */
+function validateOwnerReferences(references: JsonValue | undefined, field: string): StatusCause[] {
+  if (!Array.isArray(references)) return [];
+  if (references.length > maxOwnerReferences) return [tooMany(field, references.length, maxOwnerReferences)];
+  const objects = references.map((reference) => (isJsonObject(reference) ? reference : {}));
+  const causes = objects.flatMap((reference, index) =>
+    ['apiVersion', 'kind', 'name', 'uid']
+      .filter((key) => isBlank(reference[key]))
+      .map((key) => required(`${field}[${index}].${key}`)),
+  );
+  for (const [index, { uid }] of objects.entries()) {
+    if (typeof uid === 'string' && Buffer.byteLength(uid) > maxIndexKeyBytes)
+      causes.push(tooLong(`${field}[${index}].uid`, maxIndexKeyBytes));
+  }
+  const controllers = objects.filter((reference) => reference['controller'] === true);
+  if (controllers.length < 2) return causes;
+  const names = controllers.slice(0, 2).map((reference) => `${show(reference['kind'])}/${show(reference['name'])}`);
+  return [...causes, invalid(field, names, 'only one reference can have controller set to true')];
+}
+
+function isBlank(value: JsonValue | undefined): boolean {
+  return typeof value !== 'string' || value === '';
+}
+
+function show(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value.slice(0, 60) : '';
+}
+
+type KeyedMeta = { [K in 'labels' | 'annotations' | 'finalizers']?: ObjectMeta[K] | undefined };
+
+/**
+ * Warnings about the platform's own keys without effect: in a wrong place, or with a meaningless value. One sentence
+ * each, starting with the field.
+ */
+export function platformKeyFindings(
+  { labels = {}, annotations = {}, finalizers = [] }: KeyedMeta,
+  field = 'metadata',
+): string[] {
+  const misplaced = (keys: readonly string[], place: 'label' | 'annotation' | 'finalizer'): string[] =>
+    keys.flatMap((key) => {
+      const right = platformKeys.get(key);
+      return right === undefined || right === place
+        ? []
+        : [
+            `${field}.${place}s: "${key}" has no effect here: it is ${right === 'label' ? 'a label' : 'an annotation'}, which belongs into ${field}.${right}s`,
+          ];
+    });
+  const keep = labels['svc.run/do-not-overwrite'] ?? 'true';
+  const meaningless =
+    keep === 'true' || keep === 'false'
+      ? []
+      : [`${field}.labels: "svc.run/do-not-overwrite" has an effect with the value "true" only`];
+  return [
+    ...misplaced(Object.keys(labels), 'label'),
+    ...meaningless,
+    ...misplaced(Object.keys(annotations), 'annotation'),
+    ...misplaced(finalizers, 'finalizer'),
+  ];
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Selector } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
 import { ChangeEvent } from './change-event.ts';
-import { compileEventFilter } from './event-filter.ts';
+import { compileEventFilter } from './bus-watcher.ts';
 
 const none: Selector = { labels: [], fields: [] };
 const red: Selector = { labels: [{ key: 'color', operator: 'In', values: ['red'] }], fields: [] };

@@ -15,10 +15,9 @@ import { isStorageError, type Change, type ChangeFeed, type Incarnation, type Re
 import type { WatchSink, WatchStream } from '../rest/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
 import { ChangeRing, sizeOf } from './change-ring.ts';
-import { compileEventFilter } from './event-filter.ts';
+import { BusWatcher, compileEventFilter } from './bus-watcher.ts';
 import type { WatchGroup } from './watch-group.ts';
 import { noWatchObserver, type WatchObserver } from './watch-observer.ts';
-import { BusWatcher } from './bus-watcher.ts';
 
 export interface InformerBusOptions {
   changes: ChangeFeed;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
-import { DefaultBudget, DefaultsTooLarge } from './default-budget.ts';
+import { DefaultBudget, DefaultsTooLarge } from './apply-defaults.ts';
 import { countValues } from './json-value.ts';
 import { compileSchemaValidator } from './schema-validator.ts';
 

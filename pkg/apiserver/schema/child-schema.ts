@@ -28,3 +28,16 @@ export function childSchema(schema: JsonSchema, key: string): JsonSchema | 'any'
   const additional = schema.additionalProperties;
   return additional === true ? 'any' : additional || undefined;
 }
+
+/** A key may have megabytes, and every cause below it repeats it. */
+const LONGEST_SHOWN_KEY = 320;
+
+/** `spec` + `title` = `spec.title`; keys longer than 320 characters are shortened. */
+export function childPath(parent: string, key: string): string {
+  const shown = key.length > LONGEST_SHOWN_KEY ? `${key.slice(0, LONGEST_SHOWN_KEY)}...` : key;
+  return parent === '' ? shown : `${parent}.${shown}`;
+}
+
+export function itemPath(parent: string, index: number): string {
+  return `${parent}[${index}]`;
+}

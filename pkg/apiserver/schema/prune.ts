@@ -1,6 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
-import { childSchema, isEmbeddedResource, isResourceField, preservesUnknownFields } from './child-schema.ts';
-import { childPath, itemPath } from './field-path.ts';
+import {
+  childPath,
+  childSchema,
+  isEmbeddedResource,
+  isResourceField,
+  itemPath,
+  preservesUnknownFields,
+} from './child-schema.ts';
 import { objectMetaSchema } from './object-meta-schema.ts';
 
 /** Paths listed in one answer; pruning itself continues beyond. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
 import { compileSchemaValidator, type SchemaValidator } from './schema-validator.ts';
-import { validateStructuralSchema } from './structural-schema.ts';
+import { validateStructuralSchema } from './structural/structural-schema.ts';
 
 interface Definition {
   spec: {

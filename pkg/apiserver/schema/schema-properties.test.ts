@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
 import { cloneJson } from './json-value.ts';
 import { compileSchemaValidator } from './schema-validator.ts';
-import { validateStructuralSchema } from './structural-schema.ts';
+import { validateStructuralSchema } from './structural/structural-schema.ts';
 
 /** A schema with values that are valid by it. */
 interface Sample {

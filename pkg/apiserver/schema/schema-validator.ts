@@ -7,15 +7,14 @@ import {
   type SlicedWork,
   type StatusCause,
 } from '#pkg/apimachinery/index';
-import { applyResourceDefaults } from './apply-defaults.ts';
+import { applyResourceDefaults, type DefaultBudget } from './apply-defaults.ts';
 import { propertySchema } from './child-schema.ts';
-import type { DefaultBudget } from './default-budget.ts';
-import { LeafValidators } from './leaf-validators.ts';
-import { PatternMeter } from './linear-pattern.ts';
+import { LeafValidators } from './leaf/leaf-validators.ts';
+import { PatternMeter } from './leaf/linear-pattern.ts';
 import { pruneResource } from './prune.ts';
-import { hasValidationRules } from './validation-rules.ts';
-import { ValidationWalk } from './validation-walk.ts';
-import { VisitMeter } from './visit-meter.ts';
+import { hasValidationRules } from './validation/validation-rules.ts';
+import { ValidationWalk } from './validation/validation-walk.ts';
+import { VisitMeter } from './validation/visit-meter.ts';
 
 /**
  * Prunes, defaults and validates objects by one version's schema. Its work is bounded; validation, the largest part,

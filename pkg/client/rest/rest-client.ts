@@ -31,7 +31,7 @@ import { actingAs, type ActAs } from './acting-as.ts';
 import { CallSet } from './call-set.ts';
 import { fixedEndpoint, type Endpoint } from './endpoint.ts';
 import { KubeConfigEndpoint } from './kube-config.ts';
-import { readAnswer } from './read-answer.ts';
+import { readAnswer, warningTexts } from './read-answer.ts';
 import {
   collectionPath,
   fenceHeaders,
@@ -44,7 +44,6 @@ import { RestEventStream } from './rest-event-stream.ts';
 import { defaultRestLimits, type RestLimits } from './rest-limits.ts';
 import { isForNow, retryAfterSeconds, retryReads, TryAgainError } from './retry-reads.ts';
 import { Transport, type OutgoingRequest } from './transport.ts';
-import { warningTexts } from './warning-texts.ts';
 
 export interface RestClientOptions {
   /** Called with the text of each Warning header. */

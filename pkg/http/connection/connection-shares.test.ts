@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { ConnectionShares } from './connection-shares.ts';
+import { ConnectionShares } from './connection-limits.ts';
 
 function fill(shares: ConnectionShares, counts: Record<string, number>): Map<Socket, string> {
   const names = new Map<Socket, string>();

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { networkOf } from './network-of.ts';
+import { networkOf } from './client-address.ts';
 
 test.each([
   { address: '192.0.2.1', network: '192.0.2.1', reason: 'an IPv4 address counts as itself' },

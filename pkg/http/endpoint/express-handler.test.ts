@@ -6,7 +6,7 @@ import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { TrustedProxies } from '../connection/client-address.ts';
 import { findEndpointGroup, isOpenEndpoint, type EndpointGroup } from './endpoint-group.ts';
 import { contextOf, expressHandler } from './express-handler.ts';
-import { InFlightLimits } from '../filters/in-flight-limits.ts';
+import { InFlightLimits } from '../filters/limits/in-flight-limits.ts';
 import { withAuthentication } from '../filters/with-authentication.ts';
 import { withRequestId } from '../filters/with-request-id.ts';
 import { withStatus } from '../filters/with-status.ts';

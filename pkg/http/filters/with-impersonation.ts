@@ -7,9 +7,9 @@ import {
   type Authorizer,
   type UserInfo,
 } from '#pkg/identity/index';
+import { newBadRequest } from '#pkg/apimachinery/index';
 import type { Filter } from '../request/request-context.ts';
 import { newForbiddenRequest } from './forbidden-request.ts';
-import { readImpersonation, type Impersonation } from './impersonation.ts';
 
 const systemUnauthenticated = 'system:unauthenticated';
 const authenticationGroup = 'authentication.k8s.io';
@@ -68,4 +68,80 @@ function userOf({ user: name, uid, groups, extra }: Impersonation): UserInfo {
     groups: hasGivenGroup ? groups : [...groups, implied],
     ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }),
   });
+}
+
+/** The user that the `Impersonate-` headers of a request name. */
+export interface Impersonation {
+  user: string;
+  uid: string;
+  groups: string[];
+  /** Keys in lower case. */
+  extra: Map<string, string[]>;
+}
+
+const prefix = 'impersonate-';
+const extraPrefix = 'extra-';
+
+/**
+ * Reads the headers of one request; undefined if none is about impersonation. Source:
+ * k8s.io/apiserver/pkg/endpoints/filters/impersonation. Kubernetes ignores unknown headers and uses the first of
+ * several users; both could run the request as a user that the client did not mean, so both are refused here.
+ * @throws StatusError 400 for a group, uid or extra without a user, for two users or uids, an empty value, and an
+ * unknown header
+ */
+export function readImpersonation(rawHeaders: readonly string[]): Impersonation | undefined {
+  let impersonation: Impersonation | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    // Compared only where the first letter can match: this runs for every header of every request.
+    if (
+      name.length < prefix.length ||
+      (name.charCodeAt(0) | 0x20) !== 0x69 ||
+      name.slice(0, prefix.length).toLowerCase() !== prefix
+    )
+      continue;
+    impersonation ??= { user: '', uid: '', groups: [], extra: new Map() };
+    readHeader(impersonation, name, decode(name, rawHeaders[i + 1]!));
+  }
+  if (impersonation?.user === '')
+    throw newBadRequest('the request is to impersonate without naming a user: the header Impersonate-User is missing');
+  return impersonation;
+}
+
+function readHeader(impersonation: Impersonation, header: string, value: string): void {
+  const name = header.slice(prefix.length).toLowerCase();
+  if (name === 'group') {
+    impersonation.groups.push(value);
+  } else if (name === 'user' || name === 'uid') {
+    if (impersonation[name] !== '') throw newBadRequest(`the header ${header} must be given once`);
+    impersonation[name] = value;
+  } else if (name.startsWith(extraPrefix) && name.length > extraPrefix.length) {
+    const key = unescaped(name.slice(extraPrefix.length));
+    const values = impersonation.extra.get(key);
+    if (values === undefined) impersonation.extra.set(key, [value]);
+    else values.push(value);
+  } else {
+    throw newBadRequest(`the header ${header} is not known: it is Impersonate-User, -Uid, -Group or -Extra-<key>`);
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Node returns each byte of a header as one character. */
+function decode(header: string, value: string): string {
+  if (value === '') throw newBadRequest(`the header ${header} is empty`);
+  try {
+    return utf8.decode(Buffer.from(value, 'latin1'));
+  } catch {
+    throw newBadRequest(`the header ${header} is not UTF-8`);
+  }
+}
+
+/** An invalid escape is kept as it is, as in Kubernetes. */
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
 }

@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
-import { routeOf } from '../metrics/route-of.ts';
 import { durationBuckets, SeriesHistogram, sizeBuckets, type HistogramSeries } from '../metrics/series-histogram.ts';
 import type { Filter, RequestContext } from '../request/request-context.ts';
 import { hasBody } from '../request/read-body.ts';
 import { responseStatus } from './with-logging.ts';
 import { isEncrypted } from './with-strict-transport.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', '_OTHER'];
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'other'];
@@ -145,4 +145,36 @@ function indexIn(names: readonly string[], name: string): number {
 function sizeOfAnswer({ request, response }: RequestContext, sentBefore: number): number {
   const length = response.getHeader('content-length');
   return length === undefined ? request.socket.bytesWritten - sentBefore : Number(length);
+}
+
+/**
+ * The pattern that a request's path matched, without any text of the client:
+ * `/apis/{group}/{version}/{resource}/{name}`, `/metrics`; '' without a match. Groups and resources are not named: a
+ * server may have thousands, and clients could invent names. Source: OpenTelemetry, `http.route`.
+ */
+export function routeOf({ route, info }: Pick<RequestContext, 'route' | 'info'>): string {
+  if (route !== undefined) return route;
+  if (info.isResourceRequest) return resourceRoutes[indexOf(info)]!;
+  return discoveryRoute(info.path);
+}
+
+const bases = ['/api/{version}', '/apis/{group}/{version}'];
+const scopes = ['', '/namespaces/{namespace}'];
+const tails = ['/{resource}', '/{resource}/{name}', '/{resource}/{name}/{subresource}'];
+const resourceRoutes = bases.flatMap((base) =>
+  scopes.flatMap((scope) => tails.map((tail) => `${base}${scope}${tail}`)),
+);
+
+function indexOf({ group, namespace, resource, name, subresource, verb }: RequestInfo): number {
+  // The info of `/api/v1/namespaces/x` has the namespace x too, and the info of a list by a name has that name.
+  const inNamespace = namespace !== '' && !(group === '' && resource === 'namespaces');
+  const tail = subresource !== '' ? 2 : name !== '' && verb !== 'list' && verb !== 'watch' ? 1 : 0;
+  return (group === '' ? 0 : 6) + (inNamespace ? 3 : 0) + tail;
+}
+
+function discoveryRoute(path: string): string {
+  if (path === '/api' || path === '/apis' || path === '/api/v1') return path;
+  if (!path.startsWith('/apis/')) return '';
+  const slashes = path.split('/', 5).length;
+  return slashes === 3 ? '/apis/{group}' : slashes === 4 ? '/apis/{group}/{version}' : '';
 }

@@ -1,3 +1,5 @@
+import { newUnsupportedMediaType } from '#pkg/apimachinery/index';
+
 /** One media type with its parameters, as Content-Type holds one and Accept a list of them. Source: RFC 9110, 8.3.1. */
 export interface MediaType {
   /** Lower case: `application/json`, and in Accept also wildcards. */
@@ -51,4 +53,18 @@ function unquote(text: string): string | undefined {
   if (!text.startsWith('"')) return tokenForm.test(text) ? text : undefined;
   if (text.length < 2 || !text.endsWith('"')) return undefined;
   return text.slice(1, -1).replaceAll(/\\(.)/g, '$1');
+}
+
+/**
+ * The media type of a request body, which must be one of `accepted`; the first of them if the request has none. Only
+ * UTF-8 is supported, so another `charset` is refused too. Throws StatusError 415.
+ */
+export function parseContentType(header: string | undefined, accepted: readonly [string, ...string[]]): MediaType {
+  if (header === undefined || header === '') return { type: accepted[0], parameters: new Map() };
+  const parsed = parseMediaType(header);
+  if (parsed === undefined || !accepted.includes(parsed.type)) throw newUnsupportedMediaType(accepted);
+  const charset = parsed.parameters.get('charset')?.toLowerCase();
+  if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii')
+    throw newUnsupportedMediaType(accepted);
+  return parsed;
 }

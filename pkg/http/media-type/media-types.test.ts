@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isStatusError } from '#pkg/apimachinery/index';
 import { acceptsGzip, negotiate, parseAccept, type Offer } from './accept.ts';
-import { parseContentType } from './content-type.ts';
+import { parseContentType } from './media-type.ts';
 import { warningHeaders } from '../answer/warning-header.ts';
 
 const table: Offer = { type: 'application/json', parameters: { as: 'Table', v: 'v1', g: 'meta.k8s.io' } };

@@ -1,6 +1,6 @@
 import { abortError, newTooManyRequests } from '#pkg/apimachinery/index';
 import { anonymousUser } from '#pkg/identity/index';
-import { networkOf } from '../connection/network-of.ts';
+import { networkOf } from '../connection/client-address.ts';
 import { unparsedBytes, parsedBytesOf, type ByteBudget } from './byte-budget.ts';
 import type { BytePool, Reservation } from './byte-pool.ts';
 

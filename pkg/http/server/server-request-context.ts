@@ -7,12 +7,10 @@ import type { TrustedProxies } from '../connection/client-address.ts';
 import { checkRequest, type RequestLimits } from '../request/check-request.ts';
 import type { ByteBudget } from '../memory/byte-budget.ts';
 import { CountedRequestBytes, uncounted, type BytesObserver, type RequestBytes } from '../memory/request-bytes.ts';
-import { originForm } from '../request/origin-form.ts';
 import { parseRequestInfo, unparsedRequestInfo } from '../request/parse-request-info.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { PausableSlots, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
-import { traceIdOf } from '../request/trace-parent.ts';
 import { parseQuery } from '../request/url-encoded.ts';
 
 /** The budget that requests share, and its observer. */
@@ -145,4 +143,39 @@ export function logNamesOf({ id, traceId }: Pick<RequestContext, 'id' | 'traceId
   traceId?: string;
 } {
   return traceId === undefined ? { requestId: id } : { requestId: id, traceId };
+}
+
+/**
+ * Scheme and authority of a request target in absolute form. User info is refused: it can make a URL seem to name
+ * another host.
+ */
+const targetAuthority = /^https?:\/\/[^/?#@\\\s]+(?=[/?]|$)/i;
+
+/**
+ * The request target without scheme and authority, which a client sends if it takes this server for a proxy. The host
+ * in it is ignored, as is the Host header here. Any other target is returned unchanged. Source: RFC 9112, 3.2.2: a
+ * server must accept this form.
+ */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const match = targetAuthority.exec(target);
+  if (match === null) return target;
+  const rest = target.slice(match[0].length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+const traceParentForm = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+const allZero = /^0+$/;
+
+/**
+ * The trace id from the `traceparent` header; undefined if it is missing or malformed. A newer version may have more
+ * fields. Source: W3C Trace Context, 3.2.
+ */
+export function traceIdOf(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string' || header.length > 256) return undefined;
+  const match = traceParentForm.exec(header);
+  if (match === null) return undefined;
+  const [, version, traceId, parentId, rest] = match;
+  if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
+  return allZero.test(traceId!) || allZero.test(parentId!) ? undefined : traceId;
 }

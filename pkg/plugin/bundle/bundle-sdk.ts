@@ -19,7 +19,7 @@ export interface SdkBundle {
 /** `.ts` if this process runs from the sources, `.js` if it runs from the build. */
 const extension = extname(fileURLToPath(import.meta.url));
 const conditions = extension === '.ts' ? ['source'] : [];
-const workerMain = sourceOf('../worker/worker-main');
+const workerMain = sourceOf('../worker/thread/worker-main');
 const made = new Map<string, Promise<SdkBundle>>();
 
 /** Bundles the SDK into its own folder below `outDir`: once per process, and again if the files were removed. */

@@ -3,7 +3,7 @@ import { newServiceUnavailable, type ApiObject, type Client, type ResourceType }
 import { wrapClient } from '#pkg/client/index';
 import { definitionType, pluginLabel, pluginType } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
-import { pluginKey } from './plugin-record.ts';
+import { pluginKey } from './record/plugin-record.ts';
 import { enable, forgetPlugins, inPhase, TestPluginHost } from './start-test-host.ts';
 import { manifest, TestFolder } from './test-folder.ts';
 

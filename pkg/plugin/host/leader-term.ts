@@ -7,19 +7,19 @@ import { checkRequires } from '../manifest/check-requires.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { isPluginError } from '../plugin-error.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
-import { dependencyProblem } from './dependencies.ts';
-import { forgetDeleted, rememberDeleted, wasDeleted } from './deleted-plugins.ts';
-import { DependencyNotifier } from './dependency-notifier.ts';
-import type { ConditionChange, ConditionChanges } from './plugin-conditions.ts';
-import { PluginFolder, type FoundPlugin } from './plugin-folder.ts';
-import { isWanted, PluginRecord } from './plugin-record.ts';
-import { keepsRunningText, PluginStarter } from './plugin-starter.ts';
-import { ReloadBudget } from './reload-budget.ts';
-import { RunningPlugins, type RunningPlugin } from './running-plugins.ts';
-import { mergePluginSpec } from './merge-plugin-spec.ts';
-import { StartFailure } from './start-failure.ts';
-import { healthConditions, type PreparedPlugin } from './start-plugin.ts';
-import { stopPlugin } from './stop-plugin.ts';
+import { dependencyProblem } from './dependencies/dependencies.ts';
+import { forgetDeleted, rememberDeleted, wasDeleted } from './stop/deleted-plugins.ts';
+import { DependencyNotifier } from './dependencies/dependency-notifier.ts';
+import type { ConditionChange, ConditionChanges } from './record/plugin-conditions.ts';
+import { PluginFolder, type FoundPlugin } from './folder/plugin-folder.ts';
+import { isWanted, PluginRecord } from './record/plugin-record.ts';
+import { keepsRunningText, PluginStarter } from './start/plugin-starter.ts';
+import { ReloadBudget } from './start/reload-budget.ts';
+import { RunningPlugins, type RunningPlugin } from './start/running-plugins.ts';
+import { mergePluginSpec } from './record/merge-plugin-spec.ts';
+import { StartFailure } from './start/start-failure.ts';
+import { healthConditions, type PreparedPlugin } from './start/start-plugin.ts';
+import { stopPlugin } from './stop/stop-plugin.ts';
 
 export interface LeaderTermOptions {
   /** Creates a client with the plugin's own user. */

@@ -3,7 +3,7 @@ import { isStatusError, type ApiObject, type Client, type ResourceType } from '#
 import { eventType, pluginType } from '#pkg/apis/index';
 import { leaseType } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
-import { pluginKey } from './plugin-record.ts';
+import { pluginKey } from './record/plugin-record.ts';
 import {
   condition,
   enable,

@@ -2,7 +2,7 @@ import { newServiceUnavailable, type Client, type Reader, type Watcher } from '#
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
 import { enqueueObject, type ControllerDefinition, type EventHandler, type Log } from '#pkg/runtime/index';
 import type { EndpointCall, EndpointHost, EndpointResult } from '../endpoint/endpoint-call.ts';
-import { freshClient } from './fresh-client.ts';
+import { freshClient } from './host-client.ts';
 import { LeaderTerm, type PluginObserver } from './leader-term.ts';
 
 export interface PluginHostOptions {

@@ -3,7 +3,7 @@ import { isStatusError, type ApiObject, type Client, type ResourceType } from '#
 import { wrapClient } from '#pkg/client/index';
 import { definitionType, pluginLabel, pluginType, type DefinitionSpec } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
-import { pluginKey, stopFinalizer } from './plugin-record.ts';
+import { pluginKey, stopFinalizer } from './record/plugin-record.ts';
 import {
   condition,
   enable,

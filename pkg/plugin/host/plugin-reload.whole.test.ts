@@ -4,7 +4,7 @@ import { wrapClient } from '#pkg/client/index';
 import { definitionType } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { threadCount } from '../worker/worker-thread.ts';
-import { pluginKey } from './plugin-record.ts';
+import { pluginKey } from './record/plugin-record.ts';
 import {
   condition,
   enable,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Client, Stored } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
 import { Manager, type Log } from '#pkg/runtime/index';
-import { pluginKey } from './plugin-record.ts';
+import { pluginKey } from './record/plugin-record.ts';
 import { PluginHost, type PluginHostOptions } from './plugin-host.ts';
 import type { TestFolder } from './test-folder.ts';
 

@@ -8,8 +8,13 @@ import type { PluginBundle } from '../bundle/bundle-plugin.ts';
 import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts';
 import { PluginError } from '../plugin-error.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
-import type { HostToWorker, PluginDescription, PluginHealth, WorkerToHost } from './control-message.ts';
-import { writeLogMessage } from './write-log-message.ts';
+import {
+  logLevels,
+  type HostToWorker,
+  type PluginDescription,
+  type PluginHealth,
+  type WorkerToHost,
+} from './control-message.ts';
 import { threadsLeftBehind, WorkerThread, type PluginCrash } from './worker-thread.ts';
 
 export type { PluginDescription } from './control-message.ts';
@@ -239,4 +244,20 @@ export class PluginWorker {
     this.#control.off('message', this.#hear);
     this.#control.close();
   }
+}
+
+/** Fields that the log sets itself: of duplicate names, readers take the last. */
+const reserved: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
+
+/** Writes a plugin's log message with its name. Renames details that clash with the log's own fields. */
+export function writeLogMessage(
+  { level, details, message }: Extract<WorkerToHost, { kind: 'log' }>,
+  plugin: string,
+  log: Log,
+): void {
+  if (!logLevels.includes(level)) return;
+  const entries = Object.entries(JSON.parse(details) as object).map(
+    ([name, value]) => [reserved.has(name) ? `${name}_` : name, value] as const,
+  );
+  log[level]({ ...Object.fromEntries(entries), plugin }, message);
 }

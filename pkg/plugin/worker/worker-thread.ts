@@ -3,8 +3,8 @@ import type { Log } from '#pkg/runtime/index';
 import { heapOfBusyThread } from './busy-heap.ts';
 import { errorText } from './error-text.ts';
 import { allowCollectors } from './heap-collector.ts';
-import { LineBudget, lineRate } from './line-budget.ts';
-import { LineSplitter } from './line-splitter.ts';
+import { LineBudget, lineRate } from './log/line-budget.ts';
+import { LineSplitter } from './log/line-splitter.ts';
 import { Heartbeat, HeartbeatMonitor } from './heartbeat.ts';
 
 /** How a worker ended without being stopped. */

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { formatTimestamp, type AnyObject } from '#pkg/apimachinery/index';
 import { defaultNamespace, type Event, type InvolvedObject } from '#pkg/apis/index';
-import { BoundedMap } from './bounded-map.ts';
 import type { EventFacts } from './event-sink.ts';
 
 /** Source of the limits: client-go, `tools/record/events_cache.go`. */
@@ -149,4 +148,23 @@ function eventName({ metadata }: AnyObject): string {
 /** A text that PostgreSQL can store, truncated. A copy, because a slice would keep the whole original in memory. */
 function cleaned(text: string, longest: number): string {
   return Buffer.from(text.slice(0, longest).replaceAll('\0', '')).toString();
+}
+
+/** A map of at most `size` entries that evicts the least recently used one. */
+class BoundedMap<Value> {
+  readonly #entries = new Map<string, Value>();
+  readonly #size: number;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** Returns the entry as most recently used; creates it if missing. */
+  use(key: string, make: () => Value): Value {
+    const value = this.#entries.get(key) ?? make();
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size > this.#size) this.#entries.delete(this.#entries.keys().next().value!);
+    return value;
+  }
 }

@@ -1,6 +1,6 @@
-import { prepareAccessUsers, type AccessUsers } from '../harness/access-users.ts';
-import { ApiServer } from '../harness/api-server.ts';
-import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
+import { prepareAccessUsers, type AccessUsers } from '../harness/client/access-users.ts';
+import { ApiServer } from '../harness/process/api-server.ts';
+import { PostgresProcess, unsafeSettings } from '../harness/process/postgres-process.ts';
 import type { ServicePorts } from './proxy.ts';
 
 /** The server's connection limit: so low that attackers exceed it. */
@@ -23,7 +23,7 @@ export interface AttackWorld extends AccessUsers {
  * is a proxy.
  */
 export async function startAttackWorld(dataParent: string): Promise<AttackWorld> {
-  const postgres = await EmbeddedPostgresProcess.start({ parent: dataParent, settings: unsafeSettings });
+  const postgres = await PostgresProcess.start({ parent: dataParent, settings: unsafeSettings });
   let server: ApiServer | undefined;
   const stop = async (): Promise<void> => {
     await server?.stop();

@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
-import { signDraft } from '../harness/sign-request.ts';
+import { signDraft } from '../harness/client/sign-request.ts';
 import type { AttackWorld } from './attack-world.ts';
 import type { ServicePorts } from './proxy.ts';
 

@@ -1,5 +1,5 @@
 /** `make attack`: all attacks, with a user whose requests must still succeed. Exits 1 if the user is affected. */
-import { print, runMain, type Outcome } from '../harness/run-main.ts';
+import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
 import { parseAttackOptions, usage, type AttackOptions } from './attack-options.ts';
 import { runAttacks, type Verdict } from './attack-run.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { HaproxyProcess } from '../harness/haproxy-process.ts';
+import { HaproxyProcess } from '../harness/process/haproxy-process.ts';
 
 const deployed = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
 

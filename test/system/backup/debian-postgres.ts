@@ -1,15 +1,10 @@
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdir, readdir, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { installedPostgres, postgresAccount, type Account } from '../harness/process/installed-postgres.ts';
 
 const run = promisify(execFile);
-const home = '/usr/lib/postgresql';
-
-export interface Account {
-  uid: number;
-  gid: number;
-}
 
 /** Debian's PostgreSQL with its tools, in a separate folder; settings that are not given have PostgreSQL's defaults. */
 export class DebianPostgres {
@@ -17,30 +12,10 @@ export class DebianPostgres {
   readonly #bin: string;
   readonly #account: Account | undefined;
 
-  /** The folder of its programs; undefined if it is not installed. */
-  static async programs(): Promise<string | undefined> {
-    const majors = await readdir(home).catch(() => []);
-    const newest = majors
-      .map(Number)
-      .filter(Boolean)
-      .toSorted((a, b) => b - a)[0];
-    return newest === undefined ? undefined : join(home, String(newest), 'bin');
-  }
-
-  /** PostgreSQL refuses to run as root. */
-  static async account(): Promise<Account | undefined> {
-    if (process.getuid?.() !== 0) return undefined;
-    const [uid, gid] = await Promise.all(
-      ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)),
-    );
-    return { uid: uid!, gid: gid! };
-  }
-
   /** Creates a cluster in `folder`, which must not exist, and starts it; its socket is in the same folder. */
   static async start(folder: string, settings: Readonly<Record<string, string>> = {}): Promise<DebianPostgres> {
-    const bin = await DebianPostgres.programs();
-    if (bin === undefined) throw new Error(`there is no PostgreSQL in ${home}: apt-get install postgresql`);
-    const account = await DebianPostgres.account();
+    const bin = await installedPostgres();
+    const account = await postgresAccount();
     await mkdir(folder, { mode: 0o755 });
     if (account !== undefined) await chown(folder, account.uid, account.gid);
     await chmod(folder, 0o755);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DebianPostgres } from './debian-postgres.ts';
 import { fillModels } from './fill-models.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 
 const { values } = parseArgs({
   options: {

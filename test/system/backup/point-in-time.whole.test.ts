@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { DebianPostgres } from './debian-postgres.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { findInstalledPostgres } from '../harness/process/installed-postgres.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 let folder: string;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
 test('PostgreSQL is restored to a moment before an accident, and watches from after it start again', async () => {
-  if ((await DebianPostgres.programs()) === undefined && process.env['CI'] !== 'true') {
+  if ((await findInstalledPostgres()) === undefined && process.env['CI'] !== 'true') {
     process.stderr.write('skipped, as there is no PostgreSQL of Debian: apt-get install postgresql\n');
     return;
   }

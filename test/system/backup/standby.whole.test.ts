@@ -6,8 +6,9 @@ import { backUp, type BackedUpSchema } from '#pkg/backup/index';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { backedUpSchemas } from '../../../cmd/svc/commands/backup/backed-up-schemas.ts';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
+import { findInstalledPostgres } from '../harness/process/installed-postgres.ts';
 
 let folder: string;
 let primary: DebianPostgres | undefined;
@@ -17,7 +18,7 @@ let [written, read]: Database[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(defaultDataParent, 'svc-standby-'));
   await chmod(folder, 0o755);
-  if ((await DebianPostgres.programs()) === undefined && process.env['CI'] !== 'true') return;
+  if ((await findInstalledPostgres()) === undefined && process.env['CI'] !== 'true') return;
   primary = await DebianPostgres.start(join(folder, 'primary'));
   written = await Database.connect({ url: primary.url(), log: silentLog });
   for (const { name, migrations } of backedUpSchemas) await migrate(written, name, migrations);

@@ -5,11 +5,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, EmbeddedPostgres, silentLog, WriteMonitor, type DatabaseFailure } from '#pkg/database/index';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
+import { findInstalledPostgres, postgresAccount } from '../harness/process/installed-postgres.ts';
 
 const run = promisify(execFile);
-const hasDebian = (await DebianPostgres.programs()) !== undefined;
+const hasDebian = (await findInstalledPostgres()) !== undefined;
 if (!hasDebian && process.env['CI'] !== 'true')
   process.stderr.write(
     "WARNING: Debian's PostgreSQL is not installed, so the trials of writes are made with the embedded one alone.\n",
@@ -108,7 +109,7 @@ testWithDebian('transaction ids that have run out are told by their name, while 
     .toUpperCase()
     .padStart(4, '0');
   await run('dd', ['if=/dev/zero', `of=${join(postgres.pgdata, 'pg_xact', segment)}`, 'bs=262144', 'count=1'], {
-    ...(await DebianPostgres.account()),
+    ...(await postgresAccount()),
   });
   await postgres.tool(
     'pg_ctl',

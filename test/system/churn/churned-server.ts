@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ApiServer, type ApiServerRequest } from '../harness/api-server.ts';
+import { ApiServer, type ApiServerRequest } from '../harness/process/api-server.ts';
 import { pollUntil } from '../harness/poll-until.ts';
 
 const waitMs = 60_000;

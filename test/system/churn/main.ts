@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { text, wholeNumber } from '../harness/option-values.ts';
-import { runMain } from '../harness/run-main.ts';
+import { text, wholeNumber } from '../harness/run/option-values.ts';
+import { runMain } from '../harness/run/run-main.ts';
 import { ChurnedServer, type ProcessObjects } from './churned-server.ts';
 
 const usage = `Usage: make churn ARGS='...'

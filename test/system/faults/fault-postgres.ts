@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, stat, statfs, writeFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, stat, statfs, writeFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
-import { retryWhileAway } from './retry-while-away.ts';
+import { isDatabaseUnreachable } from '#pkg/database/index';
 import { pollUntil } from '../harness/poll-until.ts';
+import { PostgresProcess } from '../harness/process/postgres-process.ts';
+import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
 
 const run = promisify(execFile);
 /** Enough for a run with its dead rows, and small enough to fill within a second. */
@@ -23,32 +25,23 @@ export interface Backend {
 
 /** Longer than any fault makes the database unavailable. */
 const awayLimitMs = 30_000;
+const awayPauseMs = 100;
 
 /**
  * A separate PostgreSQL with durable settings; as root, the servers' tables are on a small disk in memory, which can be
  * filled.
  */
-export class FaultPostgres {
-  readonly #embedded: EmbeddedPostgres;
-  readonly #pgdata: string;
-  readonly #smallDisk: string | undefined;
+export class FaultPostgres extends PostgresProcess {
+  #smallDisk: string | undefined;
 
-  /** `folder` belongs to the test. */
-  static async start(folder: string): Promise<FaultPostgres> {
-    const dataDir = join(folder, 'postgres');
-    const embedded = await EmbeddedPostgres.start({
-      dataDir,
-      log: silentLog,
+  /** `home` belongs to the test. */
+  static async startIn(home: string): Promise<FaultPostgres> {
+    const postgres = await FaultPostgres.start({
+      folder: join(home, 'postgres'),
       settings: { max_connections: '120', deadlock_timeout: '500ms', log_lock_waits: 'off' },
     });
-    const home = (await readdir(dataDir)).find((name) => /^pgdata-\d+$/.test(name));
-    if (home === undefined) {
-      await embedded.stop();
-      throw new Error(`PostgreSQL keeps its data outside of ${dataDir}: choose a folder it can enter`);
-    }
-    const pgdata = join(dataDir, home);
-    const postgres = new FaultPostgres(embedded, pgdata, await mountSmallDisk(join(folder, 'small-disk'), pgdata));
     try {
+      postgres.#smallDisk = await mountSmallDisk(join(home, 'small-disk'), postgres.dataFolder);
       await postgres.#prepare();
       return postgres;
     } catch (error) {
@@ -57,19 +50,9 @@ export class FaultPostgres {
     }
   }
 
-  private constructor(embedded: EmbeddedPostgres, pgdata: string, smallDisk: string | undefined) {
-    this.#embedded = embedded;
-    this.#pgdata = pgdata;
-    this.#smallDisk = smallDisk;
-  }
-
-  get socketPath(): string {
-    return `${this.#embedded.connection.host ?? ''}/.s.PGSQL.${this.#embedded.connection.port ?? 5432}`;
-  }
-
-  /** For the test's own sessions, without a proxy. */
-  get connection(): pg.ClientConfig {
-    return { ...this.#embedded.connection, database };
+  /** The servers' database, for the test's own sessions, without a proxy. */
+  get testConnection(): pg.ClientConfig {
+    return { ...this.connection, database };
   }
 
   get hasSmallDisk(): boolean {
@@ -77,7 +60,7 @@ export class FaultPostgres {
   }
 
   /** A server's URL through a proxy. */
-  url(port: number, application: string): string {
+  urlThrough(port: number, application: string): string {
     return `postgres://${serverRole}@127.0.0.1:${port}/${database}?application_name=${application}`;
   }
 
@@ -87,7 +70,7 @@ export class FaultPostgres {
    */
   async connect(user?: 'server'): Promise<pg.Client> {
     const client = new pg.Client({
-      ...this.connection,
+      ...this.testConnection,
       application_name: 'faults',
       connectionTimeoutMillis: 5_000,
       ...(user === undefined ? {} : { user: serverRole }),
@@ -98,7 +81,10 @@ export class FaultPostgres {
   }
 
   /** Runs one statement in its own session; if a fault ends that, repeats it, so it must be repeatable. */
-  query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+  override query<Row extends pg.QueryResultRow = Record<string, unknown>>(
+    text: string,
+    values: unknown[] = [],
+  ): Promise<Row[]> {
     return retryWhileAway(awayLimitMs, async () => {
       const client = await this.connect();
       try {
@@ -133,9 +119,7 @@ export class FaultPostgres {
 
   /** The file is missing during a restart. */
   postmasterPid(): Promise<number> {
-    return retryWhileAway(awayLimitMs, async () =>
-      Number((await readFile(join(this.#pgdata, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]),
-    );
+    return retryWhileAway(awayLimitMs, () => this.postmaster);
   }
 
   /** Process ids of the postmaster and its children. */
@@ -147,14 +131,14 @@ export class FaultPostgres {
   /** Simulates a power failure, except that the disk's cache survives; PostgreSQL restarts by itself. */
   async killEverything(): Promise<void> {
     const pids = await this.processes();
-    for (const pid of pids) kill(pid, 'SIGKILL');
+    for (const pid of pids) signalProcess(pid, 'SIGKILL');
     await this.answers(pids[0]);
   }
 
   /** SIGINT: disconnects clients. SIGQUIT: immediate, with recovery at the restart. It restarts by itself. */
   async restart(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     const postmaster = await this.postmasterPid();
-    kill(postmaster, signal);
+    signalProcess(postmaster, signal);
     await this.answers(postmaster);
   }
 
@@ -186,39 +170,30 @@ export class FaultPostgres {
     for (const name of await readdir(folder)) await rm(join(folder, name));
   }
 
-  async stop(): Promise<void> {
-    await this.#embedded.stop();
+  /** Keeps the folder. */
+  override async stop(): Promise<void> {
+    await super.stop({ keep: true });
     if (this.#smallDisk !== undefined) await run('umount', [this.#smallDisk]);
   }
 
   async #prepare(): Promise<void> {
-    const client = new pg.Client(this.#embedded.connection);
-    await client.connect();
+    const tables = this.#smallDisk === undefined ? '' : ' TABLESPACE small';
+    await super.query(`CREATE ROLE ${serverRole} LOGIN`);
+    if (this.#smallDisk !== undefined)
+      await super.query(`CREATE TABLESPACE small LOCATION '${join(this.#smallDisk, 'tables')}'`);
+    await super.query(`CREATE DATABASE ${database} OWNER ${serverRole} TEMPLATE template0${tables}`);
+  }
+}
+
+/** Retries `work` while it fails because the database is unavailable. After `limitMs` it throws the last failure. */
+export async function retryWhileAway<T>(limitMs: number, work: () => T | Promise<T>): Promise<T> {
+  for (const deadline = performance.now() + limitMs; ; await delay(awayPauseMs)) {
     try {
-      await client.query(`CREATE ROLE ${serverRole} LOGIN`);
-      if (this.#smallDisk !== undefined)
-        await client.query(`CREATE TABLESPACE small LOCATION '${join(this.#smallDisk, 'tables')}'`);
-      await client.query(
-        `CREATE DATABASE ${database} OWNER ${serverRole} TEMPLATE template0${this.#smallDisk === undefined ? '' : ' TABLESPACE small'}`,
-      );
-    } finally {
-      await client.end();
+      return await work();
+    } catch (error) {
+      if (!isDatabaseUnreachable(error) || performance.now() > deadline) throw error;
     }
   }
-}
-
-/** Signals a process that may have ended. */
-export function kill(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    return false;
-  }
-}
-
-async function childrenOf(parent: number): Promise<number[]> {
-  const text = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8').catch(() => '');
-  return text.split(' ').filter(Boolean).map(Number);
 }
 
 /** Undefined if this machine does not permit it. */

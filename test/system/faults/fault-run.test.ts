@@ -4,7 +4,7 @@ import type { Fault } from './fault.ts';
 import { runFaults } from './fault-run.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
 import { outcomeLine } from './report.ts';
-import { retryWhileAway } from './retry-while-away.ts';
+import { retryWhileAway } from './fault-postgres.ts';
 import { OperationLog } from '../harness/workload/operation-log.ts';
 
 const lost = (): Error => new Error('Connection terminated unexpectedly');

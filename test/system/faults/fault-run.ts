@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseUnreachable } from '#pkg/database/index';
 import type { TestCluster } from './test-cluster.ts';
-import { describeError } from '../harness/describe-error.ts';
+import { describeError } from '../harness/run/describe-error.ts';
 import type { Fault, Heal } from './fault.ts';
 import type { FaultRecord } from '../harness/history/history.ts';
 import type { SeededRandom } from '../harness/seeded-random.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { flag, positiveNumber, text, wholeNumber } from '../harness/option-values.ts';
+import { flag, positiveNumber, text, wholeNumber } from '../harness/run/option-values.ts';
 import { faults } from './kinds/fault-table.ts';
 import type { Fault } from './fault.ts';
 

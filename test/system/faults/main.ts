@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkHistory } from '../harness/history/checker/check-history.ts';
 import { parseFaultsOptions, usage, type FaultsOptions } from './faults-options.ts';
-import { print, runMain, type Outcome } from '../harness/run-main.ts';
+import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
 import { heading, outcomeLine, verdictText } from './report.ts';
 import { runRound, untried, type RoundResult } from './round.ts';
 import { sampleModels } from '../harness/workload/sample-models.ts';

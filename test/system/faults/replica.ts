@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServerProcess, type ExitStatus } from '../harness/server-process.ts';
-import { freePort } from '../harness/free-port.ts';
+import { ServerProcess, type ExitStatus } from '../harness/process/server-process.ts';
+import { freePort } from '../harness/process/free-port.ts';
 import type { FaultPostgres } from './fault-postgres.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { pollUntil } from '../harness/poll-until.ts';
@@ -82,7 +82,7 @@ export class Replica {
       args: [
         `--svc.server.port=${this.port}`,
         `--svc.data.dir=${join(folder, this.name)}`,
-        `--svc.database.url=${postgres.url(this.proxy.port, this.name)}`,
+        `--svc.database.url=${postgres.urlThrough(this.proxy.port, this.name)}`,
         `--svc.security.initial-admin-token=${token}`,
         `--svc.storage.log-max-size=${logMaxSize}`,
       ],

@@ -13,8 +13,8 @@ import type { FaultRecord, History, ModelChangeRecord } from '../harness/history
 import { faults } from './kinds/fault-table.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
 import { ChangeLogRecorder } from '../harness/workload/change-log-recorder.ts';
-import { untilInterrupted } from '../harness/run-main.ts';
-import { errorLines } from '../harness/server-log.ts';
+import { untilInterrupted } from '../harness/run/run-main.ts';
+import { errorLines } from '../harness/process/server-log.ts';
 import { Replica } from './replica.ts';
 import { now } from '../harness/history/instant.ts';
 
@@ -45,7 +45,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-faults-'));
   // PostgreSQL may run as another user.
   await chmod(folder, 0o755);
-  const postgres = await FaultPostgres.start(folder);
+  const postgres = await FaultPostgres.startIn(folder);
   const replicas: Replica[] = [];
   try {
     const token = newPersonalToken();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { text, wholeNumber } from '../harness/option-values.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { text, wholeNumber } from '../harness/run/option-values.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { services, type Service } from './services.ts';
 
 export interface FuzzOptions {

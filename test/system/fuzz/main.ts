@@ -2,7 +2,7 @@
  * `make fuzz`: hundreds of thousands of hostile requests to both services; each response must follow the contract.
  * Exits 1 on any violation.
  */
-import { print, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
+import { print, runMain, untilInterrupted, type Outcome } from '../harness/run/run-main.ts';
 import { parseFuzzOptions, usage, type FuzzOptions } from './fuzz-options.ts';
 import { showCase, type BatchMode } from './fuzz-run.ts';
 import type { FuzzReport } from './fuzz-report.ts';

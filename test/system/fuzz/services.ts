@@ -1,6 +1,6 @@
 import { areas } from './areas/index.ts';
-import { unlimitedAccess } from '../harness/unlimited-access.ts';
-import { prepareAccessUsers, secretsOf, type AccessUsers } from '../harness/access-users.ts';
+import { unlimitedAccess } from '../harness/process/unlimited-access.ts';
+import { prepareAccessUsers, secretsOf, type AccessUsers } from '../harness/client/access-users.ts';
 import { accessAreas } from './access/areas/index.ts';
 import { caseAt } from './case-at.ts';
 import type { AttackArea, FuzzCase } from './fuzz-case.ts';

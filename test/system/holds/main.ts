@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { text, wholeNumber } from '../harness/option-values.ts';
-import { runMain, type Outcome } from '../harness/run-main.ts';
+import { text, wholeNumber } from '../harness/run/option-values.ts';
+import { runMain, type Outcome } from '../harness/run/run-main.ts';
 import { bodyCases } from './cases/bodies.ts';
 import { definitionCases } from './cases/definitions.ts';
 import { objectCases } from './cases/objects.ts';

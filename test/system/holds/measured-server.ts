@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiServer } from '../harness/api-server.ts';
+import { ApiServer } from '../harness/process/api-server.ts';
 
 /** Work after the response, such as notifying watchers, counts too. Milliseconds. */
 const aftermathMs = 250;
@@ -43,7 +43,7 @@ export class MeasuredServer {
     const api = await ApiServer.start({
       command: 'serve',
       dataDir,
-      preload: new URL('../harness/turn-meter.mjs', import.meta.url),
+      preload: new URL('../harness/process/turn-meter.mjs', import.meta.url),
       beforeReady: async (process, url) => {
         await process.ready(`${url}/livez`);
         await process.ask('begin');

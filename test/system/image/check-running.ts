@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { newPersonalToken } from '#pkg/identity/index';
 import type { BuildInfo } from '../../../hack/builds/build-info.mjs';
 import { pollUntil } from '../harness/poll-until.ts';
-import { LoopbackAddresses } from '../harness/loopback.ts';
+import { LoopbackAddresses } from '../harness/process/loopback.ts';
 import { ContainedProgram, type ContainedOptions } from './contained-program.ts';
 import { repository } from '../../../hack/image/dockerfile.ts';
 import { PasswordPostgres } from './password-postgres.ts';
@@ -35,7 +35,7 @@ export async function checkRunning(
     'access-server': loopback.take(),
     'controller-manager': loopback.take(),
   };
-  const postgres = await PasswordPostgres.start(join(folder, 'postgres'), loopback.take());
+  const postgres = await PasswordPostgres.startAt(loopback.take(), join(folder, 'postgres'));
   const programs: ContainedProgram[] = [];
   const run = (args: readonly string[], environment: Record<string, string> = {}): ContainedProgram => {
     const program = new ContainedProgram(
@@ -49,7 +49,7 @@ export async function checkRunning(
     // World-readable, as mounted secret files may have to be.
     await writeFile(
       join(mounted, 'secrets.yaml'),
-      `svc.database.url: ${postgres.url}\nsvc.security.initial-admin-token: ${token}\nsvc.security.initial-admin-password: ${password}\nsvc.security.key: ${'5e'.repeat(32)}\n`,
+      `svc.database.url: ${postgres.url()}\nsvc.security.initial-admin-token: ${token}\nsvc.security.initial-admin-password: ${password}\nsvc.security.key: ${'5e'.repeat(32)}\n`,
     );
     await writeFile(join(mounted, 'admin-token'), token);
     const version = run(['version']);

@@ -2,7 +2,7 @@
  * `make matrix`: requests of all users, with every credential, in every organization, on every route of both services;
  * each must be allowed or refused as the contract in `model/` says. Exits 1 on any difference. See docs/security.md.
  */
-import { print, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
+import { print, runMain, untilInterrupted, type Outcome } from '../harness/run/run-main.ts';
 import { startTestPostgres } from '../../../pkg/testenv/test-postgres.ts';
 import { MatrixRun } from './matrix-run.ts';
 import { parseMatrixOptions, usage, type MatrixOptions } from './matrix-options.ts';

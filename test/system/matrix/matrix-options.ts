@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { text, wholeNumber } from '../harness/option-values.ts';
+import { text, wholeNumber } from '../harness/run/option-values.ts';
 
 export interface MatrixOptions {
   seed: string;

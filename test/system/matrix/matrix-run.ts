@@ -10,19 +10,19 @@ import { badCredentials, goodCredentials } from './model/credentials.ts';
 import { MatrixReport } from './report.ts';
 import { runCells } from './run-cells.ts';
 import { MatrixClient } from './wire/matrix-client.ts';
-import { MatrixServers, type MatrixServersOptions } from './world/matrix-servers.ts';
-import { prepareWorld } from './world/prepare-world.ts';
-import { DisposableRecords } from './world/disposable-records.ts';
+import { MatrixServers, type MatrixServersOptions } from './fixtures/matrix-servers.ts';
+import { prepareFixtures } from './fixtures/prepare-fixtures.ts';
+import { DisposableRecords } from './fixtures/disposable-records.ts';
 
 export interface MatrixRunOptions extends MatrixServersOptions {
   readonly seed: string;
   readonly concurrency: number;
-  /** See WorldOptions. */
+  /** See FixtureOptions. */
   readonly chance: number;
   readonly privateTokens: number;
 }
 
-/** Servers with a world made from the seed, and all possible cells in it. */
+/** Servers with fixtures made from the seed, and all possible cells. */
 export class MatrixRun {
   readonly report: MatrixReport;
   /** For the database of the servers. */
@@ -34,23 +34,23 @@ export class MatrixRun {
   readonly #platform: PlatformCells;
   readonly #credentials = new Set<string>();
 
-  /** Rejects if the servers do not start, or refuse the setup of the world. */
+  /** Rejects if the servers do not start, or refuse the fixtures. */
   static async start(options: MatrixRunOptions): Promise<MatrixRun> {
     const { seed, concurrency, chance, privateTokens, hasPlugin } = options;
     const servers = await MatrixServers.start(options);
     const client = new MatrixClient(servers.origins, concurrency);
     const pool = new pg.Pool({ connectionString: options.databaseUrl, max: 4 });
     try {
-      const world = await prepareWorld({
+      const fixtures = await prepareFixtures({
         servers,
         client,
         pool,
-        random: new SeededRandom(`${seed} world`),
+        random: new SeededRandom(`${seed} fixtures`),
         chance,
         privateTokens,
         hasPlugin,
       });
-      const routes = accessRoutes(world.facts);
+      const routes = accessRoutes(fixtures.facts);
       const { inOrganization, problems } = readDocument(
         await (await fetch(`${servers.origins.access}/api/openapi.json`)).json(),
         routes,
@@ -60,8 +60,8 @@ export class MatrixRun {
         servers,
         client,
         pool,
-        access: { ...world, routes, inOrganization },
-        platform: { ...world, routes: platformRoutes(world.facts) },
+        access: { ...fixtures, routes, inOrganization },
+        platform: { ...fixtures, routes: platformRoutes(fixtures.facts) },
       });
       for (const problem of problems) run.report.problem('the served document', problem);
       return run;

@@ -2,7 +2,7 @@ import { faultOf, type Fault } from './model/verdict.ts';
 import type { Cell } from './cells/cell.ts';
 import type { MatrixReport } from './report.ts';
 import type { MatrixAnswer, MatrixClient } from './wire/matrix-client.ts';
-import type { DisposableRecords } from './world/disposable-records.ts';
+import type { DisposableRecords } from './fixtures/disposable-records.ts';
 
 export interface CellRun {
   readonly client: MatrixClient;

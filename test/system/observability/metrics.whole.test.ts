@@ -5,7 +5,7 @@ import { databaseUrlOf, killPrograms, startServe } from '../../../cmd/svc/start-
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
 import { readRules } from './alert-rules.ts';
 import { dashboards } from '../../../hack/dashboards/dashboards.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { namesIn } from './promql.ts';
 
 /** Series and labels that Prometheus adds. */

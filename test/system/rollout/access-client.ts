@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { NoAnswer, ApiClient, type ApiAnswer, type ApiRequest } from '../harness/api-client.ts';
+import { NoAnswer, ApiClient, type ApiAnswer, type ApiRequest } from '../harness/client/api-client.ts';
 import { now } from '../harness/history/instant.ts';
 
 const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';

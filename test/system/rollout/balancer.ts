@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { HaproxyProcess } from '../harness/haproxy-process.ts';
+import { HaproxyProcess } from '../harness/process/haproxy-process.ts';
 
 const slotCount = 8;
 const commandTimeoutMs = 5_000;

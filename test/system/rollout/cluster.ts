@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../harness/free-port.ts';
+import { freePort } from '../harness/process/free-port.ts';
 import { Balancer, type Frontend } from './balancer.ts';
 import { Deployment, type Release } from './deployment.ts';
-import { LoopbackAddresses } from '../harness/loopback.ts';
+import { LoopbackAddresses } from '../harness/process/loopback.ts';
 import type { Service } from './manifests.ts';
 import { servicePort } from './pod-files.ts';
 import type { Pod } from './pod.ts';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LoopbackAddresses } from '../harness/loopback.ts';
+import type { LoopbackAddresses } from '../harness/process/loopback.ts';
 import type { Manifests } from './manifests.ts';
 import { Pod, type ContainerEnd } from './pod.ts';
 

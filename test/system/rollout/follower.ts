@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiClient, NoAnswer } from '../harness/api-client.ts';
-import { LineSplitter } from '../harness/line-splitter.ts';
+import { ApiClient, NoAnswer } from '../harness/client/api-client.ts';
+import { LineSplitter } from '../harness/process/line-splitter.ts';
 import { now } from '../harness/history/instant.ts';
 import type { WireObject } from '../harness/workload/sample-models.ts';
 
@@ -41,7 +41,7 @@ export class Follower {
 
   constructor(options: FollowerOptions) {
     this.#options = options;
-    this.#api = new ApiClient(options.token);
+    this.#api = new ApiClient({ token: options.token });
   }
 
   get position(): number {

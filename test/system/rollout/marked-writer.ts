@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiClient, NoAnswer } from '../harness/api-client.ts';
+import { ApiClient, NoAnswer } from '../harness/client/api-client.ts';
 import { now } from '../harness/history/instant.ts';
 import { bodyOf, pathOf, type SampleModel, type WireObject } from '../harness/workload/sample-models.ts';
 
@@ -27,7 +27,7 @@ export class MarkedWriter {
 
   constructor(options: { id: number; token: string; port: number; model: SampleModel }) {
     this.#options = options;
-    this.#api = new ApiClient(options.token);
+    this.#api = new ApiClient({ token: options.token });
   }
 
   start(): void {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pollUntil } from '../harness/poll-until.ts';
-import { ServerProcess, type ExitStatus } from '../harness/server-process.ts';
+import { ServerProcess, type ExitStatus } from '../harness/process/server-process.ts';
 import type { ContainerSpec, PodTemplate } from './manifests.ts';
 import { prepareContainer, type ContainerView, type PodPlace } from './pod-files.ts';
 import { probe, probeUrl } from './probing.ts';

@@ -1,16 +1,17 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readdirSync } from 'node:fs';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { pollUntil } from '../harness/poll-until.ts';
+import { installedPostgres, postgresAccount } from '../harness/process/installed-postgres.ts';
+import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
 
 const run = promisify(execFile);
 export const postgresPort = 5432;
 const superuser = 'postgres';
-const installed = '/usr/lib/postgresql';
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 20_000;
 const toolTimeoutMs = 120_000;
@@ -41,7 +42,6 @@ export class PostgresNode {
   readonly name: string;
   readonly host: string;
   readonly #folder: string;
-  readonly #bin = newestBin();
   #child: ChildProcess | undefined;
 
   constructor({ name, folder, host }: PostgresNodeOptions) {
@@ -107,12 +107,16 @@ export class PostgresNode {
       `unix_socket_directories=`,
       `cluster_name=${this.name}`,
     ];
-    const child = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...all.flatMap((setting) => ['-c', setting])], {
-      ...(await postgresUser()),
-      cwd: this.#folder,
-      env: { LC_ALL: 'C' },
-      stdio: ['ignore', log, log],
-    });
+    const child = spawn(
+      join(await installedPostgres(), 'postgres'),
+      ['-D', this.#data, ...all.flatMap((setting) => ['-c', setting])],
+      {
+        ...(await postgresAccount()),
+        cwd: this.#folder,
+        env: { LC_ALL: 'C' },
+        stdio: ['ignore', log, log],
+      },
+    );
     closeSync(log);
     this.#child = child;
     child.once('exit', () => (this.#child = undefined));
@@ -175,7 +179,7 @@ export class PostgresNode {
     const exited = once(child, 'exit');
     // So that it cannot start another one meanwhile.
     child.kill('SIGSTOP');
-    for (const pid of await childrenOf(child.pid)) signal(pid, 'SIGKILL');
+    for (const pid of await childrenOf(child.pid)) signalProcess(pid, 'SIGKILL');
     child.kill('SIGKILL');
     await exited;
   }
@@ -198,47 +202,16 @@ export class PostgresNode {
       'host replication all 127.0.0.0/8 trust',
       '',
     ].join('\\n');
-    await run('sh', ['-c', `printf '${lines}' > "$0"`, join(this.#data, 'pg_hba.conf')], await postgresUser());
+    await run('sh', ['-c', `printf '${lines}' > "$0"`, join(this.#data, 'pg_hba.conf')], await postgresAccount());
   }
 
   async #tool(name: string, args: string[]): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
-    await run(join(this.#bin, name), args, {
-      ...(await postgresUser()),
+    await run(join(await installedPostgres(), name), args, {
+      ...(await postgresAccount()),
       cwd: this.#folder,
       env: { LC_ALL: 'C' },
       timeout: toolTimeoutMs,
     });
-  }
-}
-
-/** Debian has a folder for each major version. */
-function newestBin(): string {
-  const [newest] = readdirSync(installed).toSorted((a, b) => Number(b) - Number(a));
-  if (newest === undefined) throw new Error(`no PostgreSQL in ${installed}: install Debian's postgresql`);
-  return join(installed, newest, 'bin');
-}
-
-/** PostgreSQL refuses to run as root. */
-export async function postgresUser(): Promise<{ uid?: number; gid?: number }> {
-  if (process.getuid?.() !== 0) return {};
-  const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
-  const [, , uid, gid] = lines.find(([name]) => name === 'postgres') ?? lines.find(([name]) => name === 'nobody') ?? [];
-  if (uid === undefined || gid === undefined)
-    throw new Error('there is neither a user postgres nor a user nobody to run PostgreSQL');
-  return { uid: Number(uid), gid: Number(gid) };
-}
-
-async function childrenOf(parent: number): Promise<number[]> {
-  const text = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8').catch(() => '');
-  return text.split(' ').filter(Boolean).map(Number);
-}
-
-/** Signals a process that may have ended. */
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended.
   }
 }

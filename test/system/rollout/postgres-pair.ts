@@ -2,7 +2,8 @@ import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { pollUntil } from '../harness/poll-until.ts';
-import { PostgresNode, postgresPort, postgresUser } from './postgres-node.ts';
+import { postgresAccount } from '../harness/process/installed-postgres.ts';
+import { PostgresNode, postgresPort } from './postgres-node.ts';
 
 const database = 'svc';
 const role = 'svc';
@@ -28,8 +29,8 @@ export class PostgresPair {
   static async start({ folder, hosts, direct }: PostgresPairOptions): Promise<PostgresPair> {
     const home = join(folder, 'postgres');
     await mkdir(home);
-    const { uid, gid } = await postgresUser();
-    if (uid !== undefined && gid !== undefined) await chown(home, uid, gid);
+    const account = await postgresAccount();
+    if (account !== undefined) await chown(home, account.uid, account.gid);
     const pair = new PostgresPair(
       [
         new PostgresNode({ name: 'pg_a', folder: home, host: hosts[0] }),

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { flag, oneOf, text, wholeNumber } from '../harness/option-values.ts';
+import { flag, oneOf, text, wholeNumber } from '../harness/run/option-values.ts';
 
 export const scenarioNames = ['upgrade', 'kill', 'failover-synchronous', 'failover-asynchronous', 'measure'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Verdict } from '../harness/history/checker/check-history.ts';
-import { errorLines } from '../harness/server-log.ts';
-import { buildOfCommit } from '../harness/build-of-commit.ts';
+import { errorLines } from '../harness/process/server-log.ts';
+import { buildOfCommit } from '../harness/build/build-of-commit.ts';
 import { Cluster } from './cluster.ts';
 import { newCredentials, renderRelease } from './render-release.ts';
 import type { RolloutOptions, ScenarioName } from './rollout-options.ts';

@@ -1,4 +1,4 @@
-import { CheckReport } from '../harness/check-report.ts';
+import { CheckReport } from '../harness/run/check-report.ts';
 import type { Cluster } from './cluster.ts';
 import type { Release } from './deployment.ts';
 import type { Credentials } from './render-release.ts';

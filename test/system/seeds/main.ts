@@ -2,7 +2,7 @@
  * Runs the sample plugin's controllers with faults, once for each seed: `make seeds`. Stops at the first failed run,
  * prints its seed, and exits 1. See docs/plugins.md.
  */
-import { print, runMain, type Outcome } from '../harness/run-main.ts';
+import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
 import { startTestPostgres } from '../../../pkg/testenv/index.ts';
 import { SeededBlogs } from './seeded-blogs.ts';
 import { parseSeedsOptions, usage, type SeedsOptions } from './seeds-options.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request as newRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { serveJobs } from '../harness/worker-process.ts';
+import { serveJobs } from '../harness/process/worker-process.ts';
 import type { AttackTally } from './attack-tally.ts';
 import { collectionOf, documentOf } from './tenant-model.ts';
 

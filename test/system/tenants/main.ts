@@ -2,14 +2,14 @@
  * One tenant attacks an API server, in a control group with the chart's limit, with permitted requests; the server must
  * survive, and another tenant must not be affected: `make tenants`. Exits 1 otherwise.
  */
-import { print, runMain, type Outcome } from '../harness/run-main.ts';
+import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiServer } from '../harness/api-server.ts';
-import { EmbeddedPostgresProcess } from '../harness/embedded-postgres-process.ts';
-import { readMemory, readPeak } from '../harness/process-usage.ts';
-import { newIdentity } from '../harness/user-identity.ts';
-import { WorkerProcess } from '../harness/worker-process.ts';
-import { CheckReport } from '../harness/check-report.ts';
+import { ApiServer } from '../harness/process/api-server.ts';
+import { PostgresProcess } from '../harness/process/postgres-process.ts';
+import { readMemory, readPeak } from '../harness/process/process-usage.ts';
+import { newIdentity } from '../harness/client/user-identity.ts';
+import { WorkerProcess } from '../harness/process/worker-process.ts';
+import { CheckReport } from '../harness/run/check-report.ts';
 import { idleKindsIn, type AttackTally } from './attack-tally.ts';
 import type { AttackJob } from './hostile-load.ts';
 import { MemoryGroup } from './memory-group.ts';
@@ -28,7 +28,7 @@ interface Tokens {
 }
 
 /** Created by a server with access management, which the attacked one lacks. */
-async function newTokens(database: EmbeddedPostgresProcess): Promise<Tokens> {
+async function newTokens(database: PostgresProcess): Promise<Tokens> {
   const api = await ApiServer.start({ parent: database.folder, databaseUrl: database.url(), command: 'serve' });
   try {
     const pat = async (username: string): Promise<string> =>
@@ -42,7 +42,7 @@ async function newTokens(database: EmbeddedPostgresProcess): Promise<Tokens> {
 }
 
 async function run(options: TenantsOptions, group: MemoryGroup, report: CheckReport): Promise<void> {
-  const database = await EmbeddedPostgresProcess.start({
+  const database = await PostgresProcess.start({
     parent: options.dataParent,
     settings: { max_connections: '300' },
   });

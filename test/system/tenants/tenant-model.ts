@@ -1,4 +1,4 @@
-import type { ApiServer } from '../harness/api-server.ts';
+import type { ApiServer } from '../harness/process/api-server.ts';
 
 export const group = 'tenants.svc.example';
 export const plural = 'documents';

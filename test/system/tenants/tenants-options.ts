@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { flag, text, wholeNumber } from '../harness/option-values.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { flag, text, wholeNumber } from '../harness/run/option-values.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 
 export interface TenantsOptions {
   seconds: number;

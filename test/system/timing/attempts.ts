@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { get, json, type WireRequest } from '../harness/wire/wire-request.ts';
-import type { ApiServer } from '../harness/api-server.ts';
+import type { ApiServer } from '../harness/process/api-server.ts';
 
 /** Attempts that fail for one reason, which their timing must not reveal. */
 export interface Attempts {

@@ -4,12 +4,12 @@
  * differ. A busy machine widens the interval, but does not falsify the verdict.
  */
 import { parseArgs } from 'node:util';
-import { text, wholeNumber } from '../harness/option-values.ts';
-import { runMain, type Outcome } from '../harness/run-main.ts';
+import { text, wholeNumber } from '../harness/run/option-values.ts';
+import { runMain, type Outcome } from '../harness/run/run-main.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
-import { ApiServer } from '../harness/api-server.ts';
-import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
-import { unlimitedAccess } from '../harness/unlimited-access.ts';
+import { ApiServer } from '../harness/process/api-server.ts';
+import { PostgresProcess, unsafeSettings } from '../harness/process/postgres-process.ts';
+import { unlimitedAccess } from '../harness/process/unlimited-access.ts';
 import { WireClient } from '../harness/wire/wire-client.ts';
 import { prepareAttempts, type Comparison } from './attempts.ts';
 import { compareMedians } from './compare-medians.ts';
@@ -79,7 +79,7 @@ function parse(args: string[]): TimingOptions {
 }
 
 async function run({ logins, signatures }: TimingOptions): Promise<Outcome> {
-  const postgres = await EmbeddedPostgresProcess.start({ settings: unsafeSettings });
+  const postgres = await PostgresProcess.start({ settings: unsafeSettings });
   const server = await ApiServer.start({
     command: 'serve',
     parent: postgres.folder,

@@ -2,16 +2,16 @@ import { cp, mkdir, mkdtemp, chmod, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { buildOfCommit, hasCommit } from '../harness/build-of-commit.ts';
-import { ApiClient } from './api-client.ts';
+import { buildOfCommit, hasCommit } from '../harness/build/build-of-commit.ts';
+import { ServiceClient } from './service-client.ts';
 import { landings } from './landings.ts';
-import { ServerProcess, runProgram } from '../harness/server-process.ts';
-import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
+import { ServerProcess, runProgram } from '../harness/process/server-process.ts';
+import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { environment, startBuild } from './start-build.ts';
 import { shapeDifferences, shapeOf } from './shape.ts';
 import { servicesOf } from './upgrade-in-place.ts';
-import { differences, everything } from './world/everything.ts';
-import { fillFirst, fillSecond, useOldWorld } from './world/filled-world.ts';
+import { differences, everything } from './fixtures/everything.ts';
+import { fillFirst, fillSecond, useFilledDatabase } from './fixtures/filled-database.ts';
 
 const here = fileURLToPath(new URL('../../..', import.meta.url));
 /** Changes that the restoring version may make at its start. */
@@ -30,12 +30,12 @@ beforeAll(async () => {
 afterEach(() => ServerProcess.killAll());
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-async function serve(build: string, name: string): Promise<{ program: ServerProcess; api: ApiClient }> {
+async function serve(build: string, name: string): Promise<{ program: ServerProcess; api: ServiceClient }> {
   const home = join(folder, name);
   await mkdir(home, { recursive: true });
   const program = startBuild({ build, command: 'serve', args: ['--svc.data.dir=data'], folder: home, name });
   const { platformUrl, token } = await servicesOf(program, home);
-  return { program, api: new ApiClient(platformUrl, `Bearer ${token}`) };
+  return { program, api: new ServiceClient(platformUrl, `Bearer ${token}`) };
 }
 
 const releases = [landings[0]!, landings.at(-1)!];
@@ -50,7 +50,7 @@ if (isShallow)
   async ({ commit, word }) => {
     const old = await serve((await buildOfCommit(commit)).folder, word);
     await fillFirst(old.api);
-    const world = await fillSecond(old.api);
+    const filled = await fillSecond(old.api);
     await old.program.stop('SIGTERM');
 
     const [before, after] = [join(folder, word), join(folder, `${word}-restored`)];
@@ -73,15 +73,15 @@ if (isShallow)
     // The file has the first version's token, whose hash is in the database.
     await cp(join(before, 'data/admin-token'), join(after, 'data/admin-token'));
     const now = await serve(here, `${word}-restored`);
-    expect(differences(world.objects, await everything(now.api), (key) => ofTheProgram.test(key))).toEqual([]);
+    expect(differences(filled.objects, await everything(now.api), (key) => ofTheProgram.test(key))).toEqual([]);
     expect(shapeDifferences(shape, await shapeOf(join(after, 'data')))).toEqual([]);
     expect(
-      (await now.api.watch(`/api/v1/namespaces?watch=true&resourceVersion=${world.position}`, () => true))[0],
+      (await now.api.watch(`/api/v1/namespaces?watch=true&resourceVersion=${filled.position}`, () => true))[0],
     ).toMatchObject({ type: 'ERROR', object: { code: 410 } });
     // Everything except the watch, which cannot be resumed.
-    expect((await useOldWorld(now.api, world)).filter((problem) => !problem.startsWith('a watch from before'))).toEqual(
-      [],
-    );
+    expect(
+      (await useFilledDatabase(now.api, filled)).filter((problem) => !problem.startsWith('a watch from before')),
+    ).toEqual([]);
     await now.program.stop('SIGTERM');
   },
   300_000,

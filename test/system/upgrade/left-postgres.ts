@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pollUntil } from '../harness/poll-until.ts';
+import { signalProcess } from '../harness/process/signal-process.ts';
 
 const STOP_MS = 20_000;
 
@@ -29,10 +30,5 @@ async function pidFiles(home: string): Promise<string[]> {
 
 /** False if the process does not exist. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 1) return false;
-  try {
-    return process.kill(pid, name);
-  } catch {
-    return false;
-  }
+  return Number.isSafeInteger(pid) && pid > 1 && signalProcess(pid, name);
 }

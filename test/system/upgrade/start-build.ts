@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServerProcess, type ProgramOptions } from '../harness/server-process.ts';
+import { ServerProcess, type ProgramOptions } from '../harness/process/server-process.ts';
 
 const { PATH, HOME } = process.env;
 export const environment = { PATH, HOME };

@@ -1,13 +1,13 @@
 import { cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiClient } from './api-client.ts';
-import type { ServerProcess } from '../harness/server-process.ts';
+import { ServiceClient } from './service-client.ts';
+import type { ServerProcess } from '../harness/process/server-process.ts';
 import { startBuild, takes } from './start-build.ts';
 import { shapeOf, shapeDifferences } from './shape.ts';
-import { differences, everything } from './world/everything.ts';
-import { fillFirst, fillSecond, useOldWorld } from './world/filled-world.ts';
-import { addPeople, usePeople, type Services } from './world/people.ts';
-import { startPlugin, usePlugin } from './world/plugin.ts';
+import { differences, everything } from './fixtures/everything.ts';
+import { fillFirst, fillSecond, useFilledDatabase } from './fixtures/filled-database.ts';
+import { addPeople, usePeople, type Services } from './fixtures/people.ts';
+import { startPlugin, usePlugin } from './fixtures/plugin.ts';
 
 export interface UpgradeOptions {
   /** Build of the earlier version, and of the new one. */
@@ -58,23 +58,23 @@ export async function upgradeInPlace({
   const people = hasUsers
     ? await addPeople(services, { build: from, folder, args: ['--svc.data.dir=data'] })
     : undefined;
-  const world = await fillSecond(api(services));
+  const filled = await fillSecond(api(services));
   await second.stop(end);
 
   const began = performance.now();
   const upgraded = serve(to, 'new');
   const now = await servicesOf(upgraded, folder);
   const startMs = Math.round(performance.now() - began);
-  const problems = differences(world.objects, await everything(api(now)), (key) => ofTheProgram.test(key));
+  const problems = differences(filled.objects, await everything(api(now)), (key) => ofTheProgram.test(key));
   if (now.token !== services.token) problems.push("the administrator's token is another one");
-  problems.push(...(await useOldWorld(api(now), world)));
+  problems.push(...(await useFilledDatabase(api(now), filled)));
   if (hasUsers) await usePlugin(api(now), 'after').catch((error: Error) => problems.push(error.message));
   if (people !== undefined) problems.push(...(await usePeople(now, people)));
   problems.push(...shapeDifferences(shape, await shapeOf(join(folder, 'data'))));
   const code = await upgraded.stop('SIGTERM');
   if (code !== 0) problems.push(`the new version ended with ${code}`);
   problems.push(...(await goBack(serve(from, 'back'), from, to)));
-  return { problems, facts: `${world.objects.size} objects, ready after ${startMs} ms` };
+  return { problems, facts: `${filled.objects.size} objects, ready after ${startMs} ms` };
 }
 
 /** An older program must refuse to start, unless it is compatible with each newer step. */
@@ -130,6 +130,6 @@ export async function servicesOf(program: ServerProcess, folder: string): Promis
   };
 }
 
-function api({ platformUrl, token }: Services): ApiClient {
-  return new ApiClient(platformUrl, `Bearer ${token}`);
+function api({ platformUrl, token }: Services): ServiceClient {
+  return new ServiceClient(platformUrl, `Bearer ${token}`);
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { flag, text } from '../harness/option-values.ts';
+import { flag, text } from '../harness/run/option-values.ts';
 
 export interface UpgradeRunOptions {
   /** Only the most important versions and less load: for CI. */

@@ -1,13 +1,12 @@
 import { lstat, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { backUp, BackupError, newProgress, type BackupSummary } from '#pkg/backup/index';
 import { backedUpSchemas } from './backed-up-schemas.ts';
 import { withOperatorDatabase, type OperatorDatabase } from '../../composition/open-operator-database.ts';
 import { OperatorError } from '../../options/operator-error.ts';
 import type { Options } from '../../options/option-table.ts';
 import { reportProgress } from './report-progress.ts';
-import { stdoutSink } from './stdout-sink.ts';
 import { svcVersion } from '../../process/svc-version.ts';
 import { untilInterrupted } from '../../process/until-interrupted.ts';
 
@@ -134,4 +133,14 @@ export async function withBackupErrors<T>(work: Promise<T>): Promise<T> {
     if (code === 'ENOSPC') throw new OperatorError('The disk is full.', { cause: error });
     throw error;
   }
+}
+
+/**
+ * A stream that writes to `stdout` without ending it. It finishes once everything is written, because bytes that stdout
+ * still buffers are lost when the process exits.
+ */
+export function stdoutSink(stdout: Writable): Writable {
+  // The failing write reports the error.
+  stdout.on('error', () => undefined);
+  return new Writable({ write: (piece: Buffer, _encoding, done) => void stdout.write(piece, done) });
 }

@@ -2,7 +2,7 @@ import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { stdoutSink } from './stdout-sink.ts';
+import { stdoutSink } from './backup-command.ts';
 
 type Written = (error?: Error) => void;
 

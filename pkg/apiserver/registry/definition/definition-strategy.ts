@@ -9,7 +9,7 @@ import {
 } from '#pkg/apis/index';
 import { StorageError, type Store, type StoredObject } from '#pkg/storage/index';
 import { compileSchemaValidator } from '../../schema/schema-validator.ts';
-import { validatingStructuralSchema } from '../../schema/structural-schema.ts';
+import { validatingStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
 import {
   cleanupFinalizer,

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { newConflict, type StatusError } from '#pkg/apimachinery/index';
 import { StorageError } from '#pkg/storage/index';
 import { KeyedQueue } from './keyed-queue.ts';
-import { retryOnConflict } from '../write/retry-on-conflict.ts';
+import { retryOnConflict } from '../write/write-steps.ts';
 
 const { signal } = new AbortController();
 

@@ -8,7 +8,7 @@ import {
   type ModelVersion,
 } from '#pkg/apimachinery/index';
 import { decodeBody, withRevision, type StoredObject } from '#pkg/storage/index';
-import { DefaultBudget, DefaultsTooLarge } from '../../schema/default-budget.ts';
+import { DefaultBudget, DefaultsTooLarge } from '../../schema/apply-defaults.ts';
 import { cloneJson, maxJsonBytes } from '../../schema/json-value.ts';
 import { schemaFingerprint } from '../../schema/schema-fingerprint.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';

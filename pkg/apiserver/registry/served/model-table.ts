@@ -8,7 +8,7 @@ import {
 import { isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { Logger } from 'pino';
 import { equalJson } from '../../schema/json-value.ts';
-import { validateStructuralSchema } from '../../schema/structural-schema.ts';
+import { validateStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import { isTerminating } from '../definition/definition-conditions.ts';
 import { ServedModel, type SharedServing } from './served-model.ts';
 import type { Strategy } from '../../rest/strategy.ts';

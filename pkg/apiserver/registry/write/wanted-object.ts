@@ -9,7 +9,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '#pkg/apimachinery/index';
-import { DefaultBudget } from '../../schema/default-budget.ts';
+import { DefaultBudget } from '../../schema/apply-defaults.ts';
 import { cloneJson, countValues } from '../../schema/json-value.ts';
 import { groupKind, type ModelContext } from '../model/model-context.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';

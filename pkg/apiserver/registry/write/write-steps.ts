@@ -1,5 +1,12 @@
-import { EventLoopTurns, isStatusError, newServiceUnavailable } from '#pkg/apimachinery/index';
-import type { IdempotencyKey, ReadRoom, RememberedWrite } from '#pkg/storage/index';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  EventLoopTurns,
+  isStatusError,
+  newServiceUnavailable,
+  newTooManyRequests,
+  type ObjectKey,
+} from '#pkg/apimachinery/index';
+import { isStorageError, type IdempotencyKey, type ReadRoom, type RememberedWrite } from '#pkg/storage/index';
 import { checkSameBody } from '../model/in-flight-idempotency-keys.ts';
 import { groupKind, type ModelContext } from '../model/model-context.ts';
 import { noObject, translateErrors } from '../model/status-from-storage.ts';
@@ -7,11 +14,11 @@ import { admitObject } from './admit-object.ts';
 import { compareWithStored, convertObject, limitStoredSize } from './convert-object.ts';
 import { StartAgain, type ObjectWrite } from './object-write.ts';
 import { prepareObject } from './prepare-object.ts';
-import { retryOnConflict } from './retry-on-conflict.ts';
 import { storeObject } from './store-object.ts';
 import { decodeStoredObject, readStoredObject } from './stored-object.ts';
 import { authorizeContent, validateByStrategy, validateMetadata, validateSchema } from './validate-object.ts';
 import { applyDefaults, copyWantedObject, pruneObject, takeWantedObject } from './wanted-object.ts';
+import type { KeyedQueue } from '../model/keyed-queue.ts';
 
 /** One step of a write. A step that does not apply to the request's verb returns at once. */
 export type WriteStep = (write: ObjectWrite) => void | Promise<void>;
@@ -125,4 +132,45 @@ export async function findIdempotentWrite(
 
 function isSignOfRepetition(error: unknown): boolean {
   return isStatusError(error) && [404, 409, 412].includes(error.code);
+}
+
+/** Attempts of one write that conflicts with other replicas' writes of the same object. */
+const maxAttempts = 10;
+/** Longest average pause between two attempts. Milliseconds. */
+const longestPause = 100;
+
+/**
+ * Runs `attempt` until no other write came between its read and its write. The first attempt does not wait. After a
+ * conflict on a key, this process's writes of that key run one after the other, so that they do not conflict with each
+ * other. StatusError 429 when other replicas keep winning.
+ */
+export async function retryOnConflict<T>(
+  queue: KeyedQueue,
+  key: ObjectKey,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const line = `${key.namespace}/${key.name}`;
+  if (!queue.isBusy(line)) {
+    const first = await unlessConflict(attempt);
+    if (first !== undefined) return first.value;
+  }
+  return queue.run(line, signal, async () => {
+    for (let attempts = 0; attempts < maxAttempts; attempts += 1) {
+      const outcome = await unlessConflict(attempt);
+      if (outcome !== undefined) return outcome.value;
+      // Another replica's queue may be as long as this one: pause for a random time, so that both progress.
+      await pause(Math.min(longestPause, 2 ** attempts) * (0.5 + Math.random()), undefined, { signal });
+    }
+    throw newTooManyRequests('the object is being written to by too many others: try again later');
+  });
+}
+
+async function unlessConflict<T>(attempt: () => Promise<T>): Promise<{ value: T } | undefined> {
+  try {
+    return { value: await attempt() };
+  } catch (error) {
+    if (isStorageError(error, 'Conflict')) return undefined;
+    throw error;
+  }
 }

@@ -15,7 +15,7 @@ import { platformMigrations } from '../migrations.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from '../write/batch-statement.ts';
 import { toOperation, type BatchOperation } from '../write/batch-operation.ts';
-import type { BatchMark } from '../write/operation-parameters.ts';
+import type { BatchMark } from '../write/statement-parts.ts';
 import { batchRowOf, singleStatement, type SingleRow } from '../write/single-statement.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { tableName } from './table.ts';

@@ -4,20 +4,18 @@ import type { BatchOperation } from './batch-operation.ts';
 import {
   columnParameters,
   idempotencyParameters,
-  parameters,
-  type BatchMark,
-  type OperationParameter,
-  type PlacedOperation,
-} from './operation-parameters.ts';
-import {
   insertChanges,
-  selectLeaseHeld,
   lockRevision,
   lockRow,
   notifyReplicas,
+  parameters,
   selectChanges,
+  selectLeaseHeld,
   writeRows,
+  type BatchMark,
   type NumberedRows,
+  type OperationParameter,
+  type PlacedOperation,
 } from './statement-parts.ts';
 
 export interface BatchStatement {

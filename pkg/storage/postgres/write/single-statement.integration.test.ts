@@ -14,7 +14,7 @@ import { TableCatalog } from '../table/table-catalog.ts';
 import { tableName } from '../table/table.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { toOperation, type BatchOperation } from './batch-operation.ts';
-import type { BatchMark } from './operation-parameters.ts';
+import type { BatchMark } from './statement-parts.ts';
 import { batchRowOf, singleStatement, type SingleRow } from './single-statement.ts';
 
 const namespaces: StoreModel = { ...sampleModel('namespaces', { indexes: [] }), group: '' };

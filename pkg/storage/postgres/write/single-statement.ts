@@ -1,15 +1,17 @@
 import type { Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 import type { BatchRow, BatchStatement } from './batch-statement.ts';
-import { parameters, type BatchMark, type OperationParameter } from './operation-parameters.ts';
 import {
   insertChanges,
-  selectLeaseHeld,
   lockRevision,
   lockRow,
   notifyReplicas,
+  parameters,
   selectChanges,
+  selectLeaseHeld,
   writeRows,
+  type BatchMark,
+  type OperationParameter,
   type ValueSql,
 } from './statement-parts.ts';
 

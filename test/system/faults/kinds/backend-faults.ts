@@ -1,6 +1,7 @@
 import type { TestCluster } from '../test-cluster.ts';
 import type { Fault } from '../fault.ts';
-import { kill, type Backend } from '../fault-postgres.ts';
+import { signalProcess } from '../../harness/process/signal-process.ts';
+import type { Backend } from '../fault-postgres.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { pausing } from './pausing.ts';
 
@@ -30,7 +31,7 @@ function killed(name: string, whose: string, wanted: (backend: Backend) => boole
     holdMs: 500,
     inject: async (cluster, random) => {
       const pid = await chooseBackend(cluster, random, wanted);
-      if (pid !== undefined) kill(pid, 'SIGKILL');
+      if (pid !== undefined) signalProcess(pid, 'SIGKILL');
       return () => cluster.postgres.answers();
     },
   };
@@ -44,8 +45,8 @@ function frozen(name: string, whose: string, wanted: (backend: Backend) => boole
     inject: async (cluster, random) => {
       const pid = await chooseBackend(cluster, random, wanted);
       if (pid === undefined) return undefined;
-      kill(pid, 'SIGSTOP');
-      return () => void kill(pid, 'SIGCONT');
+      signalProcess(pid, 'SIGSTOP');
+      return () => void signalProcess(pid, 'SIGCONT');
     },
   };
 }

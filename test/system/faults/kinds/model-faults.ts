@@ -58,7 +58,7 @@ export const modelFaults: readonly Fault[] = [
     // A server that is paused for longer than history is kept must start over, and exits.
     isAlone: true,
     inject: async ({ postgres, replicas, watchers }) => {
-      const database = await Database.connect({ connection: postgres.connection, log: silentLog, poolSize: 2 });
+      const database = await Database.connect({ connection: postgres.testConnection, log: silentLog, poolSize: 2 });
       const store = await PostgresStore.open({ database, log: silentLog });
       const stop = pausing(100, () =>
         store.compact({ minAge: keptMs, maxSize: Number.MAX_SAFE_INTEGER, idempotencyKeyAge: idempotencyKeyAgeMs }),

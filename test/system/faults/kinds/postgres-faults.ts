@@ -1,4 +1,4 @@
-import { kill } from '../fault-postgres.ts';
+import { signalProcess } from '../../harness/process/signal-process.ts';
 import type { Fault } from '../fault.ts';
 
 export const postgresFaults: readonly Fault[] = [
@@ -38,8 +38,8 @@ export const postgresFaults: readonly Fault[] = [
     holdMs: 3000,
     inject: async ({ postgres }) => {
       const pids = await postgres.processes();
-      for (const pid of pids) kill(pid, 'SIGSTOP');
-      return () => pids.forEach((pid) => kill(pid, 'SIGCONT'));
+      for (const pid of pids) signalProcess(pid, 'SIGSTOP');
+      return () => pids.forEach((pid) => signalProcess(pid, 'SIGCONT'));
     },
   },
   {

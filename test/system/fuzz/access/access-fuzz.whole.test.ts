@@ -12,7 +12,7 @@ import { accessJudge } from '../oracles/judge-access.ts';
 import { StateDigest } from '../oracles/state-digest.ts';
 import { accessService } from '../services.ts';
 import { violation } from '../violation.ts';
-import { prepareAccessUsers, secretsOf, type AccessUsers } from '../../harness/access-users.ts';
+import { prepareAccessUsers, secretsOf, type AccessUsers } from '../../harness/client/access-users.ts';
 import { accessAreas } from './areas/index.ts';
 
 let home: TestDatabase;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgresProcess, unsafeSettings } from '../../harness/embedded-postgres-process.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { isErrorLine, LogReader } from '../../harness/server-log.ts';
-import { readMemory } from '../../harness/process-usage.ts';
-import { runProgram, ServerProcess } from '../../harness/server-process.ts';
+import { PostgresProcess, unsafeSettings } from '../../harness/process/postgres-process.ts';
+import { freePort } from '../../harness/process/free-port.ts';
+import { isErrorLine, LogReader } from '../../harness/process/server-log.ts';
+import { readMemory } from '../../harness/process/process-usage.ts';
+import { runProgram, ServerProcess } from '../../harness/process/server-process.ts';
 import { newPersonalToken } from '../../../../pkg/identity/personal-token.ts';
 import type { FuzzTarget, Hold } from '../fuzz-target.ts';
 import type { OutcomeJudge } from '../oracles/judge-outcome.ts';
@@ -34,14 +34,14 @@ export class AttackedServer implements FuzzTarget {
   token: string;
   secrets: readonly string[];
   readonly digest: StateDigest;
-  readonly #postgres: EmbeddedPostgresProcess;
+  readonly #postgres: PostgresProcess;
   readonly #service: AttackedService;
   #server: ServerProcess | undefined;
   #log: LogReader | undefined;
   #holds: Hold[] = [];
 
   static async start(dataParent: string, service: AttackedService): Promise<AttackedServer> {
-    const postgres = await EmbeddedPostgresProcess.start({ parent: dataParent, settings: unsafeSettings });
+    const postgres = await PostgresProcess.start({ parent: dataParent, settings: unsafeSettings });
     try {
       const digest = await StateDigest.open(postgres.connection, service.readState);
       const server = new AttackedServer({ postgres, service, port: await freePort(), digest });
@@ -59,7 +59,7 @@ export class AttackedServer implements FuzzTarget {
     port,
     digest,
   }: {
-    postgres: EmbeddedPostgresProcess;
+    postgres: PostgresProcess;
     service: AttackedService;
     port: number;
     digest: StateDigest;

@@ -1,4 +1,4 @@
-import { describeError } from '../describe-error.ts';
+import { describeError } from '../run/describe-error.ts';
 import type { FaultRecord, History, ModelChangeRecord } from '../history/history.ts';
 import type { Workload } from './workload.ts';
 import { makeModel } from './define-models.ts';

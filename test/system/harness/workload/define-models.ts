@@ -1,5 +1,5 @@
 import type { ModelChangeRecord } from '../history/history.ts';
-import type { ApiAnswer } from '../api-client.ts';
+import type { ApiAnswer } from '../client/api-client.ts';
 import type { RecordingClient, Target } from './recording-client.ts';
 import { now } from '../history/instant.ts';
 import { definitionOf, definitionsPath, pathOf, type SampleModel } from './sample-models.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation, Outcome, Refusal } from '../history/history.ts';
 import type { SeededRandom } from '../seeded-random.ts';
-import { ApiClient, NoAnswer, type ApiAnswer, type ApiRequest } from '../api-client.ts';
+import { ApiClient, NoAnswer, type ApiAnswer, type ApiRequest } from '../client/api-client.ts';
 import { now } from '../history/instant.ts';
 import type { OperationLog } from './operation-log.ts';
 
@@ -54,7 +54,7 @@ export class RecordingClient {
     this.random = random;
     this.operationLog = operationLog;
     this.#targets = targets;
-    this.api = new ApiClient(token);
+    this.api = new ApiClient({ token });
   }
 
   get seq(): number {

@@ -9,8 +9,8 @@ import type {
   WatcherRecord,
   WatchStreamRecord,
 } from '../history/history.ts';
-import { NoAnswer, type ApiAnswer } from '../api-client.ts';
-import { LineSplitter } from '../line-splitter.ts';
+import { NoAnswer, type ApiAnswer } from '../client/api-client.ts';
+import { LineSplitter } from '../process/line-splitter.ts';
 import { refusalOf, type RecordingClient } from './recording-client.ts';
 import { now } from '../history/instant.ts';
 import { readList } from './read-list.ts';
@@ -258,7 +258,7 @@ async function wholeAnswer(answer: IncomingMessage): Promise<ApiAnswer> {
   try {
     for await (const piece of answer) pieces.push(piece as Buffer);
   } catch (error) {
-    throw new NoAnswer((error as Error).message, false);
+    throw new NoAnswer({ message: (error as Error).message });
   }
   return { status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(pieces).toString() };
 }

@@ -1,4 +1,4 @@
-import { readCpuTime, readMemory } from '../../harness/process-usage.ts';
+import { readCpuTime, readMemory } from '../../harness/process/process-usage.ts';
 import type { HoldRow } from '../hold-case.ts';
 import { MeasuredServer, type MeasuredRequest } from '../measured-server.ts';
 import { collectionOf, create, definition, definitionsPath, group, object } from '../sample-model.ts';

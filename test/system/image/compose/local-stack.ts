@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HaproxyProcess } from '../../harness/haproxy-process.ts';
-import { ServerProcess, type ExitStatus } from '../../harness/server-process.ts';
+import { HaproxyProcess } from '../../harness/process/haproxy-process.ts';
+import { ServerProcess, type ExitStatus } from '../../harness/process/server-process.ts';
 import { pollUntil } from '../../harness/poll-until.ts';
-import { LoopbackAddresses } from '../../harness/loopback.ts';
+import { LoopbackAddresses } from '../../harness/process/loopback.ts';
 import { deployFolder, programsOf, readComposeFile, type ComposeFile, type Service } from './compose-file.ts';
 
 const waitMs = 60_000;

@@ -10,7 +10,7 @@ import { newPersonalToken } from '#pkg/identity/index';
 import { databaseUrlOf } from '../../../../cmd/svc/start-test-program.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../pkg/testenv/test-database.ts';
 import { pollUntil } from '../../harness/poll-until.ts';
-import { LoopbackAddresses } from '../../harness/loopback.ts';
+import { LoopbackAddresses } from '../../harness/process/loopback.ts';
 import { repository } from '../../../../hack/image/dockerfile.ts';
 import { sampleOptions, Unit } from './unit.ts';
 

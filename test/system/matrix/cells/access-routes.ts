@@ -1,7 +1,7 @@
 import { permit, type Rule } from '../model/access-model.ts';
 import { hasOrgRole, hasSystemRole, orgsOf, rootOrgId, type Person } from '../model/person.ts';
 import { allow, refuse } from '../model/verdict.ts';
-import type { Facts } from '../world/facts.ts';
+import type { Facts } from '../fixtures/facts.ts';
 
 /** One operation of the access service with its target. */
 export interface AccessRoute {

@@ -1,5 +1,5 @@
 import type { ServerName, MatrixRequest } from '../wire/matrix-request.ts';
-import type { Making } from '../world/disposable-records.ts';
+import type { Making } from '../fixtures/disposable-records.ts';
 import type { Verdict } from '../model/verdict.ts';
 
 /** One request with the expected result by the contract. */

@@ -2,7 +2,7 @@ import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { identifyOnPlatform, type Credential } from '../model/credential.ts';
 import { judgePlatform, requesterOf, type Impersonation, type PlatformQuestion } from '../model/platform-model.ts';
 import { isAllowed, type Attributes, type Requester } from '../model/rbac.ts';
-import type { Facts } from '../world/facts.ts';
+import type { Facts } from '../fixtures/facts.ts';
 import type { MatrixRequest } from '../wire/matrix-request.ts';
 import type { CredentialStore } from '../wire/credential-store.ts';
 import { describe } from './access-cells.ts';
@@ -24,8 +24,11 @@ const impersonationShare = 0.12;
 const headShare = 0.06;
 
 /** The cell of a number: routes in turn, everything else random. */
-export function platformCell(number: number, random: SeededRandom, world: PlatformCells): Cell {
-  const { facts, credentialStore, routes } = world;
+export function platformCell(
+  number: number,
+  random: SeededRandom,
+  { facts, credentialStore, routes }: PlatformCells,
+): Cell {
   const asked = routes[number % routes.length]!;
   const { person, another, credential: plain } = somebody(random, facts.people, credentialStore, () => true);
   const credential = narrowed(random, plain, credentialStore.restrictionsOf(person));

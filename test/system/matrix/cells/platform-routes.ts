@@ -1,10 +1,10 @@
 import type { PlatformOperation } from '../model/platform-model.ts';
 import type { Attributes, ResourceRequest, Rule } from '../model/rbac.ts';
 import { namespaceOf } from '../model/person.ts';
-import { definitionOf } from '../world/definition-of.ts';
-import { audienceGroup } from '../world/audiences-plugin.ts';
-import type { Facts } from '../world/facts.ts';
-import { modelGroup } from '../world/random-roles.ts';
+import { definitionOf } from '../fixtures/definition-of.ts';
+import { audienceGroup } from '../fixtures/audiences-plugin.ts';
+import type { Facts } from '../fixtures/facts.ts';
+import { modelGroup } from '../fixtures/random-roles.ts';
 
 /** One operation of the content platform with its target. */
 export interface PlatformRoute extends PlatformOperation {

@@ -3,7 +3,7 @@ import { newPersonalToken } from '../../../../pkg/identity/index.ts';
 import type { Credential } from '../model/credential.ts';
 import type { Person } from '../model/person.ts';
 import type { MatrixRequest } from './matrix-request.ts';
-import { signDraft, signMessage, type AccessKey } from '../../harness/sign-request.ts';
+import { signDraft, signMessage, type AccessKey } from '../../harness/client/sign-request.ts';
 
 export interface SessionCookies {
   readonly id: string;

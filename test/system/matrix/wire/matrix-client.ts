@@ -1,25 +1,22 @@
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ApiClient, NoAnswer, type ApiAnswer } from '../../harness/client/api-client.ts';
 import type { MatrixRequest, ServerName } from './matrix-request.ts';
 
-export interface MatrixAnswer {
-  readonly status: number;
-  readonly text: string;
-}
+export type MatrixAnswer = Pick<ApiAnswer, 'status' | 'text'>;
 
 const timeoutMs = 60_000;
 /** Attempts after a 503, which is no decision. */
 const attempts = 20;
 const pauseMs = 500;
 
-/** Sends requests unchanged over keep-alive connections. */
+/** Sends requests to the servers unchanged over keep-alive connections. */
 export class MatrixClient {
   readonly origins: Readonly<Record<ServerName, string>>;
-  readonly #agent: Agent;
+  readonly #api: ApiClient;
 
   constructor(origins: Readonly<Record<ServerName, string>>, concurrency: number) {
     this.origins = origins;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: concurrency });
+    this.#api = new ApiClient({ timeoutMs, maxConnections: concurrency });
   }
 
   /** With `isStream` returns after the head. Retries a 503 and a closed connection. */
@@ -29,47 +26,19 @@ export class MatrixClient {
         const answer = await this.#exchange(request, isStream);
         if (answer.status !== 503 || attempt === attempts) return answer;
       } catch (error) {
-        if ((error as { code?: string }).code !== 'ECONNRESET' || attempt === attempts) throw error;
+        if (!(error instanceof NoAnswer) || error.code !== 'ECONNRESET' || attempt === attempts) throw error;
       }
       await delay(pauseMs);
     }
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#api.close();
   }
 
-  #exchange({ server, method, target, headers, body }: MatrixRequest, isStream: boolean): Promise<MatrixAnswer> {
-    const { hostname, port } = new URL(this.origins[server]);
-    const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
-    return new Promise((resolve, reject) => {
-      const sent = httpRequest({
-        hostname,
-        port,
-        method,
-        path: target,
-        headers: { ...(headers as Record<string, string | string[]>), ...length },
-        agent: this.#agent,
-        timeout: timeoutMs,
-      });
-      sent.on('timeout', () => sent.destroy(new Error(`no answer to ${method} ${target} within ${timeoutMs} ms`)));
-      sent.on('error', reject);
-      sent.on('response', (answer) => {
-        if (isStream && answer.statusCode === 200) {
-          resolve({ status: 200, text: '' });
-          answer.on('error', () => undefined);
-          sent.destroy();
-          return;
-        }
-        read(answer).then((text) => resolve({ status: answer.statusCode!, text }), reject);
-      });
-      sent.end(body);
-    });
+  async #exchange({ server, target, ...request }: MatrixRequest, isStream: boolean): Promise<MatrixAnswer> {
+    const { hostname: host, port } = new URL(this.origins[server]);
+    const sent = { ...request, host, port: Number(port), path: target };
+    return isStream ? this.#api.head(sent) : this.#api.request(sent);
   }
-}
-
-async function read(answer: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of answer) pieces.push(piece as Buffer);
-  return Buffer.concat(pieces).toString();
 }

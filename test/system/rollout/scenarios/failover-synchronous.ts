@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ServerProcess } from '../../harness/server-process.ts';
+import { ServerProcess } from '../../harness/process/server-process.ts';
 import { pollUntil } from '../../harness/poll-until.ts';
 import { now } from '../../harness/history/instant.ts';
 import { postgresPort } from '../postgres-node.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeModel } from '../../harness/workload/define-models.ts';
 import { SeededRandom } from '../../harness/seeded-random.ts';
-import { ApiClient, NoAnswer, type ApiRequest } from '../../harness/api-client.ts';
-import { LineSplitter } from '../../harness/line-splitter.ts';
+import { ApiClient, NoAnswer, type ApiRequest } from '../../harness/client/api-client.ts';
+import { LineSplitter } from '../../harness/process/line-splitter.ts';
 import { RecordingClient } from '../../harness/workload/recording-client.ts';
 import { now } from '../../harness/history/instant.ts';
 import { OperationLog } from '../../harness/workload/operation-log.ts';
@@ -67,7 +67,7 @@ async function load(
   token: string,
   request: () => ApiRequest,
 ): Promise<{ times: number[]; failed: number; seconds: number }> {
-  const api = Array.from({ length: clients }, () => new ApiClient(token));
+  const api = Array.from({ length: clients }, () => new ApiClient({ token }));
   const times: number[] = [];
   let failed = 0;
   const began = now();

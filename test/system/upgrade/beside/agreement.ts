@@ -1,7 +1,7 @@
 import { pollUntil } from '../../harness/poll-until.ts';
-import { ApiClient, type ApiObject, type Json } from '../api-client.ts';
-import { booksDefinition, booksPath, definitionsPath } from '../world/definitions.ts';
-import { logIn } from '../world/people.ts';
+import { ServiceClient, type ApiObject, type Json } from '../service-client.ts';
+import { booksDefinition, booksPath, definitionsPath } from '../fixtures/definitions.ts';
+import { logIn } from '../fixtures/people.ts';
 import type { Version } from './version.ts';
 
 const SOON_MS = 20_000;
@@ -60,7 +60,7 @@ async function modelMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
 }
 
 async function roleMadeOnOne(one: Version, other: Version, { password, mark }: Mark): Promise<void> {
-  const access = new ApiClient(
+  const access = new ServiceClient(
     one.services.accessUrl,
     `Bearer ${await logIn(one.services.accessUrl, 'admin', password)}`,
   );
@@ -71,7 +71,7 @@ async function roleMadeOnOne(one: Version, other: Version, { password, mark }: M
     password: `${password} ${mark}`,
   });
   const login = await logIn(other.services.accessUrl, mark, `${password} ${mark}`);
-  await new ApiClient(one.services.accessUrl, `Bearer ${login}`).get('/api/v1/users/profile/');
+  await new ServiceClient(one.services.accessUrl, `Bearer ${login}`).get('/api/v1/users/profile/');
   const as = (api: Version): Promise<number> =>
     api.api.send('GET', `${booksPath}?limit=1`, undefined, { 'impersonate-user': mark }).then(({ status }) => status);
   if ((await as(other)) !== 403) throw new Error('a user without a role read objects');
@@ -97,13 +97,13 @@ async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
     metadata: { name: mark },
     spec: { displayName: mark, expiresAt: '2099-01-01T00:00:00Z' },
   });
-  const reader = new ApiClient(other.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`);
+  const reader = new ServiceClient(other.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`);
   await reader.get(`${booksPath}/counter`);
   await other.api.expect('PUT', `${tokensPath}/${mark}/actions/revocation`);
   await pollUntil(
     async () =>
       (
-        await new ApiClient(one.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`).send(
+        await new ServiceClient(one.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`).send(
           'GET',
           booksPath,
         )
@@ -113,7 +113,7 @@ async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
 }
 
 /** The leader of the controllers. */
-export async function leader(api: ApiClient): Promise<string> {
+export async function leader(api: ServiceClient): Promise<string> {
   const { items } = (await api.get('/apis/coordination.k8s.io/v1/leases')) as unknown as {
     items: (ApiObject & { spec: { holderIdentity?: string } })[];
   };
@@ -121,7 +121,7 @@ export async function leader(api: ApiClient): Promise<string> {
 }
 
 /** Checks that controllers work: an owned object is deleted with its owner. */
-export async function controllersWork(api: ApiClient, mark: string): Promise<void> {
+export async function controllersWork(api: ServiceClient, mark: string): Promise<void> {
   const owner = (await api.post(booksPath, {
     apiVersion: 'upgrade.example.com/v1',
     kind: 'Book',

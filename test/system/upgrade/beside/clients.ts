@@ -1,6 +1,6 @@
 import { pollUntil } from '../../harness/poll-until.ts';
-import type { ApiClient, ApiObject } from '../api-client.ts';
-import { booksPath } from '../world/definitions.ts';
+import type { ServiceClient, ApiObject } from '../service-client.ts';
+import { booksPath } from '../fixtures/definitions.ts';
 import { Follower } from './follower.ts';
 import { Load } from './load.ts';
 
@@ -12,9 +12,9 @@ export class Clients {
   readonly #position: string;
   readonly #load: Load;
   readonly #followers: Follower[] = [];
-  #targets: readonly ApiClient[];
+  #targets: readonly ServiceClient[];
 
-  constructor(api: ApiClient, position: string) {
+  constructor(api: ServiceClient, position: string) {
     this.#position = position;
     this.#targets = [api];
     this.#load = new Load(() => this.#targets, WORKERS);
@@ -32,24 +32,24 @@ export class Clients {
   }
 
   /** Adds a watch from the start revision. */
-  follow(api: ApiClient): void {
+  follow(api: ServiceClient): void {
     this.#followers.push(new Follower(api, this.#position));
   }
 
   /** Sets the servers for the writers. */
-  ask(...targets: readonly ApiClient[]): void {
+  ask(...targets: readonly ServiceClient[]): void {
     this.#targets = targets;
   }
 
   /** Moves all clients to that server: writers immediately, watches when their server ends them. */
-  async leaveFor(api: ApiClient): Promise<void> {
+  async leaveFor(api: ServiceClient): Promise<void> {
     this.ask(api);
     for (const follower of this.#followers) follower.moveTo(api);
     await this.#load.settle();
   }
 
   /** Violated promises: failures, lost counts, and watches with other events or another order. */
-  async findings(api: ApiClient): Promise<string[]> {
+  async findings(api: ServiceClient): Promise<string[]> {
     await this.#load.end();
     const { spec } = (await api.get(`${booksPath}/counter`)) as { spec: { year: number } };
     const { counted } = this.#load;
@@ -64,7 +64,7 @@ export class Clients {
     await Promise.all([this.#load.end(), ...this.#followers.map((follower) => follower.end())]);
   }
 
-  async #heard(api: ApiClient): Promise<string[]> {
+  async #heard(api: ServiceClient): Promise<string[]> {
     const mark = { metadata: { labels: { end: 'yes' } } };
     const last = (await api.expect('PATCH', `${booksPath}/counter`, mark, {
       'content-type': 'application/merge-patch+json',

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { revisionOf, type ApiClient } from '../api-client.ts';
-import { booksPath } from '../world/definitions.ts';
+import { revisionOf, type ServiceClient } from '../service-client.ts';
+import { booksPath } from '../fixtures/definitions.ts';
 
 const PAUSE_MS = 50;
 const ROUND_S = 20;
@@ -12,10 +12,10 @@ export class Follower {
   readonly problems: string[] = [];
   readonly #over = new AbortController();
   readonly #following: Promise<void>;
-  #api: ApiClient;
+  #api: ServiceClient;
   #position: string;
 
-  constructor(api: ApiClient, position: string) {
+  constructor(api: ServiceClient, position: string) {
     this.#api = api;
     this.#position = position;
     this.#following = this.#follow();
@@ -25,7 +25,7 @@ export class Follower {
     return this.#position;
   }
 
-  moveTo(api: ApiClient): void {
+  moveTo(api: ServiceClient): void {
     this.#api = api;
   }
 
@@ -51,7 +51,7 @@ export class Follower {
     }
   }
 
-  #hear(events: Parameters<Parameters<ApiClient['watch']>[1]>[0]): boolean {
+  #hear(events: Parameters<Parameters<ServiceClient['watch']>[1]>[0]): boolean {
     for (const { type, object } of events.splice(0)) {
       if (type === 'ERROR') this.problems.push(`a watch was refused: ${JSON.stringify(object)}`);
       else {

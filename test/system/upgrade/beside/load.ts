@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient, ApiObject, Json } from '../api-client.ts';
-import { book, booksPath } from '../world/definitions.ts';
+import type { ServiceClient, ApiObject, Json } from '../service-client.ts';
+import { book, booksPath } from '../fixtures/definitions.ts';
 
 const MAX_PROBLEMS = 20;
 const COUNTER_TRIES = 50;
 
 /** The present servers. */
-export type Targets = () => readonly ApiClient[];
+export type Targets = () => readonly ServiceClient[];
 
 /**
  * Clients that write through one replica and read through another, each on its own objects: every request must succeed,
@@ -46,7 +46,7 @@ export class Load {
     this.#rounds[worker] = 0;
     for (let round = 0; !this.#isOver; round += 1) {
       const targets = this.#targets();
-      const at = (step: number): ApiClient => targets[(worker + round + step) % targets.length]!;
+      const at = (step: number): ServiceClient => targets[(worker + round + step) % targets.length]!;
       try {
         await this.#oneLife(at, `load-${worker}-${round}`, round);
         if (round % 5 === 0) await this.#count(at);
@@ -57,7 +57,7 @@ export class Load {
     }
   }
 
-  async #oneLife(at: (step: number) => ApiClient, name: string, number: number): Promise<void> {
+  async #oneLife(at: (step: number) => ServiceClient, name: string, number: number): Promise<void> {
     const path = `${booksPath}/${name}`;
     const created = (await this.#counting(at(0).post(booksPath, book(name, number)))) as unknown as ApiObject & {
       spec: Json;
@@ -89,7 +89,7 @@ export class Load {
   }
 
   /** Retries conflicts: a lost increment is detected at the end. */
-  async #count(at: (step: number) => ApiClient): Promise<void> {
+  async #count(at: (step: number) => ServiceClient): Promise<void> {
     for (let step = 0; step < COUNTER_TRIES; step += 1) {
       const counter = (await this.#counting(at(step).get(`${booksPath}/counter`))) as unknown as ApiObject & {
         spec: { year: number };

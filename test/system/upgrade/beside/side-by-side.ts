@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgresProcess, unsafeSettings } from '../../harness/embedded-postgres-process.ts';
+import { PostgresProcess, unsafeSettings } from '../../harness/process/postgres-process.ts';
 import { newPersonalToken } from '#pkg/identity/index';
 import { pollUntil } from '../../harness/poll-until.ts';
-import type { ApiClient, ApiObject } from '../api-client.ts';
-import { book, booksDefinition, booksPath, definitionsPath, namespacesPath } from '../world/definitions.ts';
+import type { ServiceClient, ApiObject } from '../service-client.ts';
+import { book, booksDefinition, booksPath, definitionsPath, namespacesPath } from '../fixtures/definitions.ts';
 import { agree, controllersWork, leader } from './agreement.ts';
 import { Clients } from './clients.ts';
 import { Version, type Shared } from './version.ts';
@@ -33,7 +33,7 @@ export async function sideBySide({
   folder,
 }: SideBySideOptions): Promise<{ problems: string[]; facts: string }> {
   // Nothing must survive the run.
-  const postgres = await EmbeddedPostgresProcess.start({
+  const postgres = await PostgresProcess.start({
     folder: join(folder, 'postgres'),
     settings: { ...unsafeSettings, max_connections: '300' },
   });
@@ -94,7 +94,7 @@ async function rollOut(
 }
 
 /** Returns the start revision of all watches. */
-async function prepare(api: ApiClient): Promise<string> {
+async function prepare(api: ServiceClient): Promise<string> {
   await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
   await api.post(definitionsPath, booksDefinition);
   await pollUntil(async () => (await api.send('GET', booksPath)).status === 200, {
@@ -108,7 +108,7 @@ async function prepare(api: ApiClient): Promise<string> {
 }
 
 /** The controllers of the remaining version lead and work. */
-async function handedOver(api: ApiClient, mark: string): Promise<string[]> {
+async function handedOver(api: ServiceClient, mark: string): Promise<string[]> {
   try {
     await pollUntil(async () => (await leader(api)) !== '', {
       what: 'somebody leads the controllers',

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiClient } from '../api-client.ts';
-import type { ServerProcess } from '../../harness/server-process.ts';
+import { ServiceClient } from '../service-client.ts';
+import type { ServerProcess } from '../../harness/process/server-process.ts';
 import { startBuild } from '../start-build.ts';
-import type { Services } from '../world/people.ts';
+import type { Services } from '../fixtures/people.ts';
 
 /** Configuration that all processes on the database share. */
 export interface Shared {
@@ -31,8 +31,8 @@ export class Version {
     this.#shared = shared;
   }
 
-  get api(): ApiClient {
-    return new ApiClient(this.services.platformUrl, `Bearer ${this.#shared.token}`);
+  get api(): ServiceClient {
+    return new ServiceClient(this.services.platformUrl, `Bearer ${this.#shared.token}`);
   }
 
   async start(): Promise<void> {

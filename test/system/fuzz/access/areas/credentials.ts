@@ -3,7 +3,7 @@ import type { WireRequest } from '../../../harness/wire/wire-request.ts';
 import type { AttackArea, FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { Answer } from '../../../harness/wire/answer.ts';
-import type { AccessUsers } from '../../../harness/access-users.ts';
+import type { AccessUsers } from '../../../harness/client/access-users.ts';
 import { asCaller, headerText, loginPath, protectedPaths } from './requests.ts';
 
 type Code = 'authentication_failed' | 'not_authenticated';

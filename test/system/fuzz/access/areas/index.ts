@@ -1,6 +1,6 @@
 /** The areas of attack on access management; each file is one area. */
 import type { AttackArea } from '../../fuzz-case.ts';
-import type { AccessUsers } from '../../../harness/access-users.ts';
+import type { AccessUsers } from '../../../harness/client/access-users.ts';
 import { credentials } from './credentials.ts';
 import { logins } from './logins.ts';
 import { pageForms } from './pages.ts';

@@ -2,7 +2,7 @@ import { hostileText } from '../../areas/hostile-text.ts';
 import { json } from '../../../harness/wire/wire-request.ts';
 import { wellFormed, type AttackArea, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
-import type { AccessUsers } from '../../../harness/access-users.ts';
+import type { AccessUsers } from '../../../harness/client/access-users.ts';
 import { asCaller, anyCaller, bodyOf, headerText, loginPath } from './requests.ts';
 
 const paths = [loginPath, loginPath.slice(0, -1), '/api/v1/authentication/tokens/'];

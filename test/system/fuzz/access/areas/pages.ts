@@ -3,7 +3,7 @@ import type { WireRequest } from '../../../harness/wire/wire-request.ts';
 import { query, wellFormed, type AttackArea, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import { headerOf } from '../../../harness/wire/answer.ts';
-import type { AccessUsers } from '../../../harness/access-users.ts';
+import type { AccessUsers } from '../../../harness/client/access-users.ts';
 import { asCaller, bodyOf, headerText, idText } from './requests.ts';
 
 const pages = [

@@ -2,7 +2,7 @@ import { mutateBytes, mutateText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
 import type { AttackArea } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
-import type { AccessUsers } from '../../../harness/access-users.ts';
+import type { AccessUsers } from '../../../harness/client/access-users.ts';
 import { anyCaller, asCaller, headerText, protectedPaths } from './requests.ts';
 
 const inserts = [

@@ -2,7 +2,7 @@ import { hostileText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
 import { caseName, wellFormed, type AttackArea, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
-import type { AccessUsers } from '../../../harness/access-users.ts';
+import type { AccessUsers } from '../../../harness/client/access-users.ts';
 import {
   anyCaller,
   asCaller,

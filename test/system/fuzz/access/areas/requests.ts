@@ -3,7 +3,7 @@ import { hostileJsonBody, jsonText } from '../../areas/hostile-json.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
 import { percent } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
-import type { AccessUsers, Credential } from '../../../harness/access-users.ts';
+import type { AccessUsers, Credential } from '../../../harness/client/access-users.ts';
 
 export const usersPath = '/api/v1/users/users/';
 export const profilePath = '/api/v1/users/profile/';

@@ -4,7 +4,7 @@ import { hostileText, mutateText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
 import { percent, type AttackArea, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
-import type { AccessUsers } from '../../../harness/access-users.ts';
+import type { AccessUsers } from '../../../harness/client/access-users.ts';
 import { headerText, loginPath, profilePath, usersPath } from './requests.ts';
 
 const origin = 'http://fuzz';

@@ -1,21 +1,21 @@
 import type { History, Operation, OperationId } from '../history.ts';
-import { checkDeletedCollection } from './check-deleted-collection.ts';
-import { checkFinalState } from './check-final-state.ts';
-import { checkGet, checkListRevision } from './check-freshness.ts';
-import { checkList } from './check-list.ts';
-import { checkLog } from './check-log.ts';
-import { checkMakers } from './check-makers.ts';
-import { RefusalCheck } from './check-refusals.ts';
-import { checkSightings } from './check-sightings.ts';
-import { checkWatcher } from './check-watcher.ts';
-import { CommitTimes } from './commit-times.ts';
-import { idText, type Examination } from './examination.ts';
-import { replayWithChecks, type SnapshotRequest } from './live-state.ts';
-import { Narrator } from './narrator.ts';
-import { ReplayedLog } from './replayed-log.ts';
-import { Statistics } from './statistics.ts';
-import { Violations, type Violation } from './violation.ts';
-import { WriteLedger } from './write-ledger.ts';
+import { checkDeletedCollection } from './checks/check-deleted-collection.ts';
+import { checkFinalState } from './checks/check-final-state.ts';
+import { checkGet, checkListRevision } from './checks/check-freshness.ts';
+import { checkList } from './checks/check-list.ts';
+import { checkLog } from './checks/check-log.ts';
+import { checkMakers } from './checks/check-makers.ts';
+import { RefusalCheck } from './checks/check-refusals.ts';
+import { checkSightings } from './checks/check-sightings.ts';
+import { checkWatcher } from './checks/check-watcher.ts';
+import { CommitTimes } from './log/commit-times.ts';
+import { idText, type Examination } from './examination/examination.ts';
+import { replayWithChecks, type SnapshotRequest } from './log/live-state.ts';
+import { Narrator } from './examination/narrator.ts';
+import { ReplayedLog } from './log/replayed-log.ts';
+import { Statistics } from './examination/statistics.ts';
+import { Violations, type Violation } from './examination/violation.ts';
+import { WriteLedger } from './examination/write-ledger.ts';
 
 export interface Verdict {
   /** At most 20 of each rule. */

@@ -1,4 +1,4 @@
-import type { Rule } from '../violation.ts';
+import type { Rule } from '../examination/violation.ts';
 import type { EditableHistory } from './editable-history.ts';
 
 /** A fault that is planted in a valid history; the rule must detect it. */

@@ -1,6 +1,6 @@
 import type { Fields, LabelClause, Operation, OperationId, Outcome, Paging, SelectorRecord } from '../../history.ts';
 import type { SeededRandom } from '../../../seeded-random.ts';
-import { matcherOf, orderOf } from '../object-match.ts';
+import { matcherOf, orderOf } from '../log/object-match.ts';
 import type { Activity, Schedule } from './schedule.ts';
 import {
   observed,

@@ -1,7 +1,7 @@
 import type { SelectorRecord, StreamEnd, WatcherRecord, WatchEventRecord, WatchStreamRecord } from '../../history.ts';
 import type { SeededRandom } from '../../../seeded-random.ts';
-import { expectedEvent } from '../event-expectation.ts';
-import { matcherOf } from '../object-match.ts';
+import { expectedEvent } from '../checks/event-expectation.ts';
+import { matcherOf } from '../log/object-match.ts';
 import type { Activity } from './schedule.ts';
 import { SimulatedClient, type SimulatedWorld } from './simulated-client.ts';
 import { observed } from './simulated-store.ts';

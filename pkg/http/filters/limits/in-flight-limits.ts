@@ -1,0 +1,346 @@
+import type { ServerResponse } from 'node:http';
+import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
+import { anonymousUser } from '#pkg/identity/index';
+import { authorizationKey, type CredentialKey, type CredentialReader } from '../../request/credential-key.ts';
+import { networkOf } from '../../connection/client-address.ts';
+import type { Filter, Handler, RequestContext } from '../../request/request-context.ts';
+import type { RequestInfo } from '../../request/request-info.ts';
+import { isAnswered, sendJson } from '../../answer/respond.ts';
+import { ConcurrencyLimiter, KeyedConcurrencyLimiters } from './concurrency-limiter.ts';
+import { HeldSlots, type Slot, type SlotsOwner } from './held-slots.ts';
+import { refusals, type RefusedBy } from './limit-refusal.ts';
+import { Senders, type SendersOptions } from './senders.ts';
+import { VerifiedCredentials } from './verified-credentials.ts';
+import { WrongCredentials } from './wrong-credentials.ts';
+
+/** No value: no limit. Without `total` and `perUser` anonymous clients have no limit either. */
+export interface MaxInFlight {
+  /** Requests that run at a time, of which anonymous clients get a quarter. A watch counts until its stream begins. */
+  total?: number;
+  perUser?: number;
+  watches?: number;
+  watchesPerUser?: number;
+  /**
+   * How long a request above `total` or `perUser` may wait for another to end. Milliseconds, default 1000; 0 refuses at
+   * once.
+   */
+  maxWaitMs?: number;
+  /** Limit of one network. Above it the server looks up no credential that was not valid before. */
+  wrongCredentialsPerMinute?: number;
+  /** Limits of request bodies that are still arriving. */
+  senders?: Omit<SendersOptions, 'observer'>;
+  /**
+   * Which requests are exempt from the limits above, so that they are served during an overload. Default: none.
+   */
+  exemption?: (info: RequestInfo) => Exemption | undefined;
+  /** The identity of a request's credential. Default: its Authorization header. */
+  credentialOf?: CredentialReader;
+  /** Credentials that were valid. Two services with the same users may share it. Default: one of its own. */
+  verified?: VerifiedCredentials;
+  /** Whether an authentication error means that the credential is wrong. Default: a StatusError 401 does. */
+  isUnauthorized?: (error: unknown) => boolean;
+  /** Throws refusals instead of answering them, for a caller that has its own error format. */
+  throwsRefusals?: boolean;
+  observer?: InFlightObserver;
+}
+
+/**
+ * `everything`: no limit at all, for paths that read no credential. `metrics` and `open`: only looking up a credential
+ * is limited; after that `metrics` has slots of its own, and `open` needs none.
+ */
+export type Exemption = 'everything' | 'metrics' | 'open';
+
+/** Called for what the limits do; must not throw. */
+export interface InFlightObserver {
+  /** A request was refused; not called for a client that has disconnected. */
+  refused(by: RefusedBy): void;
+  /** A request had to wait, whether it got a slot or not. */
+  waited(ms: number): void;
+}
+
+/** Requests for metrics that run at a time. */
+const maxOfMetrics = 64;
+/** Requests of anonymous clients of one network at a time; and, apart from these, credential lookups of one network. */
+const maxOfNetwork = 32;
+/**
+ * Credential lookups of all anonymous clients at a time. More would only wait for database connections, and make known
+ * clients wait with them.
+ */
+const maxLookups = 64;
+
+/** State of one request between the two filters. */
+interface Visit {
+  readonly slots: HeldSlots;
+  readonly credential: CredentialKey | undefined;
+  readonly exemption: 'metrics' | 'open' | undefined;
+  /** The key under which its credential is remembered. */
+  readonly key: string | undefined;
+  /** Its credential was valid the last time. */
+  readonly isKnown: boolean;
+  /** Whether it holds the slots for its work; false while it holds the slots for a credential lookup. */
+  holdsWorkSlots: boolean;
+  isAuthenticated: boolean;
+}
+
+/**
+ * Limits concurrent requests. Answers 429 with Retry-After if a request has waited too long for a slot, or if there are
+ * too many watches.
+ *
+ * There are two filters, because the user is unknown before authentication. A request whose credential was valid the
+ * last time takes its slots in `beforeAuthentication`, first the one of the credential and then one of the total, so
+ * that a refusal costs next to nothing. Any other request takes one of the few lookup slots of its network, and
+ * `afterAuthentication` moves it to the slots of its user, or to those of anonymous clients, which take none from known
+ * clients. `afterAuthentication` also counts the requests of a user over all credentials, and refuses without a wait.
+ *
+ * A request holds no shared slot while its body arrives or the client reads the response (`HeldSlots`, `Senders`). Both
+ * filters run inside `withTimeout`: a request that was answered by a timeout counts until its work ends. A watch counts
+ * as a request until its stream begins, and only as a watch afterwards.
+ */
+export class InFlightLimits implements SlotsOwner {
+  readonly #options: MaxInFlight;
+  readonly #credentialOf: CredentialReader;
+  readonly #all: ConcurrencyLimiter | undefined;
+  readonly #anonymous: ConcurrencyLimiter | undefined;
+  readonly #lookups: ConcurrencyLimiter;
+  readonly #metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
+  readonly #byCredential: KeyedConcurrencyLimiters | undefined;
+  readonly #byNetwork: KeyedConcurrencyLimiters | undefined;
+  readonly #lookupsByNetwork: KeyedConcurrencyLimiters;
+  readonly senders: Senders;
+  readonly #verified: VerifiedCredentials;
+  readonly #wrong: WrongCredentials | undefined;
+  readonly #visits = new Map<RequestContext, Visit>();
+  readonly #requestsByUser: KeyedConcurrencyLimiters;
+  readonly #watchesByUser: KeyedConcurrencyLimiters;
+  #watchCount = 0;
+
+  constructor(options: MaxInFlight) {
+    const {
+      total,
+      perUser,
+      maxWaitMs = 1000,
+      wrongCredentialsPerMinute,
+      credentialOf = authorizationKey,
+      verified = new VerifiedCredentials(),
+      observer,
+    } = options;
+    this.#options = options;
+    this.#credentialOf = credentialOf;
+    this.#verified = verified;
+    this.#requestsByUser = new KeyedConcurrencyLimiters({ limit: perUser ?? Infinity, maxWaitMs: 0 });
+    this.#watchesByUser = new KeyedConcurrencyLimiters({ limit: options.watchesPerUser ?? Infinity, maxWaitMs: 0 });
+    this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
+    this.#lookups = new ConcurrencyLimiter({ limit: maxLookups, maxWaitMs });
+    this.#lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
+    if (total !== undefined) this.#all = new ConcurrencyLimiter({ limit: total, maxWaitMs });
+    const anonymousLimit = Math.max(1, Math.floor((total ?? 0) / 4));
+    if (total !== undefined && anonymousLimit < total)
+      this.#anonymous = new ConcurrencyLimiter({ limit: anonymousLimit, maxWaitMs });
+    if (perUser !== undefined) this.#byCredential = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
+    if (total !== undefined || perUser !== undefined)
+      this.#byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
+    if (wrongCredentialsPerMinute !== undefined) this.#wrong = new WrongCredentials(wrongCredentialsPerMinute);
+  }
+
+  /** Requests that wait for a slot. */
+  get waiting(): number {
+    const limiters = [
+      this.#all,
+      this.#anonymous,
+      this.#lookups,
+      this.#byCredential,
+      this.#byNetwork,
+      this.#lookupsByNetwork,
+    ];
+    return limiters.reduce((sum, limiter) => sum + (limiter?.waiting ?? 0), 0);
+  }
+
+  /** Running requests without started watches and arriving bodies; 0 without a limit. */
+  get running(): number {
+    return this.#all?.running ?? 0;
+  }
+
+  /** For HeldSlots. */
+  waited(ms: number): void {
+    this.#options.observer?.waited(ms);
+  }
+
+  /** For HeldSlots. */
+  refusalOf(by: RefusedBy, { response }: RequestContext): StatusError {
+    if (!isAnswered(response)) this.#options.observer?.refused(by);
+    return refusals[by].error;
+  }
+
+  readonly beforeAuthentication: Filter = (next) => (context) => {
+    const exemption = this.#options.exemption?.(context.info);
+    return exemption === 'everything' ? next(context) : this.#visit(next, context, exemption);
+  };
+
+  readonly afterAuthentication: Filter = (next) => async (context) => {
+    const visit = this.#visits.get(context);
+    if (visit === undefined) return next(context);
+    const { name, uid } = context.impersonator ?? context.user;
+    const isAnonymous = name === anonymousUser.name;
+    visit.isAuthenticated = true;
+    visit.slots.isAnonymous = isAnonymous;
+    if (!isAnonymous && visit.key !== undefined) this.#verified.add(visit.key, uid === '' ? name : uid);
+    // An expired session is no failure on a path that needs no user.
+    if (isAnonymous) this.#noteWrong(visit, context);
+    if (!visit.holdsWorkSlots) {
+      visit.slots.leave();
+      visit.holdsWorkSlots = true;
+      const refused = await this.#enter(visit, this.#slotsOf(visit, context, isAnonymous));
+      if (refused !== undefined) return this.#refuse(refused, context);
+    }
+    if (visit.exemption !== undefined) return next(context);
+    if (isWatch(context)) return this.#watch(next, context, { slots: visit.slots, isAnonymous });
+    // Anonymous clients are counted by network, and not while their bodies arrive.
+    if (
+      !isAnonymous &&
+      visit.slots.enter({
+        limiter: this.#requestsByUser.of(context.user.name),
+        by: 'user',
+        isKept: true,
+        isOwn: true,
+      }) !== true
+    )
+      return this.#refuse('user', context);
+    return next(context);
+  };
+
+  async #visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
+    const visit = this.#newVisit(context, exemption);
+    this.#visits.set(context, visit);
+    context.heldSlots = visit.slots;
+    try {
+      const refused = await this.#enter(
+        visit,
+        visit.holdsWorkSlots ? this.#slotsOf(visit, context, false) : this.#lookupSlotsOf(visit, context),
+      );
+      if (refused !== undefined) return await this.#refuse(refused, context);
+      await next(context);
+    } catch (error) {
+      if (!visit.isAuthenticated && context.user.name === anonymousUser.name && this.#isUnauthorized(error))
+        this.#noteWrong(visit, context);
+      throw error;
+    } finally {
+      this.#visits.delete(context);
+      visit.slots.end();
+    }
+  }
+
+  #newVisit(context: RequestContext, exemption: Visit['exemption']): Visit {
+    const credential = this.#credentialOf(context.request.headers);
+    const key =
+      credential?.isPublic === true ? `${credential.key} ${networkOf(context.clientAddress)}` : credential?.key;
+    const isKnown = key !== undefined && this.#verified.has(key);
+    const slots = new HeldSlots(context, this);
+    slots.isAnonymous = !isKnown;
+    // A public key id, as that of a signature, proves nothing before the signature is verified.
+    return {
+      slots,
+      credential,
+      exemption,
+      key,
+      isKnown,
+      holdsWorkSlots: isKnown && !credential!.isPublic,
+      isAuthenticated: false,
+    };
+  }
+
+  /**
+   * The slots for looking up a credential; none without a credential. A known public key id has slots of its own.
+   */
+  *#lookupSlotsOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Slot | RefusedBy> {
+    if (credential === undefined) return;
+    const network = networkOf(context.clientAddress);
+    if (isKnown) {
+      yield { limiter: this.#lookupsByNetwork.of(key!), by: 'address' };
+    } else if (this.#wrong?.isOver(network) === true) {
+      yield 'wrong_credentials';
+    } else {
+      yield { limiter: this.#lookupsByNetwork.of(network), by: 'address' };
+      yield { limiter: this.#lookups, by: 'strangers' };
+    }
+  }
+
+  /** The slots of a user are held while a body arrives, so that slow bodies of one user block nobody else. */
+  *#slotsOf({ exemption, key }: Visit, context: RequestContext, isAnonymous: boolean): Generator<Slot> {
+    if (exemption === 'metrics') yield { limiter: this.#metrics, by: 'metrics' };
+    if (exemption !== undefined) return;
+    if (!isAnonymous && this.#byCredential !== undefined)
+      yield { limiter: this.#byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
+    if (isAnonymous && this.#byNetwork !== undefined)
+      yield { limiter: this.#byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
+    // Before the total, so that the error names the limit of anonymous clients.
+    if (isAnonymous && this.#anonymous !== undefined) yield { limiter: this.#anonymous, by: 'strangers' };
+    if (this.#all !== undefined) yield { limiter: this.#all, by: 'total' };
+  }
+
+  /** Takes the slots one after the other. Answers the limit that refused one, if any. */
+  async #enter({ slots }: Visit, wanted: Iterable<Slot | RefusedBy>): Promise<RefusedBy | undefined> {
+    for (const each of wanted) {
+      if (typeof each === 'string') return each;
+      const isIn = slots.enter(each);
+      if (isIn !== true && !(await isIn)) return each.by;
+    }
+    return undefined;
+  }
+
+  /** A watch frees its request slots when its stream begins. */
+  async #watch(
+    next: Handler,
+    context: RequestContext,
+    { slots, isAnonymous }: { slots: HeldSlots; isAnonymous: boolean },
+  ): Promise<void> {
+    if (this.#watchCount >= (this.#options.watches ?? Infinity)) return this.#refuse('watches', context);
+    const user = isAnonymous ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
+    const slot = this.#watchesByUser.of(user);
+    if (slot.enter(context.response) !== true) return this.#refuse('user_watches', context);
+    this.#watchCount += 1;
+    onBegin(context.response, () => slots.release());
+    try {
+      await next(context);
+    } finally {
+      slot.leave();
+      this.#watchCount -= 1;
+    }
+  }
+
+  #noteWrong({ credential, key, isKnown }: Visit, context: RequestContext): void {
+    if (credential === undefined) return;
+    // Otherwise an attacker who knows a public key id could take the slots of its owner.
+    if (!isKnown) this.#wrong?.add(networkOf(context.clientAddress));
+    else if (!credential.isPublic) this.#verified.delete(key!);
+  }
+
+  #isUnauthorized(error: unknown): boolean {
+    return this.#options.isUnauthorized?.(error) ?? (isStatusError(error) && error.code === 401);
+  }
+
+  /**
+   * Throws only if the client may want another format than JSON: an exception that passes the filters costs as much as
+   * the response.
+   */
+  async #refuse(by: RefusedBy, context: RequestContext): Promise<void> {
+    if (isAnswered(context.response)) return;
+    this.#options.observer?.refused(by);
+    const { error, body } = refusals[by];
+    const { accept } = context.request.headers;
+    if (this.#options.throwsRefusals === true || (accept !== undefined && /problem|yaml/.test(accept))) throw error;
+    await sendJson(context, error.code, body, { 'Retry-After': String(error.details?.retryAfterSeconds) });
+  }
+}
+
+/** Calls `begun` when the response head is written. Node has no event for that, but every way calls `writeHead`. */
+function onBegin(response: ServerResponse, begun: () => void): void {
+  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
+  response.writeHead = (...args: unknown[]) => {
+    begun();
+    return writeHead(...args);
+  };
+}
+
+function isWatch({ info }: RequestContext): boolean {
+  return info.verb === 'watch' && info.isResourceRequest;
+}

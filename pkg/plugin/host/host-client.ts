@@ -1,0 +1,20 @@
+import type { Client, Fence, Reader, Watcher } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
+
+/**
+ * A client that writes through `fenced` and reads from the server. A cache may lag, and an object that it does not show
+ * yet would count as deleted.
+ */
+export function freshClient(fenced: Client, server: Reader & Watcher): Client {
+  return wrapClient(fenced, {
+    get: (type, key, options) => server.get(type, key, options),
+    list: (type, options) => server.list(type, options),
+    watch: (type, options) => server.watch(type, options),
+  });
+}
+
+/** A client whose writes fail once the fence's lease has another holder; a call can name another fence. */
+export function fencedClient(client: Client, fence: Fence | undefined): Client {
+  if (fence === undefined) return client;
+  return wrapClient(client, { write: ({ options }, send) => send({ ...options, fence: options?.fence ?? fence }) });
+}
