@@ -3,10 +3,10 @@ import type { Pool } from 'pg';
 import { newKysely, runQuery, runTransaction, type Database, type Queryable } from '#pkg/database/index';
 import type { AccessTables } from './access-tables.ts';
 
-const CONNECTIONS = 8;
-const TIMEOUT_MS = 10_000;
+const poolSize = 8;
+const statementTimeoutMs = 10_000;
 /** After this time without an answer the connection counts as lost: its other end has gone without closing it. */
-const ANSWER_TIMEOUT_MS = 11_000;
+const queryTimeoutMs = 11_000;
 
 /** Schema `access` of the database. One per process, as it has its own connections. */
 export class AccessDatabase {
@@ -22,9 +22,9 @@ export class AccessDatabase {
     this.whole = database;
     this.pool = database.newPool({
       name: 'access',
-      max: CONNECTIONS,
-      statementTimeoutMs: TIMEOUT_MS,
-      queryTimeoutMs: ANSWER_TIMEOUT_MS,
+      max: poolSize,
+      statementTimeoutMs,
+      queryTimeoutMs,
     });
     this.kysely = newKysely(this.pool);
   }

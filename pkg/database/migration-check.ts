@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Database } from './database.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { pendingSteps, stepsOf, type AppliedStep, type Migration } from './migration-steps.ts';
-import { migrationLock, TABLE_LOCK_WAIT_MS } from './migrator.ts';
+import { migrationLock, tableLockTimeoutMs } from './migrator.ts';
 import { runTransaction } from './run-transaction.ts';
 
 export interface CheckedSchema {
@@ -157,7 +157,7 @@ async function tableUsers(client: pg.PoolClient, schema: string): Promise<TableU
         AND EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
           WHERE l.pid = a.pid AND l.granted AND n.nspname = $1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
       ORDER BY a.xact_start LIMIT 20`,
-    [schema, TABLE_LOCK_WAIT_MS],
+    [schema, tableLockTimeoutMs],
   );
   return rows;
 }

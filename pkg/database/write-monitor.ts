@@ -26,14 +26,14 @@ export interface WriteMonitorOptions {
   answerMs?: number;
 }
 
-const FIRST_CHECK_MS = 1000;
-const CANCEL_MS = 5000;
+const firstCheckDelayMs = 1000;
+const cancelTimeoutMs = 5000;
 /**
  * A trial lacks room earlier than writes do. After a refusal it needs room for a whole WAL segment, without which
  * PostgreSQL would stop.
  */
-const ROOM_MIB = 1;
-const ROOM_AFTER_REFUSAL_MIB = 16;
+const requiredMib = 1;
+const requiredAfterRefusalMib = 16;
 
 /**
  * Checks whether PostgreSQL accepts writes, every ten seconds and at once when a statement was refused: it writes a
@@ -78,13 +78,13 @@ export class WriteMonitor {
   async #watch(): Promise<void> {
     const { intervalMs, retryMs } = this.#options;
     const { signal } = this.#ending;
-    await delay(FIRST_CHECK_MS, undefined, { signal }).catch(() => {});
+    await delay(firstCheckDelayMs, undefined, { signal }).catch(() => {});
     while (!signal.aborted) {
       const isSuspected = this.#isSuspected || this.#refusal !== undefined;
       this.#isSuspected = false;
       this.#woken = new AbortController();
-      await this.#check(isSuspected ? ROOM_AFTER_REFUSAL_MIB : ROOM_MIB);
-      await delay(Math.min(FIRST_CHECK_MS, intervalMs), undefined, { signal }).catch(() => {});
+      await this.#check(isSuspected ? requiredAfterRefusalMib : requiredMib);
+      await delay(Math.min(firstCheckDelayMs, intervalMs), undefined, { signal }).catch(() => {});
       await delay(this.#refusal === undefined ? intervalMs : retryMs, undefined, { signal: this.#woken.signal }).catch(
         () => {},
       );
@@ -157,7 +157,10 @@ export class WriteMonitor {
       // A commit that is cancelled while it waits for a standby stays committed, locally: just the marker of this
       // trial.
       await pool.query('SELECT pg_cancel_backend($1)', [pid]);
-      return { refusal: isWaiting ? 'standby_missing' : this.#refusal, isOver: await settledWithin(trial, CANCEL_MS) };
+      return {
+        refusal: isWaiting ? 'standby_missing' : this.#refusal,
+        isOver: await settledWithin(trial, cancelTimeoutMs),
+      };
     } catch {
       return { refusal: this.#refusal, isOver: false };
     }

@@ -25,7 +25,7 @@ import { urlOf } from '../process/browser-url.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
 /** Timeout of a request to the content platform. Milliseconds. */
-const TIMEOUT_MS = 5000;
+const timeoutMs = 5000;
 
 /**
  * Serves access management alone, for a content platform in another process, until a signal; returns the exit code.
@@ -98,7 +98,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
  * does not have. That grants nothing, because a token's roles only restrict.
  */
 function rolesOf(client: Client): TokenRoles {
-  const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(timeoutMs) });
   return {
     hasRole: async (_user, clusterRole) => {
       try {

@@ -43,7 +43,7 @@ import { svcBuild, svcVersion } from '../process/svc-version.ts';
 import { Teardown } from '../process/teardown.ts';
 
 /** The part of the drain timeout that running reconciles may take. */
-const RECONCILE_SHARE = 0.8;
+const reconcileShare = 0.8;
 
 /**
  * Runs the platform's controllers and plugins against a server in another process, until a signal; returns the exit
@@ -77,7 +77,7 @@ async function startControllerManager(
     const hosted: EndpointGroup[] = [];
     const readyz: HealthCheck[] = [];
     const address = await listen(options, { client, token, metrics, log, teardown, hosted, readyz });
-    const stopTimeoutMs = options['svc.server.drain-timeout'] * RECONCILE_SHARE;
+    const stopTimeoutMs = options['svc.server.drain-timeout'] * reconcileShare;
     const hostUrl = pluginHostUrl(options, address.port);
     const plugins = pluginHost(options, {
       client,

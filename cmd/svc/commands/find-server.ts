@@ -39,7 +39,7 @@ interface ServerCandidate {
   connect(): Promise<RestClient>;
 }
 
-const longestToken = 4096;
+const maxTokenLength = 4096;
 /** Timeout of one request to a possible server. Milliseconds. */
 const tryTimeoutMs = 5_000;
 
@@ -153,7 +153,7 @@ function connect(server: string, tokenFile: string): RestClient {
 function readToken(file: string): string {
   let token: string;
   try {
-    if (statSync(file).size > longestToken) throw new OperatorError(`${file} is too large for a token.`);
+    if (statSync(file).size > maxTokenLength) throw new OperatorError(`${file} is too large for a token.`);
     token = readFileSync(file, 'utf8').trim();
   } catch (error) {
     if (error instanceof OperatorError) throw error;

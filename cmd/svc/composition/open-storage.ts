@@ -17,9 +17,9 @@ import type { Teardown } from '../process/teardown.ts';
  * Connections of an embedded PostgreSQL beyond the main pool: for lists, writes, notifications, indexes, and an
  * operator.
  */
-const OTHER_CONNECTIONS = 50;
+const otherConnections = 50;
 /** The longest statements create and drop tables. */
-const STATEMENT_TIMEOUT_MS = 60_000;
+const statementTimeoutMs = 60_000;
 
 interface Surroundings<Observer> {
   log: Logger;
@@ -43,11 +43,11 @@ export async function openPlatformDatabase(
     ...(caFile === undefined ? {} : { caFile }),
     dataDir: options['svc.data.dir'],
     poolSize: options['svc.database.pool-size'],
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    queryTimeoutMs: STATEMENT_TIMEOUT_MS + 5_000,
+    statementTimeoutMs,
+    queryTimeoutMs: statementTimeoutMs + 5_000,
     // A restore creates the tables of all models in one transaction, with nine locks each.
     settings: {
-      max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS),
+      max_connections: String(options['svc.database.pool-size'] + otherConnections),
       max_locks_per_transaction: '512',
     },
     log,

@@ -10,7 +10,7 @@ import { Manager, type ControllerState } from '#pkg/runtime/index';
 import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 
 /** The lease of the leader: of all controller processes only its holder runs controllers. */
-const LEASE = 'svc-controllers';
+const leaseName = 'svc-controllers';
 
 export interface ControllersOptions {
   /** A client with all permissions, over any transport. It must work until `stop` has resolved. */
@@ -46,11 +46,11 @@ export function platformControllers({
     client,
     log,
     controllers,
-    election: { identity, namespace: systemNamespace, lease: LEASE },
+    election: { identity, namespace: systemNamespace, lease: leaseName },
     stopTimeoutMs,
     ...(metrics === undefined ? {} : { observerFor: metrics.observerFor }),
   });
-  metrics?.showLeading(LEASE, () => manager.isLeading);
+  metrics?.showLeading(leaseName, () => manager.isLeading);
   return {
     readyz: [
       ...controllerChecks(
@@ -64,7 +64,7 @@ export function platformControllers({
   };
 }
 
-const WORDS: Partial<Record<ControllerState, string>> = { waiting: 'stands by', starting: 'starts' };
+const stateWords: Partial<Record<ControllerState, string>> = { waiting: 'stands by', starting: 'starts' };
 
 function controllerChecks(
   manager: Pick<Manager, 'controllers' | 'isLeading' | 'electionProblem' | 'failures'>,
@@ -86,7 +86,7 @@ function controllerChecks(
       check: async () => {
         const status = manager.controllers.find((each) => each.name === name);
         if (status?.problem !== undefined) throw status.problem;
-        return status === undefined ? undefined : WORDS[status.state];
+        return status === undefined ? undefined : stateWords[status.state];
       },
     })),
     {

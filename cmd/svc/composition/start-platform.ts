@@ -43,7 +43,7 @@ import { Teardown } from '../process/teardown.ts';
 import { openCertificate, showCertificate } from '../tls/open-certificate.ts';
 import { prepareKubeconfig } from '../tls/prepare-kubeconfig.ts';
 
-const IDEMPOTENCY_KEY_AGE_MS = 24 * 3_600_000;
+const idempotencyKeyAgeMs = 24 * 3_600_000;
 
 export interface Platform extends Running {
   readonly address: AddressInfo;
@@ -182,7 +182,7 @@ function startMaintenance(
   const limits = {
     minAge: options['svc.storage.log-min-age'],
     maxSize: options['svc.storage.log-max-size'],
-    idempotencyKeyAge: IDEMPOTENCY_KEY_AGE_MS,
+    idempotencyKeyAge: idempotencyKeyAgeMs,
   };
   metrics.showLogLimit(limits.maxSize);
   const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });

@@ -4,13 +4,13 @@ import { clusterRoleBindingType, roleBindingType } from '#pkg/apis/index';
 import type { PlatformRegistry } from '#pkg/apiserver/index';
 
 /** Maximum age of the known bindings: older data must not decide whether a name is free. Milliseconds. */
-const LONGEST_LAG_MS = 5000;
-const TIMEOUT_MS = 5000;
+const maxLagMs = 5000;
+const timeoutMs = 5000;
 
 /** For a process that watches all bindings. */
 export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' | 'isSubject'>): SubjectCheck {
   return async (username) => {
-    if (roles.lagMs > LONGEST_LAG_MS) throw new Error('the newest bindings cannot be read at present');
+    if (roles.lagMs > maxLagMs) throw new Error('the newest bindings cannot be read at present');
     return roles.isSubject(username);
   };
 }
@@ -19,7 +19,7 @@ export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' |
 export function subjectsByClient(client: Pick<Reader, 'list'>): SubjectCheck {
   return async (username) => {
     const key = fold(username);
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(timeoutMs);
     const lists = await Promise.all([
       client.list(clusterRoleBindingType, { signal }),
       client.list(roleBindingType, { signal }),

@@ -7,7 +7,7 @@ import type { Audit } from '../audit/audit.ts';
 import { TokenStore } from '../tokens/token-store.ts';
 import { readSecretFile, writeSecretFile } from './secret-file.ts';
 
-const NAME = 'initial-admin-token';
+const tokenName = 'initial-admin-token';
 
 export interface AdminUser {
   id: string;
@@ -52,12 +52,12 @@ const tokensOf = ({ id }: AdminUser) =>
 /** Adds a token; an existing one is left unchanged, revoked or not. */
 async function add({ client, audit, admin }: AdminTokenOptions, token: string): Promise<void> {
   const id = randomUUID();
-  const { rows: taken } = await runQuery(client, tokensOf(admin).where('name', '=', NAME));
+  const { rows: taken } = await runQuery(client, tokensOf(admin).where('name', '=', tokenName));
   const insert = accessQuery
     .insertInto('access.personal_tokens')
     .values({
       id,
-      name: taken.length === 0 ? NAME : `${NAME}-${id.slice(0, 8)}`,
+      name: taken.length === 0 ? tokenName : `${tokenName}-${id.slice(0, 8)}`,
       username: admin.username,
       user_id: admin.id,
       hash: TokenStore.hash(token),

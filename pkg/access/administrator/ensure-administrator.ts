@@ -14,7 +14,7 @@ import { choosePassword } from './initial-password.ts';
 /** Name of the first administrator. */
 export const adminUsername = 'admin';
 /** Key of the advisory lock; the previous release holds the same one while it adds its token. */
-const LOCK = 'svc access.personal_tokens';
+const lockName = 'svc access.personal_tokens';
 
 export interface AdministratorOptions {
   database: AccessDatabase;
@@ -47,7 +47,7 @@ export async function ensureAdministrator(
   const { database, dataDir, initialToken, audit, log } = options;
   const files = { tokenFile: join(dataDir, 'admin-token'), passwordFile: join(dataDir, 'initial-admin-password') };
   await database.transaction(async (client) => {
-    await lockUntilCommit(client, LOCK);
+    await lockUntilCommit(client, lockName);
     await adoptTokens(client);
     const state = await readState(client);
     if (!state.hasAdministrator && state.admin === undefined) state.admin = await createAdmin(client, options);

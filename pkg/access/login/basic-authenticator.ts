@@ -24,9 +24,9 @@ const findUser = new PreparedStatement('basic-user', ($: Placeholders<{ id: stri
     .where(passwordChangedText, '=', $.passwordChanged),
 );
 
-const CACHE_MS = 60_000;
+const defaultCacheMs = 60_000;
 /** Maximum number of cached passwords; the oldest is dropped. */
-const MOST = 10_000;
+const maxCached = 10_000;
 
 export interface BasicAuthenticatorOptions {
   database: AccessDatabase;
@@ -61,7 +61,7 @@ export class BasicAuthenticator implements RequestAuthenticator {
   readonly #users: FreshLookup<UserInfo | undefined>;
 
   constructor(options: BasicAuthenticatorOptions) {
-    this.#options = { cacheMs: CACHE_MS, ...options };
+    this.#options = { cacheMs: defaultCacheMs, ...options };
     this.#users = new FreshLookup((key) => this.#find(key));
   }
 
@@ -111,7 +111,7 @@ export class BasicAuthenticator implements RequestAuthenticator {
     const verifying = login
       .login({ username, password, address: proxies.addressOf(request), userAgent, type: 'basic' })
       .then((done) => ({ login: done, until: performance.now() + cacheMs }));
-    if (this.#verified.size >= MOST) this.#verified.delete(this.#verified.keys().next().value!);
+    if (this.#verified.size >= maxCached) this.#verified.delete(this.#verified.keys().next().value!);
     this.#verified.set(key, verifying);
     verifying.catch(() => this.#forget(key, verifying));
     return verifying;

@@ -1,10 +1,10 @@
 import { fold } from '../names/fold-case.ts';
 import { isCommonPassword } from './common-passwords.ts';
 
-const SHORTEST = 8;
-const LONGEST = 256;
+const minLength = 8;
+const maxLength = 256;
 /** Minimum number of different characters. */
-const FEWEST = 4;
+const minDistinct = 4;
 
 export interface PasswordOwner {
   username: string;
@@ -18,17 +18,17 @@ export interface PasswordOwner {
 export function checkPasswordRules(password: string | undefined, { username, email }: PasswordOwner): string[] {
   if (password === undefined) return [];
   // A character has at most two units; a text that is far too long is neither folded nor counted.
-  const length = password.length > 2 * LONGEST ? Infinity : Array.from(password).length;
-  if (length > LONGEST) return [`This password is too long: it may have ${LONGEST} characters at most.`];
+  const length = password.length > 2 * maxLength ? Infinity : Array.from(password).length;
+  if (length > maxLength) return [`This password is too long: it may have ${maxLength} characters at most.`];
   const folded = fold(password);
   const problems: string[] = [];
-  if (length < SHORTEST) problems.push(`This password is too short: it needs at least ${SHORTEST} characters.`);
+  if (length < minLength) problems.push(`This password is too short: it needs at least ${minLength} characters.`);
   // In UTF-8 all lone surrogates become the same bytes, hence the same password.
   if (/\p{Surrogate}/u.test(password)) problems.push('This password holds half a character.');
   if (folded === fold(username)) problems.push('This password is the username.');
   if (email !== undefined && email !== null && folded === fold(email))
     problems.push('This password is the e-mail address.');
-  if (isCommonPassword(folded) || (length >= SHORTEST && new Set(folded).size < FEWEST))
+  if (isCommonPassword(folded) || (length >= minLength && new Set(folded).size < minDistinct))
     problems.push('This password is too common.');
   return problems;
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 /**
  * From @zxcvbn-ts/language-common (MIT, from the lists of zxcvbn); importing its index would load unused dictionaries.
  */
-const LIST = '@zxcvbn-ts/language-common/dist/passwords.json.js';
+const listModule = '@zxcvbn-ts/language-common/dist/passwords.json.js';
 
 let list: ReadonlySet<string> | undefined;
 
@@ -12,6 +12,6 @@ let list: ReadonlySet<string> | undefined;
  * list, about 10 ms.
  */
 export function isCommonPassword(folded: string): boolean {
-  list ??= new Set((createRequire(import.meta.url)(LIST) as string[]).filter(({ length }) => length >= 8));
+  list ??= new Set((createRequire(import.meta.url)(listModule) as string[]).filter(({ length }) => length >= 8));
   return list.has(folded);
 }

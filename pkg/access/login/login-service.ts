@@ -17,7 +17,7 @@ import {
   type LoginError,
 } from './login-error.ts';
 import { accountKey, addressKey, LoginFailures, type FailureLimit } from './login-failures.ts';
-import { longestName } from './credential-fields.ts';
+import { maxLoginNameLength } from './credential-fields.ts';
 
 export interface LoginServiceOptions {
   database: AccessDatabase;
@@ -118,7 +118,7 @@ export class LoginService {
   ): Promise<T> {
     const text = username.trim();
     // No user has such a long name; it counts nevertheless.
-    const name = text.length > longestName ? `#${hash('sha256', text)}` : fold(text);
+    const name = text.length > maxLoginNameLength ? `#${hash('sha256', text)}` : fold(text);
     const given = accountKey(name);
     // A text that PostgreSQL may not accept, and no user has, is replaced by its key; the lookup runs nevertheless.
     const account = await this.#accounts.find(given === `user:${name}` ? name : given);

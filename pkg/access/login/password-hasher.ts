@@ -28,9 +28,9 @@ export interface PasswordCheck {
 type Cost = Required<Pick<PasswordHasherOptions, 'memoryKiB' | 'passes' | 'lanes'>>;
 
 /** Longest text that is checked: 256 characters of four units; a longer one is never a valid password. */
-const LONGEST = 1024;
+const maxPasswordLength = 1024;
 // A const enum in the library's types, which single files cannot read: Argon2id.
-const ARGON2ID = 2;
+const argon2idType = 2;
 
 /**
  * Hashes passwords with Argon2id, in PHC format. Unicode is normalised (NFKC, as NIST SP 800-63B advises), so that the
@@ -59,14 +59,19 @@ export class PasswordHasher {
   hash(password: string): Promise<string> {
     const { memoryKiB, passes, lanes } = this.#cost;
     return this.#turns.run(() =>
-      hash(normalize(password), { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: lanes }),
+      hash(normalize(password), {
+        algorithm: argon2idType,
+        memoryCost: memoryKiB,
+        timeCost: passes,
+        parallelism: lanes,
+      }),
     );
   }
 
   /** Does the password match the hash? False for an absent hash or one of unknown format, after the same work. */
   async verify(stored: string | undefined, password: string): Promise<PasswordCheck> {
     const cost = stored === undefined ? undefined : costOf(stored);
-    const isPossible = cost !== undefined && password.length <= LONGEST;
+    const isPossible = cost !== undefined && password.length <= maxPasswordLength;
     const matches = await this.#turns.run(() =>
       verify(isPossible ? stored! : this.#nobodys, isPossible ? normalize(password) : ''),
     );
@@ -79,7 +84,7 @@ function costOf(stored: string): Cost | undefined {
   try {
     const { algorithm, memoryCost, timeCost, parallelism } = parseOptions(stored);
     // Hashes of another variant count as weakest.
-    return (algorithm as number) === ARGON2ID
+    return (algorithm as number) === argon2idType
       ? { memoryKiB: memoryCost, passes: timeCost, lanes: parallelism }
       : { memoryKiB: 0, passes: 0, lanes: 0 };
   } catch {
@@ -92,5 +97,6 @@ function isLess(cost: Cost, wanted: Cost): boolean {
 }
 
 /** Longer texts are left as they are, as the time grows with the square of a run of combining marks. */
-const normalize = (password: string): string => (password.length > LONGEST ? password : password.normalize('NFKC'));
+const normalize = (password: string): string =>
+  password.length > maxPasswordLength ? password : password.normalize('NFKC');
 const base64 = (bytes: number): string => randomBytes(bytes).toString('base64').replaceAll('=', '');

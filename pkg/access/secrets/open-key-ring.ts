@@ -7,7 +7,7 @@ import { KeyRing } from './key-ring.ts';
 import { SecretKeyError } from './secret-error.ts';
 import { SecretKey } from './secret-key.ts';
 
-const LOCK = 'svc access.key_checks';
+const lockName = 'svc access.key_checks';
 
 export interface KeyOptions {
   /** Value of `svc.security.key`: keys separated by commas, the first is the primary one. */
@@ -29,7 +29,7 @@ export interface KeyOptions {
 export function openKeyRing(database: AccessDatabase, options: KeyOptions): Promise<KeyRing> {
   return database.transaction(async (client) => {
     // Two concurrent first starts with separate folders: the second must see the first one's key.
-    await lockUntilCommit(client, LOCK);
+    await lockUntilCommit(client, lockName);
     const ring = readRing(options) ?? makeRing(options, await hasKeys(client));
     if (!ring.isEmpty) await checkRing(client, ring, ring.file?.path ?? 'svc.security.key');
     return ring;

@@ -17,7 +17,7 @@ export const maxYamlBytes = 1 << 20;
  */
 const maxYamlTokens = 60_000;
 /** Tokens per slice. */
-const tokensASlice = 200;
+const tokensPerSlice = 200;
 const maxYamlDocuments = 1000;
 
 /**
@@ -101,7 +101,7 @@ function* parseTokens(text: string): Generator<CST.Token | undefined> {
   let lexemes = 0;
   for (const lexeme of new Lexer().lex(text)) {
     lexemes += 1;
-    if (lexemes % tokensASlice === 0) yield undefined;
+    if (lexemes % tokensPerSlice === 0) yield undefined;
     if (lexemes > maxYamlTokens)
       throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlTokens} tokens; JSON may be larger`);
     for (const token of parser.next(lexeme)) if (isContent(token, text)) yield token;

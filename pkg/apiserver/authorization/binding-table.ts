@@ -144,10 +144,10 @@ function subjectKeys(subjects: readonly Subject[], own: string): SubjectKey[] {
 }
 
 /** No user has a longer name, and normalising takes time. */
-const longestFolded = 512;
+const maxFoldedLength = 512;
 
 function folded(name: string): string {
-  return name.length > longestFolded ? name : name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+  return name.length > maxFoldedLength ? name : name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
 /** A namespace contains no slash. */

@@ -44,7 +44,7 @@ export interface BusWatchRequest {
 }
 
 /** How long a watch waits for a revision that this replica has not reached. Milliseconds. */
-const futureWait = 3_000;
+const futureTimeoutMs = 3_000;
 /** History sent to a sink before the bus waits for it to drain, in characters of bodies. */
 const replayPieceLength = 256 << 10;
 /** History sent without reserving room, in characters of bodies. */
@@ -131,7 +131,7 @@ export class InformerBus {
   async #waitForRevision(revision: number): Promise<void> {
     if (revision <= this.#delivered) return;
     const newest = await this.#changes.catchUp();
-    if (revision <= this.#delivered || (await this.#changes.waitFor(revision, futureWait))) return;
+    if (revision <= this.#delivered || (await this.#changes.waitFor(revision, futureTimeoutMs))) return;
     throw newTooLargeResourceVersion(String(revision), Math.max(newest, this.#delivered));
   }
 

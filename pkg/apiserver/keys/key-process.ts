@@ -23,9 +23,9 @@ const execArgv = [
     : [permission(), `--allow-fs-read=${dirname(file)}/*`, '--allow-worker']),
 ];
 /** Time for a process to start. Milliseconds. */
-const startMs = 30_000;
+const startTimeoutMs = 30_000;
 /** Time for an answer, which a working process sends in a few seconds at most. Milliseconds. */
-const answerMs = 20_000;
+const answerTimeoutMs = 20_000;
 
 type KeyRequestBody = KeyRequest extends infer R ? (R extends KeyRequest ? Omit<R, 'id'> : never) : never;
 
@@ -128,7 +128,7 @@ export class KeyProcess {
       const id = this.#requests;
       return await new Promise<unknown>((done, failed) => {
         this.#waiting = { id, done, failed };
-        timer = setTimeout(() => this.#abandon(`did not answer for ${answerMs} ms`), answerMs);
+        timer = setTimeout(() => this.#abandon(`did not answer for ${answerTimeoutMs} ms`), answerTimeoutMs);
         this.#child.send({ ...request, id });
       });
     } finally {
@@ -139,7 +139,7 @@ export class KeyProcess {
   }
 
   async #begin(): Promise<void> {
-    const timer = setTimeout(() => this.#kill(), startMs);
+    const timer = setTimeout(() => this.#kill(), startTimeoutMs);
     await Promise.race([once(this.#child, 'message'), this.#over]);
     clearTimeout(timer);
     if (this.#end !== undefined) throw newUnbegun(this.#end);

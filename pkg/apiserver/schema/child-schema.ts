@@ -1,10 +1,10 @@
 import type { JsonSchema } from '#pkg/apimachinery/index';
 
 /** The fields of every resource, which its schema describes only in part. */
-const RESOURCE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+const resourceFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 export function isResourceField(key: string): boolean {
-  return RESOURCE_FIELDS.has(key);
+  return resourceFields.has(key);
 }
 
 export function isEmbeddedResource(schema: JsonSchema): boolean {

@@ -1,9 +1,9 @@
 /** A key may have megabytes, and every cause below it repeats it. */
-const LONGEST_SHOWN_KEY = 320;
+const maxShownKeyLength = 320;
 
 /** `spec` + `title` = `spec.title`; keys longer than 320 characters are shortened. */
 export function childPath(parent: string, key: string): string {
-  const shown = key.length > LONGEST_SHOWN_KEY ? `${key.slice(0, LONGEST_SHOWN_KEY)}...` : key;
+  const shown = key.length > maxShownKeyLength ? `${key.slice(0, maxShownKeyLength)}...` : key;
   return parent === '' ? shown : `${parent}.${shown}`;
 }
 

@@ -4,7 +4,7 @@ import { childPath, itemPath } from './field-path.ts';
 import { objectMetaSchema } from './object-meta-schema.ts';
 
 /** Paths listed in one answer; pruning itself continues beyond. */
-const mostPaths = 100;
+const maxPaths = 100;
 
 /**
  * Removes unknown fields in place, and returns the JSON paths of the first 100.
@@ -68,7 +68,7 @@ class Pruning {
 
   #remove(object: JsonObject, key: string): void {
     delete object[key];
-    if (this.unknown.length < mostPaths)
+    if (this.unknown.length < maxPaths)
       this.unknown.push(
         [...this.#path, key].reduce<string>(
           (path, step) => (typeof step === 'number' ? itemPath(path, step) : childPath(path, step)),

@@ -21,21 +21,21 @@ import { resourceKey, ServedTypes, type Backoff } from '../served-types/served-t
 import { judgeDependent, type DependentDecisionParts, type DependentOutcome } from './dependent-judge.ts';
 import {
   deleteDependents,
-  dependentsAtOnce,
+  parallelDependents,
   isHeldByCollector,
   orphanDependents,
-  typesAtOnce,
+  parallelTypes,
   type Finishing,
 } from './finish-owner.ts';
 import { ObjectFollower } from './object-follower.ts';
-import { hasOwner, ownedBy, ownersAtOnce, readChunk, readChunks } from './owned-objects.ts';
+import { hasOwner, ownedBy, ownersPerList, readChunk, readChunks } from './owned-objects.ts';
 import { isDeletedInForeground, OwnerFinder } from './owner-finder.ts';
 import { OwnerKinds } from './owner-kinds.ts';
 import { OwnerStates, type OwnerId } from './owner-states.ts';
 import { formatTarget, parseTarget } from './target.ts';
 
 /** Chunks of a sweep before other requests have their turn. */
-const chunksATurn = 10;
+const chunksPerRun = 10;
 const changedMs = 100;
 
 export interface CollectorOptions {
@@ -228,11 +228,11 @@ export class Collector implements Source {
 
   /** Checks the dependents of deleted owners, many owners at once. */
   async #collect(judging: DependentDecisionParts): Promise<ReconcileResult> {
-    const owners = [...this.#deletedOwners].slice(0, ownersAtOnce);
+    const owners = [...this.#deletedOwners].slice(0, ownersPerList);
     if (owners.length === 0) return undefined;
     const types = new Set(owners.flatMap(([, type]) => this.#kinds.dependentsOf(type)));
     const fieldSelector = ownedBy(owners.map(([uid]) => uid));
-    await inParallel(types, typesAtOnce, async (type) => {
+    await inParallel(types, parallelTypes, async (type) => {
       for await (const chunk of readChunks(this.#client, type, { fieldSelector, signal: judging.signal }))
         await this.#judge(type, chunk, judging);
     });
@@ -244,7 +244,7 @@ export class Collector implements Source {
   async #sweep(type: ResourceType, judging: DependentDecisionParts): Promise<ReconcileResult> {
     const resource = resourceKey(type);
     const { generation } = this.#states;
-    for (let chunks = 0; chunks < chunksATurn; chunks += 1) {
+    for (let chunks = 0; chunks < chunksPerRun; chunks += 1) {
       const known = this.#sweeps.get(resource);
       // After missed events the sweep starts from the beginning.
       const from = known?.generation === generation ? known.continue : undefined;
@@ -304,7 +304,7 @@ export class Collector implements Source {
     objects: readonly Stored<AnyObject>[],
     judging: DependentDecisionParts,
   ): Promise<void> {
-    await inParallel(objects, dependentsAtOnce, async (object) => {
+    await inParallel(objects, parallelDependents, async (object) => {
       judging.signal.throwIfAborted();
       if ((await this.#verdictOn(type, object, judging)) === 'changed') this.#enqueue(requestFor(type, object));
     });

@@ -14,9 +14,9 @@ import { dropOwners, judgeDependent, unlessChanged, type DependentDecisionParts 
 import { ownedBy, readChunks } from './owned-objects.ts';
 import { isDeletedInForeground, type OwnerFinder } from './owner-finder.ts';
 
-export const typesAtOnce = 8;
+export const parallelTypes = 8;
 /** Dependents of one type: enough to fill a batch of the store. */
-export const dependentsAtOnce = 32;
+export const parallelDependents = 32;
 /** Events report changes of dependents; this requeue covers everything else that may unblock an owner. Milliseconds. */
 const requeueMs = 5000;
 const changedMs = 100;
@@ -86,7 +86,7 @@ async function eachDependent(
   const failures = new Failures();
   let count = 0;
   const { signal } = judging;
-  await inParallel(types, typesAtOnce, async (candidate) => {
+  await inParallel(types, parallelTypes, async (candidate) => {
     for await (const chunk of readChunks(reader, candidate, { fieldSelector: ownedBy([metadata.uid]), signal })) {
       signal.throwIfAborted();
       const dependents = chunk.filter(
@@ -94,7 +94,9 @@ async function eachDependent(
           each.metadata.uid !== metadata.uid && (!type.namespaced || each.metadata.namespace === metadata.namespace),
       );
       count += dependents.length;
-      await inParallel(dependents, dependentsAtOnce, (dependent) => failures.attempt(() => work(candidate, dependent)));
+      await inParallel(dependents, parallelDependents, (dependent) =>
+        failures.attempt(() => work(candidate, dependent)),
+      );
     }
   });
   failures.rethrow();

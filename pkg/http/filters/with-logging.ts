@@ -4,7 +4,7 @@ import { logNamesOf } from '../server/server-request-context.ts';
 
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
 /** Longer paths are cut in the log. */
-const maxPath = 1024;
+const maxPathLength = 1024;
 
 export interface LoggingOptions {
   /** A request that takes this long is slow. Milliseconds, default 1000. */
@@ -25,7 +25,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
     const bytesBefore = socket.bytesWritten;
     if (log.isLevelEnabled('trace'))
       log.trace(
-        { ...logNamesOf(context), method: context.request.method, path: context.info.path.slice(0, maxPath) },
+        { ...logNamesOf(context), method: context.request.method, path: context.info.path.slice(0, maxPathLength) },
         'request begins',
       );
     await next(context);
@@ -38,7 +38,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
       {
         ...logNamesOf(context),
         method: context.request.method,
-        path: context.info.path.slice(0, maxPath),
+        path: context.info.path.slice(0, maxPathLength),
         status,
         ms: rounded(ms),
         ...(context.waitedMs > 0 ? { waitedMs: rounded(context.waitedMs) } : {}),

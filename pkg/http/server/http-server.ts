@@ -97,7 +97,7 @@ const fewHandshakes = 2 * reservedConnections;
  */
 const idleDrainMs = 1000;
 /** How long a drain accepts connections that the system has queued already. */
-const longestBacklogMs = 500;
+const maxBacklogMs = 500;
 /** After the drain timeout: how long the final responses may take to be sent. */
 const finalResponseMs = 250;
 
@@ -285,7 +285,7 @@ export class HttpServer {
     const deadline = performance.now() + drainTimeoutMs;
     for (const pipeline of this.#pipelines.values()) pipeline.endAfterLast();
     this.#drain.abort(newServiceUnavailable('the server is shutting down'));
-    await this.#acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
+    await this.#acceptWaiting(Math.min(maxBacklogMs, drainTimeoutMs / 4));
     const closed = this.#stopListening();
     // Between two requests a connection has none in flight.
     const done = closed.then(() => this.#idle());

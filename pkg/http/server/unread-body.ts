@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { EventLoopTurns } from '#pkg/apimachinery/index';
 
 /** Time for the whole body to arrive. Milliseconds. */
-const longestMs = 30_000;
+const maxDrainMs = 30_000;
 /** Bytes that may arrive before the stream pauses again. */
 const chunkBytes = 64 * 1024;
 
@@ -14,7 +14,7 @@ const chunkBytes = 64 * 1024;
 export function drainUnreadBody(request: IncomingMessage, idleTimeoutMs: number): void {
   const { socket } = request;
   const turns = new EventLoopTurns({ isLarge: true });
-  const deadline = performance.now() + longestMs;
+  const deadline = performance.now() + maxDrainMs;
   let timer: NodeJS.Timeout | undefined;
   let lastCheck: NodeJS.Immediate | undefined;
   const stopTimer = (): void => {

@@ -45,7 +45,7 @@ const transientResources: ReadonlySet<string> = new Set([
 ]);
 
 /** Parallel deletions and waits. */
-const atOnce = 16;
+const maxParallel = 16;
 
 /** Maximum number of kinds in a message. */
 const maxNamed = 10;
@@ -226,8 +226,8 @@ export class RemovalRun {
 
 /** Processes the chunks in order; after a failure it waits for the running chunk. */
 async function inChunks<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-  for (let i = 0; i < items.length; i += atOnce) {
-    const settled = await Promise.allSettled(items.slice(i, i + atOnce).map(work));
+  for (let i = 0; i < items.length; i += maxParallel) {
+    const settled = await Promise.allSettled(items.slice(i, i + maxParallel).map(work));
     const failed = settled.find((each) => each.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }

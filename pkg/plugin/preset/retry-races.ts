@@ -2,7 +2,7 @@ import { abortError, isFenceLost, isStatusError, pause, StatusError, type Status
 import { ItemBackoff } from '#pkg/runtime/index';
 
 /** They take about seven seconds. */
-const attempts = 10;
+const maxAttempts = 10;
 const forNow: ReadonlySet<StatusReason> = new Set(['ServiceUnavailable', 'Timeout', 'TooManyRequests', 'Expired']);
 
 /** Runs work that starts with a fresh read, and repeats it after a conflict or a transient failure of the API. */
@@ -13,7 +13,7 @@ export async function retryRaces<T>(signal: AbortSignal, work: () => Promise<T>)
     try {
       return await work();
     } catch (error) {
-      if (!isPassing(error) || backoff.failures('') === attempts) throw error;
+      if (!isPassing(error) || backoff.failures('') === maxAttempts) throw error;
       await pause(backoff.delay(''), signal);
     }
   }

@@ -77,9 +77,9 @@ export interface PostgresStoreOptions {
 
 const controlConnections = 6;
 /** Timeout of the control statements, which everything waits for. Milliseconds. */
-const controlTimeout = 10_000;
+const controlTimeoutMs = 10_000;
 /** Time for the server to report a statement's timeout. Milliseconds. */
-const graceTime = 5_000;
+const graceMs = 5_000;
 /** Number of times that one write is prepared while its table keeps changing. */
 const maxTables = 10;
 
@@ -144,22 +144,22 @@ export class PostgresStore implements Store {
       name: 'control',
       max: controlConnections,
       settings: { jit: 'off' },
-      statementTimeoutMs: controlTimeout,
-      queryTimeoutMs: controlTimeout + graceTime,
+      statementTimeoutMs: controlTimeoutMs,
+      queryTimeoutMs: controlTimeoutMs + graceMs,
     });
     this.#reads = database.newPool({
       name: 'reads',
       max: readConnections,
       settings: listSessionSettings,
       statementTimeoutMs: readTimeout,
-      queryTimeoutMs: readTimeout + graceTime,
+      queryTimeoutMs: readTimeout + graceMs,
     });
     this.#snapshots = database.newPool({
       name: 'snapshots',
       max: readConnections,
       settings: listSessionSettings,
       statementTimeoutMs: readTimeout,
-      queryTimeoutMs: readTimeout + graceTime,
+      queryTimeoutMs: readTimeout + graceMs,
     });
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);

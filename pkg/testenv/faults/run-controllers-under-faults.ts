@@ -66,7 +66,7 @@ export class FaultyRunError extends Error {
   readonly seed: number;
 
   constructor(seed: number, history: readonly string[], cause: unknown) {
-    const told = history.slice(-longestHistory);
+    const told = history.slice(-maxHistory);
     super(
       `seed ${seed}: ${cause instanceof Error ? cause.message : String(cause)}\nbefore that:\n${told.map((line) => `  ${line}`).join('\n')}`,
       { cause },
@@ -75,7 +75,7 @@ export class FaultyRunError extends Error {
   }
 }
 
-const longestHistory = 80;
+const maxHistory = 80;
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**

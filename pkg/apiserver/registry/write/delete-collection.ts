@@ -17,7 +17,7 @@ import { ObjectWrite } from './object-write.ts';
 import { runWrite } from './write-steps.ts';
 
 /** Deletions at a time: enough to fill a batch of the store, too few to delay other requests. */
-const parallel = 32;
+const maxParallel = 32;
 /** Objects read at a time. */
 const turn = 500;
 
@@ -140,7 +140,7 @@ export async function deleteObjects(
     }
   };
   // After a failure the other workers finish their current object, so that nothing runs after the response.
-  const workers = await Promise.allSettled(Array.from({ length: parallel }, () => worker().catch(stopAll(targets))));
+  const workers = await Promise.allSettled(Array.from({ length: maxParallel }, () => worker().catch(stopAll(targets))));
   const failed = workers.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
   return deleted;

@@ -6,7 +6,7 @@ import type { KeyedQueue } from '../model/keyed-queue.ts';
 /** Attempts of one write that conflicts with other replicas' writes of the same object. */
 const maxAttempts = 10;
 /** Longest average pause between two attempts. Milliseconds. */
-const longestPause = 100;
+const maxPauseMs = 100;
 
 /**
  * Runs `attempt` until no other write came between its read and its write. The first attempt does not wait. After a
@@ -29,7 +29,7 @@ export async function retryOnConflict<T>(
       const outcome = await unlessConflict(attempt);
       if (outcome !== undefined) return outcome.value;
       // Another replica's queue may be as long as this one: pause for a random time, so that both progress.
-      await pause(Math.min(longestPause, 2 ** attempts) * (0.5 + Math.random()), undefined, { signal });
+      await pause(Math.min(maxPauseMs, 2 ** attempts) * (0.5 + Math.random()), undefined, { signal });
     }
     throw newTooManyRequests('the object is being written to by too many others: try again later');
   });

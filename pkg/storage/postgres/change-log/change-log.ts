@@ -25,7 +25,7 @@ import {
   type LogRow,
 } from './change-rows.ts';
 
-const pollInterval = 500;
+const pollIntervalMs = 500;
 export interface ChangeLogOptions {
   pool: Pool;
   notifications: Notifications;
@@ -106,7 +106,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     );
     this.#unsubscribe.push(notifications.onReconnect(() => this.#reconnected()));
     replicas.start();
-    this.#timer = setInterval(() => this.#wake(), pollInterval);
+    this.#timer = setInterval(() => this.#wake(), pollIntervalMs);
   }
 
   async stop(): Promise<void> {

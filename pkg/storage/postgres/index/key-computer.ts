@@ -11,7 +11,7 @@ import type { ComputedColumn, Table } from '../table/table.ts';
 import type { Computed, WriteKeys } from '../write/write-keys.ts';
 
 /** Characters of JSON: the log keeps the keys with every change. */
-const maxText = 256 * 1024;
+const maxTextLength = 256 * 1024;
 /** Maximum number of scripts kept in memory. */
 const maxScripts = 100;
 
@@ -63,10 +63,10 @@ export class KeyComputer {
         if (cause !== undefined) causes.push(cause);
       }
       const isFault = row.some((result) => 'fault' in result);
-      if (JSON.stringify(keys).length <= maxText) return { keys, causes, isFault };
+      if (JSON.stringify(keys).length <= maxTextLength) return { keys, causes, isFault };
       return {
         keys: noKeys(columns),
-        causes: [...causes, fieldError.tooLong(columns.map(({ index }) => index.name).join(', '), maxText)],
+        causes: [...causes, fieldError.tooLong(columns.map(({ index }) => index.name).join(', '), maxTextLength)],
         isFault,
       };
     });

@@ -10,7 +10,7 @@ const stepRows = 500;
  * Lock timeout. While a statement waits to change a table, all later statements on it wait too: give up soon and retry
  * in the next round. Milliseconds.
  */
-const lockWait = 200;
+const lockTimeoutMs = 200;
 
 /**
  * Tables whose rows may lack their owners: tables created before the index on owners existed, or by a replica of such a
@@ -53,7 +53,7 @@ interface Position {
 
 async function addTrigger(pool: Pool, id: number): Promise<void> {
   await runTransaction(pool, (client) => client.query(ownersTrigger({ id })), {
-    begin: `BEGIN; SET LOCAL lock_timeout = ${lockWait}`,
+    begin: `BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`,
   });
 }
 

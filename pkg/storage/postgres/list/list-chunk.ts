@@ -14,7 +14,7 @@ import {
   type PageBound,
 } from './list-query.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
-import { margin, type MatchBounds } from './match-bounds.ts';
+import { boundMargin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import {
   keyColumns,
@@ -322,7 +322,7 @@ function orderedKeys(
 function gatheredKeys(list: CompiledList, { where, take }: { where: string; take: number }): string {
   const { select, order } = orderAliases(list);
   return (
-    `gathered AS MATERIALIZED (SELECT t.namespace, t.name, ${select} FROM ${list.from} WHERE ${where} LIMIT ${sparseLimit + margin}), ` +
+    `gathered AS MATERIALIZED (SELECT t.namespace, t.name, ${select} FROM ${list.from} WHERE ${where} LIMIT ${sparseLimit + boundMargin}), ` +
     `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${order}) AS position FROM gathered ORDER BY position LIMIT ${take})`
   );
 }

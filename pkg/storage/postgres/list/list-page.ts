@@ -13,7 +13,7 @@ import {
   type PageBound,
 } from './list-query.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
-import { margin, type MatchBounds } from './match-bounds.ts';
+import { boundMargin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import { cursorColumns, ObjectCursor, pieceBytes } from './object-cursor.ts';
 import { PageRoom } from './page-memory.ts';
@@ -124,7 +124,7 @@ export class PageReader {
   async #gathered(list: CompiledList, query: PageQuery): Promise<ObjectPage | undefined> {
     const limit = Math.max(sparseLimit, query.exactTotalLimit);
     const found = this.#bounds.counting(list.table, query);
-    const plan = gathered(list, query, limit + margin);
+    const plan = gathered(list, query, limit + boundMargin);
     const { rows } = await this.#query(plan, query, this.#pool);
     const matched = Number(rows[0]!.matched);
     if (matched <= limit) return this.#page(plan, query, rows);
@@ -234,7 +234,7 @@ function ordered(list: CompiledList, { page, size }: PageQuery, total = 'NULL::b
 
 function counted(list: CompiledList, query: PageQuery): PagePlan {
   // The ORDER BY makes PostgreSQL scan an index, and stop at the counting limit.
-  const bound = query.exactTotal ? '' : ` ORDER BY t.namespace, t.name LIMIT ${query.exactTotalLimit + margin}`;
+  const bound = query.exactTotal ? '' : ` ORDER BY t.namespace, t.name LIMIT ${query.exactTotalLimit + boundMargin}`;
   return ordered(list, query, `(SELECT count(*) FROM (SELECT FROM ${list.from} WHERE ${list.where}${bound}) c)`);
 }
 

@@ -4,7 +4,7 @@ import { StorageError } from '../../storage-error.ts';
 import type { StoredObject } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
-import { snapshotTime, type Snapshot } from './snapshots.ts';
+import { snapshotTimeoutMs, type Snapshot } from './snapshots.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Approximate bytes of bodies in memory at a time. */
@@ -44,7 +44,7 @@ export class ObjectCursor {
     this.#timer = setTimeout(() => {
       this.#expired = true;
       void this.close();
-    }, snapshotTime);
+    }, snapshotTimeoutMs);
     this.#timer.unref();
   }
 

@@ -19,7 +19,7 @@ interface KeyRow {
 /** Bodies up to this size are read at once; a larger one once memory is reserved. */
 const inlineBytes = 64 * 1024;
 /** Limit for bodies of any size. */
-const mostBytes = 2 ** 31 - 1;
+const unlimitedBytes = 2 ** 31 - 1;
 
 /**
  * Reads the outcome of an idempotency key: from the log row that compaction keeps for it, or from the key's own row if
@@ -30,11 +30,11 @@ export async function readRememberedWrite(
   idempotencyKey: IdempotencyKey,
   room?: ReadRoom,
 ): Promise<RememberedWrite | undefined> {
-  let row = await readKeyRow(pool, idempotencyKey, room === undefined ? mostBytes : inlineBytes);
+  let row = await readKeyRow(pool, idempotencyKey, room === undefined ? unlimitedBytes : inlineBytes);
   if (row === undefined) return undefined;
   if (row.body === null && row.size !== null) {
     await room?.admit(row.size);
-    row = await readKeyRow(pool, idempotencyKey, mostBytes);
+    row = await readKeyRow(pool, idempotencyKey, unlimitedBytes);
     if (row === undefined) return undefined;
   }
   if (row.body === null) throw new StorageError('Compacted', 'the outcome of this idempotency key is no longer kept');
