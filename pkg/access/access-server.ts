@@ -13,8 +13,8 @@ import {
   NotReadyError,
   observeLimits,
   openHealthPaths,
-  showByteBudget,
-  showConnections,
+  registerByteBudgetMetrics,
+  registerConnectionMetrics,
   withLogging,
   withMetrics,
   withRequestId,
@@ -133,8 +133,8 @@ export class AccessServer {
             },
           }),
     });
-    if (byteBudget !== undefined) showByteBudget(metrics, byteBudget);
-    showConnections(metrics, () => this.#server.connections);
+    if (byteBudget !== undefined) registerByteBudgetMetrics(metrics, byteBudget);
+    registerConnectionMetrics(metrics, () => this.#server.connections);
   }
 
   /** Resolves when the server accepts connections. */

@@ -12,8 +12,8 @@ import {
   NotReadyError,
   observeLimits,
   openHealthPaths,
-  showByteBudget,
-  showConnections,
+  registerByteBudgetMetrics,
+  registerConnectionMetrics,
   isOpenEndpoint,
   withAuthentication,
   withAuthorization,
@@ -128,9 +128,9 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     this.#options = options;
     this.#handler = startingHandler(options);
-    showConnections(options.metrics, () => this.#server.connections);
+    registerConnectionMetrics(options.metrics, () => this.#server.connections);
     const { limits, proxies, byteBudget } = options.http;
-    if (byteBudget !== undefined) showByteBudget(options.metrics, byteBudget);
+    if (byteBudget !== undefined) registerByteBudgetMetrics(options.metrics, byteBudget);
     this.#server = new HttpServer({
       handler: (context) => this.#handler(context),
       log: options.log,

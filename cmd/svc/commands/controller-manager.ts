@@ -12,7 +12,7 @@ import {
   healthEndpoints,
   HttpServer,
   isOpenEndpoint,
-  showByteBudget,
+  registerByteBudgetMetrics,
   withAuthentication,
   withLogging,
   withMetrics,
@@ -166,7 +166,7 @@ async function listen(
   });
   // Bodies and responses of all API servers' calls count.
   const budget = newByteBudget(options);
-  showByteBudget(metrics, budget);
+  registerByteBudgetMetrics(metrics, budget);
   const server = new HttpServer({
     handler: chain(
       [

@@ -42,7 +42,7 @@ export function apiHttpOptions(
       senders: {
         ...limit('total', options['svc.http.max-senders']),
         ...limit('perAddress', options['svc.http.max-senders-per-address']),
-        ...limit('minRate', options['svc.http.min-body-rate']),
+        ...limit('minBytesPerSecond', options['svc.http.min-body-rate']),
       },
     },
   };

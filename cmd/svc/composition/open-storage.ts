@@ -96,7 +96,7 @@ export async function openStorage(
     log,
     ...(keyEvaluator === undefined ? {} : { keyEvaluator }),
     ...(observer === undefined ? {} : { observer }),
-    readTimeout: options['svc.api.request-timeout'],
+    readTimeoutMs: options['svc.api.request-timeout'],
     ownsFiles: options['svc.database.url'] === undefined,
   });
   teardown.add('store', () => store.close());

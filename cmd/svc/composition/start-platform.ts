@@ -180,11 +180,11 @@ function startMaintenance(
   { store, log, teardown, metrics }: { store: Store; log: Logger; teardown: Teardown; metrics: PlatformMetrics },
 ): void {
   const limits = {
-    minAge: options['svc.storage.log-min-age'],
-    maxSize: options['svc.storage.log-max-size'],
-    idempotencyKeyAge: idempotencyKeyAgeMs,
+    minAgeMs: options['svc.storage.log-min-age'],
+    maxSizeBytes: options['svc.storage.log-max-size'],
+    idempotencyKeyAgeMs,
   };
-  metrics.showLogLimit(limits.maxSize);
+  metrics.showLogLimit(limits.maxSizeBytes);
   const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });
   maintenance.start();
   teardown.add('maintenance', () => maintenance.stop());

@@ -28,7 +28,7 @@ beforeAll(async () => {
     roleRef,
     subjects: [subject('User', 'last')],
   });
-  while (!registry.roles.isSubject('last')) await new Promise(setImmediate);
+  while (!registry.roles.isNamedByBinding('last')) await new Promise(setImmediate);
 });
 afterAll(() => env.stop());
 
@@ -43,6 +43,6 @@ test.each([
 });
 
 test('what cannot be known is no answer', async () => {
-  await expect(subjectsByIndex({ lagMs: 6000, isSubject: () => false })('mia')).rejects.toThrow('bindings');
+  await expect(subjectsByIndex({ lagMs: 6000, isNamedByBinding: () => false })('mia')).rejects.toThrow('bindings');
   await expect(subjectsByClient({ list: () => Promise.reject(new Error('away')) })('mia')).rejects.toThrow('away');
 });

@@ -8,10 +8,10 @@ const maxLagMs = 5000;
 const timeoutMs = 5000;
 
 /** For a process that watches all bindings. */
-export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' | 'isSubject'>): SubjectCheck {
+export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' | 'isNamedByBinding'>): SubjectCheck {
   return async (username) => {
     if (roles.lagMs > maxLagMs) throw new Error('the newest bindings cannot be read at present');
-    return roles.isSubject(username);
+    return roles.isNamedByBinding(username);
   };
 }
 

@@ -46,9 +46,9 @@ async function withBudget(budget: ByteBudget, work: (served: Served) => Promise<
     await replica.stop();
   }
   expect({
-    moved: budget.moved.used,
+    moved: budget.transfer.used,
     parsed: budget.parsed.used,
-    waiting: budget.moved.waiting + budget.parsed.waiting,
+    waiting: budget.transfer.waiting + budget.parsed.waiting,
   }).toEqual({ moved: 0, parsed: 0, waiting: 0 });
 }
 
@@ -60,12 +60,12 @@ function isRunning(promise: Promise<unknown>): () => boolean {
 
 /** The peak of the used memory until `work` was done. */
 async function mostUsed(
-  { moved, parsed }: ByteBudget,
+  { transfer, parsed }: ByteBudget,
   work: Promise<unknown>,
 ): Promise<{ moved: number; parsed: number }> {
   const most = { moved: 0, parsed: 0 };
   for (const running = isRunning(work); running(); await nextTurn()) {
-    most.moved = Math.max(most.moved, moved.used);
+    most.moved = Math.max(most.moved, transfer.used);
     most.parsed = Math.max(most.parsed, parsed.used);
   }
   await work;
@@ -178,7 +178,7 @@ describe('requests that are larger together than the budget', () => {
       const create = (user: string): Promise<TestApiResponse> =>
         call('POST', `${posts}?dryRun=All`, { body: largePost('shared'), headers: { 'x-user': user } });
       const held = { owner: 'user:greedy', bytes: 0 };
-      budget.moved.add(held, 4 * megabyte);
+      budget.transfer.add(held, 4 * megabyte);
       const refused = await create('greedy');
       expect(refused.body).toMatchObject({
         code: 429,
@@ -188,9 +188,9 @@ describe('requests that are larger together than the budget', () => {
       expect(refused.headers.get('retry-after')).toBe('1');
       expect((await create('modest')).status).toBe(201);
       const others = { owner: 'user:others', bytes: 0 };
-      budget.moved.add(others, 4 * megabyte);
+      budget.transfer.add(others, 4 * megabyte);
       expect((await create('modest')).body.message).not.toContain('of one user');
-      budget.moved.give(others, others.bytes);
+      budget.transfer.give(others, others.bytes);
       const refusals = await metrics.getSingleMetricAsString('svc_requests_refused_total');
       expect(refusals).toContain('{reason="user_bytes"} 1');
       expect(refusals).toContain('{reason="bytes"} 1');
@@ -199,7 +199,7 @@ describe('requests that are larger together than the budget', () => {
         headers: { 'x-user': 'greedy' },
       });
       expect(small.status).toBe(201);
-      budget.moved.give(held, held.bytes);
+      budget.transfer.give(held, held.bytes);
       expect((await create('greedy')).status).toBe(201);
     });
   });
@@ -214,7 +214,7 @@ describe('requests that are larger together than the budget', () => {
     const budget = new ByteBudget({ total: 4 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async ({ call }) => {
       const held = { owner: 'user:tester', bytes: 0 };
-      budget.moved.add(held, 2 * megabyte);
+      budget.transfer.add(held, 2 * megabyte);
       const patched = await call('PATCH', `${posts}/kept`, {
         body: { metadata: { labels: { a: 'b' } } },
         headers: { 'Content-Type': 'application/merge-patch+json' },
@@ -223,7 +223,7 @@ describe('requests that are larger together than the budget', () => {
       expect((await call('GET', `${posts}/kept`)).status).toBe(429);
       expect((await call('PATCH', `${posts}/kept`, repeated)).status).toBe(429);
       expect((await call('GET', `${posts}?limit=1`)).status).toBe(429);
-      budget.moved.give(held, held.bytes);
+      budget.transfer.give(held, held.bytes);
       expect((await call('PATCH', `${posts}/kept`, repeated)).headers.get('idempotent-replayed')).toBe('true');
       expect((await call('GET', `${posts}/kept`)).body.metadata.labels).toBeUndefined();
     });
@@ -261,7 +261,7 @@ describe('a watch', () => {
       // Each connection holds one object twice.
       while (unread.length < 6) {
         unread.push(await openUnread(served, watch));
-        await waitUntil(() => budget.moved.used >= unread.length * 5_000_000);
+        await waitUntil(() => budget.transfer.used >= unread.length * 5_000_000);
       }
       expect((await served.call('GET', watch)).body).toMatchObject({
         code: 429,
@@ -277,7 +277,7 @@ describe('a watch', () => {
       const all = ['ADDED', 'MODIFIED'].flatMap((type) => names.map((name) => `${type} ${name}`));
       expect(await lines('modest')).toEqual(all);
       for (const socket of unread) socket.destroy();
-      await waitUntil(() => budget.moved.used === 0);
+      await waitUntil(() => budget.transfer.used === 0);
       expect(await lines('tester')).toEqual(all);
     });
     await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
@@ -290,11 +290,11 @@ describe('a watch', () => {
       const { metadata } = (await served.call('GET', `${posts}?limit=1`)).body;
       const socket = await openUnread(served, `${posts}?watch=true&resourceVersion=${metadata.resourceVersion}`);
       // More than the system buffers for the server.
-      for (let i = 1; budget.moved.used < 2_500_000 && i < 10; i += 1)
+      for (let i = 1; budget.transfer.used < 2_500_000 && i < 10; i += 1)
         expect((await api.call('PUT', `${posts}/now`, { body: body('now', `${i}`) })).status).toBe(200);
-      expect(budget.moved.used).toBeGreaterThan(2_500_000);
+      expect(budget.transfer.used).toBeGreaterThan(2_500_000);
       socket.destroy();
-      await waitUntil(() => budget.moved.used === 0);
+      await waitUntil(() => budget.transfer.used === 0);
     });
     await api.call('DELETE', `${posts}/now`);
   });
@@ -313,11 +313,11 @@ test('an answer that is not read counts until its connection ends', async () => 
     await once(socket, 'connect');
     socket.pause();
     for (const name of names) socket.write(`GET ${posts}/${name} HTTP/1.1\r\nHost: h\r\n\r\n`);
-    while (budget.moved.used < 2_500_000 || budget.moved.used > 12_500_000) await nextTurn();
+    while (budget.transfer.used < 2_500_000 || budget.transfer.used > 12_500_000) await nextTurn();
     const ended = once(socket, 'close');
     socket.destroy();
     await ended;
-    while (budget.moved.used > 0) await nextTurn();
+    while (budget.transfer.used > 0) await nextTurn();
   });
   await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
 });

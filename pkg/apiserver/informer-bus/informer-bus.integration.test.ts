@@ -170,7 +170,7 @@ describe('start', () => {
   test('history that is gone is 410', async () => {
     const first = await posts.create(samplePost('gone-1'));
     await posts.create(samplePost('gone-2'));
-    await pair.one.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 });
+    await pair.one.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 0 });
     const fresh = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
     const old = await fresh.watch(objectRevision(first) - 1).catch((error: unknown) => error);
     if (!isStatusError(old, 'Expired')) throw new Error(`expected 410, found ${String(old)}`);

@@ -184,18 +184,18 @@ test('history asks for room before it is told, where it is large, and what comes
     body: JSON.stringify({ text: 'x'.repeat(100_000) }),
   });
   const granted: (() => void)[] = [];
-  const room = {
+  const readBudget = {
     owner: 'user:a',
     admit: (bytes: number) =>
       new Promise<void>((resolve) => granted.push(() => resolve(expect(bytes).toBeGreaterThan(100_000)))),
-    settle: () => undefined,
+    reportHeld: () => undefined,
   };
   feed.tell(created(1));
-  const small = { ...requestOf(0), selector: everything, room };
+  const small = { ...requestOf(0), selector: everything, readBudget };
   await bus.watch(small);
   expect([small.heard, granted]).toEqual([['ADDED 1'], []]);
   feed.tell(large(2));
-  const request = { ...requestOf(0), selector: everything, room };
+  const request = { ...requestOf(0), selector: everything, readBudget };
   const watching = bus.watch(request);
   await waitUntil(() => granted.length === 1);
   feed.tell(created(3));
@@ -210,7 +210,7 @@ test('history asks for room before it is told, where it is large, and what comes
   const refused = {
     ...requestOf(1),
     selector: everything,
-    room: { ...room, admit: () => Promise.reject(new Error('no room')) },
+    readBudget: { ...readBudget, admit: () => Promise.reject(new Error('no room')) },
   };
   await expect(bus.watch(refused)).rejects.toThrow('no room');
   expect(refused.heard).toEqual([]);
@@ -229,8 +229,12 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
     });
     feed.tell(sized(1, 400_000), sized(2, 1000), sized(3, 300_000), created(4));
     const settled: number[] = [];
-    const room = { owner: 'user:a', admit: async () => undefined, settle: (bytes: number) => void settled.push(bytes) };
-    await bus.watch({ ...requestOf(0), selector: everything, room });
+    const readBudget = {
+      owner: 'user:a',
+      admit: async () => undefined,
+      reportHeld: (bytes: number) => void settled.push(bytes),
+    };
+    await bus.watch({ ...requestOf(0), selector: everything, readBudget });
     expect(settled.length).toBeGreaterThan(0);
     expect(settled.every((bytes) => bytes > 400_000)).toBe(true);
     bus.stop();

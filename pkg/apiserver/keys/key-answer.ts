@@ -8,12 +8,12 @@ const maxMessageLength = 1000;
 const unreadable: ComputedResult = { fault: 'what its functions gave cannot be read' };
 
 /** Undefined if it is not an answer. */
-export function answerId(answer: unknown): unknown {
+export function readAnswerId(answer: unknown): unknown {
   return fieldOf(answer, 'id');
 }
 
 /** Undefined if the answer has none. */
-export function problemsIn(answer: unknown): KeyProblem[] | undefined {
+export function readProblems(answer: unknown): KeyProblem[] | undefined {
   const problems = fieldOf(answer, 'problems');
   if (!Array.isArray(problems)) return undefined;
   return problems.map((problem: unknown) => {
@@ -29,7 +29,7 @@ export function problemsIn(answer: unknown): KeyProblem[] | undefined {
 /**
  * A row for each of the first objects, with a result for each call; undefined if the answer has no rows, or too many.
  */
-export function rowsIn(answer: unknown, objects: number, calls: number): ComputedResult[][] | undefined {
+export function readRows(answer: unknown, objects: number, calls: number): ComputedResult[][] | undefined {
   const rows = fieldOf(answer, 'rows');
   if (!Array.isArray(rows) || rows.length === 0 || rows.length > objects) return undefined;
   return rows.map((row: unknown) => resultsIn(row, calls));

@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { KeyContext } from './key-context.ts';
 import type { KeyAnswer, KeyProblem, KeyRequest } from './key-messages.ts';
-import { KeyWatch } from './key-watch.ts';
+import { KeyWatchdog } from './key-watchdog.ts';
 
 /** Limit of loaded scripts. */
 const maxContexts = 50;
@@ -12,7 +12,7 @@ const maxPieceLength = 64 * 1024;
 /** Time to retry an object whose functions did not get their CPU time. Milliseconds. */
 const retryTimeoutMs = 5000;
 
-const watch = new KeyWatch(Number(process.argv[2]));
+const watch = new KeyWatchdog(Number(process.argv[2]));
 const contexts = new Map<string, KeyContext>();
 
 type Evaluation = Extract<KeyRequest, { kind: 'evaluate' }>;

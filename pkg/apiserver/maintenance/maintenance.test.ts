@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { Maintenance } from './maintenance.ts';
 
-const limits = { minAge: 600_000, maxSize: 1, idempotencyKeyAge: 1 };
+const limits = { minAgeMs: 600_000, maxSizeBytes: 1, idempotencyKeyAgeMs: 1 };
 
 /** A store whose rounds end when the test ends them. */
 class Rounds {

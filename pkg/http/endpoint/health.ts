@@ -30,7 +30,7 @@ export class NotReadyError extends Error {
   }
 }
 
-export interface HealthOptions {
+export interface HealthEndpointsOptions {
   /** Whether the process works at all. Default: it does if it answers. */
   livez?: readonly HealthCheck[];
   /** Whether requests should be sent here. A draining server is never ready. */
@@ -60,7 +60,7 @@ export function healthEndpoints({
   gitCommit = '',
   registry,
   checkTimeoutMs = 5000,
-}: HealthOptions): EndpointGroup[] {
+}: HealthEndpointsOptions): EndpointGroup[] {
   return [
     probe('livez', livez, { checkTimeoutMs, failsDraining: false }),
     probe('readyz', readyz, { checkTimeoutMs, failsDraining: true }),

@@ -174,7 +174,7 @@ describe('a body on its way', () => {
   });
 
   test('that comes too slowly is 408', async () => {
-    const server = await start({ total: 4, senders: { minRate: 1000, graceMs: 20 } });
+    const server = await start({ total: 4, senders: { minBytesPerSecond: 1000, graceMs: 20 } });
     expect(await readAll((await sendSlowly(server, 1))[0]!)).toMatch(
       /^HTTP\/1.1 408 [^]*less than 1000 bytes a second/,
     );
@@ -233,10 +233,10 @@ describe('an answer that nobody reads', () => {
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const socket = await askWithoutReading(server, ask('/large', good));
     await waitUntil(() => server.answers === 2 && server.limits.running === 0);
-    expect(budget.moved.used).toBe(largeBytes);
+    expect(budget.transfer.used).toBe(largeBytes);
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     socket.destroy();
-    await waitUntil(() => budget.moved.used === 0);
+    await waitUntil(() => budget.transfer.used === 0);
   });
 
   test('while it comes in pieces holds no place that others have, and goes on without when it is read', async () => {

@@ -6,7 +6,7 @@ const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
 /** Longer paths are cut in the log. */
 const maxPathLength = 1024;
 
-export interface LoggingOptions {
+export interface WithLoggingOptions {
   /** A request that takes this long is slow. Milliseconds, default 1000. */
   slowMs?: number;
 }
@@ -18,7 +18,7 @@ export interface LoggingOptions {
  * proxies; `bytes` counts the bytes sent on the connection, headers included; `waitedMs` is the time that the request
  * waited for others, and does not count as slow. A failed probe is at debug: its reason has a line of its own.
  */
-export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {}): Filter {
+export function withLogging(log: Logger, { slowMs = 1000 }: WithLoggingOptions = {}): Filter {
   return (next) => async (context) => {
     const { socket } = context.request;
     const start = performance.now();

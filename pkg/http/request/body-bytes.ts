@@ -45,7 +45,7 @@ export class BodyBytes {
     const { bytes } = this.#context;
     if (this.#whole === undefined)
       return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#size);
-    bytes.lower(this.#size);
+    bytes.lowerTo(this.#size);
     return this.#whole.subarray(0, this.#size);
   }
 

@@ -91,7 +91,7 @@ export async function startTestEndpoints({
         log: silent,
         models: registry,
         forward,
-        body: { limit: 100_000 },
+        body: { maxBytes: 100_000 },
         ...(isLocal && mounts.length === 0 ? { local: () => host } : {}),
       });
       identity.start();

@@ -115,7 +115,7 @@ describe('places no watch can start at', () => {
   });
 
   test('older than the history: ERROR 410 Expired in a 200 stream, then the end; a fresh list goes on', async () => {
-    await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
+    await env.servers[0]!.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 60_000 });
     // The second server started after revision 1, so that its memory has no events from then.
     const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=1`, { server: 1 });
     await stream.untilEnd();

@@ -18,7 +18,7 @@ describe('BackgroundQueue', () => {
       if (outcome === 'throw') throw new Error('once');
       return outcome;
     };
-    const queue = new BackgroundQueue({ name: 'work', work, log, firstPause: 1, longestPause: 2 });
+    const queue = new BackgroundQueue({ name: 'work', work, log, firstPauseMs: 1, maxPauseMs: 2 });
     queue.add('a');
     queue.add('b');
     await waitUntil(() => queue.size === 0);

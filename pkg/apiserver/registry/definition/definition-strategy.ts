@@ -88,7 +88,7 @@ export class DefinitionStrategy implements Strategy {
     const { object, context } = intent;
     if (!isDefinition(object)) return write();
     if (context.dryRun) {
-      Object.assign(object, this.#settler.judge(object));
+      Object.assign(object, this.#settler.withComputedStatus(object));
       return write();
     }
     const stored = intent.type === 'delete' ? await write() : await this.#settled(intent, object, write);

@@ -51,7 +51,7 @@ export class DefinitionTerminator {
       name: 'the deletion of a definition',
       work: (name, signal) => this.#terminate(name, signal),
       log: options.log,
-      longestPause: 2_000,
+      maxPauseMs: 2_000,
     });
   }
 
@@ -69,7 +69,7 @@ export class DefinitionTerminator {
 
   async #terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
     const { store, codec } = this.#options;
-    return store.exclusively(
+    return store.runExclusively(
       `definition ${name}`,
       async (held) => {
         // Read under the lock: a definition that was recreated under this name must not be changed.

@@ -25,7 +25,7 @@ export interface ModelContext {
   /** Maximum number of matches that a filtered page counts exactly. */
   readonly exactTotalLimit: number;
   /** The reason why no object may be created now in this namespace; undefined if creates are allowed. */
-  readonly createRefusal: (namespace: string) => CreateRefusal | undefined;
+  readonly findCreateRefusal: (namespace: string) => CreateRefusal | undefined;
   readonly dependents: Pick<DependentFinder, 'hasAny'>;
 }
 
@@ -41,12 +41,12 @@ export function groupKind({ model }: ModelContext): { group: string; kind: strin
 }
 
 /** Converts a list request to a query of the store. */
-export function storeListQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
+export function storeListQuery({ namespace, selector, sort, readBudget, signal }: ListRequest): ListQuery {
   return {
     selector,
     sort,
     signal,
     ...(namespace === undefined ? {} : { namespace }),
-    ...(room === undefined ? {} : { room }),
+    ...(readBudget === undefined ? {} : { readBudget }),
   };
 }

@@ -69,7 +69,7 @@ export class ServedModel {
       strategy,
       queue: new KeyedQueue(),
       watches: this.#watches,
-      createRefusal: (namespace: string) => this.#createRefusal(shared, namespace),
+      findCreateRefusal: (namespace: string) => this.#findCreateRefusal(shared, namespace),
     };
     for (const version of model.versions) {
       const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
@@ -126,7 +126,7 @@ export class ServedModel {
     };
   }
 
-  #createRefusal({ namespaces }: SharedServing, namespace: string): CreateRefusal | undefined {
+  #findCreateRefusal({ namespaces }: SharedServing, namespace: string): CreateRefusal | undefined {
     if (this.#isTerminating) return { detail: 'create not allowed while custom resource definition is terminating' };
     if (!namespaces.isTerminating(namespace)) return undefined;
     const cause = {

@@ -13,7 +13,7 @@ export function admitObject(write: ObjectWrite): void | Promise<void> {
     // The client may have omitted the name.
     const { name }: { name?: string } = object.metadata;
     write.key = { namespace, name: name ?? '' };
-    if (model.createRefusal(namespace) !== undefined) return checkCreateAllowedNow(write);
+    if (model.findCreateRefusal(namespace) !== undefined) return checkCreateAllowedNow(write);
   } else if (request.verb === 'update') {
     const { resourceVersion, uid } = object.metadata;
     checkPreconditions(model, { resourceVersion, uid }, old!.metadata);
@@ -30,9 +30,9 @@ async function checkCreateAllowedNow(write: ObjectWrite): Promise<void> {
 
 /** Uses this replica's current knowledge. StatusError 403. */
 export function checkCreateAllowed({
-  model: { createRefusal, resource },
+  model: { findCreateRefusal, resource },
   key: { namespace, name },
 }: ObjectWrite): void {
-  const refusal = createRefusal(namespace);
+  const refusal = findCreateRefusal(namespace);
   if (refusal !== undefined) throw newForbidden(resource, name, refusal.detail, refusal.causes);
 }

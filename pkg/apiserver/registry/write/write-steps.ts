@@ -1,5 +1,5 @@
 import { EventLoopTurns, isStatusError, newServiceUnavailable } from '#pkg/apimachinery/index';
-import type { IdempotencyKey, ReadRoom, RememberedWrite } from '#pkg/storage/index';
+import type { IdempotencyKey, ReadBudget, RememberedWrite } from '#pkg/storage/index';
 import { checkSameBody } from '../model/in-flight-idempotency-keys.ts';
 import { groupKind, type ModelContext } from '../model/model-context.ts';
 import { noObject, translateErrors } from '../model/status-from-storage.ts';
@@ -96,7 +96,7 @@ export async function runIdempotentWrite(write: ObjectWrite): Promise<void> {
     // The effect of the first request looks like a failure to its repetition: the object exists, is gone, or has
     // changed.
     const first = isSignOfRepetition(error)
-      ? await findIdempotentWrite(model, idempotencyKey, memory?.room)
+      ? await findIdempotentWrite(model, idempotencyKey, memory?.readBudget)
       : undefined;
     if (first === undefined) throw error;
     write.type = first.type;
@@ -114,10 +114,10 @@ export async function runIdempotentWrite(write: ObjectWrite): Promise<void> {
 export async function findIdempotentWrite(
   model: ModelContext,
   idempotencyKey: IdempotencyKey,
-  room?: ReadRoom,
+  readBudget?: ReadBudget,
 ): Promise<RememberedWrite | undefined> {
   const first = await translateErrors({ model, key: noObject }, () =>
-    model.store.findRememberedWrite(idempotencyKey, room),
+    model.store.findRememberedWrite(idempotencyKey, readBudget),
   );
   if (first !== undefined) checkSameBody(idempotencyKey, first.bodyHash, groupKind(model));
   return first;

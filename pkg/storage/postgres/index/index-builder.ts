@@ -17,7 +17,7 @@ import type { TableCatalog } from '../table/table-catalog.ts';
 import { createIndexStatements, type TableDefiner } from '../table/table-definer.ts';
 import { sqlType, tableName, type Column, type Table } from '../table/table.ts';
 import type { KeyComputer } from './key-computer.ts';
-import { indexOwners, tablesWithoutOwners } from './owner-indexer.ts';
+import { indexOwners, tablesWithoutOwners } from './index-owners.ts';
 
 /** Rows, and bytes of their bodies, that are read at a time and written per acquisition of the revision lock. */
 const stepRows = 200;

@@ -8,7 +8,7 @@ import { readyColumns } from './computed-keys-sql.ts';
 import { isStaleTable } from '../connection/database-failure.ts';
 import type { KeyReader } from './key-reader.ts';
 import type { ComputedColumn, Table } from '../table/table.ts';
-import type { Computed, WriteKeys } from '../write/write-keys.ts';
+import type { KeyComputation, WriteKeys } from '../write/write-keys.ts';
 
 /** Characters of JSON: the log keeps the keys with every change. */
 const maxTextLength = 256 * 1024;
@@ -48,7 +48,7 @@ export class KeyComputer {
     table: Table,
     columns: readonly ComputedColumn[],
     bodies: readonly string[],
-  ): Promise<Computed[] | undefined> {
+  ): Promise<KeyComputation[] | undefined> {
     const script = await this.#scriptOf(table);
     if (script === undefined) return undefined;
     if (this.#evaluator === undefined) throw new StorageError('KeysUnavailable', 'this process computes no keys');

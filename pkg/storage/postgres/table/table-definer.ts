@@ -5,11 +5,11 @@ import { StorageError } from '../../storage-error.ts';
 import type { StoredModel } from '../../store.ts';
 import { isLockTimeout } from '../connection/database-failure.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
-import { planIndexes } from './index-planner.ts';
-import { isLeases, leaseHeld } from './lease-fence.ts';
+import { planIndexes } from './plan-indexes.ts';
+import { isLeaseTable, leaseHeld } from './lease-fence.ts';
 import { ownersTrigger } from './owner-elements.ts';
 import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
-import { indexName, isNamespaces, sqlType, tableName, type Column, type Table } from './table.ts';
+import { indexName, isNamespaceTable, sqlType, tableName, type Column, type Table } from './table.ts';
 
 /** Lock for changes to the tables of models: one at a time over all replicas. */
 const definitionLock = 818;
@@ -166,9 +166,9 @@ export class TableDefiner {
     if (model.scope === 'Namespaced')
       await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
     for (const column of columns) for (const text of createIndexStatements(table, column)) await client.query(text);
-    if (isNamespaces({ resource: { group: model.group, resource: model.names.plural } }))
+    if (isNamespaceTable({ resource: { group: model.group, resource: model.names.plural } }))
       await client.query(namespaceExists(name));
-    if (isLeases({ resource: { group: model.group, resource: model.names.plural } }))
+    if (isLeaseTable({ resource: { group: model.group, resource: model.names.plural } }))
       await client.query(leaseHeld(name));
     return false;
   }

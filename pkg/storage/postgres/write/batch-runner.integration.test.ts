@@ -44,7 +44,7 @@ beforeAll(async () => {
     pool: direct.pool,
     origin: 'test',
     replicas: { present: false },
-    outageLimit: 60_000,
+    outageLimitMs: 60_000,
     sink: {
       cursor: 0,
       committed: (_first, _last, changes) => void heard.push(`committed ${changes.map(({ name }) => name).join(' ')}`),

@@ -13,7 +13,7 @@ import {
 } from '../connection/database-failure.ts';
 import type { ReplicaPresence } from '../connection/replica-presence.ts';
 import { translateError } from '../connection/translate-error.ts';
-import { fenceLost } from '../table/lease-fence.ts';
+import { newFenceLost } from '../table/lease-fence.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { constraintFailure, explainFailure } from './explain-failure.ts';
 import { newIdempotencyKeyUsed, usedIdempotencyKeys } from './idempotency-keys.ts';
@@ -63,7 +63,7 @@ export interface BatchRunnerOptions {
   replicas: Pick<ReplicaPresence, 'present'>;
   sink: BatchSink;
   /** How long a write may wait for its outcome while the database is unavailable. Milliseconds. */
-  outageLimit: number;
+  outageLimitMs: number;
   observer?: StoreObserver | undefined;
 }
 
@@ -170,7 +170,7 @@ export class BatchRunner {
     const found = row?.found == null ? undefined : Number(row.found);
     try {
       const isFenceLost = fence !== undefined && row?.fence_holds === false;
-      const failure = isFenceLost ? fenceLost(fence) : await explainFailure(this.#options.pool, operation, found);
+      const failure = isFenceLost ? newFenceLost(fence) : await explainFailure(this.#options.pool, operation, found);
       if (failure !== undefined) write.failed(failure);
       return failure !== undefined;
     } catch (error) {
@@ -254,10 +254,10 @@ export class BatchRunner {
     error: unknown,
     tries: number,
   ): Promise<void> {
-    const { connection, outageLimit, sink } = this.#options;
+    const { connection, outageLimitMs, sink } = this.#options;
     const lost = connection.session;
     await connection.drop();
-    const deadline = performance.now() + outageLimit;
+    const deadline = performance.now() + outageLimitMs;
     for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
       try {
         if (lost !== undefined) await this.#endSession(lost);

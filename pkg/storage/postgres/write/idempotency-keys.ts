@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { ReadRoom } from '../../read-room.ts';
+import type { ReadBudget } from '../../read-budget.ts';
 import { StorageError } from '../../storage-error.ts';
 import { changeTypes } from './batch-operation.ts';
 import type { IdempotencyKey, RememberedWrite, StoredObject } from '../../store.ts';
@@ -28,12 +28,12 @@ const unlimitedBytes = 2 ** 31 - 1;
 export async function readRememberedWrite(
   pool: Pool,
   idempotencyKey: IdempotencyKey,
-  room?: ReadRoom,
+  readBudget?: ReadBudget,
 ): Promise<RememberedWrite | undefined> {
-  let row = await readKeyRow(pool, idempotencyKey, room === undefined ? unlimitedBytes : inlineBytes);
+  let row = await readKeyRow(pool, idempotencyKey, readBudget === undefined ? unlimitedBytes : inlineBytes);
   if (row === undefined) return undefined;
   if (row.body === null && row.size !== null) {
-    await room?.admit(row.size);
+    await readBudget?.admit(row.size);
     row = await readKeyRow(pool, idempotencyKey, unlimitedBytes);
     if (row === undefined) return undefined;
   }

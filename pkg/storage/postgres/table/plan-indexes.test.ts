@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { IndexDefinition } from '#pkg/apimachinery/index';
-import { planIndexes } from './index-planner.ts';
+import { planIndexes } from './plan-indexes.ts';
 import type { Column } from './table.ts';
 
 const index = (rest: Partial<IndexDefinition> = {}): IndexDefinition => ({

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../../testenv/test-dat
 import { createOf, resourceOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
 import { listSessionSettings } from './list-query.ts';
 import { LargeReads } from '../connection/large-reads.ts';
-import { StreamReader } from './list-stream.ts';
+import { StreamReader } from './stream-reader.ts';
 import { Snapshots } from './snapshots.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { TableCatalog } from '../table/table-catalog.ts';

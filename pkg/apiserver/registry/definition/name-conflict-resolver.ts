@@ -9,7 +9,7 @@ import type { DefinitionSettler } from './definition-settler.ts';
 import { rewriteDefinition } from './rewrite-definition.ts';
 import type { VersionCodec } from '../model/version-codec.ts';
 
-export interface NameArbiterOptions {
+export interface NameConflictResolverOptions {
   store: Store;
   codec: VersionCodec;
   catalog: DefinitionCatalog;
@@ -22,11 +22,11 @@ export interface NameArbiterOptions {
  * Assigns names that became free to the definitions whose names were in conflict, the oldest first. Safe on every
  * replica.
  */
-export class NameArbiter {
-  readonly #options: NameArbiterOptions;
+export class NameConflictResolver {
+  readonly #options: NameConflictResolverOptions;
   readonly #queue: BackgroundQueue;
 
-  constructor(options: NameArbiterOptions) {
+  constructor(options: NameConflictResolverOptions) {
     this.#options = options;
     this.#queue = new BackgroundQueue({
       name: 'the judgement of names',

@@ -1,7 +1,7 @@
 import type { Attributes } from '#pkg/identity/index';
 
 /** A permission to check against a role's rules, without user and namespace. */
-export interface Question {
+export interface AccessQuery {
   verb: string;
   group: string;
   /** The resource, with its subresource if any: `posts/status`. */
@@ -14,7 +14,7 @@ export interface Question {
   path?: string;
 }
 
-export function questionOf({
+export function accessQueryOf({
   verb,
   group,
   resource,
@@ -22,7 +22,7 @@ export function questionOf({
   name,
   isResourceRequest,
   path,
-}: Omit<Attributes, 'user'>): Question {
+}: Omit<Attributes, 'user'>): AccessQuery {
   if (!isResourceRequest) return { verb, group: '', resource: '', path };
   if (subresource === '') return { verb, group, resource, name };
   return { verb, group, resource: `${resource}/${subresource}`, anyWithSubresource: `*/${subresource}`, name };

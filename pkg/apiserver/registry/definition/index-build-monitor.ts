@@ -13,7 +13,7 @@ import {
 import { rewriteDefinition } from './rewrite-definition.ts';
 import type { VersionCodec } from '../model/version-codec.ts';
 
-export interface IndexWatchOptions {
+export interface IndexBuildMonitorOptions {
   store: Store;
   codec: VersionCodec;
   catalog: DefinitionCatalog;
@@ -22,24 +22,24 @@ export interface IndexWatchOptions {
    * Longest pause between two checks of indexes that are being built; the first pauses are shorter. Milliseconds,
    * default 1000.
    */
-  pause?: number;
+  maxPauseMs?: number;
 }
 
 /** Updates the condition IndexesReady from the store's index states while indexes are pending. */
-export class IndexWatch {
-  readonly #options: IndexWatchOptions;
+export class IndexBuildMonitor {
+  readonly #options: IndexBuildMonitorOptions;
   readonly #queue: BackgroundQueue;
 
-  constructor(options: IndexWatchOptions) {
+  constructor(options: IndexBuildMonitorOptions) {
     this.#options = options;
-    const { log, pause = 1_000 } = options;
+    const { log, maxPauseMs = 1_000 } = options;
     const work = (name: string): Promise<'done' | 'again'> => this.#look(name);
     this.#queue = new BackgroundQueue({
       name: 'the watch over indexes',
       work,
       log,
-      firstPause: pause / 10,
-      longestPause: pause,
+      firstPauseMs: maxPauseMs / 10,
+      maxPauseMs: maxPauseMs,
     });
   }
 

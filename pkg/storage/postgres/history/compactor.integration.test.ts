@@ -40,12 +40,12 @@ test('a row goes with the last idempotency key that names it, also after it was 
   for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, (_, j) => write(`o-${i + j}`)));
   await write('claimed', 'k');
   await write('newest');
-  await store.compact({ minAge: 0, maxSize: 1e12, idempotencyKeyAge: hour });
+  await store.compact({ minAgeMs: 0, maxSizeBytes: 1e12, idempotencyKeyAgeMs: hour });
   expect(await kept()).toEqual(['claimed', 'newest']);
   await write('newer');
-  await store.compact({ minAge: 0, maxSize: 1e12, idempotencyKeyAge: hour });
+  await store.compact({ minAgeMs: 0, maxSizeBytes: 1e12, idempotencyKeyAgeMs: hour });
   expect(await kept()).toEqual(['claimed', 'newer']);
-  await store.compact({ minAge: hour, maxSize: 1e12, idempotencyKeyAge: 0 });
+  await store.compact({ minAgeMs: hour, maxSizeBytes: 1e12, idempotencyKeyAgeMs: 0 });
   expect(await kept()).toEqual(['newer']);
 });
 
@@ -53,12 +53,12 @@ test('history is cut to a size, from round to round, and stops when asked to', a
   for (let round = 0; round < 3; round += 1) {
     await Promise.all(Array.from({ length: 50 }, (_, i) => write(`s-${round}-${i}`)));
     const { rows } = await database.pool.query<{ size: string }>('SELECT max(size) AS size FROM platform.change_log');
-    await store.compact({ minAge: hour, maxSize: 10 * Number(rows[0]!.size), idempotencyKeyAge: hour });
+    await store.compact({ minAgeMs: hour, maxSizeBytes: 10 * Number(rows[0]!.size), idempotencyKeyAgeMs: hour });
     expect((await kept()).length).toBeGreaterThan(8);
     expect((await kept()).length).toBeLessThan(13);
   }
   await write('more');
   const before = await kept();
-  await store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 }, AbortSignal.abort());
+  await store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 0 }, AbortSignal.abort());
   expect(await kept()).toEqual(before);
 });

@@ -3,9 +3,9 @@ import type { ByteBudget } from '../memory/byte-budget.ts';
 import { registerReading } from './register-reading.ts';
 
 /** Exports the memory that requests use at the time of the scrape. */
-export function showByteBudget(registry: Registry, { moved, parsed }: ByteBudget): void {
-  const pools = { moved, parsed };
-  const reading = (name: string, help: string, read: (pool: typeof moved) => number): void =>
+export function registerByteBudgetMetrics(registry: Registry, { transfer, parsed }: ByteBudget): void {
+  const pools = { moved: transfer, parsed };
+  const reading = (name: string, help: string, read: (pool: typeof transfer) => number): void =>
     registerReading({
       registry,
       type: 'gauge',

@@ -1,5 +1,5 @@
 import { uncountedBytes, type RequestContext } from '#pkg/http/index';
-import type { ReadRoom } from '#pkg/storage/index';
+import type { ReadBudget } from '#pkg/storage/index';
 
 /**
  * Copies of a body between the database and the response: PostgreSQL's message, the text, the text with its revision,
@@ -12,7 +12,7 @@ export const copiesOfWrite = 2;
 export const copiesOfReplay = 2;
 
 /** Reserves memory for a request's reads from its budget. `copies` of each body exist at a time. */
-export function readRoom(context: Pick<RequestContext, 'bytes'>, copies = copiesOfAnswer): ReadRoom {
+export function requestReadBudget(context: Pick<RequestContext, 'bytes'>, copies = copiesOfAnswer): ReadBudget {
   let isCounted = false;
   return {
     owner: context.bytes.owner,
@@ -20,11 +20,11 @@ export function readRoom(context: Pick<RequestContext, 'bytes'>, copies = copies
       isCounted = true;
       return context.bytes.admit(size * copies);
     },
-    settle: (size) => {
+    reportHeld: (size) => {
       isCounted ||= size > uncountedBytes;
       if (!isCounted) return;
-      context.bytes.note(size * copies);
-      context.bytes.lower(size * copies);
+      context.bytes.raiseTo(size * copies);
+      context.bytes.lowerTo(size * copies);
     },
   };
 }

@@ -48,14 +48,14 @@ export class StreamReader {
     const complete = found.filter(hasRowBody);
     if (complete.length < found.length) return undefined;
     const objects = complete.map(storedObject);
-    query.room?.settle(objects.reduce((sum, { body }) => sum + body.length, 0));
+    query.readBudget?.reportHeld(objects.reduce((sum, { body }) => sum + body.length, 0));
     return { revision: Number(rows[0]!.revision), objects: once(objects), close: async () => {} };
   }
 
   async #long(table: Table, query: StreamQuery): Promise<ObjectStream> {
     const list = compileList(table, query, 'ordered');
-    await query.room?.admit(pieceBytes);
-    const snapshot = await this.#snapshots.begin(query.room?.owner);
+    await query.readBudget?.admit(pieceBytes);
+    const snapshot = await this.#snapshots.begin(query.readBudget?.owner);
     const cursor = await ObjectCursor.open(
       { snapshot, table, large: this.#large },
       { text: selectText(list, query, cursorColumns), values: list.parameters.values },
@@ -64,7 +64,11 @@ export class StreamReader {
       const { rows } = await snapshot.client.query<{ revision: string }>(
         'SELECT max(rev) AS revision FROM platform.change_log',
       );
-      return { revision: Number(rows[0]!.revision), objects: cursor.objects(query.room), close: () => cursor.close() };
+      return {
+        revision: Number(rows[0]!.revision),
+        objects: cursor.objects(query.readBudget),
+        close: () => cursor.close(),
+      };
     } catch (error) {
       await cursor.close();
       throw error;

@@ -32,12 +32,12 @@ test('one at a time, over all stores', async () => {
     await new Promise(setImmediate);
     running -= 1;
   };
-  await Promise.all(Array.from({ length: 6 }, (_, i) => stores[i % 2]!.exclusively('turns', work)));
+  await Promise.all(Array.from({ length: 6 }, (_, i) => stores[i % 2]!.runExclusively('turns', work)));
 });
 
 test('work hears at once that its lock is lost, before another begins', async () => {
   const order: string[] = [];
-  const first = stores[0]!.exclusively('lost', async (held) => {
+  const first = stores[0]!.runExclusively('lost', async (held) => {
     order.push('first');
     const lost = once(held, 'abort');
     await database.pool.query(`SELECT pg_terminate_backend(pid) FROM (${holder}) h`);
@@ -46,7 +46,7 @@ test('work hears at once that its lock is lost, before another begins', async ()
     held.throwIfAborted();
   });
   await expect(first).rejects.toMatchObject({ code: 'Unavailable' });
-  await stores[1]!.exclusively('lost', async () => void order.push('second'));
+  await stores[1]!.runExclusively('lost', async () => void order.push('second'));
   expect(order).toEqual(['first', 'lost', 'second']);
 });
 
@@ -64,10 +64,10 @@ test('what runs under a lock takes its time, whatever limit the user has', async
 test('the signal of who asked ends the waiting and the work', async () => {
   const abort = new AbortController();
   const reason = new Error('enough');
-  const held = stores[0]!.exclusively(
+  const held = stores[0]!.runExclusively(
     'given up',
     async (signal) => {
-      const waiting = stores[1]!.exclusively('given up', async () => 'never', abort.signal);
+      const waiting = stores[1]!.runExclusively('given up', async () => 'never', abort.signal);
       abort.abort(reason);
       await expect(waiting).rejects.toBe(reason);
       signal.throwIfAborted();

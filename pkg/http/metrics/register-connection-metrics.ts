@@ -3,7 +3,7 @@ import type { HttpServer } from '../server/http-server.ts';
 import { registerReading } from './register-reading.ts';
 
 /** Exports a server's connections at the time of the scrape. */
-export function showConnections(registry: Registry, connections: () => HttpServer['connections']): void {
+export function registerConnectionMetrics(registry: Registry, connections: () => HttpServer['connections']): void {
   registerReading({
     registry,
     type: 'gauge',

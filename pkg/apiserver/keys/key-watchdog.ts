@@ -22,7 +22,7 @@ setInterval(() => {
  * too much CPU time, with SIGKILL once the parent process is gone. It measures CPU time, so a busy machine makes no
  * difference.
  */
-export class KeyWatch {
+export class KeyWatchdog {
   readonly #hangMs: number;
   /** Microseconds that the process may have used; 0 while nothing runs. */
   readonly #cpuLimit = new Float64Array(new SharedArrayBuffer(8));

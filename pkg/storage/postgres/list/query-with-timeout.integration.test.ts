@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import { StorageError } from '../../storage-error.ts';
-import { queryWithTimeout } from './quick-query.ts';
+import { queryWithTimeout } from './query-with-timeout.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;

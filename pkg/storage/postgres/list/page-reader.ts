@@ -4,7 +4,7 @@ import {
   boundedObjects,
   compileList,
   orderAliases,
-  selects,
+  hasSelector,
   sparseLimit,
   storedObject,
   topmostKeys,
@@ -16,10 +16,10 @@ import type { LargeReads } from '../connection/large-reads.ts';
 import { boundMargin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import { cursorColumns, ObjectCursor, pieceBytes } from './object-cursor.ts';
-import { PageRoom } from './page-memory.ts';
+import { PageMemory } from './page-memory.ts';
 import { orderBy } from './query-compiler.ts';
 import type { Snapshots } from './snapshots.ts';
-import { queryWithTimeout } from './quick-query.ts';
+import { queryWithTimeout } from './query-with-timeout.ts';
 import type { Table } from '../table/table.ts';
 
 /** Bytes of bodies read at once; a larger page is read piece by piece. */
@@ -57,11 +57,11 @@ export class PageReader {
   readonly #bounds: MatchBounds;
   readonly #snapshots: Snapshots;
   readonly #largeReads: LargeReads;
-  readonly #room: PageRoom;
+  readonly #memory: PageMemory;
 
   constructor({ pool, counter, bounds, snapshots, large }: PageReaderOptions) {
     this.#largeReads = large;
-    this.#room = new PageRoom(pageBytes, large);
+    this.#memory = new PageMemory(pageBytes, large);
     this.#pool = pool;
     this.#counter = counter;
     this.#bounds = bounds;
@@ -69,7 +69,7 @@ export class PageReader {
   }
 
   async read(table: Table, query: PageQuery): Promise<ObjectPage> {
-    if (!selects(query)) return this.#unselected(table, query);
+    if (!hasSelector(query)) return this.#unselected(table, query);
     const list = compileList(table, query, 'gathered');
     if (!list.narrows) return (await this.#abundant(list, query)) ?? this.#scanned(table, query);
     return (
@@ -157,9 +157,14 @@ export class PageReader {
         list.parameters.values,
       );
     };
-    return this.#room.read(
+    return this.#memory.read(
       list.table,
-      { limit: query.size, namespace: query.namespace, room: query.room, holdsConnection: runner !== this.#pool },
+      {
+        limit: query.size,
+        namespace: query.namespace,
+        readBudget: query.readBudget,
+        holdsConnection: runner !== this.#pool,
+      },
       { read, isCut: ({ rows }) => isCut(rows, query), itemsOf: ({ rows }) => itemsOf(rows) },
     );
   }
@@ -175,8 +180,8 @@ export class PageReader {
     const { list } = plan;
     const objects = `SELECT keys.position, ${cursorColumns} FROM keys JOIN ${list.from} USING (namespace, name) WHERE keys.position <= ${query.page * query.size}`;
     const { values } = list.parameters;
-    await query.room?.admit(pieceBytes);
-    const snapshot = await this.#snapshots.begin(query.room?.owner);
+    await query.readBudget?.admit(pieceBytes);
+    const snapshot = await this.#snapshots.begin(query.readBudget?.owner);
     try {
       const { rows } = await snapshot.client.query<PageHeader>(headed(plan), values);
       const text = `WITH ${plan.keys} SELECT * FROM (${objects}) o ORDER BY position`;
@@ -189,7 +194,7 @@ export class PageReader {
         ...rest,
         revision,
         items: [],
-        rest: { revision, objects: cursor.objects(query.room), close: () => cursor.close() },
+        rest: { revision, objects: cursor.objects(query.readBudget), close: () => cursor.close() },
       };
     } catch (error) {
       await snapshot.end();

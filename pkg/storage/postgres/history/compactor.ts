@@ -42,7 +42,7 @@ export class Compactor {
         `SELECT pg_try_advisory_lock(${compactionLock}) AS locked`,
       );
       if (rows[0]?.locked !== true) return;
-      await this.#repeat(isOver, () => this.#expireStep(limits.idempotencyKeyAge));
+      await this.#repeat(isOver, () => this.#expireStep(limits.idempotencyKeyAgeMs));
       if (isOver()) return;
       const upTo = await this.#declare(limits);
       await this.#repeat(isOver, () => this.#removeStep(upTo));
@@ -57,7 +57,7 @@ export class Compactor {
   }
 
   /** Removes expired idempotency keys and the log rows that were kept for them. */
-  async #expireStep(age: number): Promise<boolean> {
+  async #expireStep(ageMs: number): Promise<boolean> {
     const { rows } = await this.#pool.query<{ expired: string }>(
       `WITH old AS MATERIALIZED (SELECT now() - $1 * interval '1 millisecond' AS at),
          expired AS (DELETE FROM platform.idempotency_keys k WHERE ctid = ANY (ARRAY(SELECT ctid FROM platform.idempotency_keys WHERE at < (SELECT at FROM old) LIMIT ${stepRows})) RETURNING rev),
@@ -65,7 +65,7 @@ export class Compactor {
          gone AS (DELETE FROM platform.change_log c USING locked WHERE c.rev = ANY (ARRAY(SELECT rev FROM expired)) AND c.rev <= (SELECT compacted FROM platform.meta)
            AND NOT EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = c.rev AND k.at >= (SELECT at FROM old)))
        SELECT count(*) AS expired FROM expired`,
-      [age],
+      [ageMs],
     );
     return Number(rows[0]!.expired) === stepRows;
   }
@@ -74,16 +74,16 @@ export class Compactor {
    * Raises `compacted` before rows are deleted, so that no reader sees a history with gaps. Returns the newest revision
    * that may be deleted.
    */
-  async #declare({ minAge, maxSize }: CompactionLimits): Promise<number> {
+  async #declare({ minAgeMs, maxSizeBytes }: CompactionLimits): Promise<number> {
     const { rows } = await this.#pool.query<Bounds>(
       // Scans from the oldest row: only rows that will be deleted are read.
       `SELECT (SELECT rev FROM platform.change_log WHERE rev > meta.compacted AND at >= now() - $1 * interval '1 millisecond' ORDER BY rev LIMIT 1) AS first_kept,
          (SELECT max(rev) FROM platform.change_log) AS newest, compacted FROM platform.meta`,
-      [minAge],
+      [minAgeMs],
     );
     const { first_kept, newest, compacted } = rows[0]!;
     const byAge = Number(first_kept ?? newest) - 1;
-    const bySize = await this.#size.excess(Number(compacted), Number(newest), maxSize);
+    const bySize = await this.#size.excess(Number(compacted), Number(newest), maxSizeBytes);
     // Never the newest row.
     const upTo = Math.min(Math.max(byAge, bySize), Number(newest) - 1);
     const last = await this.#lastRow(upTo);

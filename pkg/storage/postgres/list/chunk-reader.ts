@@ -6,7 +6,7 @@ import {
   boundedObjects,
   compileList,
   orderAliases,
-  selects,
+  hasSelector,
   sparseLimit,
   storedObject,
   topmostKeys,
@@ -28,8 +28,8 @@ import {
   type PositionedRow,
 } from './list-order.ts';
 import { keysetBranches, orderBy, QueryParameters, sqlValue } from './query-compiler.ts';
-import { PageRoom, unasked } from './page-memory.ts';
-import { queryWithTimeout } from './quick-query.ts';
+import { PageMemory, unreservedBound } from './page-memory.ts';
+import { queryWithTimeout } from './query-with-timeout.ts';
 import type { Table } from '../table/table.ts';
 
 interface ChunkRow extends PositionedRow {
@@ -81,7 +81,7 @@ export class ChunkReader {
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
   readonly #large: LargeReads;
-  readonly #room: PageRoom;
+  readonly #memory: PageMemory;
 
   constructor({
     pool,
@@ -95,7 +95,7 @@ export class ChunkReader {
     large: LargeReads;
   }) {
     this.#large = large;
-    this.#room = new PageRoom(chunkBytes, large);
+    this.#memory = new PageMemory(chunkBytes, large);
     this.#pool = pool;
     this.#counter = counter;
     this.#bounds = bounds;
@@ -110,7 +110,7 @@ export class ChunkReader {
     if (after !== undefined && snapshot < revision) {
       const changed = await this.#changedSince(table, query, { from: snapshot, to: revision, part });
       part = merge(part, changed, query);
-      query.room?.settle(sizeOf(part.items));
+      query.readBudget?.reportHeld(sizeOf(part.items));
     }
     return this.#chunk(table, query, snapshot, part);
   }
@@ -137,7 +137,7 @@ export class ChunkReader {
     const { after, limit } = query;
     const taken = items.slice(0, limit);
     const served = (after?.served ?? 0) + taken.length;
-    const total = selects(query)
+    const total = hasSelector(query)
       ? undefined
       : (after?.total ??
         (after === undefined ? await this.#counter.countAt(table, query.namespace, revision) : undefined));
@@ -199,9 +199,14 @@ export class ChunkReader {
           `LEFT JOIN (${boundedObjects(list, bound, `keys.position <= ${query.limit}`, keyColumns(list, query.sort))}) r ON true ORDER BY r.position`,
         list.parameters.values,
       );
-    const { rows } = await this.#room.read(
+    const { rows } = await this.#memory.read(
       table,
-      { limit: query.limit, namespace: query.namespace, room: query.room, holdsConnection: runner !== this.#pool },
+      {
+        limit: query.limit,
+        namespace: query.namespace,
+        readBudget: query.readBudget,
+        holdsConnection: runner !== this.#pool,
+      },
       {
         read,
         isCut: (found) => isChunkCut(found.rows, query),
@@ -236,7 +241,7 @@ export class ChunkReader {
     query: ChunkQuery,
     { from, to, part: { items, upTo } }: { from: number; to: number; part: Part },
   ): Promise<Part> {
-    const { after, sort, namespace, room } = query;
+    const { after, sort, namespace, readBudget } = query;
     const parameters = new QueryParameters();
     const conditions = [
       `model = ${parameters.bind(table.id, 'int')}`,
@@ -260,14 +265,14 @@ export class ChunkReader {
       return rows;
     };
     const size = sizeOf(items);
-    let rows = await read(unasked);
+    let rows = await read(unreservedBound);
     if (isChangedCut(rows)) {
-      await room?.admit(size + changedBytes);
-      rows = await this.#large.run({ owner: room?.owner, bytes: changedBytes }, () =>
+      await readBudget?.admit(size + changedBytes);
+      rows = await this.#large.run({ owner: readBudget?.owner, bytes: changedBytes }, () =>
         read({ bytes: changedBytes, oneMore: true }),
       );
     }
-    room?.settle(size + rows.reduce((sum, { prev, old }) => sum + (prev === null ? 0 : old.length), 0));
+    readBudget?.reportHeld(size + rows.reduce((sum, { prev, old }) => sum + (prev === null ? 0 : old.length), 0));
     const isCut = isChangedCut(rows) || rows.length > maxChanged;
     // The result was cut in the order of keys: in another order, the missing objects may lie anywhere.
     if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0))
