@@ -11,7 +11,7 @@ const queryTimeoutMs = 11_000;
 /** Schema `access` of the database. One per process, as it has its own connections. */
 export class AccessDatabase {
   /** To open other connections. */
-  readonly whole: Database;
+  readonly database: Database;
   /** For prepared statements and transactions; tables are written `access.users`. */
   readonly pool: Pool;
   /** For statements built at run time, such as lists with filters. Uses the same connections. */
@@ -19,7 +19,7 @@ export class AccessDatabase {
 
   /** The schema must be up to date. The `Database` closes the connections. */
   constructor(database: Database) {
-    this.whole = database;
+    this.database = database;
     this.pool = database.newPool({
       name: 'access',
       max: poolSize,

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Database } from './database.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { newKysely } from './new-kysely.ts';
-import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type Steps } from './migration-steps.ts';
+import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type MigrationSteps } from './migration-steps.ts';
 
 const lockTimeoutMs = 10 * 60_000;
 /**
@@ -48,7 +48,7 @@ export async function migrate(
       done.push(name);
     }
   } catch (error) {
-    throw explained(schema, error);
+    throw explainError(schema, error);
   } finally {
     await pool.end();
   }
@@ -77,7 +77,7 @@ export async function migrateWithin(
 const readOnly = 'this PostgreSQL is a standby, or read only';
 
 /** Describes errors other than a failed step: of the connection or of rights, and a read-only database. */
-function explained(schema: string, error: unknown): DatabaseError {
+function explainError(schema: string, error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code } = error as { code?: string };
   return notUpToDate(schema, code === '25006' ? readOnly : messageOf(error), { cause: error });
@@ -105,7 +105,7 @@ function isLockTimeout(error: unknown): boolean {
 }
 
 /** Runs the next step in its own transaction, which ends if this process freezes or its connection is lost. */
-async function runAlone(transaction: Kysely<unknown>, steps: Steps): Promise<string | undefined> {
+async function runAlone(transaction: Kysely<unknown>, steps: MigrationSteps): Promise<string | undefined> {
   await sql`SELECT set_config('idle_in_transaction_session_timeout', ${String(idleTimeoutMs)}, true), set_config('tcp_keepalives_idle', '30', true),
     set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true)`.execute(
     transaction,
@@ -113,7 +113,7 @@ async function runAlone(transaction: Kysely<unknown>, steps: Steps): Promise<str
   return runNext(transaction, steps);
 }
 
-async function runNext(transaction: Kysely<unknown>, steps: Steps): Promise<string | undefined> {
+async function runNext(transaction: Kysely<unknown>, steps: MigrationSteps): Promise<string | undefined> {
   const { schema } = steps;
   await lockSchema(transaction, schema);
   const table = await openMigrationTable(transaction, schema);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { databaseFailure, failureSentence, keepsConnection, type DatabaseFailure } from './database-failure.ts';
+import { databaseFailure, failureSentence, isConnectionUsable, type DatabaseFailure } from './database-failure.ts';
 import type { Database } from './database.ts';
 import type { DatabaseLog } from './log.ts';
 import { settledWithin } from './settled-within.ts';
@@ -23,7 +23,7 @@ export interface WriteMonitorOptions {
   /** Interval of trials while they are refused. Default 2000. */
   retryMs?: number;
   /** Time of a trial after which its wait is examined. Default 5000. */
-  answerMs?: number;
+  answerTimeoutMs?: number;
 }
 
 const firstCheckDelayMs = 1000;
@@ -48,8 +48,8 @@ export class WriteMonitor {
   #woken = new AbortController();
   #watching: Promise<void> | undefined;
 
-  constructor({ intervalMs = 10_000, retryMs = 2000, answerMs = 5000, ...rest }: WriteMonitorOptions) {
-    this.#options = { intervalMs, retryMs, answerMs, ...rest };
+  constructor({ intervalMs = 10_000, retryMs = 2000, answerTimeoutMs = 5000, ...rest }: WriteMonitorOptions) {
+    this.#options = { intervalMs, retryMs, answerTimeoutMs, ...rest };
   }
 
   /** Why writes are refused, by the last trial; undefined if they succeed or nothing is known yet. */
@@ -124,7 +124,7 @@ export class WriteMonitor {
       isKept = isOver;
       return refusal;
     } catch (error) {
-      isKept = keepsConnection(error);
+      isKept = isConnectionUsable(error);
       throw error;
     } finally {
       client.release(!isKept);
@@ -147,7 +147,7 @@ export class WriteMonitor {
   async #run(client: PoolClient, pid: number, text: string): Promise<Trial> {
     const { pool } = this.#options.database;
     const trial = client.query(text);
-    const settled = settledWithin(trial, this.#options.answerMs);
+    const settled = settledWithin(trial, this.#options.answerTimeoutMs);
     if ((await unlessAborted(settled, this.#ending.signal)) === true) {
       await trial;
       return { refusal: undefined, isOver: true };

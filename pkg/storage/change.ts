@@ -54,7 +54,7 @@ export interface ChangeFeed {
   waitFor(revision: number, timeoutMs: number): Promise<boolean>;
   /**
    * Reads changes of one model after a revision and up to `cursor`: at most 1 MiB of bodies at a time, or one larger
-   * change. `upTo` is the last revision that the result covers. `room` must admit a read of more than 64 KiB (default:
+   * change. `upTo` is the last revision that the result covers. `readBudget` must admit a read of more than 64 KiB (default:
    * always admitted); the caller settles with it. StorageError Compacted.
    */
   read(resource: GroupResource, after: number, readBudget?: ReadBudget): Promise<{ changes: Change[]; upTo: number }>;

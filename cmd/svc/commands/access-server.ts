@@ -18,7 +18,7 @@ import type { Options } from '../options/option-table.ts';
 import { platformServer } from '../composition/platform-server.ts';
 import { readTokenFile } from '../composition/read-token-file.ts';
 import { runUntilSignal, type Running } from '../process/run-until-signal.ts';
-import { subjectsByClient } from '../composition/subject-check.ts';
+import { bindingCheckByClient } from '../composition/binding-subject-check.ts';
 import { Teardown } from '../process/teardown.ts';
 import { openCertificate } from '../tls/open-certificate.ts';
 import { urlOf } from '../process/browser-url.ts';
@@ -51,9 +51,9 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
       startTimeoutMs: options['svc.database.start-timeout'],
       observer,
     });
-    observer.showPools(() => database.poolStates());
+    observer.registerPools(() => database.poolStates());
     const writes = startWriteMonitor(database, { log, teardown });
-    observer.showWrites(writes);
+    observer.registerWrites(writes);
     const opened = await openCertificate(options, { selfMade: false, log, teardown });
     const server = await listenForAccess(options, { log, teardown, certificate: opened?.certificate, metrics });
     await migrate(database, 'access', accessMigrations);
@@ -68,7 +68,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
       teardown,
       client,
       roles: rolesOf(client),
-      isSubject: subjectsByClient(client),
+      isNamedByBinding: bindingCheckByClient(client),
     });
     server.serve(access, writes);
     teardown.add('requests', server.stop);

@@ -28,7 +28,7 @@ import { newByteBudget } from '../process/byte-budget.ts';
 import { checkFileModes } from '../composition/file-modes.ts';
 import { newLogger } from '../process/logger.ts';
 import { ControllerMetrics } from '../metrics/controller-metrics.ts';
-import { showProcess } from '../metrics/process-metrics.ts';
+import { registerProcessMetrics } from '../metrics/process-metrics.ts';
 import type { LoadedOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
 import { PluginClients } from '../composition/plugin-clients.ts';
@@ -67,7 +67,7 @@ async function startControllerManager(
   const teardown = new Teardown(log);
   try {
     const metrics = new Registry();
-    showProcess(metrics, 'controller-manager');
+    registerProcessMetrics(metrics, 'controller-manager');
     const platform = { ...platformServer(options, 'svc.controllers', log), token };
     const client = RestClient.connect({
       ...platform,
@@ -114,7 +114,7 @@ function pluginClients(
   const clients = new PluginClients((plugin) =>
     RestClient.connect({
       ...platform,
-      actAs: { user: pluginUser(plugin), groups: [pluginsGroup] },
+      impersonate: { user: pluginUser(plugin), groups: [pluginsGroup] },
       warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned'),
     }),
   );

@@ -63,8 +63,8 @@ export async function findServer({
   const file = tokenFile ?? join(options['svc.data.dir'], 'admin-token');
   if (server !== undefined) return { url: server, client: connect(server, file) };
   const tried: string[] = [];
-  for (const place of placesOf(options, { file, isGiven: tokenFile !== undefined })) {
-    const found = await tryPlace(place);
+  for (const place of candidatesOf(options, { file, isGiven: tokenFile !== undefined })) {
+    const found = await tryCandidate(place);
     if (typeof found !== 'string') return { url: place.url, client: found };
     tried.push(`${place.url} (${place.from}): ${found}`);
   }
@@ -73,7 +73,7 @@ export async function findServer({
   throw new OperatorError(`No server answers. Tried: ${places}. ${advice}`);
 }
 
-function* placesOf(options: Options, token: { file: string; isGiven: boolean }): Generator<ServerCandidate> {
+function* candidatesOf(options: Options, token: { file: string; isGiven: boolean }): Generator<ServerCandidate> {
   const [host, port] = [options['svc.server.host'], options['svc.server.port']];
   const url = urlOf(host, { port });
   // 0 means any free port.
@@ -96,7 +96,7 @@ function* placesOf(options: Options, token: { file: string; isGiven: boolean }):
 }
 
 /** The client, or why it cannot be used. */
-async function tryPlace(place: ServerCandidate): Promise<RestClient | string> {
+async function tryCandidate(place: ServerCandidate): Promise<RestClient | string> {
   let client: RestClient;
   try {
     client = await place.connect();

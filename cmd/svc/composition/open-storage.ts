@@ -21,7 +21,7 @@ const otherConnections = 50;
 /** The longest statements create and drop tables. */
 const statementTimeoutMs = 60_000;
 
-interface Surroundings<Observer> {
+interface OpenStorageParts<Observer> {
   log: Logger;
   teardown: Teardown;
   observer?: Observer;
@@ -34,7 +34,7 @@ interface Surroundings<Observer> {
 /** The database of the options, or an embedded one. */
 export async function openPlatformDatabase(
   options: Options,
-  { log, teardown, observer, applicationName, startTimeoutMs }: Surroundings<DatabaseObserver>,
+  { log, teardown, observer, applicationName, startTimeoutMs }: OpenStorageParts<DatabaseObserver>,
 ): Promise<Database> {
   const url = options['svc.database.url'];
   const caFile = options['svc.database.ca-file'];
@@ -62,7 +62,7 @@ export async function openPlatformDatabase(
 /** Monitors from now on whether PostgreSQL accepts writes: a migration may already wait for that. */
 export function startWriteMonitor(
   database: Database,
-  { log, teardown }: Pick<Surroundings<never>, 'log' | 'teardown'>,
+  { log, teardown }: Pick<OpenStorageParts<never>, 'log' | 'teardown'>,
 ): WriteMonitor {
   const monitor = new WriteMonitor({ database, log });
   monitor.start();
@@ -88,7 +88,7 @@ export function writesCheck(monitor: WriteMonitor): HealthCheck {
 export async function openStorage(
   database: Database,
   options: Options,
-  { log, teardown, observer, keyEvaluator }: Surroundings<StoreObserver> & { keyEvaluator?: KeyEvaluator },
+  { log, teardown, observer, keyEvaluator }: OpenStorageParts<StoreObserver> & { keyEvaluator?: KeyEvaluator },
 ): Promise<PostgresStore> {
   await migrate(database, 'access', accessMigrations);
   const store = await PostgresStore.open({

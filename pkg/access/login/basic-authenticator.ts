@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { sql } from 'kysely';
 import { newServiceUnavailable, newTooManyRequests, newUnauthorized, type StatusError } from '#pkg/apimachinery/index';
-import { becauseOf, PreparedStatement, type Placeholders } from '#pkg/database/index';
+import { failureSuffix, PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
@@ -130,7 +130,7 @@ export class BasicAuthenticator implements RequestAuthenticator {
 
 function translate(error: unknown): StatusError {
   if (!isAccessError(error)) {
-    const unavailable = newServiceUnavailable(`the password cannot be checked at the moment${becauseOf(error)}`);
+    const unavailable = newServiceUnavailable(`the password cannot be checked at the moment${failureSuffix(error)}`);
     unavailable.cause = error;
     return unavailable;
   }

@@ -3,9 +3,9 @@ import type { AccessDatabase } from '../access-database.ts';
 import type { Audit, LoginEntry } from '../audit/audit.ts';
 import { FailedUseQuota } from '../audit/failed-use-quota.ts';
 import type { PasswordHasher, PasswordCheck } from './password-hasher.ts';
-import { TooManyPasswordsError } from './turn-queue.ts';
+import { TooManyPasswordsError } from './hashing-queue.ts';
 import { fold } from '../names/fold-case.ts';
-import { AttemptTurns } from './attempt-turns.ts';
+import { AttemptQueue } from './attempt-queue.ts';
 import { LoginAccounts, type LoginAccount } from './login-accounts.ts';
 import {
   isOfAddress,
@@ -66,7 +66,7 @@ export class LoginService {
   readonly #failures: LoginFailures;
   readonly #accountLimit: FailureLimit;
   readonly #addressLimit: FailureLimit;
-  readonly #turns = new AttemptTurns();
+  readonly #attempts = new AttemptQueue();
   readonly #lockedAddresses = new FailedUseQuota({ perAddress: 5, inAll: 500 });
 
   constructor({
@@ -95,7 +95,7 @@ export class LoginService {
       if (refusal !== undefined) return this.#refuse(request, account, refusal);
       if (!account!.is_active) return this.#refuse(request, account, newUserInactive());
       if (account!.is_expired) return this.#refuse(request, account, newUserExpired());
-      return this.#letIn(request, account!, rehash);
+      return this.#completeLogin(request, account!, rehash);
     });
   }
 
@@ -123,7 +123,7 @@ export class LoginService {
     // A text that PostgreSQL may not accept, and no user has, is replaced by its key; the lookup runs nevertheless.
     const account = await this.#accounts.find(given === `user:${name}` ? name : given);
     const key = account === undefined ? given : accountKey(account.username_key);
-    return this.#turns.run({ account: key, address }, () => work(account, key));
+    return this.#attempts.run({ account: key, address }, () => work(account, key));
   }
 
   async #tryPassword(
@@ -137,11 +137,11 @@ export class LoginService {
     // Attempts on a locked account still count for the address.
     const byAccount = await this.#failures.take(key, this.#accountLimit);
     if (byAccount.isLocked) return { refusal: newAccountLocked(byAccount.minutes), rehash: false };
-    const { ok, rehash = false } = await this.#verify(password, account, [key, from]);
-    if (!ok) return { refusal: newPasswordFailed(this.#accountLimit), rehash };
+    const { isCorrect, needsRehash = false } = await this.#verify(password, account, [key, from]);
+    if (!isCorrect) return { refusal: newPasswordFailed(this.#accountLimit), rehash: needsRehash };
     await this.#failures.giveBack(from);
     await this.#failures.clear(key);
-    return { refusal: undefined, rehash };
+    return { refusal: undefined, rehash: needsRehash };
   }
 
   /** An attempt that could not be checked does not count. */
@@ -154,13 +154,13 @@ export class LoginService {
     }
   }
 
-  async #letIn(
+  async #completeLogin(
     request: LoginRequest,
     { id, username, password_hash: stored, password_changed: passwordChanged }: LoginAccount,
     rehash: boolean,
   ): Promise<Login> {
-    await this.#audit.login({ ...entryOf(request), username, userId: id, isSuccess: true });
-    await this.#accounts.wasHere(id);
+    await this.#audit.recordLogin({ ...entryOf(request), username, userId: id, isSuccess: true });
+    await this.#accounts.setLastLogin(id);
     if (rehash) await this.#rehash(id, stored!, request.password);
     return { id, username, passwordChanged };
   }
@@ -177,7 +177,12 @@ export class LoginService {
   async #refuse(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<never> {
     // An attempt of a locked address was not checked, and with Basic every request is an attempt.
     if (!isOfAddress(error) || this.#lockedAddresses.take(request.address)) {
-      await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
+      await this.#audit.recordLogin({
+        ...entryOf(request),
+        userId: account?.id,
+        isSuccess: false,
+        reason: error.reason,
+      });
     }
     throw error;
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { hash, parseOptions, verify } from '@node-rs/argon2';
-import { TurnQueue } from './turn-queue.ts';
+import { HashingQueue } from './hashing-queue.ts';
 
 export interface PasswordHasherOptions {
   /** Memory of one hash, in KiB. Default 19456 (19 MiB). Source: OWASP Password Storage Cheat Sheet. */
@@ -20,9 +20,9 @@ export interface PasswordHasherOptions {
 }
 
 export interface PasswordCheck {
-  ok: boolean;
+  isCorrect: boolean;
   /** The password is right, but its hash has weaker parameters than the current ones: hash it again. */
-  rehash?: boolean;
+  needsRehash?: boolean;
 }
 
 type Cost = Required<Pick<PasswordHasherOptions, 'memoryKiB' | 'passes' | 'lanes'>>;
@@ -39,9 +39,9 @@ const argon2idType = 2;
  */
 export class PasswordHasher {
   readonly #cost: Cost;
-  readonly #turns: TurnQueue;
+  readonly #queue: HashingQueue;
   /** A hash of no password, which costs as much work as a real one. */
-  readonly #nobodys: string;
+  readonly #decoyHash: string;
 
   constructor({
     memoryKiB = 19_456,
@@ -51,14 +51,14 @@ export class PasswordHasher {
     maxWaiting = 64,
   }: PasswordHasherOptions = {}) {
     this.#cost = { memoryKiB, passes, lanes };
-    this.#turns = new TurnQueue({ maxRunning, maxWaiting });
-    this.#nobodys = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${base64(16)}$${base64(32)}`;
+    this.#queue = new HashingQueue({ maxRunning, maxWaiting });
+    this.#decoyHash = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${base64(16)}$${base64(32)}`;
   }
 
   /** The password must have passed `checkPasswordRules`. */
   hash(password: string): Promise<string> {
     const { memoryKiB, passes, lanes } = this.#cost;
-    return this.#turns.run(() =>
+    return this.#queue.run(() =>
       hash(normalize(password), {
         algorithm: argon2idType,
         memoryCost: memoryKiB,
@@ -72,11 +72,11 @@ export class PasswordHasher {
   async verify(stored: string | undefined, password: string): Promise<PasswordCheck> {
     const cost = stored === undefined ? undefined : costOf(stored);
     const isPossible = cost !== undefined && password.length <= maxPasswordLength;
-    const matches = await this.#turns.run(() =>
-      verify(isPossible ? stored! : this.#nobodys, isPossible ? normalize(password) : ''),
+    const matches = await this.#queue.run(() =>
+      verify(isPossible ? stored! : this.#decoyHash, isPossible ? normalize(password) : ''),
     );
-    if (!isPossible || !matches) return { ok: false };
-    return isLess(cost, this.#cost) ? { ok: true, rehash: true } : { ok: true };
+    if (!isPossible || !matches) return { isCorrect: false };
+    return isLess(cost, this.#cost) ? { isCorrect: true, needsRehash: true } : { isCorrect: true };
   }
 }
 

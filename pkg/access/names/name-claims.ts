@@ -67,7 +67,7 @@ export class NameClaims {
    * Call it after a name was deleted or changed: an existing lookalike gets its claims before a new name can. Never
    * rejects.
    */
-  async released(): Promise<void> {
+  async adoptAfterRelease(): Promise<void> {
     // One round, which begins after all of them, serves several concurrent calls.
     this.#next ??= this.#round.then(() => {
       this.#next = undefined;

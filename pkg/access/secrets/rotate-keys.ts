@@ -17,7 +17,7 @@ const lockTimeout = '5s';
 const foreignKeyViolation = '23503';
 const lockNotAvailable = '55P03';
 
-export interface RotationOptions {
+export interface RotateKeysOptions {
   database: AccessDatabase;
   ring: KeyRing;
   /**
@@ -54,7 +54,7 @@ export async function* rotateKeys({
   ring,
   dropOld = false,
   batchSize = 200,
-}: RotationOptions): AsyncGenerator<RotationStep, RotationResult> {
+}: RotateKeysOptions): AsyncGenerator<RotationStep, RotationResult> {
   const client = await database.pool.connect();
   try {
     await lock(client);

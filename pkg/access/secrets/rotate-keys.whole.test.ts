@@ -12,7 +12,7 @@ import { accessMigrations } from '../migrations.ts';
 import { PrivateTokens } from '../tokens/private-tokens.ts';
 import type { KeyRing } from './key-ring.ts';
 import { openKeyRing } from './open-key-ring.ts';
-import { rotateKeys, type RotationOptions, type RotationResult, type RotationStep } from './rotate-keys.ts';
+import { rotateKeys, type RotateKeysOptions, type RotationResult, type RotationStep } from './rotate-keys.ts';
 import { SecretBox } from './secret-box.ts';
 import { SecretKey } from './secret-key.ts';
 import { sealedTables } from './sealed-tables.ts';
@@ -88,7 +88,7 @@ async function checkAll({ box, tokens }: Replica): Promise<void> {
 }
 
 async function run(
-  options: Omit<RotationOptions, 'database'>,
+  options: Omit<RotateKeysOptions, 'database'>,
   onStep: () => Promise<void> = async () => {},
 ): Promise<{ steps: RotationStep[]; result: RotationResult }> {
   const steps: RotationStep[] = [];
@@ -102,7 +102,7 @@ async function run(
 }
 
 /** Stops after this number of steps, as if the process was killed. */
-async function runUntilKilled(options: Omit<RotationOptions, 'database'>, steps: number): Promise<boolean> {
+async function runUntilKilled(options: Omit<RotateKeysOptions, 'database'>, steps: number): Promise<boolean> {
   const rotation = rotateKeys({ database: access, batchSize: 3, ...options });
   for (let i = 0; i < steps; i += 1) if ((await rotation.next()).done === true) return false;
   await rotation.return(undefined as never);

@@ -12,7 +12,7 @@ import { runQuery, type Queryable } from '#pkg/database/index';
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
-import type { Audit, OperateEntry } from '../audit/audit.ts';
+import type { Audit, OperationEntry } from '../audit/audit.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import {
   presentToken,
@@ -252,7 +252,7 @@ export class PersonalTokens {
   }
 
   #note(
-    action: OperateEntry['action'],
+    action: OperationEntry['action'],
     { user, address, requestId }: TokenOwner,
     { metadata, spec }: PersonalToken,
     on: Queryable,
@@ -264,7 +264,7 @@ export class PersonalTokens {
             `until ${spec.expiresAt ?? 'revoked'}`,
             ...(spec.roles === undefined ? [] : [`narrowed to ${spec.roles.join(', ')}`]),
           ].join('; ');
-    return this.#parts.audit.operate(
+    return this.#parts.audit.recordOperation(
       {
         actor: { id: user.uid, username: user.name },
         action,

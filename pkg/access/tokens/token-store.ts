@@ -25,7 +25,7 @@ export interface FoundToken extends PrincipalRow {
   is_stale: boolean;
 }
 
-interface Question {
+interface PendingLookup {
   readonly hash: Buffer;
   readonly answer: (found: FoundToken | undefined) => void;
   readonly fail: (error: unknown) => void;
@@ -37,7 +37,7 @@ interface Question {
  */
 export class TokenStore {
   readonly #pool: Pool;
-  readonly #waiting: Question[] = [];
+  readonly #waiting: PendingLookup[] = [];
   #running = 0;
 
   /** Schema `access` must be up to date. The `Database` closes the connections. */
@@ -61,11 +61,11 @@ export class TokenStore {
   findOwner(hash: Buffer): Promise<FoundToken | undefined> {
     return new Promise((answer, fail) => {
       this.#waiting.push({ hash, answer, fail });
-      if (this.#running < poolSize) void this.#look();
+      if (this.#running < poolSize) void this.#lookUpNext();
     });
   }
 
-  async #look(): Promise<void> {
+  async #lookUpNext(): Promise<void> {
     this.#running += 1;
     while (this.#waiting.length > 0) {
       const questions = this.#waiting.splice(0, maxBatchSize);

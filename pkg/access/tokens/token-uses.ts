@@ -40,14 +40,14 @@ export class TokenUses {
     this.#parts = parts;
   }
 
-  used(tokenId: string): void {
+  noteUse(tokenId: string): void {
     if (this.#used.size >= maxPending) return;
     this.#used.add(tokenId);
     this.#schedule();
   }
 
   /** Records the use of a token that is revoked or expired, or whose owner is not valid. */
-  failed(token: FoundToken, address: string): void {
+  noteFailure(token: FoundToken, address: string): void {
     const now = Date.now();
     const noted = this.#noted.get(token.token_id);
     if (noted !== undefined && now - noted < repeatIntervalMs) return;
@@ -87,7 +87,7 @@ export class TokenUses {
       if (used.length > 0) await noteUses.run(this.#parts.database.pool, { used });
       for (const { token, address } of failed) {
         const { username, token_name: resource } = token;
-        await this.#parts.audit.operate({
+        await this.#parts.audit.recordOperation({
           actor: undefined,
           action: 'failed_use',
           resourceType: 'personal_token',

@@ -26,7 +26,7 @@ test('work that is done in time answers, and leaves no listener', async () => {
 test('work that is late throws what it is told to, or 504', async () => {
   const never = (limit: AbortSignal): Promise<never> => untilAborted(new Promise(() => undefined), limit);
   const late = new Error('too late');
-  await expect(withinTime({ timeoutMs: 1, late: () => late }, never)).rejects.toBe(late);
+  await expect(withinTime({ timeoutMs: 1, timeoutError: () => late }, never)).rejects.toBe(late);
   await expect(withinTime({ timeoutMs: 1 }, never)).rejects.toMatchObject({ code: 504, reason: 'Timeout' });
 });
 

@@ -1,4 +1,4 @@
-import { runAtOnce, type Model, type SlicedWork } from '#pkg/apimachinery/index';
+import { runSync, type Model, type SlicedWork } from '#pkg/apimachinery/index';
 import {
   clusterRoleBindingModel,
   clusterRoleModel,
@@ -20,7 +20,7 @@ import { RoleTable } from './role-table.ts';
 
 /** Roles that a restricted credential always has: discovery, and reviews of its own permissions. */
 const alwaysAllowed = ['system:basic-user', 'system:discovery'];
-/** Permissions that one `holds` check expands at most. */
+/** Permissions that one `missingRules` check expands at most. */
 const maxPermissions = 100_000;
 /** Missing permissions that a check reports at most. */
 const maxMissing = 1000;
@@ -95,7 +95,7 @@ export class RoleIndex {
    * unless the user holds everything.
    */
   missingRules(user: UserInfo, rules: readonly PolicyRule[], namespace = ''): PolicyRule[] {
-    return runAtOnce(this.findMissingRules(user, rules, namespace));
+    return runSync(this.findMissingRules(user, rules, namespace));
   }
 
   /** `missingRules`, in slices. */
@@ -103,7 +103,7 @@ export class RoleIndex {
     return yield* this.#findMissing(user, compileRules(rules), namespace);
   }
 
-  /** As `missing`, for the rules of a role; undefined without such a role. `namespace`: where it should hold. */
+  /** As `findMissingRules`, for the rules of a role; undefined without such a role. `namespace`: where it should hold. */
   *findMissingRulesOfRole(
     user: UserInfo,
     ref: Pick<RoleRef, 'kind' | 'name'>,
@@ -132,7 +132,7 @@ export class RoleIndex {
       return true;
     const limits = { missing: 1, permissions: maxPermissions };
     return places.some(
-      (place) => runAtOnce(this.#findMissing(user, [...role.effective.rules], place, limits)).length === 0,
+      (place) => runSync(this.#findMissing(user, [...role.effective.rules], place, limits)).length === 0,
     );
   }
 

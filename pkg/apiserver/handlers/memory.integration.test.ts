@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { ByteBudget } from '#pkg/http/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import {
   newTestPost,
   posts,
@@ -261,7 +261,7 @@ describe('a watch', () => {
       // Each connection holds one object twice.
       while (unread.length < 6) {
         unread.push(await openUnread(served, watch));
-        await waitUntil(() => budget.transfer.used >= unread.length * 5_000_000);
+        await pollUntil(() => budget.transfer.used >= unread.length * 5_000_000);
       }
       expect((await served.call('GET', watch)).body).toMatchObject({
         code: 429,
@@ -277,7 +277,7 @@ describe('a watch', () => {
       const all = ['ADDED', 'MODIFIED'].flatMap((type) => names.map((name) => `${type} ${name}`));
       expect(await lines('modest')).toEqual(all);
       for (const socket of unread) socket.destroy();
-      await waitUntil(() => budget.transfer.used === 0);
+      await pollUntil(() => budget.transfer.used === 0);
       expect(await lines('tester')).toEqual(all);
     });
     await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
@@ -294,7 +294,7 @@ describe('a watch', () => {
         expect((await api.call('PUT', `${posts}/now`, { body: body('now', `${i}`) })).status).toBe(200);
       expect(budget.transfer.used).toBeGreaterThan(2_500_000);
       socket.destroy();
-      await waitUntil(() => budget.transfer.used === 0);
+      await pollUntil(() => budget.transfer.used === 0);
     });
     await api.call('DELETE', `${posts}/now`);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type FieldSelector, type IndexDefinition, type LabelSelector } from '#pkg/apimachinery/index';
 import {
   ApiClient,
-  waitUntil,
+  pollUntil,
   noSelector,
   Recorder,
   objectRevision,
@@ -151,7 +151,7 @@ describe('start', () => {
     ]);
     await writes;
     await settled();
-    await waitUntil(() => watches.every(({ stream }) => stream!.cursor >= cursor()));
+    await pollUntil(() => watches.every(({ stream }) => stream!.cursor >= cursor()));
     const [all, later, ...same] = watches.map(({ events }) => events.map(({ object }) => objectRevision(object)));
     expect(all).toHaveLength(120);
     expect(all).toEqual(all!.toSorted((a, b) => a - b));

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { parseFieldSelector, type IndexDefinition } from '#pkg/apimachinery/index';
 import { StorageError, type Change, type ChangeFeed, type ChangeListener } from '#pkg/storage/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { InformerBus, type BusWatchRequest } from './informer-bus.ts';
 import { WatchGroup } from './watch-group.ts';
 
@@ -118,7 +118,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
     const drained = (): Promise<void> => (isSlow ? new Promise((resolve) => taken.push(resolve)) : Promise.resolve());
     const watching = bus.watch({ ...request, sink: { ...request.sink, drained } });
     for (let pieces = 1; pieces <= 3; pieces += 1) {
-      await waitUntil(() => taken.length === pieces || request.heard.length > pieces);
+      await pollUntil(() => taken.length === pieces || request.heard.length > pieces);
       expect(request.heard).toEqual([1, 2, 3].slice(0, pieces).map((revision) => `ADDED ${revision}`));
       if (pieces === 2) feed.tell(large(4));
       isSlow = pieces < 3;
@@ -197,12 +197,12 @@ test('history asks for room before it is told, where it is large, and what comes
   feed.tell(large(2));
   const request = { ...requestOf(0), selector: everything, readBudget };
   const watching = bus.watch(request);
-  await waitUntil(() => granted.length === 1);
+  await pollUntil(() => granted.length === 1);
   feed.tell(created(3));
   expect(request.heard).toEqual([]);
   granted[0]!();
   // By then there is a little more history than the requested room.
-  await waitUntil(() => granted.length === 2);
+  await pollUntil(() => granted.length === 2);
   granted[1]!();
   const watch = await watching;
   feed.tell(created(4));

@@ -1,7 +1,7 @@
 import {
   fieldError,
   isJsonObject,
-  runAtOnce,
+  runSync,
   type JsonSchema,
   type SlicedWork,
   type StatusCause,
@@ -45,7 +45,7 @@ type DefaultRule = 'allowed' | 'names-only' | 'forbidden';
  * apiextensions-apiserver, pkg/apiserver/schema/validation.go.
  */
 export function validateStructuralSchema(schema: unknown, fieldPath: string): StatusCause[] {
-  return runAtOnce(validatingStructuralSchema(schema, fieldPath));
+  return runSync(validatingStructuralSchema(schema, fieldPath));
 }
 
 /** The same in slices: a schema of thousands of parts takes a second. It must not change meanwhile. */

@@ -25,7 +25,7 @@ export class TryAgainError extends Error {
 }
 
 /** Whether the failure is transient. */
-export function isForNow(error: unknown): error is Error {
+export function isTransientFailure(error: unknown): error is Error {
   return isStatusError(error) && (error.code === 429 || error.code === 503);
 }
 

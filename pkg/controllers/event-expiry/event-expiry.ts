@@ -13,7 +13,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from '#pkg/runtime/index';
-import { once } from '../once-source.ts';
+import { onceSource } from '../once-source.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 
 /** How long an event is kept after its last occurrence, as in Kubernetes. Milliseconds. */
@@ -40,7 +40,7 @@ export function eventExpiry({ client, ttlMs = eventTtlMs }: EventExpiryOptions):
     tuning: {},
     // Every reconcile requests the next one.
     begin: () => ({
-      sources: [once({ namespace: '', name: 'expired' })],
+      sources: [onceSource({ namespace: '', name: 'expired' })],
       reconcile: (_request, context) => expire(client, ttlMs, context),
     }),
   };

@@ -113,7 +113,7 @@ async function ownerOf(pgdata: string, account: Account | undefined): Promise<Ac
   );
 }
 
-export interface ClusterOptions {
+export interface EnsureClusterOptions {
   readonly home: string;
   readonly binaries: PostgresBinaries;
   readonly account: Account | undefined;
@@ -125,7 +125,7 @@ export interface ClusterOptions {
  * The folder of the cluster for these programs; initialised first if it is missing. initdb writes to a draft folder
  * that is then renamed, so a killed initdb leaves no partial cluster.
  */
-export async function ensureCluster(options: ClusterOptions): Promise<string> {
+export async function ensureCluster(options: EnsureClusterOptions): Promise<string> {
   const { home, binaries, account } = options;
   await removeDrafts(home);
   const pgdata = join(home, `pgdata-${binaries.major}`);

@@ -37,7 +37,7 @@ const defaultSettings: Readonly<Record<string, string>> = {
   log_checkpoints: 'off',
 };
 
-export interface LauncherOptions {
+export interface PostmasterLauncherOptions {
   readonly dataDir: string;
   readonly pgdata: string;
   readonly postgres: string;
@@ -49,9 +49,9 @@ export interface LauncherOptions {
 
 /** Starts PostgreSQL on one cluster and waits until it answers. The caller holds the lock of the data folder. */
 export class PostmasterLauncher {
-  readonly #options: LauncherOptions;
+  readonly #options: PostmasterLauncherOptions;
 
-  constructor(options: LauncherOptions) {
+  constructor(options: PostmasterLauncherOptions) {
     this.#options = options;
   }
 

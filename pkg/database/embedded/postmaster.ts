@@ -50,7 +50,7 @@ export class Postmaster {
   }
 }
 
-export interface SpawnOptions {
+export interface SpawnPostmasterOptions {
   readonly postgres: string;
   readonly pgdata: string;
   readonly socketDirectory: string;
@@ -64,7 +64,7 @@ export interface SpawnOptions {
  * Starts PostgreSQL in its own session, so that Ctrl-C in the terminal reaches only the server, which stops its
  * database last.
  */
-export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster> {
+export async function spawnPostmaster(options: SpawnPostmasterOptions): Promise<Postmaster> {
   const args = ['-D', options.pgdata];
   for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`);
   const child = spawn(options.postgres, args, {

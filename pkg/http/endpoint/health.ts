@@ -153,11 +153,11 @@ function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'
 }
 
 async function outcomesOf(checks: readonly HealthCheck[], timeoutMs: number): Promise<Outcomes> {
-  const late = (): Error => new NotReadyError(`not done within ${timeoutMs} ms`);
+  const timeoutError = (): Error => new NotReadyError(`not done within ${timeoutMs} ms`);
   const outcomes = await Promise.all(
     checks.map(async (check): Promise<[string, Outcome]> => {
       try {
-        const word = await withinTime({ timeoutMs, late }, (limit) => untilAborted(check.check(limit), limit));
+        const word = await withinTime({ timeoutMs, timeoutError }, (limit) => untilAborted(check.check(limit), limit));
         return [check.name, typeof word === 'string' ? { word } : {}];
       } catch (error) {
         return [check.name, { failure: error ?? 'failed' }];

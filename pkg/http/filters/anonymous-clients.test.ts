@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newUnauthorized } from '#pkg/apimachinery/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { TrustedProxies } from '../connection/client-address.ts';
 import { secretKey } from '../request/credential-key.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
@@ -219,11 +219,11 @@ describe('an answer that nobody reads', () => {
     const server = await start({ total: 200, perUser: 32, maxWaitMs: 0 });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const sockets = await Promise.all(Array.from({ length: 32 }, () => askWithoutReading(server, ask('/large', mine))));
-    await waitUntil(() => server.answers === 33 && server.limits.running === 0);
+    await pollUntil(() => server.answers === 33 && server.limits.running === 0);
     expect([(await server.send({ path: '/x', headers: mine })).status, server.refused]).toEqual([429, [by]]);
     expect((await server.send({ path: '/x', headers: others })).status).toBe(200);
     sockets[0]!.resume();
-    await waitUntil(async () => (await server.send({ path: '/x', headers: mine })).status === 200);
+    await pollUntil(async () => (await server.send({ path: '/x', headers: mine })).status === 200);
     for (const socket of sockets) socket.destroy();
   });
 
@@ -232,11 +232,11 @@ describe('an answer that nobody reads', () => {
     const server = await start({ total: 4, perUser: 1, maxWaitMs: 0 }, { budget });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const socket = await askWithoutReading(server, ask('/large', good));
-    await waitUntil(() => server.answers === 2 && server.limits.running === 0);
+    await pollUntil(() => server.answers === 2 && server.limits.running === 0);
     expect(budget.transfer.used).toBe(largeBytes);
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     socket.destroy();
-    await waitUntil(() => budget.transfer.used === 0);
+    await pollUntil(() => budget.transfer.used === 0);
   });
 
   test('while it comes in pieces holds no place that others have, and goes on without when it is read', async () => {
@@ -244,7 +244,7 @@ describe('an answer that nobody reads', () => {
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const socket = await askWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
     // The request keeps its slots after the lookup until it waits for its reader.
-    await waitUntil(
+    await pollUntil(
       () => server.lookups.length === 2 && server.limits.running === 0,
       undefined,
       'the answer to wait for its reader',

@@ -9,7 +9,7 @@ const chunkBytes = 64 * 1024;
 /**
  * Reads and discards the rest of a body that no handler reads, as the event loop has time: closing a socket with unread
  * bytes resets it, and the client may lose the answer. Closes the connection if the client sends nothing for
- * `silenceMs`, or is not done after 30 s.
+ * `idleTimeoutMs`, or is not done after 30 s.
  */
 export function drainUnreadBody(request: IncomingMessage, idleTimeoutMs: number): void {
   const { socket } = request;

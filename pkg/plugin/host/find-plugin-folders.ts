@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readPluginName } from './read-plugin-name.ts';
 
 /** The folders below `dir` whose manifest has this name. `dir` need not exist. */
-export async function foldersNamed(dir: string, name: string): Promise<string[]> {
+export async function findPluginFolders(dir: string, name: string): Promise<string[]> {
   const entries = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     return [];

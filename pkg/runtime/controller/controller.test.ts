@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { fenceHeader, newConflict } from '#pkg/apimachinery/index';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import type { Log } from '../log.ts';
 import { TerminalError, type ReconcileRequest, type ReconcileResult } from '../reconcile/reconciler.ts';
 import { ChannelSource } from '../source/source.ts';
@@ -69,32 +69,32 @@ describe('a controller', () => {
   test('lets its reconciler look at what its sources ask for', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(b);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     expect(attempts[0]!.request).toEqual(b);
     attempts[0]!.end(undefined);
-    await waitUntil(() => outcomes.length === 1);
+    await pollUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['success']);
   });
 
   test('works on so many at once, and never on one object twice', async () => {
     const { source, attempts } = await start({ concurrency: 2 });
     for (const request of [a, b, a, b]) source.push(request);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     source.push(a);
     expect(attempts.map(({ request }) => request.name)).toEqual(['a', 'b']);
     attempts[0]!.end(undefined);
-    await waitUntil(() => attempts.length === 3);
+    await pollUntil(() => attempts.length === 3);
     expect(attempts[2]!.request).toEqual(a);
   });
 
   test('tries again what failed, however it failed', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(new Error('not yet'));
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     attempts[1]!.end(undefined);
-    await waitUntil(() => outcomes.length === 2);
+    await pollUntil(() => outcomes.length === 2);
     expect(outcomes).toEqual(['error', 'success']);
     expect(logged).toEqual(['the reconcile failed, and is tried again']);
   });
@@ -102,12 +102,12 @@ describe('a controller', () => {
   test('lets a terminal failure rest', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(new TerminalError('never'));
-    await waitUntil(() => outcomes.length === 1);
+    await pollUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['terminal']);
     source.push(b);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
   });
 
@@ -115,27 +115,27 @@ describe('a controller', () => {
     const limiter = new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 });
     const { source, attempts, outcomes } = await start({ limiter });
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(new Error('not yet'));
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     attempts[1]!.fail(new TerminalError('never'));
-    await waitUntil(() => outcomes.length === 2);
+    await pollUntil(() => outcomes.length === 2);
     expect(limiter.failures('/a')).toBe(0);
   });
 
   test('does not try again what was refused as its lease is lost: the turn is ending', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(
       newConflict({ group: '', resource: 'posts' }, 'a', "the lease is another's", [
         { reason: 'FieldValueInvalid', message: '', field: fenceHeader },
       ]),
     );
-    await waitUntil(() => outcomes.length === 1);
+    await pollUntil(() => outcomes.length === 1);
     // A retry would be queued before this request.
     source.push(b);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
     expect(logged).toEqual(["the reconcile was refused, as its lease is another's by now"]);
   });
@@ -143,9 +143,9 @@ describe('a controller', () => {
   test.each([0, 1])('looks again when asked to, after %i ms', async (requeueAfterMs) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.end({ requeueAfterMs });
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(outcomes).toEqual(['requeued']);
   });
 
@@ -153,12 +153,12 @@ describe('a controller', () => {
     const limiter = new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 });
     const { source, attempts } = await start({ limiter });
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(new Error('not yet'));
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(limiter.failures('/a')).toBe(1);
     attempts[1]!.end({ requeueAfterMs: 1 });
-    await waitUntil(() => attempts.length === 3);
+    await pollUntil(() => attempts.length === 3);
     expect(limiter.failures('/a')).toBe(0);
   });
 
@@ -169,33 +169,33 @@ describe('a controller', () => {
   ])('takes %s for a failure: it is no answer', async (_, answer) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.end(answer as ReconcileResult);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(outcomes).toEqual(['error']);
   });
 
   test('takes null for nothing', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.end(null as unknown as ReconcileResult);
-    await waitUntil(() => outcomes.length === 1);
+    await pollUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['success']);
   });
 
   test('tells a reconcile that takes too long, goes on with others, and keeps its object until it ends', async () => {
     const { source, attempts, outcomes } = await start({ timeoutMs: 5 });
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     source.push(a);
     source.push(b);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(attempts[0]!.signal.aborted).toBe(true);
     expect(attempts[1]!.request).toEqual(b);
     attempts[1]!.end(undefined);
     attempts[0]!.fail(attempts[0]!.signal.reason as Error);
-    await waitUntil(() => attempts.length === 3);
+    await pollUntil(() => attempts.length === 3);
     expect(outcomes).toEqual(expect.arrayContaining(['timeout', 'success']));
     expect(attempts[2]!.request).toEqual(a);
   });
@@ -208,7 +208,7 @@ describe('a controller', () => {
       limiter: new ItemBackoff({ baseMs: 600_000, maxMs: 600_000, jitter: 0 }),
     });
     source.push(a);
-    await waitUntil(() => logged.length > 0, waitMs(), 'a line that says that the reconcile has not ended');
+    await pollUntil(() => logged.length > 0, waitMs(), 'a line that says that the reconcile has not ended');
     expect(logged).toEqual(['the reconcile took too long and has not ended']);
     const error = new Error('the reconcile took longer than 5 ms');
     expect(failures.summary).toEqual({
@@ -217,7 +217,7 @@ describe('a controller', () => {
       last: { controller: 'test', request: '/a', attempt: 1, error, isLasting: true },
     });
     attempts[0]!.fail(new Error('at last'));
-    await waitUntil(() => outcomes.length === 1, waitMs(), 'the first outcome');
+    await pollUntil(() => outcomes.length === 1, waitMs(), 'the first outcome');
     expect([outcomes, failures.summary]).toEqual([
       ['timeout'],
       {
@@ -227,9 +227,9 @@ describe('a controller', () => {
       },
     ]);
     source.push(a);
-    await waitUntil(() => attempts.length === 2, waitMs(), 'the second attempt');
+    await pollUntil(() => attempts.length === 2, waitMs(), 'the second attempt');
     attempts[1]!.end(undefined);
-    await waitUntil(() => outcomes.length === 2, waitMs(), 'the second outcome');
+    await pollUntil(() => outcomes.length === 2, waitMs(), 'the second outcome');
     expect(failures.summary).toBeUndefined();
   });
 
@@ -247,7 +247,7 @@ describe('a controller', () => {
     source.push(a);
     // Its only worker takes this request after the first one timed out.
     source.push(b);
-    await waitUntil(() => outcomes.length === 2, waitMs(), 'both outcomes');
+    await pollUntil(() => outcomes.length === 2, waitMs(), 'both outcomes');
     expect([outcomes, logged, attempts]).toEqual([
       ['timeout', 'timeout'],
       Array.from({ length: 2 }, () => 'the reconcile failed, and is tried again'),
@@ -261,17 +261,17 @@ describe('a controller', () => {
       catchUp: () => (isBehind ? Promise.reject(new Error('behind')) : Promise.resolve()),
     });
     source.push(a);
-    await waitUntil(() => outcomes.length > 0);
+    await pollUntil(() => outcomes.length > 0);
     expect(attempts).toEqual([]);
     isBehind = false;
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     expect(outcomes).toContain('error');
   });
 
   test('stopped: tells what is under way, waits for it, and takes nothing more', async () => {
     const { source, attempts, controller, logged } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     let isStopped = false;
     const stopping = controller.stop().then(() => (isStopped = true));
     expect(attempts[0]!.signal.aborted).toBe(true);

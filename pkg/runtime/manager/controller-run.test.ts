@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import { Controller } from '../controller/controller.ts';
 import type { Log } from '../log.ts';
 import type { Source } from '../source/source.ts';
@@ -43,7 +43,7 @@ const notStarted = 'a controller could not be started, and is tried again';
 
 test('a source that gives up although nobody asked it to is a failure, and tried again', async () => {
   const { statuses, logged } = begin([{ start: async () => false, stop: () => undefined }, sound]);
-  await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
+  await pollUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
   expect(statuses).toEqual([
     failed('a source gave up before it had given what there is at first'),
     { name: 'test', state: 'running' },
@@ -54,7 +54,7 @@ test('a source that gives up although nobody asked it to is a failure, and tried
 test('a source that fails and does not stop is told of at once, and left behind after a time', async () => {
   const stuck: Source = { start: () => Promise.reject(new Error('broken')), stop: () => new Promise(() => undefined) };
   const { statuses, logged } = begin([stuck, sound], { stopTimeoutMs: 5 });
-  await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
+  await pollUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
   expect(statuses).toEqual([failed('broken'), { name: 'test', state: 'running' }]);
   expect(logged).toEqual([
     notStarted,

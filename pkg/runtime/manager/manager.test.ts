@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AnyObject, Client, ResourceType } from '#pkg/apimachinery/index';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import {
   ChannelSource,
   controllerFor,
@@ -99,7 +99,7 @@ test.each(failures)('a controller is told of, leaves the others alone, and is tr
     broken,
     definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (looks += 1) })),
   ]);
-  await waitUntil(
+  await pollUntil(
     () => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
     waitMs(),
     'a look of the sound controller, and a failure of the broken one',
@@ -109,7 +109,7 @@ test.each(failures)('a controller is told of, leaves the others alone, and is tr
     { name: 'sound', state: 'running' },
   ]);
   expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
-  await waitUntil(
+  await pollUntil(
     () => manager.controllers.every(({ state }) => state === 'running'),
     waitMs(),
     'both controllers to run',
@@ -132,7 +132,7 @@ test('a manager is stopped while a controller waits to be tried again, and one n
     [throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))],
     10,
   );
-  await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs(), 'the throwing controller to fail');
+  await pollUntil(() => manager.controllers[0]!.state === 'failed', waitMs(), 'the throwing controller to fail');
   await manager.stop();
   expect(told).toEqual([
     'a controller could not be started, and is tried again',

@@ -112,7 +112,7 @@ export class EventRecorder {
         return await this.#writeOnce(correlated);
       } catch (error) {
         failures += 1;
-        if (failures >= maxTries || !isPassing(error)) throw error;
+        if (failures >= maxTries || !isTransient(error)) throw error;
         if (!(error instanceof RepeatError)) await pause(firstPauseMs * 2 ** failures, signal);
       }
     }
@@ -157,6 +157,6 @@ export class EventRecorder {
 
 class RepeatError extends Error {}
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof RepeatError || (error instanceof StatusError && (error.code === 429 || error.code >= 500));
 }

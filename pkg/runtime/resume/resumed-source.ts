@@ -123,7 +123,7 @@ export class ResumedSource implements Source {
     const from = this.#from ?? 0n;
     if (from <= informer.revision) return true;
     const isReached = await withinTime(
-      { timeoutMs: maxLagMs, signal, late: () => newTimeout('the cache has not come to the stored position') },
+      { timeoutMs: maxLagMs, signal, timeoutError: () => newTimeout('the cache has not come to the stored position') },
       (limit) => informer.waitUntil(() => from <= informer.revision, limit),
     );
     if (isReached || signal.aborted) return isReached;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { pause } from '#pkg/apimachinery/index';
-import { becauseOf } from '#pkg/database/index';
+import { failureSuffix } from '#pkg/database/index';
 import type { Change } from '../../change.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { BatchReport, StoreObserver } from '../../store-observer.ts';
@@ -233,7 +233,7 @@ export class BatchRunner {
   /** Reads the tables again and resends the writes. */
   async #again(writes: readonly PendingWrite[], tries: number, error?: unknown): Promise<void> {
     if (tries >= maxTries)
-      throw new StorageError('Timeout', `the write could not be completed${becauseOf(error)}`, { cause: error });
+      throw new StorageError('Timeout', `the write could not be completed${failureSuffix(error)}`, { cause: error });
     await pause(tries * 20);
     this.#options.sink.stale(writes.map(({ operation }) => operation));
     const prepared: PendingWrite[] = [];
@@ -273,7 +273,7 @@ export class BatchRunner {
       } catch (failure) {
         if (failure instanceof StorageError) throw failure;
         if (performance.now() > deadline) {
-          throw new StorageError('Timeout', `whether the write was made is not known${becauseOf(failure)}`, {
+          throw new StorageError('Timeout', `whether the write was made is not known${failureSuffix(failure)}`, {
             cause: failure,
           });
         }

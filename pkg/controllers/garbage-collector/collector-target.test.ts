@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { formatRequest, parseRequest } from '#pkg/runtime/index';
-import { formatTarget, parseTarget, type Target } from './target.ts';
+import { formatTarget, parseTarget, type CollectorTarget } from './collector-target.ts';
 
-test.each<Target>([
+test.each<CollectorTarget>([
   { look: 'object', resource: 'posts.blog.example.com', key: { namespace: 'default', name: 'a' } },
   { look: 'object', resource: 'namespaces', key: { namespace: '', name: 'sweep' } },
   {

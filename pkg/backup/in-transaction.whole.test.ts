@@ -1,14 +1,14 @@
 import { Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Database, migrate, silentLog } from '#pkg/database/index';
-import { waitUntil } from '../testenv/faults/wait-until.ts';
+import { pollUntil } from '../testenv/faults/poll-until.ts';
 import { awaitStandby, waitingForStandby } from '../testenv/standby-wait.ts';
 import { createTestDatabase } from '../testenv/test-database.ts';
 import { startTestPostgres, type TestPostgres } from '../testenv/test-postgres.ts';
 import { backUp } from './back-up.ts';
 import { shop } from './backuptest/shop-schema.ts';
 import { restore } from './restore.ts';
-import { inTransaction, UnansweredCommit } from './transaction.ts';
+import { inTransaction, UnansweredCommit } from './in-transaction.ts';
 
 let postgres: TestPostgres;
 let database: Database;
@@ -36,7 +36,7 @@ async function committing(name: string, signal: AbortSignal): Promise<{ outcome:
   const outcome = inTransaction(database, { begin: 'BEGIN', signal }, (client) =>
     client.query('INSERT INTO public.kept VALUES ($1)', [name]),
   ).catch((error: unknown) => error);
-  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit to wait');
+  await pollUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit to wait');
   return { outcome, pid: (await waitingForStandby(database))! };
 }
 
@@ -45,7 +45,7 @@ async function expectUnknown(outcome: Promise<unknown>): Promise<void> {
   expect(error).toBeInstanceOf(UnansweredCommit);
   const question = /SELECT pg_xact_status\('\d+'\)/.exec(error.message)![0];
   await awaitStandby(database, '');
-  await waitUntil(
+  await pollUntil(
     async () =>
       (await database.pool.query<{ pg_xact_status: string }>(question)).rows[0]!.pg_xact_status === 'committed',
     60_000,
@@ -77,7 +77,7 @@ test('nor does a restore', async () => {
   const outcome = restore({ ...options, replace: false, signal: controller.signal }, Readable.from(pieces)).catch(
     (error: unknown) => error,
   );
-  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit to wait');
+  await pollUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit to wait');
   controller.abort(new Error('Ended by SIGTERM.'));
   await expectUnknown(outcome);
   expect((await database.pool.query('SELECT FROM shop.customers')).rowCount).toBe(1);

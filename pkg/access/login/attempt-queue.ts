@@ -1,12 +1,12 @@
 import { networkOf } from '#pkg/http/index';
-import { TooManyPasswordsError } from './turn-queue.ts';
+import { TooManyPasswordsError } from './hashing-queue.ts';
 
 /**
  * Runs attempts for one account one after another, and limits the attempts in progress, in total and per network. So
  * many right passwords at once never count as a series of failures, waiting clients get their answer in time, and no
  * network can block all others.
  */
-export class AttemptTurns {
+export class AttemptQueue {
   readonly #tails = new Map<string, { waiting: number; over: Promise<void> }>();
   readonly #ofNetworks = new Map<string, number>();
   readonly #perAccount: number;

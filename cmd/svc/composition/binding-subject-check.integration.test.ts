@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { SubjectCheck } from '#pkg/access/index';
+import type { BindingSubjectCheck } from '#pkg/access/index';
 import { clusterRoleBindingType, rbacGroup, roleBindingType, type RoleRef, type Subject } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { subjectsByClient, subjectsByIndex } from './subject-check.ts';
+import { bindingCheckByClient, bindingCheckByIndex } from './binding-subject-check.ts';
 
 const apiVersion = `${rbacGroup}/v1`;
 const roleRef: RoleRef = { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'view' };
 const subject = (kind: Subject['kind'], name: string): Subject => ({ kind, apiGroup: rbacGroup, name });
 
 let env: TestEnv;
-let checks: SubjectCheck[];
+let checks: BindingSubjectCheck[];
 beforeAll(async () => {
   env = await startTestEnv();
   const { client, registry } = env.servers[0]!;
-  checks = [subjectsByIndex(registry.roles), subjectsByClient(client)];
+  checks = [bindingCheckByIndex(registry.roles), bindingCheckByClient(client)];
   await client.create(clusterRoleBindingType, {
     apiVersion,
     kind: 'ClusterRoleBinding',
@@ -43,6 +43,6 @@ test.each([
 });
 
 test('what cannot be known is no answer', async () => {
-  await expect(subjectsByIndex({ lagMs: 6000, isNamedByBinding: () => false })('mia')).rejects.toThrow('bindings');
-  await expect(subjectsByClient({ list: () => Promise.reject(new Error('away')) })('mia')).rejects.toThrow('away');
+  await expect(bindingCheckByIndex({ lagMs: 6000, isNamedByBinding: () => false })('mia')).rejects.toThrow('bindings');
+  await expect(bindingCheckByClient({ list: () => Promise.reject(new Error('away')) })('mia')).rejects.toThrow('away');
 });

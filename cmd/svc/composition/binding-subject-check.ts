@@ -1,4 +1,4 @@
-import { fold, type SubjectCheck } from '#pkg/access/index';
+import { fold, type BindingSubjectCheck } from '#pkg/access/index';
 import type { Reader } from '#pkg/apimachinery/index';
 import { clusterRoleBindingType, roleBindingType } from '#pkg/apis/index';
 import type { PlatformRegistry } from '#pkg/apiserver/index';
@@ -8,7 +8,9 @@ const maxLagMs = 5000;
 const timeoutMs = 5000;
 
 /** For a process that watches all bindings. */
-export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' | 'isNamedByBinding'>): SubjectCheck {
+export function bindingCheckByIndex(
+  roles: Pick<PlatformRegistry['roles'], 'lagMs' | 'isNamedByBinding'>,
+): BindingSubjectCheck {
   return async (username) => {
     if (roles.lagMs > maxLagMs) throw new Error('the newest bindings cannot be read at present');
     return roles.isNamedByBinding(username);
@@ -16,7 +18,7 @@ export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' |
 }
 
 /** For any other process: lists all bindings, because no selector finds a subject. */
-export function subjectsByClient(client: Pick<Reader, 'list'>): SubjectCheck {
+export function bindingCheckByClient(client: Pick<Reader, 'list'>): BindingSubjectCheck {
   return async (username) => {
     const key = fold(username);
     const signal = AbortSignal.timeout(timeoutMs);

@@ -1,7 +1,7 @@
 import { whenAborted } from '#pkg/apimachinery/index';
 
 /** A limited amount, such as memory. Callers that want more than is left wait in order. */
-export class Budget {
+export class WeightedSemaphore {
   readonly #total: number;
   readonly #waiting = new Set<{ amount: number; begin: () => void }>();
   #left: number;

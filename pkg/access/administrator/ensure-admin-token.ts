@@ -14,7 +14,7 @@ export interface AdminUser {
   username: string;
 }
 
-export interface AdminTokenOptions {
+export interface EnsureAdminTokenOptions {
   /** In a transaction that only one process runs at a time. */
   client: Queryable;
   audit: Audit;
@@ -25,7 +25,7 @@ export interface AdminTokenOptions {
 }
 
 /** Ensures that the database has the given token, and that the file holds a token. */
-export async function ensureAdminToken(options: AdminTokenOptions): Promise<void> {
+export async function ensureAdminToken(options: EnsureAdminTokenOptions): Promise<void> {
   const { client, log, admin, file, initial } = options;
   const kept = await readToken(file);
   const { rows } = await runQuery(client, tokensOf(admin).limit(1));
@@ -50,7 +50,7 @@ const tokensOf = ({ id }: AdminUser) =>
   accessQuery.selectFrom('access.personal_tokens').select('id').where('user_id', '=', id);
 
 /** Adds a token; an existing one is left unchanged, revoked or not. */
-async function add({ client, audit, admin }: AdminTokenOptions, token: string): Promise<void> {
+async function add({ client, audit, admin }: EnsureAdminTokenOptions, token: string): Promise<void> {
   const id = randomUUID();
   const { rows: taken } = await runQuery(client, tokensOf(admin).where('name', '=', tokenName));
   const insert = accessQuery
@@ -66,7 +66,7 @@ async function add({ client, audit, admin }: AdminTokenOptions, token: string): 
     .returning('name');
   const { rows } = await runQuery(client, insert);
   if (rows[0] !== undefined)
-    await audit.operate(
+    await audit.recordOperation(
       {
         actor: undefined,
         action: 'create',

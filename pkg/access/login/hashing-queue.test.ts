@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isAccessError } from '../http/access-error.ts';
-import { TooManyPasswordsError, TurnQueue } from './turn-queue.ts';
+import { TooManyPasswordsError, HashingQueue } from './hashing-queue.ts';
 
 test('never more than may run at a time, in the order of coming, whatever fails', async () => {
   await fc.assert(
@@ -10,7 +10,7 @@ test('never more than may run at a time, in the order of coming, whatever fails'
       fc.integer({ min: 0, max: 5 }),
       fc.array(fc.boolean(), { maxLength: 20 }),
       async (maxRunning, maxWaiting, works) => {
-        const queue = new TurnQueue({ maxRunning, maxWaiting });
+        const queue = new HashingQueue({ maxRunning, maxWaiting });
         let running = 0;
         const began: number[] = [];
         const outcomes = await Promise.allSettled(

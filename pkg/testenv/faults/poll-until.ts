@@ -12,7 +12,7 @@ export function waitMs(): number {
  * Polls with growing pauses until it holds. `what` describes the condition, by default the source of `holds`.
  * @throws Error with `what` after the timeout
  */
-export async function waitUntil(
+export async function pollUntil(
   holds: () => boolean | Promise<boolean>,
   timeoutMs = waitMs(),
   what = String(holds),

@@ -1,7 +1,7 @@
 const maxLength = 1000;
 
 /** Redirect target of the query: a path of this service, never another host; else the settings page. */
-export function ownPath(next: unknown): string {
+export function localRedirectPath(next: unknown): string {
   const fallback = '/settings/';
   // Browsers treat a backslash as a slash and ignore control characters: `/\elsewhere` is another host.
   if (typeof next !== 'string' || next.length > maxLength || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(next))

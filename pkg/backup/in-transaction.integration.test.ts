@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction } from './in-transaction.ts';
 
 let home: TestDatabase;
 let database: Database;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ownPath } from './own-path.ts';
+import { localRedirectPath } from './local-redirect-path.ts';
 
 describe('where to go next', () => {
   test.each([
@@ -9,7 +9,7 @@ describe('where to go next', () => {
     ['/a/../b', '/b'],
     ['/api/docs/', '/api/docs/'],
   ])('%s', (next, expected) => {
-    expect(ownPath(next)).toBe(expected);
+    expect(localRedirectPath(next)).toBe(expected);
   });
 
   test.each([
@@ -30,7 +30,7 @@ describe('where to go next', () => {
     ['too long', `/${'x'.repeat(2000)}`],
     ['other letters', '/é'],
   ])('%s leads to the settings', (_reason, next) => {
-    expect(ownPath(next)).toBe('/settings/');
+    expect(localRedirectPath(next)).toBe('/settings/');
   });
 
   test('never leads elsewhere', () => {
@@ -54,7 +54,7 @@ describe('where to go next', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
-        expect(new URL(ownPath(pieces.join('')), 'http://own.example').origin).toBe('http://own.example');
+        expect(new URL(localRedirectPath(pieces.join('')), 'http://own.example').origin).toBe('http://own.example');
       }),
       { numRuns: 500 },
     );

@@ -10,7 +10,7 @@ export class TooManyPasswordsError extends AccessError {
 }
 
 /** Limits the running and the waiting tasks; first come, first served. */
-export class TurnQueue {
+export class HashingQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
@@ -24,7 +24,7 @@ export class TurnQueue {
   /** @throws TooManyPasswordsError at once if too many wait */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#maxRunning) this.#running += 1;
-    else await this.#turn();
+    else await this.#waitForSlot();
     try {
       return await work();
     } finally {
@@ -35,7 +35,7 @@ export class TurnQueue {
     }
   }
 
-  #turn(): Promise<void> {
+  #waitForSlot(): Promise<void> {
     if (this.#waiting.length >= this.#maxWaiting) throw new TooManyPasswordsError();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -10,12 +10,12 @@ export interface Credentials {
 }
 
 /** A server with the credentials for it. */
-export interface Endpoint {
+export interface ServerEndpoint {
   /** May have a path, which prefixes the API's paths. */
   readonly url: URL;
   credentials(): Promise<Credentials>;
   /** The server refused the last credentials: the next request must use others, if there are any. */
-  refused(): void;
+  credentialsRefused(): void;
 }
 
 /** A fixed token; a function for the certificate authority is called for each request. */
@@ -23,13 +23,13 @@ export function fixedEndpoint(
   url: string,
   token: string | undefined,
   ca: string | (() => string) | undefined,
-): Endpoint {
+): ServerEndpoint {
   const headers: Credentials['headers'] = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const credentials = async (): Promise<Credentials> => ({
     headers,
     tls: ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : ca() },
   });
-  return { url: parseServerUrl(url), credentials, refused: () => undefined };
+  return { url: parseServerUrl(url), credentials, credentialsRefused: () => undefined };
 }
 
 /** @throws TypeError for an invalid server URL */

@@ -2,7 +2,7 @@ import type { ObjectKey } from '#pkg/apimachinery/index';
 import type { ReconcileRequest } from '#pkg/runtime/index';
 
 /** What the collector must check, as a request of its queue. */
-export type Target =
+export type CollectorTarget =
   | { look: 'object'; resource: string; key: ObjectKey }
   /** Every object of a resource that has owners or waits for the collector. */
   | { look: 'sweep'; resource: string }
@@ -10,13 +10,13 @@ export type Target =
   | { look: 'gone' };
 
 /** Joins resource and namespace with a space, which neither can contain. */
-export function formatTarget(target: Target): ReconcileRequest {
+export function formatTarget(target: CollectorTarget): ReconcileRequest {
   if (target.look === 'object')
     return { namespace: `${target.resource} ${target.key.namespace}`, name: target.key.name };
   return { namespace: target.look, name: target.look === 'sweep' ? target.resource : '' };
 }
 
-export function parseTarget({ namespace, name }: ReconcileRequest): Target {
+export function parseTarget({ namespace, name }: ReconcileRequest): CollectorTarget {
   const blank = namespace.indexOf(' ');
   if (blank >= 0)
     return {

@@ -1,18 +1,21 @@
 import { validateHeaderValue } from 'node:http';
-import type { Credentials, Endpoint } from './endpoint.ts';
+import type { Credentials, ServerEndpoint } from './server-endpoint.ts';
 
 /**
  * The user to impersonate; the client's own user needs the right to `impersonate`. Source: Kubernetes, user
  * impersonation.
  */
-export interface ActAs {
+export interface ImpersonatedUser {
   user: string;
   /** The server adds `system:authenticated`. */
   groups?: readonly string[];
 }
 
 /** Wraps the endpoint to impersonate a user. @throws TypeError for names that are invalid in a header */
-export function actingAs(endpoint: Endpoint, { user, groups = [] }: ActAs): Endpoint {
+export function impersonatingEndpoint(
+  endpoint: ServerEndpoint,
+  { user, groups = [] }: ImpersonatedUser,
+): ServerEndpoint {
   const named = {
     'impersonate-user': headerText(user),
     ...(groups.length === 0 ? {} : { 'impersonate-group': groups.map(headerText) }),
@@ -23,7 +26,7 @@ export function actingAs(endpoint: Endpoint, { user, groups = [] }: ActAs): Endp
       const { headers, ...rest } = await endpoint.credentials();
       return { ...rest, headers: { ...headers, ...named } };
     },
-    refused: () => endpoint.refused(),
+    credentialsRefused: () => endpoint.credentialsRefused(),
   };
 }
 

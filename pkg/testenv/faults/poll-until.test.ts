@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { waitMs, waitUntil } from './wait-until.ts';
+import { waitMs, pollUntil } from './poll-until.ts';
 
 test('a wait ends when its condition holds', async () => {
   let asked = 0;
-  await waitUntil(() => (asked += 1) === 3);
-  await waitUntil(() => Promise.resolve((asked += 1) === 5));
+  await pollUntil(() => (asked += 1) === 3);
+  await pollUntil(() => Promise.resolve((asked += 1) === 5));
   expect(asked).toBe(5);
 });
 
 test('a wait that takes too long names what it waited for, or else its condition', async () => {
   const isOpen = false;
-  await expect(waitUntil(() => isOpen, 1, 'the window to open')).rejects.toThrow('waited 1 ms for the window to open');
-  await expect(waitUntil(() => isOpen, 1)).rejects.toThrow('waited 1 ms for () => isOpen');
+  await expect(pollUntil(() => isOpen, 1, 'the window to open')).rejects.toThrow('waited 1 ms for the window to open');
+  await expect(pollUntil(() => isOpen, 1)).rejects.toThrow('waited 1 ms for () => isOpen');
 });
 
 test('in a test without I/O it ends well before the limit of the test', () => {

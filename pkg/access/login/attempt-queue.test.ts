@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { TooManyPasswordsError } from './turn-queue.ts';
-import { AttemptTurns } from './attempt-turns.ts';
+import { TooManyPasswordsError } from './hashing-queue.ts';
+import { AttemptQueue } from './attempt-queue.ts';
 
 /** An attempt that the test ends. */
 function attempt(): { begun: boolean; end: (error?: Error) => void; work: () => Promise<string> } {
@@ -25,7 +25,7 @@ const of = (account: string, address = account): { account: string; address: str
 const turn = (): Promise<void> => new Promise(setImmediate);
 
 test('attempts for one account follow each other, a failed one too; another account does not wait', async () => {
-  const turns = new AttemptTurns();
+  const turns = new AttemptQueue();
   const [first, second, other] = [attempt(), attempt(), attempt()];
   const results = [
     turns.run(of('mia'), first.work),
@@ -44,7 +44,7 @@ test('attempts for one account follow each other, a failed one too; another acco
 });
 
 test('who would be too many, of one account or in all, is refused at once, and has a place when others have left', async () => {
-  const turns = new AttemptTurns({ perAccount: 2, inAll: 3 });
+  const turns = new AttemptQueue({ perAccount: 2, inAll: 3 });
   const running = attempt();
   const results = [
     turns.run(of('mia'), running.work),
@@ -59,7 +59,7 @@ test('who would be too many, of one account or in all, is refused at once, and h
 });
 
 test('a network has its share, and leaves the rest to others', async () => {
-  const turns = new AttemptTurns();
+  const turns = new AttemptQueue();
   const running = attempt();
   const results = Array.from({ length: 8 }, (_, i) => turns.run(of(`stranger${i}`, `2001:db8::${i}`), running.work));
   await expect(turns.run(of('stranger9', '2001:db8::9'), running.work)).rejects.toThrow(TooManyPasswordsError);

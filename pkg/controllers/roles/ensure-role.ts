@@ -36,12 +36,12 @@ export interface WantedRole {
 }
 
 /** Creates or updates the ClusterRole; no write if it is already as wanted. */
-export async function keepRole(
+export async function ensureRole(
   client: RoleWriter,
   present: Stored<ClusterRole> | undefined,
   { rules, ...wanted }: WantedRole,
 ): Promise<void> {
-  await keep(client, clusterRoleType, present, {
+  await ensure(client, clusterRoleType, present, {
     apiVersion: `${rbacGroup}/v1`,
     kind: 'ClusterRole',
     metadata: metadataOf(wanted),
@@ -50,7 +50,7 @@ export async function keepRole(
 }
 
 /** Creates or updates the ClusterRoleBinding that gives the ClusterRole of its name to this subject only. */
-export async function keepBinding(
+export async function ensureBinding(
   client: RoleWriter,
   present: Stored<ClusterRoleBinding> | undefined,
   { subject, ...wanted }: Omit<WantedRole, 'rules'> & { subject: Subject },
@@ -64,10 +64,10 @@ export async function keepBinding(
     subjects: [subject],
   };
   if (present === undefined || isSameJson(present.roleRef as unknown as JsonObject, roleRef))
-    return keep(client, clusterRoleBindingType, present, binding);
+    return ensure(client, clusterRoleBindingType, present, binding);
   // A roleRef is immutable.
   await deleteRole(client, clusterRoleBindingType, present);
-  await keep(client, clusterRoleBindingType, undefined, binding);
+  await ensure(client, clusterRoleBindingType, undefined, binding);
 }
 
 export async function deleteRole<T extends RoleObject>(
@@ -78,7 +78,7 @@ export async function deleteRole<T extends RoleObject>(
   await ignoreNotFound(client.delete(type, { namespace: '', name }, { uid }));
 }
 
-async function keep<T extends RoleObject>(
+async function ensure<T extends RoleObject>(
   client: RoleWriter,
   type: ResourceType<T>,
   present: Stored<T> | undefined,

@@ -11,7 +11,7 @@ import { ignoreNotFound, type Log } from '#pkg/runtime/index';
 import type { OwnerFinder } from './owner-finder.ts';
 import type { OwnerKinds } from './owner-kinds.ts';
 
-export interface DependentDecisionParts {
+export interface CollectDependentParts {
   writer: Pick<Writer, 'patch' | 'delete'>;
   kinds: OwnerKinds;
   log: Log;
@@ -30,11 +30,11 @@ export type DependentOutcome = 'done' | 'changed' | 'ignored';
  * if the object has changed since it was read. Source: the garbage collector of kube-controller-manager,
  * attemptToDeleteItem.
  */
-export async function judgeDependent(
+export async function collectDependent(
   owners: OwnerFinder,
   type: ResourceType,
   object: Stored<AnyObject>,
-  judging: DependentDecisionParts,
+  judging: CollectDependentParts,
 ): Promise<DependentOutcome> {
   const { metadata } = object;
   if (metadata.deletionTimestamp !== undefined) return 'done';
@@ -68,7 +68,7 @@ export async function dropOwners(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,
   stays: readonly OwnerReference[],
-  { writer, signal }: DependentDecisionParts,
+  { writer, signal }: CollectDependentParts,
 ): Promise<void> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
   const patch = {
@@ -88,7 +88,7 @@ async function deleteDependent(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,
   isOwnerWaitedFor: boolean,
-  { writer, log, signal }: DependentDecisionParts,
+  { writer, log, signal }: CollectDependentParts,
 ): Promise<void> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
   await ignoreNotFound(

@@ -63,7 +63,7 @@ export async function inTransaction<T>(
     if (error instanceof UnansweredCommit) throw error;
     throw signal.aborted
       ? signal.reason
-      : explained(last instanceof pg.DatabaseError ? last : error, last !== undefined);
+      : explainError(last instanceof pg.DatabaseError ? last : error, last !== undefined);
   } finally {
     forget();
     await endClient(client);
@@ -101,7 +101,7 @@ async function commit(client: Client): Promise<void> {
  * PostgreSQL's message, with advice for known errors. Errors of `work` itself, as for a reader that is gone, stay
  * unchanged.
  */
-function explained(error: unknown, isLost: boolean): unknown {
+function explainError(error: unknown, isLost: boolean): unknown {
   if (error instanceof BackupError || error instanceof DatabaseError) return error;
   if (!(error instanceof pg.DatabaseError))
     return isLost ? new BackupError('The connection to PostgreSQL broke.', { cause: error }) : error;
