@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
-import { waitUntil } from '../../pkg/testenv/faults/wait-until.ts';
+import { pollUntil } from '../../pkg/testenv/faults/poll-until.ts';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'svc-interrupted-'));
@@ -61,7 +61,7 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
   for (const name of names) writeFileSync(join(folder, `${name}.test.cjs`), endless(name));
   const run = start();
   const ended = new Promise((resolve) => run.once('exit', resolve));
-  await waitUntil(
+  await pollUntil(
     () =>
       names.every(
         (name) => existsSync(join(folder, `${name}.pid`)) && readFileSync(join(folder, `${name}.pid`)).length > 0,
@@ -82,8 +82,8 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
   expect(new Set([run.pid, ...workers, Number(postmaster)]).size).toBe(4);
   process.kill(whom === 'the run alone' ? run.pid! : -run.pid!, signal);
   await ended;
-  await waitUntil(() => !workers.some(isAlive), 20_000, 'the workers to end');
-  await waitUntil(
+  await pollUntil(() => !workers.some(isAlive), 20_000, 'the workers to end');
+  await pollUntil(
     () => !isAlive(Number(postmaster)) && !existsSync(join(pgdata!, '..')),
     40_000,
     'the database to end and its folder to go',

@@ -3,15 +3,15 @@ import type { Pool } from 'pg';
 import { newKysely, runQuery, runTransaction, type Database, type Queryable } from '#pkg/database/index';
 import type { AccessTables } from './access-tables.ts';
 
-const CONNECTIONS = 8;
-const TIMEOUT_MS = 10_000;
+const poolSize = 8;
+const statementTimeoutMs = 10_000;
 /** After this time without an answer the connection counts as lost: its other end has gone without closing it. */
-const ANSWER_TIMEOUT_MS = 11_000;
+const queryTimeoutMs = 11_000;
 
 /** Schema `access` of the database. One per process, as it has its own connections. */
 export class AccessDatabase {
   /** To open other connections. */
-  readonly whole: Database;
+  readonly database: Database;
   /** For prepared statements and transactions; tables are written `access.users`. */
   readonly pool: Pool;
   /** For statements built at run time, such as lists with filters. Uses the same connections. */
@@ -19,12 +19,12 @@ export class AccessDatabase {
 
   /** The schema must be up to date. The `Database` closes the connections. */
   constructor(database: Database) {
-    this.whole = database;
+    this.database = database;
     this.pool = database.newPool({
       name: 'access',
-      max: CONNECTIONS,
-      statementTimeoutMs: TIMEOUT_MS,
-      queryTimeoutMs: ANSWER_TIMEOUT_MS,
+      max: poolSize,
+      statementTimeoutMs,
+      queryTimeoutMs,
     });
     this.kysely = newKysely(this.pool);
   }

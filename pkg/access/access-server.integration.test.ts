@@ -67,11 +67,11 @@ test('a large body without room for it is refused with Retry-After, and counted 
         headers: { 'content-type': 'application/json' },
       });
     const held = { owner: 'user:somebody', bytes: 0 };
-    byteBudget.moved.add(held, 1_000_000);
+    byteBudget.transfer.add(held, 1_000_000);
     expect(await send()).toMatchObject({ status: 429, json: { code: 'throttled' } });
     expect(await server.metrics.getSingleMetricAsString('svc_requests_refused_total')).toContain('{reason="bytes"} 1');
     expect(await server.metrics.getSingleMetricAsString('svc_http_bytes_in_flight')).toContain('{use="moved"} 1000000');
-    byteBudget.moved.give(held, held.bytes);
+    byteBudget.transfer.give(held, held.bytes);
     expect(await send()).toMatchObject({ status: 200, json: { size: 900_000 } });
   } finally {
     await server.stop();

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { becauseOf } from '#pkg/database/index';
+import { failureSuffix } from '#pkg/database/index';
 import {
   ServiceUrl,
   VerifiedCredentials,
@@ -51,7 +51,7 @@ import { Sessions } from './sessions/sessions.ts';
 import { SharedThrottle } from './http/shared-throttle.ts';
 import { OwnProfile } from './users/own-profile.ts';
 import { userOperations } from './users/user-operations.ts';
-import type { SubjectCheck } from './users/user-parts.ts';
+import type { BindingSubjectCheck } from './users/user-parts.ts';
 import { Users } from './users/users.ts';
 
 export interface AccessSettings {
@@ -87,7 +87,7 @@ export interface AccessServiceOptions {
    * Parts of the content platform: namespaces of organizations, roles of personal tokens, and a check whether a binding
    * names a user.
    */
-  platform: { namespaces: Namespaces; roles: TokenRoles; isSubject: SubjectCheck };
+  platform: { namespaces: Namespaces; roles: TokenRoles; isNamedByBinding: BindingSubjectCheck };
 }
 
 /** All of access management. Its own server uses it, and the content platform, which has the same users. */
@@ -130,7 +130,7 @@ export class AccessService {
     this.#database = database;
     this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000, onIssue });
     this.#login = new LoginService({ database, audit, hasher, addressLimit: settings.loginIpLimit });
-    this.#tokenStore = new TokenStore(database.whole);
+    this.#tokenStore = new TokenStore(database.database);
     this.#tokenUses = new TokenUses({ database, audit, log });
     this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles, onIssue });
     this.#orgNamespaces = new OrgNamespaces({ database, namespaces: platform.namespaces, log });
@@ -146,7 +146,12 @@ export class AccessService {
     const profileParts = { database, audit, users, hasher, sessions, bearerTokens, login };
     const described: Operation[] = [
       ...loginOperations({ login, bearerTokens, users }),
-      ...userOperations({ ...profileParts, organizations, isSubject: platform.isSubject, names: this.#names }),
+      ...userOperations({
+        ...profileParts,
+        organizations,
+        isNamedByBinding: platform.isNamedByBinding,
+        names: this.#names,
+      }),
       ...orgOperations({ database, audit, organizations, names: this.#names, namespaces: this.#orgNamespaces }),
       ...roleOperations({ database, audit, users, organizations }),
       ...accessKeyOperations(accessKeys),
@@ -193,7 +198,7 @@ export class AccessService {
       try {
         await this.#database.pool.query('SELECT 1');
       } catch (error) {
-        throw new Error(`no answer${becauseOf(error)}`, { cause: error });
+        throw new Error(`no answer${failureSuffix(error)}`, { cause: error });
       }
     };
     return { name: 'access database', check };

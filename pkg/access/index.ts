@@ -29,4 +29,4 @@ export { rotateKeys, type RotationResult } from './secrets/rotate-keys.ts';
 export { SecretBox } from './secrets/secret-box.ts';
 export { SecretError, SecretKeyError } from './secrets/secret-error.ts';
 export { fold } from './names/fold-case.ts';
-export type { SubjectCheck } from './users/user-parts.ts';
+export type { BindingSubjectCheck } from './users/user-parts.ts';

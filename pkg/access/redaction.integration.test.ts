@@ -79,7 +79,7 @@ beforeAll(async () => {
     platform: {
       namespaces: { ensure: async () => {}, remove: async () => 'removed' },
       roles: { hasRole: () => true, rolesOf: () => ['view'] },
-      isSubject: () => false,
+      isNamedByBinding: () => false,
     },
   });
   accessServer = new AccessServer({

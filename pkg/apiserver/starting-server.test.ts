@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { newUnauthorized } from '#pkg/apimachinery/index';
-import { waitUntil } from '../testenv/faults/wait-until.ts';
+import { pollUntil } from '../testenv/faults/poll-until.ts';
 import { ApiServer } from './api-server.ts';
 import type { ModelRegistry } from './rest/served-resource.ts';
 
@@ -91,7 +91,7 @@ test('concurrent readiness probes are all answered, and share one run of the che
   expect([await statusOf('/apis'), await statusOf('/apis')]).toEqual([401, 429]);
   const answers = Array.from({ length: 100 }, () => [statusOf('/readyz'), statusOf('/healthz')]).flat();
   expect(await statusOf('/version')).toBe(200);
-  await waitUntil(async () =>
+  await pollUntil(async () =>
     /^http_server_active_requests\{http_request_method="GET",url_scheme="http"\} 200$/m.test(await metrics.metrics()),
   );
   open();

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { BackupError } from './backup-error.ts';
 
-const maxLine = 1024 * 1024;
-const maxBlock = 16 * 1024 * 1024;
+const maxLineBytes = 1024 * 1024;
+const maxBlockBytes = 16 * 1024 * 1024;
 
 /** Reads what ArchiveWriter wrote, piece by piece, and validates everything. Every refusal is a BackupError. */
 export class ArchiveReader {
@@ -24,7 +24,7 @@ export class ArchiveReader {
   async *rows(): AsyncGenerator<Buffer> {
     for (;;) {
       const text = this.#taken(await this.#line()).toString('latin1');
-      if (!/^(?:0|[1-9]\d{0,8})\n$/.test(text) || Number(text) > maxBlock) throw damaged();
+      if (!/^(?:0|[1-9]\d{0,8})\n$/.test(text) || Number(text) > maxBlockBytes) throw damaged();
       let left = Number(text);
       if (left === 0) return;
       while (left > 0) {
@@ -49,7 +49,7 @@ export class ArchiveReader {
       const end = this.#rest.indexOf(10, from);
       if (end !== -1) return this.#take(end + 1);
       from = this.#rest.length;
-      if (from > maxLine) throw damaged();
+      if (from > maxLineBytes) throw damaged();
       await this.#more();
     }
   }

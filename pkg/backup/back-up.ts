@@ -13,12 +13,12 @@ import { countRows, newProgress, type Progress } from './progress.ts';
 import { readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
 import { StallTimeout } from './stall-timeout.ts';
 import { quoteIdentifier } from './table-shape.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction } from './in-transaction.ts';
 
 /** zlib's level, chosen by measurement: see docs/backup.md. */
 const compressionLevel = 2;
 const maxAttempts = 30;
-const stallLimit = 10 * 60_000;
+const defaultStallLimitMs = 10 * 60_000;
 const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 export interface BackUpOptions {
@@ -30,7 +30,7 @@ export interface BackUpOptions {
   readonly signal: AbortSignal;
   readonly progress?: Progress;
   /** The backup fails after this time without a byte accepted or a row read. Milliseconds, 10 minutes by default. */
-  readonly stallLimit?: number;
+  readonly stallLimitMs?: number;
 }
 
 export interface BackupSummary {
@@ -47,7 +47,7 @@ export interface BackupSummary {
  */
 export async function backUp(options: BackUpOptions, sink: Writable): Promise<BackupSummary> {
   const { database, schemas, signal, progress = newProgress() } = options;
-  const stall = new StallTimeout(signal, options.stallLimit ?? stallLimit);
+  const stall = new StallTimeout(signal, options.stallLimitMs ?? defaultStallLimitMs);
   try {
     for (let attempt = 1; ; attempt += 1) {
       const known = await inTransaction(database, { begin, signal: stall.signal }, (client) =>

@@ -17,7 +17,7 @@ export interface BackedUpSchema {
    * Tables whose rows are not backed up. Rows of unlogged tables never are: a crash of the database would lose them
    * too.
    */
-  readonly leftOut: readonly string[];
+  readonly excludedTables: readonly string[];
   /** For a table whose rows are not copied as they are: a SELECT of all its columns, in the table's order. */
   readonly selections: Readonly<Record<string, string>>;
   readonly runtimeTables?: RuntimeTables;

@@ -43,7 +43,7 @@ async function backedUp(): Promise<Buffer> {
 
 const restored = (database: Database, bytes: Buffer): ReturnType<typeof restore> =>
   restore(
-    { database, schemas: [shop], replace: false, signal, serverWait: 0 },
+    { database, schemas: [shop], replace: false, signal, serverWaitMs: 0 },
     Readable.from([bytes], { objectMode: false }),
   );
 const linesOf = async (database: Database, text: string): Promise<unknown[]> =>
@@ -84,7 +84,7 @@ test('a schema adopts the restored content when it is complete: rows, references
     },
   };
   await restore(
-    { database, schemas: [adopting], replace: false, signal, serverWait: 0 },
+    { database, schemas: [adopting], replace: false, signal, serverWaitMs: 0 },
     Readable.from([archive], { objectMode: false }),
   );
   expect(seen).toEqual([

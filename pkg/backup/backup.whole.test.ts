@@ -54,7 +54,7 @@ function restored(database: Database, bytes: Buffer, more: Partial<RestoreOption
     bytes.subarray(i * 10_000, (i + 1) * 10_000),
   );
   return restore(
-    { database, schemas: [shop], replace: false, signal: never, serverWait: 0, ...more },
+    { database, schemas: [shop], replace: false, signal: never, serverWaitMs: 0, ...more },
     Readable.from(pieces, { objectMode: false }),
   );
 }
@@ -359,7 +359,7 @@ test('a server that reconnects during a restore is noticed, and a starting one w
     applicationName: 'test',
   });
   const replacing = (wait: number): Promise<unknown> =>
-    restored(database, archive, { replace: true, serverWait: wait });
+    restored(database, archive, { replace: true, serverWaitMs: wait });
   const dropped = async (): Promise<void> => {
     while (
       (
@@ -411,7 +411,7 @@ test('a database without the schema, or of a newer version, is not backed up', a
 });
 
 describe('a transfer without progress ends', () => {
-  const limited = { schemas: [shop], version: '1', stallLimit: 300 };
+  const limited = { schemas: [shop], version: '1', stallLimitMs: 300 };
   test('a reader that reads nothing', async () => {
     const sink = new Writable({ highWaterMark: 1, write: () => undefined });
     await original.pool.query(

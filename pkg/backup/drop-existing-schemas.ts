@@ -12,7 +12,7 @@ import { dropContents } from './drop-contents.ts';
 export async function dropExistingSchemas(
   client: ClientBase,
   schemas: readonly BackedUpSchema[],
-  { replace, serverWait }: { replace: boolean; serverWait: number },
+  { replace, serverWaitMs }: { replace: boolean; serverWaitMs: number },
 ): Promise<Map<string, SchemaState>> {
   for (const { name } of schemas) await client.query(`SELECT pg_advisory_xact_lock(${migrationLock(name)})`);
   const filled: BackedUpSchema[] = [];
@@ -38,7 +38,7 @@ export async function dropExistingSchemas(
     client,
     filled.map(({ name }) => name),
   );
-  await refuseWaiting(client, serverWait);
+  await refuseWaiting(client, serverWaitMs);
   return replaced;
 }
 

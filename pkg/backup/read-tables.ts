@@ -43,7 +43,7 @@ export async function readTables(
       if (runtime.includes(table.table)) tables.push(table);
       // A table of a deleted model, about to be dropped.
       else if (schema.runtimeTables?.pattern.test(table.table) === true) continue;
-      else if (table.table !== 'migration' && !schema.leftOut.includes(table.table)) tables.push(table);
+      else if (table.table !== 'migration' && !schema.excludedTables.includes(table.table)) tables.push(table);
     }
   }
   return tables;
@@ -62,12 +62,12 @@ async function selectTables(client: ClientBase, schema: string): Promise<TableRo
 /** The tables that migrations have created; call it in the same transaction. */
 export async function migratedTables(
   client: ClientBase,
-  { name, leftOut }: BackedUpSchema,
+  { name, excludedTables }: BackedUpSchema,
 ): Promise<Map<string, readonly string[]>> {
   const tables = await selectTables(client, name);
   return new Map(
     tables
-      .filter(({ table }) => table !== 'migration' && !leftOut.includes(table))
+      .filter(({ table }) => table !== 'migration' && !excludedTables.includes(table))
       .map(({ table, columns }) => [table, columns]),
   );
 }

@@ -16,11 +16,11 @@ import { migratedTables } from './read-tables.ts';
 import type { RestoredTable } from './restored-table.ts';
 import { StallTimeout } from './stall-timeout.ts';
 import { checkShape, createTableText, quoteIdentifier } from './table-shape.ts';
-import { inTransaction, UnansweredCommit } from './transaction.ts';
+import { inTransaction, UnansweredCommit } from './in-transaction.ts';
 
-const stallLimit = 10 * 60_000;
+const defaultStallLimitMs = 10 * 60_000;
 /** An access server that has lost its connection retries after 7.5 s at the latest. */
-const serverWait = 9_000;
+const defaultServerWaitMs = 9_000;
 
 export interface RestoreOptions {
   readonly database: Database;
@@ -31,12 +31,12 @@ export interface RestoreOptions {
   readonly signal: AbortSignal;
   readonly progress?: Progress;
   /** The restore fails after this time without a byte of the backup. Milliseconds, default 10 minutes. */
-  readonly stallLimit?: number;
+  readonly stallLimitMs?: number;
   /**
    * How long the restore looks for servers that reconnect before it replaces existing schemas. Milliseconds, default
    * 9000.
    */
-  readonly serverWait?: number;
+  readonly serverWaitMs?: number;
 }
 
 export interface RestoreSummary {
@@ -55,7 +55,7 @@ export interface RestoreSummary {
  * COMMIT was sent
  */
 export async function restore(options: RestoreOptions, source: Readable): Promise<RestoreSummary> {
-  const stall = new StallTimeout(options.signal, options.stallLimit ?? stallLimit);
+  const stall = new StallTimeout(options.signal, options.stallLimitMs ?? defaultStallLimitMs);
   const gunzip = createGunzip({ chunkSize: 128 * 1024 });
   // The reader notices the end; `pipeline` passes a failure of either stream to the reader.
   const reading = pipeline(source, gunzip, { signal: stall.signal });
@@ -107,7 +107,7 @@ async function restoreWithin(restoring: Restoring): Promise<RestoreSummary> {
   const { client, schemas, header, progress, stall } = restoring;
   const replaced = await dropExistingSchemas(client, schemas, {
     replace: restoring.replace,
-    serverWait: restoring.serverWait ?? serverWait,
+    serverWaitMs: restoring.serverWaitMs ?? defaultServerWaitMs,
   });
   for (const { name, migrations } of schemas)
     await migrateWithin(kyselyOver(client), name, migrations, { through: header.schemas[name]!.migrations.at(-1)! });

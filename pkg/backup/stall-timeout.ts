@@ -7,16 +7,16 @@ import { BackupError } from './backup-error.ts';
  */
 export class StallTimeout {
   readonly #controller = new AbortController();
-  readonly #limit: number;
+  readonly #limitMs: number;
   readonly #timer: NodeJS.Timeout;
   readonly #forget: () => void;
   #moved = performance.now();
   #isPaused = false;
 
-  constructor(outer: AbortSignal, limit: number) {
-    this.#limit = limit;
+  constructor(outer: AbortSignal, limitMs: number) {
+    this.#limitMs = limitMs;
     this.#forget = whenAborted(outer, () => this.#controller.abort(outer.reason));
-    this.#timer = setInterval(() => this.#look(), Math.min(limit / 4, 5_000)).unref();
+    this.#timer = setInterval(() => this.#look(), Math.min(limitMs / 4, 5_000)).unref();
   }
 
   get signal(): AbortSignal {
@@ -38,9 +38,9 @@ export class StallTimeout {
   }
 
   #look(): void {
-    if (this.#isPaused || performance.now() - this.#moved < this.#limit) return;
+    if (this.#isPaused || performance.now() - this.#moved < this.#limitMs) return;
     this.#controller.abort(
-      new BackupError(`No progress for ${Math.round(this.#limit / 1000)} seconds: the command gave up.`),
+      new BackupError(`No progress for ${Math.round(this.#limitMs / 1000)} seconds: the command gave up.`),
     );
   }
 }

@@ -2,7 +2,7 @@
  * The transports of Client that cross a process or thread: HTTP, and a worker's MessagePort.
  * The third, within the server's process, is the server's own. `wrapClient` changes what one of them does.
  */
-export type { ActAs } from './rest/acting-as.ts';
+export type { ImpersonatedUser } from './rest/impersonating-endpoint.ts';
 export { RestClient, type ConnectOptions, type RestClientOptions } from './rest/rest-client.ts';
 export { loadKubeConfig } from './rest/kube-config.ts';
 export { defaultRestLimits, type RestLimits } from './rest/rest-limits.ts';

@@ -1,7 +1,7 @@
 import type { ReconcileRequest, Source } from '#pkg/runtime/index';
 
 /** A source of one request at the start: for controllers that handle all objects in one reconcile. */
-export function once(request: ReconcileRequest): Source {
+export function onceSource(request: ReconcileRequest): Source {
   return {
     start: (enqueue) => {
       enqueue(request);

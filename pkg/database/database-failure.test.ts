@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import {
-  becauseOf,
+  failureSuffix,
   databaseFailure,
   databaseFailures,
   failureSentence,
   isDatabaseUnreachable,
   isTransientConnectFailure,
-  keepsConnection,
+  isConnectionUsable,
 } from './database-failure.ts';
 
 const failure = (fields: object, message = 'at host=10.0.0.1 in SELECT secret'): Error =>
@@ -59,13 +59,13 @@ test.each([
   ['no error at all', 'ECONNREFUSED'],
 ])('%s is not a failure of the database', (_reason, error) => {
   expect(databaseFailure(error)).toBeUndefined();
-  expect(becauseOf(error)).toBe('');
+  expect(failureSuffix(error)).toBe('');
 });
 
 test('names are valid label values, and each has its own sentence, without text of the error', () => {
   for (const name of databaseFailures) expect(name).toMatch(/^[a-z_]+$/);
   expect(new Set(databaseFailures.map(failureSentence)).size).toBe(databaseFailures.length);
-  expect(becauseOf(answered('53100'))).toBe(': the disk of the database is full');
+  expect(failureSuffix(answered('53100'))).toBe(': the disk of the database is full');
 });
 
 test.each([
@@ -83,7 +83,7 @@ test.each([
   ['an existing name', answered('23505'), false, true],
   ['an error of our code', new TypeError('x is undefined'), false, true],
 ])('%s: whether the database is away, and whether the connection is kept', (_reason, error, isAway, isKept) => {
-  expect([isDatabaseUnreachable(error), keepsConnection(error)]).toEqual([isAway, isKept]);
+  expect([isDatabaseUnreachable(error), isConnectionUsable(error)]).toEqual([isAway, isKept]);
 });
 
 test.each([

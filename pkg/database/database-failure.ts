@@ -102,14 +102,14 @@ export function isDatabaseUnreachable(error: unknown): boolean {
  * failure was not the database's. A FATAL ends the connection, and after an unanswered statement the next one would
  * wait.
  */
-export function keepsConnection(error: unknown): boolean {
+export function isConnectionUsable(error: unknown): boolean {
   return databaseFailure(error) === undefined || (error as { severity?: unknown }).severity === 'ERROR';
 }
 
 /**
  * The reason to append to a message: `: the disk of the database is full`, or nothing if the database is not at fault.
  */
-export function becauseOf(error: unknown): string {
+export function failureSuffix(error: unknown): string {
   const failure = databaseFailure(error);
   return failure === undefined ? '' : `: ${failureSentence(failure)}`;
 }

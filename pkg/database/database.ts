@@ -16,13 +16,13 @@ import type { DatabaseLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
 
-const OLDEST_SUPPORTED = 15;
-const CLOSE_TIMEOUT_MS = 5_000;
+const oldestSupportedMajor = 15;
+const closeTimeoutMs = 5_000;
 /**
  * Overrides the default of the database or role: after a lock wait, a statement must see what was committed meanwhile.
  */
-const SETTINGS: Readonly<Record<string, string>> = { default_transaction_isolation: 'read committed' };
-const LONGEST_PAUSE_MS = 2_000;
+const sessionSettings: Readonly<Record<string, string>> = { default_transaction_isolation: 'read committed' };
+const maxPauseMs = 2_000;
 
 export interface DatabaseOptions {
   /** `postgres://...`; either this or `connection`. For TLS see `connectionConfig`. */
@@ -114,7 +114,7 @@ export class Database {
 
   private async firstAnswer(startTimeoutMs: number): Promise<void> {
     const deadline = performance.now() + startTimeoutMs;
-    for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       try {
         return await this.checkVersion();
       } catch (error) {
@@ -135,9 +135,9 @@ export class Database {
       "SELECT current_setting('server_version_num') AS server_version_num, current_setting('server_version') AS server_version",
     );
     const version = rows[0];
-    if (version === undefined || Number(version.server_version_num) < OLDEST_SUPPORTED * 10_000) {
+    if (version === undefined || Number(version.server_version_num) < oldestSupportedMajor * 10_000) {
       throw new DatabaseError(
-        `PostgreSQL ${OLDEST_SUPPORTED} or newer is needed; this server is ${version?.server_version ?? 'unknown'}.`,
+        `PostgreSQL ${oldestSupportedMajor} or newer is needed; this server is ${version?.server_version ?? 'unknown'}.`,
       );
     }
   }
@@ -145,7 +145,7 @@ export class Database {
   /** A separate pool, for statements that need other session settings or must not wait behind others. */
   newPool(options: PoolOptions): pg.Pool {
     this.refuseWhenClosed();
-    const settings = { ...SETTINGS, ...options.settings };
+    const settings = { ...sessionSettings, ...options.settings };
     const pool = new pg.Pool({
       ...this.config,
       max: options.max,
@@ -204,7 +204,7 @@ export class Database {
       ...[...this.pools.keys()].map((pool) => pool.end()),
       ...[...this.clients].map((client) => client.end()),
     ];
-    if (!(await settledWithin(Promise.allSettled(ends), CLOSE_TIMEOUT_MS))) {
+    if (!(await settledWithin(Promise.allSettled(ends), closeTimeoutMs))) {
       this.log.warn({}, 'some database connections were still in use when the database was closed');
     }
   }

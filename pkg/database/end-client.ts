@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { settledWithin } from './settled-within.ts';
 
-const END_TIMEOUT_MS = 1_000;
+const endTimeoutMs = 1_000;
 
 /**
  * Ends a client in any state of its connection: a connection whose other end has vanished is destroyed after a second.
@@ -9,5 +9,5 @@ const END_TIMEOUT_MS = 1_000;
  */
 export async function endClient(client: Client): Promise<void> {
   const ended = client.end();
-  if (!(await settledWithin(ended, END_TIMEOUT_MS))) client.connection.stream.destroy();
+  if (!(await settledWithin(ended, endTimeoutMs))) client.connection.stream.destroy();
 }

@@ -7,7 +7,7 @@ export * from './database.ts';
 export type { DatabaseObserver, PoolState } from './database-observer.ts';
 export { DatabaseError } from './database-error.ts';
 export {
-  becauseOf,
+  failureSuffix,
   databaseFailure,
   databaseFailures,
   failureSentence,
@@ -17,7 +17,7 @@ export {
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded/embedded-postgres.ts';
 export { findEmbedded, type FoundEmbedded } from './embedded/find-embedded.ts';
 export { endClient } from './end-client.ts';
-export { checkMigrations, type CheckedSchema, type TableUser } from './migration-check.ts';
+export { checkMigrations, type CheckedSchema, type TableUser } from './check-migrations.ts';
 export type { MigrateOptions, Migration } from './migration-steps.ts';
 export { migrate, migrateWithin, migrationLock } from './migrator.ts';
 export { newKysely } from './new-kysely.ts';

@@ -24,7 +24,7 @@ export interface MigrateOptions {
 }
 
 /** The steps of a schema that are to be run. */
-export interface Steps {
+export interface MigrationSteps {
   readonly schema: string;
   /** All steps that this program knows. */
   readonly known: readonly Migration[];
@@ -33,7 +33,7 @@ export interface Steps {
 }
 
 /** Throws DatabaseError for names out of order, and for an unknown `through`. */
-export function stepsOf(schema: string, known: readonly Migration[], { through }: MigrateOptions): Steps {
+export function stepsOf(schema: string, known: readonly Migration[], { through }: MigrateOptions): MigrationSteps {
   checkNames(schema, known);
   const last = through === undefined ? known.length - 1 : known.findIndex(({ name }) => name === through);
   if (through !== undefined && last === -1)
@@ -48,7 +48,10 @@ export interface AppliedStep {
 }
 
 /** The steps still to run, in order. Throws DatabaseError if this program cannot work with the applied steps. */
-export function pendingSteps({ schema, known, wanted }: Steps, applied: readonly AppliedStep[]): readonly Migration[] {
+export function pendingSteps(
+  { schema, known, wanted }: MigrationSteps,
+  applied: readonly AppliedStep[],
+): readonly Migration[] {
   const names = new Set(known.map(({ name }) => name));
   const newer = applied.filter(({ name }) => !names.has(name));
   const barring = newer.find(({ beside }) => beside === null || !names.has(beside));

@@ -3,21 +3,21 @@ import { sql, type Kysely } from 'kysely';
 import type { Database } from './database.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { newKysely } from './new-kysely.ts';
-import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type Steps } from './migration-steps.ts';
+import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type MigrationSteps } from './migration-steps.ts';
 
-const LOCK_WAIT_MS = 10 * 60_000;
+const lockTimeoutMs = 10 * 60_000;
 /**
  * Wait for a table's lock, per attempt: all other statements on the table queue behind a statement that waits to change
  * it.
  */
-export const TABLE_LOCK_WAIT_MS = 200;
+export const tableLockTimeoutMs = 200;
 /**
  * Limit between two statements of a step, where a process does almost nothing: a frozen or vanished one loses its
  * locks.
  */
-const IDLE_LIMIT_MS = 10_000;
-const SHORTEST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 5_000;
+const idleTimeoutMs = 10_000;
+const minPauseMs = 200;
+const maxPauseMs = 5_000;
 
 type MigrationTables = { migration: { name: string; beside: string | null } };
 
@@ -48,7 +48,7 @@ export async function migrate(
       done.push(name);
     }
   } catch (error) {
-    throw explained(schema, error);
+    throw explainError(schema, error);
   } finally {
     await pool.end();
   }
@@ -77,7 +77,7 @@ export async function migrateWithin(
 const readOnly = 'this PostgreSQL is a standby, or read only';
 
 /** Describes errors other than a failed step: of the connection or of rights, and a read-only database. */
-function explained(schema: string, error: unknown): DatabaseError {
+function explainError(schema: string, error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code } = error as { code?: string };
   return notUpToDate(schema, code === '25006' ? readOnly : messageOf(error), { cause: error });
@@ -88,8 +88,8 @@ function notUpToDate(schema: string, why: string, options?: ErrorOptions): Datab
 }
 
 async function withLockRetries<T>(work: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + LOCK_WAIT_MS;
-  for (let pause = SHORTEST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+  const deadline = performance.now() + lockTimeoutMs;
+  for (let pause = minPauseMs; ; pause = Math.min(pause * 2, maxPauseMs)) {
     try {
       return await work();
     } catch (error) {
@@ -105,15 +105,15 @@ function isLockTimeout(error: unknown): boolean {
 }
 
 /** Runs the next step in its own transaction, which ends if this process freezes or its connection is lost. */
-async function runAlone(transaction: Kysely<unknown>, steps: Steps): Promise<string | undefined> {
-  await sql`SELECT set_config('idle_in_transaction_session_timeout', ${String(IDLE_LIMIT_MS)}, true), set_config('tcp_keepalives_idle', '30', true),
+async function runAlone(transaction: Kysely<unknown>, steps: MigrationSteps): Promise<string | undefined> {
+  await sql`SELECT set_config('idle_in_transaction_session_timeout', ${String(idleTimeoutMs)}, true), set_config('tcp_keepalives_idle', '30', true),
     set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true)`.execute(
     transaction,
   );
   return runNext(transaction, steps);
 }
 
-async function runNext(transaction: Kysely<unknown>, steps: Steps): Promise<string | undefined> {
+async function runNext(transaction: Kysely<unknown>, steps: MigrationSteps): Promise<string | undefined> {
   const { schema } = steps;
   await lockSchema(transaction, schema);
   const table = await openMigrationTable(transaction, schema);
@@ -143,11 +143,11 @@ export const migrationLock = (schema: string): string => `hashtextextended('svc 
 
 /** Takes the lock of migrations. A step has no time limit, whatever limit the user's role has. */
 async function lockSchema(transaction: Kysely<unknown>, schema: string): Promise<void> {
-  await sql`SELECT set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true), set_config('statement_timeout', '0', true), set_config('search_path', ${schema}, true)`.execute(
+  await sql`SELECT set_config('lock_timeout', ${String(lockTimeoutMs)}, true), set_config('statement_timeout', '0', true), set_config('search_path', ${schema}, true)`.execute(
     transaction,
   );
   await sql`SELECT pg_advisory_xact_lock(${sql.raw(migrationLock(schema))})`.execute(transaction);
-  await sql`SELECT set_config('lock_timeout', ${String(TABLE_LOCK_WAIT_MS)}, true)`.execute(transaction);
+  await sql`SELECT set_config('lock_timeout', ${String(tableLockTimeoutMs)}, true)`.execute(transaction);
 }
 
 /** Checks before it creates: a user without the right to create schemas or tables may use existing ones. */

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { keepsConnection } from './database-failure.ts';
+import { isConnectionUsable } from './database-failure.ts';
 
 /**
  * Kysely on a pool. A connection in an unknown state, because it broke or an answer timed out, is closed: Kysely alone
@@ -20,7 +20,7 @@ function watched(client: PoolClient): PostgresPoolClient {
     try {
       return (await client.query<Row & QueryResultRow>(text, [...parameters])) as PostgresQueryResult<Row>;
     } catch (error) {
-      if (!keepsConnection(error)) isKnown = false;
+      if (!isConnectionUsable(error)) isKnown = false;
       throw error;
     }
   };

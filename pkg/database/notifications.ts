@@ -24,7 +24,7 @@ interface Session {
 
 export type NotificationListener = (payload: string) => void;
 
-const SHORTEST_BACK_OFF_MS = 50;
+const minBackoffMs = 50;
 
 /**
  * LISTEN on a dedicated connection, which is reopened when it is lost.
@@ -87,12 +87,12 @@ export class Notifications {
 
   async #run(first: Session | undefined): Promise<void> {
     const { longestBackOffMs } = this.#options;
-    let backOffMs = SHORTEST_BACK_OFF_MS;
+    let backOffMs = minBackoffMs;
     for (let session = first; ; session = await this.#connect()) {
       if (session !== undefined) {
         if (session !== first) this.#reconnectListeners.forEach((listener) => this.#call(listener));
         await this.#watch(session);
-        backOffMs = SHORTEST_BACK_OFF_MS;
+        backOffMs = minBackoffMs;
       }
       if (this.#ending.signal.aborted) return;
       await delay(backOffMs, undefined, { signal: this.#ending.signal }).catch(() => {});

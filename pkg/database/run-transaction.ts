@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { keepsConnection } from './database-failure.ts';
+import { isConnectionUsable } from './database-failure.ts';
 
 export interface TransactionOptions {
   /** Default `BEGIN`. */
@@ -27,7 +27,7 @@ export async function runTransaction<T>(
     isKnown = true;
     return result;
   } catch (error) {
-    isKnown = keepsConnection(error) && (await isRolledBack(client));
+    isKnown = isConnectionUsable(error) && (await isRolledBack(client));
     throw error;
   } finally {
     client.release(!isKnown);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { waitUntil } from '../testenv/faults/wait-until.ts';
+import { pollUntil } from '../testenv/faults/poll-until.ts';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
 import { type DatabaseLog, silentLog } from './log.ts';
@@ -52,13 +52,13 @@ test('reports once that a database is read only, and once that it is writable ag
   expect(monitor.refusal).toBeUndefined();
   await setReadOnly(true);
   monitor.start();
-  await waitUntil(
+  await pollUntil(
     async () => monitor.refusal === 'read_only',
     30_000,
     'the monitor sees that the database is read only',
   );
   await setReadOnly(false);
-  await waitUntil(async () => monitor.refusal === undefined, 30_000, 'the monitor sees that writes are taken');
+  await pollUntil(async () => monitor.refusal === undefined, 30_000, 'the monitor sees that writes are taken');
   expect(told).toEqual([
     ['error', { failure: 'read_only' }, 'PostgreSQL takes no writes: the database is read only'],
     ['info', {}, 'PostgreSQL takes writes again'],
@@ -71,7 +71,7 @@ test('a probe writes a temporary file and commits, and leaves no transaction, ta
   const before = await relations();
   monitor = new WriteMonitor({ database, log, intervalMs: 50 });
   monitor.start();
-  await waitUntil(async () => (await bytes()) > 1_000_000, 30_000, 'a temporary file is written');
+  await pollUntil(async () => (await bytes()) > 1_000_000, 30_000, 'a temporary file is written');
   await monitor.stop();
   expect([monitor.refusal, told]).toEqual([undefined, []]);
   expect(await relations()).toBe(before);
@@ -92,7 +92,7 @@ test('if `temp_file_limit` forbids the temporary file, the probe only commits', 
   answers.length = 0;
   monitor = new WriteMonitor({ database: limited, log, intervalMs: 3_600_000 });
   monitor.start();
-  await waitUntil(async () => answers.length >= 3, 30_000, 'the trial is made');
+  await pollUntil(async () => answers.length >= 3, 30_000, 'the trial is made');
   await monitor.stop();
   expect([answers, monitor.refusal, told]).toEqual([[undefined, '53400', undefined], undefined, []]);
   await limited.close();
@@ -103,11 +103,11 @@ test('a refused statement causes a probe at once', async () => {
   monitor = new WriteMonitor({ database, log, intervalMs: 3_600_000 });
   monitor.start();
   const before = await bytes();
-  await waitUntil(async () => (await bytes()) > before, 30_000, 'the first trial is made');
+  await pollUntil(async () => (await bytes()) > before, 30_000, 'the first trial is made');
   const first = await bytes();
   monitor.suspect('disk_full');
   // After a refusal a trial needs room for 16 MiB.
-  await waitUntil(async () => (await bytes()) - first > 16_000_000, 30_000, 'the second trial is made');
+  await pollUntil(async () => (await bytes()) - first > 16_000_000, 30_000, 'the second trial is made');
   expect(monitor.refusal).toBeUndefined();
 });
 
@@ -115,10 +115,10 @@ test('stops at once while the database accepts no connections', async () => {
   const busy = await Promise.all([database.pool.connect(), database.pool.connect()]);
   monitor = new WriteMonitor({ database, log });
   monitor.start();
-  await waitUntil(async () => database.poolStates()[0]!.pending > 0, 30_000, 'the monitor asks for a connection');
+  await pollUntil(async () => database.poolStates()[0]!.pending > 0, 30_000, 'the monitor asks for a connection');
   await monitor.stop();
   // The connection that it requested is still pending, and is released when it arrives.
   expect(database.poolStates()[0]!.pending).toBe(1);
   for (const client of busy) client.release();
-  await waitUntil(async () => database.poolStates()[0]!.used === 0, 30_000, 'connections are given back');
+  await pollUntil(async () => database.poolStates()[0]!.used === 0, 30_000, 'connections are given back');
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { databaseFailure, failureSentence, keepsConnection, type DatabaseFailure } from './database-failure.ts';
+import { databaseFailure, failureSentence, isConnectionUsable, type DatabaseFailure } from './database-failure.ts';
 import type { Database } from './database.ts';
 import type { DatabaseLog } from './log.ts';
 import { settledWithin } from './settled-within.ts';
@@ -23,17 +23,17 @@ export interface WriteMonitorOptions {
   /** Interval of trials while they are refused. Default 2000. */
   retryMs?: number;
   /** Time of a trial after which its wait is examined. Default 5000. */
-  answerMs?: number;
+  answerTimeoutMs?: number;
 }
 
-const FIRST_CHECK_MS = 1000;
-const CANCEL_MS = 5000;
+const firstCheckDelayMs = 1000;
+const cancelTimeoutMs = 5000;
 /**
  * A trial lacks room earlier than writes do. After a refusal it needs room for a whole WAL segment, without which
  * PostgreSQL would stop.
  */
-const ROOM_MIB = 1;
-const ROOM_AFTER_REFUSAL_MIB = 16;
+const requiredMib = 1;
+const requiredAfterRefusalMib = 16;
 
 /**
  * Checks whether PostgreSQL accepts writes, every ten seconds and at once when a statement was refused: it writes a
@@ -48,8 +48,8 @@ export class WriteMonitor {
   #woken = new AbortController();
   #watching: Promise<void> | undefined;
 
-  constructor({ intervalMs = 10_000, retryMs = 2000, answerMs = 5000, ...rest }: WriteMonitorOptions) {
-    this.#options = { intervalMs, retryMs, answerMs, ...rest };
+  constructor({ intervalMs = 10_000, retryMs = 2000, answerTimeoutMs = 5000, ...rest }: WriteMonitorOptions) {
+    this.#options = { intervalMs, retryMs, answerTimeoutMs, ...rest };
   }
 
   /** Why writes are refused, by the last trial; undefined if they succeed or nothing is known yet. */
@@ -78,13 +78,13 @@ export class WriteMonitor {
   async #watch(): Promise<void> {
     const { intervalMs, retryMs } = this.#options;
     const { signal } = this.#ending;
-    await delay(FIRST_CHECK_MS, undefined, { signal }).catch(() => {});
+    await delay(firstCheckDelayMs, undefined, { signal }).catch(() => {});
     while (!signal.aborted) {
       const isSuspected = this.#isSuspected || this.#refusal !== undefined;
       this.#isSuspected = false;
       this.#woken = new AbortController();
-      await this.#check(isSuspected ? ROOM_AFTER_REFUSAL_MIB : ROOM_MIB);
-      await delay(Math.min(FIRST_CHECK_MS, intervalMs), undefined, { signal }).catch(() => {});
+      await this.#check(isSuspected ? requiredAfterRefusalMib : requiredMib);
+      await delay(Math.min(firstCheckDelayMs, intervalMs), undefined, { signal }).catch(() => {});
       await delay(this.#refusal === undefined ? intervalMs : retryMs, undefined, { signal: this.#woken.signal }).catch(
         () => {},
       );
@@ -124,7 +124,7 @@ export class WriteMonitor {
       isKept = isOver;
       return refusal;
     } catch (error) {
-      isKept = keepsConnection(error);
+      isKept = isConnectionUsable(error);
       throw error;
     } finally {
       client.release(!isKept);
@@ -147,7 +147,7 @@ export class WriteMonitor {
   async #run(client: PoolClient, pid: number, text: string): Promise<Trial> {
     const { pool } = this.#options.database;
     const trial = client.query(text);
-    const settled = settledWithin(trial, this.#options.answerMs);
+    const settled = settledWithin(trial, this.#options.answerTimeoutMs);
     if ((await unlessAborted(settled, this.#ending.signal)) === true) {
       await trial;
       return { refusal: undefined, isOver: true };
@@ -157,7 +157,10 @@ export class WriteMonitor {
       // A commit that is cancelled while it waits for a standby stays committed, locally: just the marker of this
       // trial.
       await pool.query('SELECT pg_cancel_backend($1)', [pid]);
-      return { refusal: isWaiting ? 'standby_missing' : this.#refusal, isOver: await settledWithin(trial, CANCEL_MS) };
+      return {
+        refusal: isWaiting ? 'standby_missing' : this.#refusal,
+        isOver: await settledWithin(trial, cancelTimeoutMs),
+      };
     } catch {
       return { refusal: this.#refusal, isOver: false };
     }

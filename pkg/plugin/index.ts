@@ -4,8 +4,8 @@
  */
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 export * from './model/define-model.ts';
-export { registerModel, type RegisterOptions } from './model/register-model.ts';
-export { unregisterModel, type UnregisterOptions } from './model/unregister-model.ts';
+export { registerModel, type RegisterModelOptions } from './model/register-model.ts';
+export { unregisterModel, type UnregisterModelOptions } from './model/unregister-model.ts';
 export {
   computedIndex,
   index,
@@ -17,11 +17,11 @@ export {
 } from './model/model-index.ts';
 export * from './definition/define-plugin.ts';
 export * from './definition/endpoint-definition.ts';
-export { generateTypes, type GenerateOptions } from './generate/generate-types.ts';
+export { generateTypes, type GenerateTypesOptions } from './generate/generate-types.ts';
 export { bundleIndexKeys } from './bundle/bundle-index-keys.ts';
 export { loadPluginEndpoints } from './endpoint/load-plugin-endpoints.ts';
 export type { ServedModels } from './endpoint/model-path.ts';
-export { foldersNamed } from './host/folder/read-plugin-name.ts';
+export { findPluginFolders } from './host/folder/read-plugin-name.ts';
 export { PluginHost, type PluginHostOptions } from './host/plugin-host.ts';
 export type { PluginObserver } from './host/leader-term.ts';
 export { threadCount } from './worker/worker-thread.ts';

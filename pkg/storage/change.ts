@@ -1,5 +1,5 @@
 import type { GroupResource, ObjectKey } from '#pkg/apimachinery/index';
-import type { ReadRoom } from './read-room.ts';
+import type { ReadBudget } from './read-budget.ts';
 
 /** One committed write, as every replica receives it, in the order of revisions. */
 export interface Change extends ObjectKey {
@@ -54,10 +54,10 @@ export interface ChangeFeed {
   waitFor(revision: number, timeoutMs: number): Promise<boolean>;
   /**
    * Reads changes of one model after a revision and up to `cursor`: at most 1 MiB of bodies at a time, or one larger
-   * change. `upTo` is the last revision that the result covers. `room` must admit a read of more than 64 KiB (default:
+   * change. `upTo` is the last revision that the result covers. `readBudget` must admit a read of more than 64 KiB (default:
    * always admitted); the caller settles with it. StorageError Compacted.
    */
-  read(resource: GroupResource, after: number, room?: ReadRoom): Promise<{ changes: Change[]; upTo: number }>;
+  read(resource: GroupResource, after: number, readBudget?: ReadBudget): Promise<{ changes: Change[]; upTo: number }>;
   /** A model's current incarnation, read from the database; undefined if there is none. */
   incarnationOf(resource: GroupResource): Promise<Incarnation | undefined>;
 }

@@ -1,6 +1,6 @@
 import type { ApiObject, Fence, GroupResource, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
 import type { ChangeFeed } from './change.ts';
-import type { ReadRoom } from './read-room.ts';
+import type { ReadBudget } from './read-budget.ts';
 
 /** A stored object. */
 export interface StoredObject extends ObjectKey {
@@ -71,7 +71,7 @@ export interface ListQuery {
   selector: Selector;
   sort: Sort;
   /** Must admit large reads. Default: always admitted. */
-  room?: ReadRoom;
+  readBudget?: ReadBudget;
   signal?: AbortSignal;
 }
 
@@ -172,7 +172,7 @@ export interface Store {
   /** The state of every declared index; empty for a model without indexes. */
   indexStates(resource: GroupResource): Promise<IndexState[]>;
 
-  get(resource: GroupResource, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined>;
+  get(resource: GroupResource, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined>;
   write(write: Write, options?: StoreWriteOptions): Promise<StoredObject>;
   /**
    * Stores an idempotency key whose request changed nothing, with the object that it found. StorageError
@@ -180,7 +180,7 @@ export interface Store {
    */
   rememberUnchanged(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void>;
   /** The outcome of an earlier request under this idempotency key, if any. */
-  findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined>;
+  findRememberedWrite(idempotencyKey: IdempotencyKey, readBudget?: ReadBudget): Promise<RememberedWrite | undefined>;
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage>;
   chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;
@@ -196,7 +196,7 @@ export interface Store {
    * `signal` does, and when the lock is lost with its connection: `work` must stop then, because another replica may
    * start.
    */
-  exclusively<T>(name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  runExclusively<T>(name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves if the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -204,9 +204,9 @@ export interface Store {
 
 export interface CompactionLimits {
   /** History younger than this is kept. Milliseconds. */
-  minAge: number;
+  minAgeMs: number;
   /** History is cut to this size, whatever its age. Bytes. */
-  maxSize: number;
+  maxSizeBytes: number;
   /** How long idempotency keys are kept. Milliseconds. */
-  idempotencyKeyAge: number;
+  idempotencyKeyAgeMs: number;
 }

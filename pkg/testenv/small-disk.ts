@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const MIB = 1024 * 1024;
+const bytesPerMib = 1024 * 1024;
 
 /** A file system in memory that a test can fill, to test a full disk. */
 export class SmallDisk {
@@ -42,12 +42,12 @@ export class SmallDisk {
   /** Fills it up to `leftMib` of free space. */
   async fill(leftMib = 0): Promise<void> {
     const file = await open(this.#filler, 'w');
-    const block = Buffer.alloc(MIB);
+    const block = Buffer.alloc(bytesPerMib);
     try {
-      for (let size = MIB; size >= 4096; size = Math.floor(size / 16))
+      for (let size = bytesPerMib; size >= 4096; size = Math.floor(size / 16))
         await writeWhileRoom(() => file.write(block, 0, size));
       const { size } = await file.stat();
-      if (leftMib > 0) await file.truncate(Math.max(0, size - leftMib * MIB));
+      if (leftMib > 0) await file.truncate(Math.max(0, size - leftMib * bytesPerMib));
     } finally {
       await file.close();
     }

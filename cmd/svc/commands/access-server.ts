@@ -18,14 +18,14 @@ import type { Options } from '../options/option-table.ts';
 import { platformServer } from '../composition/platform-server.ts';
 import { readTokenFile } from '../composition/read-token-file.ts';
 import { runUntilSignal, type Running } from '../process/run-until-signal.ts';
-import { subjectsByClient } from '../composition/subject-check.ts';
+import { bindingCheckByClient } from '../composition/binding-subject-check.ts';
 import { Teardown } from '../process/teardown.ts';
 import { openCertificate } from '../tls/open-certificate.ts';
 import { urlOf } from '../process/browser-url.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
 /** Timeout of a request to the content platform. Milliseconds. */
-const TIMEOUT_MS = 5000;
+const timeoutMs = 5000;
 
 /**
  * Serves access management alone, for a content platform in another process, until a signal; returns the exit code.
@@ -51,9 +51,9 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
       startTimeoutMs: options['svc.database.start-timeout'],
       observer,
     });
-    observer.showPools(() => database.poolStates());
+    observer.registerPools(() => database.poolStates());
     const writes = startWriteMonitor(database, { log, teardown });
-    observer.showWrites(writes);
+    observer.registerWrites(writes);
     const opened = await openCertificate(options, { selfMade: false, log, teardown });
     const server = await listenForAccess(options, { log, teardown, certificate: opened?.certificate, metrics });
     await migrate(database, 'access', accessMigrations);
@@ -68,7 +68,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
       teardown,
       client,
       roles: rolesOf(client),
-      isSubject: subjectsByClient(client),
+      isNamedByBinding: bindingCheckByClient(client),
     });
     server.serve(access, writes);
     teardown.add('requests', server.stop);
@@ -98,7 +98,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
  * does not have. That grants nothing, because a token's roles only restrict.
  */
 function rolesOf(client: Client): TokenRoles {
-  const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(timeoutMs) });
   return {
     hasRole: async (_user, clusterRole) => {
       try {

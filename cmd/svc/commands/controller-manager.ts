@@ -12,7 +12,7 @@ import {
   healthEndpoints,
   HttpServer,
   isOpenEndpoint,
-  showByteBudget,
+  registerByteBudgetMetrics,
   withAuthentication,
   withLogging,
   withMetrics,
@@ -28,7 +28,7 @@ import { newByteBudget } from '../process/byte-budget.ts';
 import { checkFileModes } from '../composition/file-modes.ts';
 import { newLogger } from '../process/logger.ts';
 import { ControllerMetrics } from '../metrics/controller-metrics.ts';
-import { showProcess } from '../metrics/process-metrics.ts';
+import { registerProcessMetrics } from '../metrics/process-metrics.ts';
 import type { LoadedOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
 import { PluginClients } from '../composition/plugin-clients.ts';
@@ -43,7 +43,7 @@ import { svcBuild, svcVersion } from '../process/svc-version.ts';
 import { Teardown } from '../process/teardown.ts';
 
 /** The part of the drain timeout that running reconciles may take. */
-const RECONCILE_SHARE = 0.8;
+const reconcileShare = 0.8;
 
 /**
  * Runs the platform's controllers and plugins against a server in another process, until a signal; returns the exit
@@ -67,7 +67,7 @@ async function startControllerManager(
   const teardown = new Teardown(log);
   try {
     const metrics = new Registry();
-    showProcess(metrics, 'controller-manager');
+    registerProcessMetrics(metrics, 'controller-manager');
     const platform = { ...platformServer(options, 'svc.controllers', log), token };
     const client = RestClient.connect({
       ...platform,
@@ -77,7 +77,7 @@ async function startControllerManager(
     const hosted: EndpointGroup[] = [];
     const readyz: HealthCheck[] = [];
     const address = await listen(options, { client, token, metrics, log, teardown, hosted, readyz });
-    const stopTimeoutMs = options['svc.server.drain-timeout'] * RECONCILE_SHARE;
+    const stopTimeoutMs = options['svc.server.drain-timeout'] * reconcileShare;
     const hostUrl = pluginHostUrl(options, address.port);
     const plugins = pluginHost(options, {
       client,
@@ -114,7 +114,7 @@ function pluginClients(
   const clients = new PluginClients((plugin) =>
     RestClient.connect({
       ...platform,
-      actAs: { user: pluginUser(plugin), groups: [pluginsGroup] },
+      impersonate: { user: pluginUser(plugin), groups: [pluginsGroup] },
       warn: (text) => log.debug({ plugin, warning: text }, 'the API warned a plugin'),
     }),
   );
@@ -166,7 +166,7 @@ async function listen(
   });
   // Bodies and responses of all API servers' calls count.
   const budget = newByteBudget(options);
-  showByteBudget(metrics, budget);
+  registerByteBudgetMetrics(metrics, budget);
   const server = new HttpServer({
     handler: chain(
       [

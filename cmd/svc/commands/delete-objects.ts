@@ -3,7 +3,7 @@ import { isDefinition, modelFromDefinition, type CustomResourceDefinition } from
 
 const chunkSize = 500;
 /** Enough to fill a batch of the store. */
-const atOnce = 32;
+const maxParallel = 32;
 
 /** The resource type of a definition's objects; undefined if no version is served. */
 export function servedType(definition: CustomResourceDefinition): ResourceType | undefined {
@@ -36,7 +36,7 @@ export async function deleteAllObjects(client: Client, type: ResourceType): Prom
         await client.delete(type, { namespace, name }, { uid }).catch(ignoreGone);
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    await Promise.all(Array.from({ length: maxParallel }, worker));
     next = list.continue;
   } while (next !== undefined);
   return count;

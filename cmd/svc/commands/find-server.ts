@@ -39,7 +39,7 @@ interface ServerCandidate {
   connect(): Promise<RestClient>;
 }
 
-const longestToken = 4096;
+const maxTokenLength = 4096;
 /** Timeout of one request to a possible server. Milliseconds. */
 const tryTimeoutMs = 5_000;
 
@@ -63,8 +63,8 @@ export async function findServer({
   const file = tokenFile ?? join(options['svc.data.dir'], 'admin-token');
   if (server !== undefined) return { url: server, client: connect(server, file) };
   const tried: string[] = [];
-  for (const place of placesOf(options, { file, isGiven: tokenFile !== undefined })) {
-    const found = await tryPlace(place);
+  for (const place of candidatesOf(options, { file, isGiven: tokenFile !== undefined })) {
+    const found = await tryCandidate(place);
     if (typeof found !== 'string') return { url: place.url, client: found };
     tried.push(`${place.url} (${place.from}): ${found}`);
   }
@@ -73,7 +73,7 @@ export async function findServer({
   throw new OperatorError(`No server answers. Tried: ${places}. ${advice}`);
 }
 
-function* placesOf(options: Options, token: { file: string; isGiven: boolean }): Generator<ServerCandidate> {
+function* candidatesOf(options: Options, token: { file: string; isGiven: boolean }): Generator<ServerCandidate> {
   const [host, port] = [options['svc.server.host'], options['svc.server.port']];
   const url = urlOf(host, { port });
   // 0 means any free port.
@@ -96,7 +96,7 @@ function* placesOf(options: Options, token: { file: string; isGiven: boolean }):
 }
 
 /** The client, or why it cannot be used. */
-async function tryPlace(place: ServerCandidate): Promise<RestClient | string> {
+async function tryCandidate(place: ServerCandidate): Promise<RestClient | string> {
   let client: RestClient;
   try {
     client = await place.connect();
@@ -153,7 +153,7 @@ function connect(server: string, tokenFile: string): RestClient {
 function readToken(file: string): string {
   let token: string;
   try {
-    if (statSync(file).size > longestToken) throw new OperatorError(`${file} is too large for a token.`);
+    if (statSync(file).size > maxTokenLength) throw new OperatorError(`${file} is too large for a token.`);
     token = readFileSync(file, 'utf8').trim();
   } catch (error) {
     if (error instanceof OperatorError) throw error;

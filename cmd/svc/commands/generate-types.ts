@@ -6,7 +6,7 @@ import { generateTypes } from '#pkg/plugin/index';
 import { findServer, type ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
 
-export interface GenerateTypesOptions extends ServerSources {
+export interface WriteTypesOptions extends ServerSources {
   /** Output folder. */
   out: string;
   /** Module to import the SDK types from. */
@@ -20,7 +20,7 @@ export interface GenerateTypesOptions extends ServerSources {
 }
 
 /** Generates TypeScript for the models of a running server; leaves unchanged files alone. Throws OperatorError. */
-export async function writeTypes({ out, sdk, groups, models, ...sources }: GenerateTypesOptions): Promise<number> {
+export async function writeTypes({ out, sdk, groups, models, ...sources }: WriteTypesOptions): Promise<number> {
   const { url: server, client } = await findServer(sources);
   let served: Model[];
   try {

@@ -2,7 +2,7 @@ import { accessMigrations } from '#pkg/access/index';
 import { checkMigrations, type CheckedSchema } from '#pkg/database/index';
 import { platformMigrations } from '#pkg/storage/index';
 import { newLogger } from '../process/logger.ts';
-import { openBesideServers } from '../composition/open-operator-database.ts';
+import { openSharedDatabase } from '../composition/open-operator-database.ts';
 import type { LoadedOptions } from '../options/load-options.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor } from '../composition/open-storage.ts';
 import { Teardown } from '../process/teardown.ts';
@@ -30,7 +30,7 @@ export async function checkMigrate({ options }: LoadedOptions): Promise<number> 
   const log = newLogger(options);
   const teardown = new Teardown(log);
   try {
-    const database = await openBesideServers(options, { log, teardown });
+    const database = await openSharedDatabase(options, { log, teardown });
     const schemas = await checkMigrations(database, [
       { schema: 'access', migrations: accessMigrations },
       { schema: 'platform', migrations: platformMigrations },

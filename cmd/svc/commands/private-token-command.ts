@@ -1,5 +1,5 @@
 import { Audit, PrivateTokens, SecretBox } from '#pkg/access/index';
-import { onDatabase } from '../composition/open-operator-database.ts';
+import { withAccessDatabase } from '../composition/open-operator-database.ts';
 import { withSecretErrors, openNeededSecrets } from '../composition/open-secrets.ts';
 import type { Options } from '../options/option-table.ts';
 
@@ -10,7 +10,7 @@ export type PrivateTokenVerb = 'show' | 'create' | 'rotate' | 'delete';
  * @throws OperatorError for an unknown user, and for a token that already exists or does not exist
  */
 export function privateToken(options: Options, verb: PrivateTokenVerb, user: string): Promise<number> {
-  return onDatabase(options, async (database) => {
+  return withAccessDatabase(options, async (database) => {
     const box = new SecretBox(await openNeededSecrets(database, options));
     const tokens = new PrivateTokens({ database, box, audit: new Audit(database) });
     const token = await withSecretErrors<string | void>(tokens[verb](user));

@@ -15,7 +15,7 @@ import {
   type CustomResourceDefinition,
   type Plugin,
 } from '#pkg/apis/index';
-import { foldersNamed } from '#pkg/plugin/index';
+import { findPluginFolders } from '#pkg/plugin/index';
 import { deleteAllObjects, heldObjects, servedType } from './delete-objects.ts';
 import type { ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
@@ -94,7 +94,7 @@ function isFolderMissing(status: Plugin['status']): boolean {
 
 async function localFolders(name: string, { config, args, environment }: ServerSources): Promise<LocalFolders> {
   const dir = pluginsDir(loadOptions({ configFolder: config, environment, args }).options);
-  return { dir, paths: await foldersNamed(dir, name) };
+  return { dir, paths: await findPluginFolders(dir, name) };
 }
 
 async function removeFolders(client: Client, name: string, { dir, paths }: LocalFolders): Promise<void> {

@@ -1,5 +1,5 @@
 import { rotateKeys, type AccessDatabase, type KeyRing, type RotationResult } from '#pkg/access/index';
-import { onDatabase } from '../composition/open-operator-database.ts';
+import { withAccessDatabase } from '../composition/open-operator-database.ts';
 import { withSecretErrors, openNeededSecrets } from '../composition/open-secrets.ts';
 import type { Options } from '../options/option-table.ts';
 
@@ -8,7 +8,7 @@ import type { Options } from '../options/option-table.ts';
  * Throws OperatorError.
  */
 export function rotate(options: Options, dropOld: boolean): Promise<number> {
-  return onDatabase(options, async (database) => {
+  return withAccessDatabase(options, async (database) => {
     const ring = await openNeededSecrets(database, options);
     const result = await withSecretErrors(run(database, ring, dropOld));
     for (const line of describeRotation(result, { file: ring.file?.path, dropOld })) process.stdout.write(`${line}\n`);

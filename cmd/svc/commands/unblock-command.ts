@@ -1,16 +1,16 @@
 import { accountKey, Audit, fold, LoginAccounts, LoginFailures } from '#pkg/access/index';
-import { onDatabase } from '../composition/open-operator-database.ts';
+import { withAccessDatabase } from '../composition/open-operator-database.ts';
 import type { Options } from '../options/option-table.ts';
 
 /** Clears the failed logins of a username or an e-mail address, whether or not the user exists. */
 export function unblock(options: Options, user: string): Promise<number> {
-  return onDatabase(options, async (database) => {
+  return withAccessDatabase(options, async (database) => {
     const name = fold(user.trim());
     const key = accountKey(name);
     // Names that no user can have are counted under other keys.
     const account = key === `user:${name}` ? await new LoginAccounts(database).find(name) : undefined;
     // First, so that every unblock is recorded.
-    await new Audit(database).operate({
+    await new Audit(database).recordOperation({
       actor: undefined,
       action: 'unblock',
       resourceType: 'user',

@@ -13,7 +13,7 @@ test('limits are on by default', () => {
     watches: 8000,
     watchesPerUser: 2000,
     wrongCredentialsPerMinute: 2048,
-    senders: { total: 1024, perAddress: 16, minRate: 512 },
+    senders: { total: 1024, perAddress: 16, minBytesPerSecond: 512 },
   });
   expect(optionsOf().limits).toMatchObject({
     connections: 10_000,

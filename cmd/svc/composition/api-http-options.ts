@@ -2,7 +2,7 @@ import type { ApiHttpOptions } from '#pkg/apiserver/index';
 import { TrustedProxies } from '#pkg/http/index';
 import type { Options } from '../options/option-table.ts';
 
-const STALL_TIMEOUT_MS = 120_000;
+const stallTimeoutMs = 120_000;
 
 /** The options of the platform's listener. */
 export function apiHttpOptions(
@@ -30,7 +30,7 @@ export function apiHttpOptions(
       headersTimeoutMs: options['svc.http.header-timeout'],
       keepAliveTimeoutMs: options['svc.http.idle-timeout'],
       // A connection that waits for its response must not count as stalled.
-      stallTimeoutMs: Math.max(STALL_TIMEOUT_MS, requestTimeoutMs * 2, options['svc.http.header-timeout'] * 2),
+      stallTimeoutMs: Math.max(stallTimeoutMs, requestTimeoutMs * 2, options['svc.http.header-timeout'] * 2),
     },
     maxInFlight: {
       ...limit('total', options['svc.http.max-in-flight']),
@@ -42,7 +42,7 @@ export function apiHttpOptions(
       senders: {
         ...limit('total', options['svc.http.max-senders']),
         ...limit('perAddress', options['svc.http.max-senders-per-address']),
-        ...limit('minRate', options['svc.http.min-body-rate']),
+        ...limit('minBytesPerSecond', options['svc.http.min-body-rate']),
       },
     },
   };

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
-import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { SmallDisk } from '../../../pkg/testenv/small-disk.ts';
 import { killPrograms, startServe, type Served } from '../start-test-program.ts';
 
@@ -115,7 +115,7 @@ testOnSmallDisk(
       is_active: false,
     });
 
-    await waitUntil(async () => (await ask(served, `${url}/readyz`)).status === 503, 30_000, '/readyz fails');
+    await pollUntil(async () => (await ask(served, `${url}/readyz`)).status === 503, 30_000, '/readyz fails');
     for (const page of [`${url}/readyz`, `${accessUrl}/readyz`])
       expect((await ask(served, page)).text).toContain('[-]writes failed: the disk of the database is full\n');
     for (const page of [`${url}/readyz`, `${accessUrl}/readyz`])
@@ -139,7 +139,7 @@ testOnSmallDisk(
     expect(postgresLog).not.toContain('INSERT');
 
     await disk.free();
-    await waitUntil(async () => (await ask(served, `${url}/readyz`)).status === 200, 30_000, '/readyz passes');
+    await pollUntil(async () => (await ask(served, `${url}/readyz`)).status === 200, 30_000, '/readyz passes');
     expect((await ask(served, namespaces, 'POST', namespaceOf('after', 200_000))).status).toBe(201);
     expect((await ask(served, `${namespaces}/refused`)).status).toBe(404);
     expect((await ask(served, `${url}/metrics`)).text).toMatch(
@@ -180,7 +180,7 @@ testOnSmallDisk(
       failure: 'disk_full',
       msg: 'PostgreSQL could not be started again: the disk of the database is full',
     };
-    await waitUntil(
+    await pollUntil(
       async () => served.program.lines().some(({ failure, msg }) => failure === named.failure && msg === named.msg),
       60_000,
       'the log names the disk',
@@ -188,7 +188,7 @@ testOnSmallDisk(
     expect((await ask(served, `${served.url}/readyz?exclude=writes`)).text).toContain('[-]database failed');
 
     await disk.free();
-    await waitUntil(async () => (await ask(served, `${served.url}/readyz`)).status === 200, 60_000, '/readyz passes');
+    await pollUntil(async () => (await ask(served, `${served.url}/readyz`)).status === 200, 60_000, '/readyz passes');
     for (const name of acknowledged) expect((await ask(served, `${namespaces}/${name}`)).status).toBe(200);
     expect(acknowledged.length).toBeGreaterThan(0);
     await stop(served);

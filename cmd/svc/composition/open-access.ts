@@ -7,7 +7,7 @@ import {
   PasswordHasher,
   type AccessDatabase,
   type AccessSettings,
-  type SubjectCheck,
+  type BindingSubjectCheck,
   type TokenRoles,
 } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
@@ -19,7 +19,7 @@ import { PlatformNamespaces } from './platform-namespaces.ts';
 import { svcVersion } from '../process/svc-version.ts';
 import type { Teardown } from '../process/teardown.ts';
 
-export interface AccessSurroundings {
+export interface OpenAccessParts {
   /** Schema `access` must be up to date. */
   database: AccessDatabase;
   log: Logger;
@@ -27,13 +27,13 @@ export interface AccessSurroundings {
   /** A client with all permissions; closed after this teardown. */
   client: Client;
   roles: TokenRoles;
-  isSubject: SubjectCheck;
+  isNamedByBinding: BindingSubjectCheck;
 }
 
 /** Opens and starts access management on the configured database. @throws OperatorError */
 export async function openAccess(
   options: Options,
-  { database, log, teardown, client, roles, isSubject }: AccessSurroundings,
+  { database, log, teardown, client, roles, isNamedByBinding }: OpenAccessParts,
 ): Promise<AccessService> {
   const keys = await openSecrets(database, options, log);
   if (keys.isEmpty)
@@ -48,7 +48,7 @@ export async function openAccess(
     settings: settingsOf(options),
     keys,
     proxies: new TrustedProxies(options['svc.http.trusted-proxies']),
-    platform: { namespaces: new PlatformNamespaces(client), roles, isSubject },
+    platform: { namespaces: new PlatformNamespaces(client), roles, isNamedByBinding },
   });
   teardown.add('access', () => access.stop());
   access.start();
@@ -58,7 +58,7 @@ export async function openAccess(
 /** Creates the first administrator. Returns the path of the token file. @throws OperatorError */
 export async function prepareAdministrator(
   options: Options,
-  { database, log }: Pick<AccessSurroundings, 'database' | 'log'>,
+  { database, log }: Pick<OpenAccessParts, 'database' | 'log'>,
 ): Promise<string> {
   try {
     const { tokenFile } = await ensureAdministrator({

@@ -11,7 +11,10 @@ import { Teardown } from '../process/teardown.ts';
  * Runs a command on a database that servers may be using. Starts an embedded PostgreSQL for the command unless it is
  * already running. Logs go to stderr: stdout is for the command's output. Throws OperatorError, DatabaseError.
  */
-export function onDatabase(options: Options, work: (database: AccessDatabase) => Promise<number>): Promise<number> {
+export function withAccessDatabase(
+  options: Options,
+  work: (database: AccessDatabase) => Promise<number>,
+): Promise<number> {
   return withOperatorDatabase(options, {}, async ({ database }) => {
     await migrate(database, 'access', accessMigrations);
     return work(new AccessDatabase(database));
@@ -23,23 +26,23 @@ export interface OperatorDatabase {
   readonly log: Logger;
 }
 
-export interface BesideServersOptions {
+export interface SharedDatabaseOptions {
   /** Shown in pg_stat_activity; default: that of a server. */
   readonly applicationName?: string;
   /** Creates the database if the data folder has none. */
   readonly mayCreate?: boolean;
 }
 
-/** As `onDatabase`, without migrations. */
+/** As `withAccessDatabase`, without migrations. */
 export async function withOperatorDatabase(
   options: Options,
-  surroundings: BesideServersOptions,
+  shared: SharedDatabaseOptions,
   work: (opened: OperatorDatabase) => Promise<number>,
 ): Promise<number> {
   const log = newLogger(options, 2);
   const teardown = new Teardown(log);
   try {
-    const database = await openBesideServers(options, { ...surroundings, log, teardown });
+    const database = await openSharedDatabase(options, { ...shared, log, teardown });
     startWriteMonitor(database, { log, teardown });
     return await work({ database, log });
   } finally {
@@ -51,9 +54,9 @@ export async function withOperatorDatabase(
  * Opens the database, which servers may be using; the teardown closes it. Throws OperatorError if there is none,
  * DatabaseError.
  */
-export async function openBesideServers(
+export async function openSharedDatabase(
   options: Options,
-  { log, teardown, applicationName, mayCreate = false }: BesideServersOptions & { log: Logger; teardown: Teardown },
+  { log, teardown, applicationName, mayCreate = false }: SharedDatabaseOptions & { log: Logger; teardown: Teardown },
 ): Promise<Database> {
   const dataDir = options['svc.data.dir'];
   const name = applicationName === undefined ? {} : { applicationName };

@@ -17,11 +17,11 @@ import type { Teardown } from '../process/teardown.ts';
  * Connections of an embedded PostgreSQL beyond the main pool: for lists, writes, notifications, indexes, and an
  * operator.
  */
-const OTHER_CONNECTIONS = 50;
+const otherConnections = 50;
 /** The longest statements create and drop tables. */
-const STATEMENT_TIMEOUT_MS = 60_000;
+const statementTimeoutMs = 60_000;
 
-interface Surroundings<Observer> {
+interface OpenStorageParts<Observer> {
   log: Logger;
   teardown: Teardown;
   observer?: Observer;
@@ -34,7 +34,7 @@ interface Surroundings<Observer> {
 /** The database of the options, or an embedded one. */
 export async function openPlatformDatabase(
   options: Options,
-  { log, teardown, observer, applicationName, startTimeoutMs }: Surroundings<DatabaseObserver>,
+  { log, teardown, observer, applicationName, startTimeoutMs }: OpenStorageParts<DatabaseObserver>,
 ): Promise<Database> {
   const url = options['svc.database.url'];
   const caFile = options['svc.database.ca-file'];
@@ -43,11 +43,11 @@ export async function openPlatformDatabase(
     ...(caFile === undefined ? {} : { caFile }),
     dataDir: options['svc.data.dir'],
     poolSize: options['svc.database.pool-size'],
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    queryTimeoutMs: STATEMENT_TIMEOUT_MS + 5_000,
+    statementTimeoutMs,
+    queryTimeoutMs: statementTimeoutMs + 5_000,
     // A restore creates the tables of all models in one transaction, with nine locks each.
     settings: {
-      max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS),
+      max_connections: String(options['svc.database.pool-size'] + otherConnections),
       max_locks_per_transaction: '512',
     },
     log,
@@ -62,7 +62,7 @@ export async function openPlatformDatabase(
 /** Monitors from now on whether PostgreSQL accepts writes: a migration may already wait for that. */
 export function startWriteMonitor(
   database: Database,
-  { log, teardown }: Pick<Surroundings<never>, 'log' | 'teardown'>,
+  { log, teardown }: Pick<OpenStorageParts<never>, 'log' | 'teardown'>,
 ): WriteMonitor {
   const monitor = new WriteMonitor({ database, log });
   monitor.start();
@@ -88,7 +88,7 @@ export function writesCheck(monitor: WriteMonitor): HealthCheck {
 export async function openStorage(
   database: Database,
   options: Options,
-  { log, teardown, observer, keyEvaluator }: Surroundings<StoreObserver> & { keyEvaluator?: KeyEvaluator },
+  { log, teardown, observer, keyEvaluator }: OpenStorageParts<StoreObserver> & { keyEvaluator?: KeyEvaluator },
 ): Promise<PostgresStore> {
   await migrate(database, 'access', accessMigrations);
   const store = await PostgresStore.open({
@@ -96,7 +96,7 @@ export async function openStorage(
     log,
     ...(keyEvaluator === undefined ? {} : { keyEvaluator }),
     ...(observer === undefined ? {} : { observer }),
-    readTimeout: options['svc.api.request-timeout'],
+    readTimeoutMs: options['svc.api.request-timeout'],
     ownsFiles: options['svc.database.url'] === undefined,
   });
   teardown.add('store', () => store.close());

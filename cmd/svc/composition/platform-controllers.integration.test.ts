@@ -4,7 +4,7 @@ import type { Client } from '#pkg/apimachinery/index';
 import { wrapClient } from '#pkg/client/index';
 import { controllerFor, leaseType, TerminalError, type ControllerDefinition, type Source } from '#pkg/runtime/index';
 import { definePosts, newPost, postType, startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { waitMs, waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { platformControllers, type PlatformControllers } from './platform-controllers.ts';
 
 const log = pino({ level: 'silent' });
@@ -39,7 +39,7 @@ function start(controller: ControllerDefinition, { as = client, troubled = [] as
   const controllers = platformControllers({
     client: as,
     log,
-    host: { controller, troubled: () => troubled },
+    host: { controller, unhealthyPlugins: () => troubled },
     stopTimeoutMs: 10_000,
   });
   running.push(controllers);
@@ -70,7 +70,7 @@ function allOf(word: string): Record<string, string> {
 }
 
 async function untilSaid(controllers: PlatformControllers, expected: Record<string, string>): Promise<void> {
-  await waitUntil(
+  await pollUntil(
     async () => Object.entries(await read(controllers)).every(([name, said]) => said === expected[name]),
     waitMs(),
     `checks that say ${JSON.stringify(expected)}`,

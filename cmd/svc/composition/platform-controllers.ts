@@ -10,13 +10,13 @@ import { Manager, type ControllerState } from '#pkg/runtime/index';
 import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 
 /** The lease of the leader: of all controller processes only its holder runs controllers. */
-const LEASE = 'svc-controllers';
+const leaseName = 'svc-controllers';
 
-export interface ControllersOptions {
+export interface PlatformControllersOptions {
   /** A client with all permissions, over any transport. It must work until `stop` has resolved. */
   client: Client;
   log: Logger;
-  host: Pick<PluginHost, 'controller' | 'troubled'>;
+  host: Pick<PluginHost, 'controller' | 'unhealthyPlugins'>;
   /** Unique identity of the candidate for the lease. Default: the host name and a random suffix. */
   identity?: string;
   metrics?: ControllerMetrics;
@@ -40,17 +40,17 @@ export function platformControllers({
   identity = `${hostname()}_${randomUUID()}`,
   metrics,
   stopTimeoutMs,
-}: ControllersOptions): PlatformControllers {
+}: PlatformControllersOptions): PlatformControllers {
   const controllers = [...builtinControllers({ client, log }), host.controller];
   const manager = new Manager({
     client,
     log,
     controllers,
-    election: { identity, namespace: systemNamespace, lease: LEASE },
+    election: { identity, namespace: systemNamespace, lease: leaseName },
     stopTimeoutMs,
     ...(metrics === undefined ? {} : { observerFor: metrics.observerFor }),
   });
-  metrics?.showLeading(LEASE, () => manager.isLeading);
+  metrics?.registerLeading(leaseName, () => manager.isLeading);
   return {
     readyz: [
       ...controllerChecks(
@@ -64,7 +64,7 @@ export function platformControllers({
   };
 }
 
-const WORDS: Partial<Record<ControllerState, string>> = { waiting: 'stands by', starting: 'starts' };
+const stateWords: Partial<Record<ControllerState, string>> = { waiting: 'stands by', starting: 'starts' };
 
 function controllerChecks(
   manager: Pick<Manager, 'controllers' | 'isLeading' | 'electionProblem' | 'failures'>,
@@ -86,7 +86,7 @@ function controllerChecks(
       check: async () => {
         const status = manager.controllers.find((each) => each.name === name);
         if (status?.problem !== undefined) throw status.problem;
-        return status === undefined ? undefined : WORDS[status.state];
+        return status === undefined ? undefined : stateWords[status.state];
       },
     })),
     {
@@ -105,12 +105,12 @@ function controllerChecks(
 }
 
 /** Shows no names of plugins, since anyone may read it; the conditions of the plugins show which are affected. */
-function pluginCheck(host: Pick<PluginHost, 'troubled'>): HealthCheck {
+function pluginCheck(host: Pick<PluginHost, 'unhealthyPlugins'>): HealthCheck {
   return {
     name: 'plugin controllers',
     isInformative: true,
     check: async () => {
-      const troubled = host.troubled();
+      const troubled = host.unhealthyPlugins();
       if (troubled.length > 0) throw new Error(`controllers of plugins are in trouble: ${troubled.join(', ')}`);
     },
   };

@@ -8,7 +8,7 @@ import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 import type { Teardown } from '../process/teardown.ts';
 
-const SYNC_MS = 5000;
+const syncTimeoutMs = 5000;
 
 /**
  * The URL at which API servers in other processes reach the plugins of this process, which listens on `port`. Throws
@@ -89,7 +89,7 @@ export async function mountPluginEndpoints(
   identity.start();
   endpoints.start();
   // Usually immediate, because everything is in this process; after the timeout the process serves, but is not ready.
-  await endpoints.waitForSync(AbortSignal.timeout(SYNC_MS));
+  await endpoints.waitForSync(AbortSignal.timeout(syncTimeoutMs));
   const hosted = host === undefined ? [] : [await pluginHostEndpoints(client, host, url)];
   const groups = {
     *[Symbol.iterator]() {

@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { pause, type AnyObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
 import { clusterRoleType, pluginsGroup, pluginType, pluginUser } from '#pkg/apis/index';
 import { ApiServer, LoopbackClient, RbacAuthorizer } from '#pkg/apiserver/index';
-import { RestClient, type ActAs } from '#pkg/client/index';
+import { RestClient, type ImpersonatedUser } from '#pkg/client/index';
 import { builtinControllers } from '#pkg/controllers/index';
 import { BearerAuthenticator } from '#pkg/http/index';
 import { newPersonalToken, systemAuthenticated, type UserInfo } from '#pkg/identity/index';
@@ -97,8 +97,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function rest(name: string, actAs?: ActAs): RestClient {
-  const client = RestClient.connect({ url, token: tokenOf(name), ...(actAs === undefined ? {} : { actAs }) });
+function rest(name: string, impersonate?: ImpersonatedUser): RestClient {
+  const client = RestClient.connect({
+    url,
+    token: tokenOf(name),
+    ...(impersonate === undefined ? {} : { impersonate }),
+  });
   stops.push(() => client.close());
   return client;
 }
@@ -222,7 +226,8 @@ describe('a plugin has the permissions of its manifest, and no others', () => {
 });
 
 describe('impersonation', () => {
-  const list = (name: string, actAs: ActAs): Promise<unknown> => rest(name, actAs).list(namespaces);
+  const list = (name: string, impersonate: ImpersonatedUser): Promise<unknown> =>
+    rest(name, impersonate).list(namespaces);
   const cannot = (resource: string, name: string) => ({
     code: 403,
     message: `${resource} "${name}" is forbidden: User "manager" cannot impersonate resource "${resource}" in API group "" at the cluster scope`,

@@ -7,13 +7,13 @@ import type { ByteBudget, ServerCertificate } from '#pkg/http/index';
 import { accessHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from '../process/byte-budget.ts';
 import { drainTimes, type DrainTimes } from '../process/drain-times.ts';
-import { showProcess } from '../metrics/process-metrics.ts';
+import { registerProcessMetrics } from '../metrics/process-metrics.ts';
 import type { Options } from '../options/option-table.ts';
 import { withListenErrors, listenTls, warnWithoutTls } from './listen.ts';
 import { writesCheck } from './open-storage.ts';
 import { svcBuild } from '../process/svc-version.ts';
 import type { Teardown } from '../process/teardown.ts';
-import { showCertificate } from '../tls/open-certificate.ts';
+import { registerCertificateMetrics } from '../tls/open-certificate.ts';
 
 export interface ListeningAccess {
   address: AddressInfo;
@@ -49,8 +49,8 @@ export async function listenForAccess(
     drain = () => drainTimes(options),
   }: ListenParts,
 ): Promise<ListeningAccess> {
-  showProcess(metrics, 'access-server');
-  if (certificate !== undefined) showCertificate(metrics, certificate);
+  registerProcessMetrics(metrics, 'access-server');
+  if (certificate !== undefined) registerCertificateMetrics(metrics, certificate);
   const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } =
     accessHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };

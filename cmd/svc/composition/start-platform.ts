@@ -37,13 +37,13 @@ import { platformControllers, type PlatformControllers } from './platform-contro
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
 import { PluginClients } from './plugin-clients.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
-import { subjectsByIndex } from './subject-check.ts';
+import { bindingCheckByIndex } from './binding-subject-check.ts';
 import { svcBuild, svcVersion } from '../process/svc-version.ts';
 import { Teardown } from '../process/teardown.ts';
-import { openCertificate, showCertificate } from '../tls/open-certificate.ts';
+import { openCertificate, registerCertificateMetrics } from '../tls/open-certificate.ts';
 import { prepareKubeconfig } from '../tls/prepare-kubeconfig.ts';
 
-const IDEMPOTENCY_KEY_AGE_MS = 24 * 3_600_000;
+const idempotencyKeyAgeMs = 24 * 3_600_000;
 
 export interface Platform extends Running {
   readonly address: AddressInfo;
@@ -79,9 +79,9 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       startTimeoutMs: options['svc.database.start-timeout'],
       observer: metrics.database,
     });
-    metrics.database.showPools(() => database.poolStates());
+    metrics.database.registerPools(() => database.poolStates());
     const writes = startWriteMonitor(database, { log, teardown });
-    metrics.database.showWrites(writes);
+    metrics.database.registerWrites(writes);
     const byteBudget = newByteBudget(options);
     const server = new ApiServer({
       ...svcBuild(),
@@ -106,7 +106,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
             { host: options['svc.server.tls.host'] ?? at.host, port: options['svc.server.tls.port'], certificate },
             'svc.server',
           );
-    if (certificate !== undefined) showCertificate(metrics.registry, certificate);
+    if (certificate !== undefined) registerCertificateMetrics(metrics.registry, certificate);
     const accessServer = parts.accessServer
       ? await listenForAccess(options, { log, teardown, certificate, byteBudget, drain: () => drain })
       : undefined;
@@ -114,7 +114,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
     // Stopped after the registry and before the store: callers that wait for keys get an error.
     teardown.add('index keys', () => keys.stop());
-    metrics.store.show(store);
+    metrics.store.register(store);
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
     const kubeconfig =
@@ -128,7 +128,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       watchObserver: metrics.watches,
       keyChecker: keys,
     });
-    metrics.showModels(() => registry.models().length);
+    metrics.registerModelCount(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
     startMaintenance(options, { store, log, teardown, metrics });
     const client = administrator(registry, { log, teardown });
@@ -138,7 +138,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       teardown,
       client,
       roles: registry.roles,
-      isSubject: subjectsByIndex(registry.roles),
+      isNamedByBinding: bindingCheckByIndex(registry.roles),
     });
     const url = pluginHostUrl(options, address.port);
     const host = parts.controllers
@@ -180,11 +180,11 @@ function startMaintenance(
   { store, log, teardown, metrics }: { store: Store; log: Logger; teardown: Teardown; metrics: PlatformMetrics },
 ): void {
   const limits = {
-    minAge: options['svc.storage.log-min-age'],
-    maxSize: options['svc.storage.log-max-size'],
-    idempotencyKeyAge: IDEMPOTENCY_KEY_AGE_MS,
+    minAgeMs: options['svc.storage.log-min-age'],
+    maxSizeBytes: options['svc.storage.log-max-size'],
+    idempotencyKeyAgeMs,
   };
-  metrics.showLogLimit(limits.maxSize);
+  metrics.registerLogLimit(limits.maxSizeBytes);
   const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });
   maintenance.start();
   teardown.add('maintenance', () => maintenance.stop());

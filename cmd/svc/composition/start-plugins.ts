@@ -43,7 +43,7 @@ export function pluginHost(
     url,
     observer,
   });
-  observer.show(host);
+  observer.register(host);
   return host;
 }
 

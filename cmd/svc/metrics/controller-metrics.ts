@@ -113,7 +113,7 @@ export class ControllerMetrics {
    * Shows whether this process leads, at the time of the scrape. Source of the name: controller-runtime,
    * `pkg/metrics/leaderelection.go`.
    */
-  showLeading(lease: string, leads: () => boolean): void {
+  registerLeading(lease: string, leads: () => boolean): void {
     registerReading({
       registry: this.#registry,
       type: 'gauge',

@@ -28,7 +28,7 @@ test('the reason for refused writes is 1, the others 0; each failure updates it'
     suspect: (failure) => void suspected.push(failure),
   };
   metrics.failed('read_only');
-  metrics.showWrites(monitor);
+  metrics.registerWrites(monitor);
   metrics.failed('disk_full');
   expect(suspected).toEqual(['disk_full']);
   expect(await samplesOf(registry, 'svc_database_writes_refused')).toEqual(

@@ -81,7 +81,7 @@ export class DatabaseMetrics implements DatabaseObserver {
   }
 
   /** Shows whether PostgreSQL accepts writes, and makes the monitor check it after a refused statement. */
-  showWrites(monitor: Pick<WriteMonitor, 'refusal' | 'suspect'>): void {
+  registerWrites(monitor: Pick<WriteMonitor, 'refusal' | 'suspect'>): void {
     this.#writes = monitor;
     registerReading({
       registry: this.#registry,
@@ -93,7 +93,7 @@ export class DatabaseMetrics implements DatabaseObserver {
   }
 
   /** Shows the pools at the time of the scrape. */
-  showPools(states: () => readonly PoolState[]): void {
+  registerPools(states: () => readonly PoolState[]): void {
     const registry = this.#registry;
     const timeouts = this.#timeouts;
     const each =

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { TokenStore } from '#pkg/access/index';
 import { durationBuckets, registerReading, SeriesHistogram } from '#pkg/http/index';
 import { DatabaseMetrics } from './database-metrics.ts';
-import { showProcess } from './process-metrics.ts';
+import { registerProcessMetrics } from './process-metrics.ts';
 import { StoreMetrics } from './store-metrics.ts';
 import { WatchMetrics } from './watch-metrics.ts';
 
@@ -18,7 +18,7 @@ export class PlatformMetrics {
 
   constructor(log: Logger) {
     const { registry } = this;
-    showProcess(registry, 'apiserver');
+    registerProcessMetrics(registry, 'apiserver');
     this.database = new DatabaseMetrics(registry);
     this.store = new StoreMetrics(registry, log);
     this.watches = new WatchMetrics(registry);
@@ -33,7 +33,7 @@ export class PlatformMetrics {
     this.compacted = (ms, hasFailed) => (hasFailed ? failed : done).observe(ms / 1000);
   }
 
-  showModels(count: () => number): void {
+  registerModelCount(count: () => number): void {
     registerReading({
       registry: this.registry,
       type: 'gauge',
@@ -44,7 +44,7 @@ export class PlatformMetrics {
   }
 
   /** Size limit of the history, whatever its age. */
-  showLogLimit(bytes: number): void {
+  registerLogLimit(bytes: number): void {
     registerReading({
       registry: this.registry,
       type: 'gauge',

@@ -35,7 +35,7 @@ export class PluginMetrics implements PluginObserver {
   }
 
   /** Shows the phases at the time of the scrape; only the leader has any. */
-  show(host: Pick<PluginHost, 'phases'>): void {
+  register(host: Pick<PluginHost, 'phases'>): void {
     registerReading({
       registry: this.#registry,
       type: 'gauge',

@@ -8,7 +8,7 @@ import { svcVersion } from '../process/svc-version.ts';
 export type Component = 'apiserver' | 'access-server' | 'controller-manager';
 
 /** The metrics of every process: version, Node, and memory limits. */
-export function showProcess(registry: Registry, component: Component): void {
+export function registerProcessMetrics(registry: Registry, component: Component): void {
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number): void =>
     registerReading({ registry, type: 'gauge', name, help, read });

@@ -48,7 +48,7 @@ export class StoreMetrics implements StoreObserver {
   }
 
   /** Registers gauges of the store's own state and of values that it queries from PostgreSQL. */
-  show(store: Pick<PostgresStore, 'state' | 'measure'>): void {
+  register(store: Pick<PostgresStore, 'state' | 'measure'>): void {
     const gauge = (name: string, help: string, read: () => number): void =>
       registerReading({ registry: this.#registry, type: 'gauge', name, help, read });
     gauge('svc_write_queue_length', 'Writes that wait for the next batch.', () => store.state().queueLength);

@@ -16,16 +16,16 @@ const ofServer = [
 
 interface Chosen {
   /** Prefixes of option names. Default: all. */
-  of?: readonly string[];
-  but?: readonly string[];
+  include?: readonly string[];
+  exclude?: readonly string[];
 }
 
 /** The options that a command uses. It accepts the others too, so that it can be started with the server's options. */
 const chosen: Readonly<Record<string, Chosen>> = {
-  serve: { but: [ofControllers, ...ofAnotherPlatform] },
-  apiserver: { but: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
+  serve: { exclude: [ofControllers, ...ofAnotherPlatform] },
+  apiserver: { exclude: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
   'access-server': {
-    of: [
+    include: [
       ...ofDatabase,
       'svc.access.',
       'svc.tls.',
@@ -36,10 +36,10 @@ const chosen: Readonly<Record<string, Chosen>> = {
       'svc.server.drain-timeout',
       'svc.server.shutdown-delay',
     ],
-    but: ['svc.security.basic-auth.'],
+    exclude: ['svc.security.basic-auth.'],
   },
   'controller-manager': {
-    of: [
+    include: [
       ofControllers,
       'svc.plugins.',
       'svc.data.dir',
@@ -50,21 +50,21 @@ const chosen: Readonly<Record<string, Chosen>> = {
       'svc.http.max-wait',
     ],
   },
-  migrate: { of: ofDatabase },
-  'private-token': { of: [...ofDatabase, ...ofKeys] },
-  unblock: { of: ofDatabase },
-  'rotate-keys': { of: [...ofDatabase, ...ofKeys] },
-  backup: { of: ofDatabase },
-  restore: { of: [...ofDatabase, ...ofKeys] },
-  generate: { of: ofServer },
-  plugin: { of: ofServer },
-  'plugin remove': { of: [...ofServer, 'svc.plugins.dir'] },
+  migrate: { include: ofDatabase },
+  'private-token': { include: [...ofDatabase, ...ofKeys] },
+  unblock: { include: ofDatabase },
+  'rotate-keys': { include: [...ofDatabase, ...ofKeys] },
+  backup: { include: ofDatabase },
+  restore: { include: [...ofDatabase, ...ofKeys] },
+  generate: { include: ofServer },
+  plugin: { include: ofServer },
+  'plugin remove': { include: [...ofServer, 'svc.plugins.dir'] },
 };
 
 /** The options of a command by its words, or else by the first of them; none for an unknown command. */
 export function optionsOfCommand(command: string, names: readonly OptionName[]): OptionName[] {
-  const { of, but = [] } = chosen[command] ?? chosen[command.split(' ')[0]!] ?? { of: [] };
+  const { include, exclude = [] } = chosen[command] ?? chosen[command.split(' ')[0]!] ?? { include: [] };
   const begins = (name: string, beginnings: readonly string[]): boolean =>
     beginnings.some((beginning) => name.startsWith(beginning));
-  return names.filter((name) => (of === undefined || begins(name, of)) && !begins(name, but));
+  return names.filter((name) => (include === undefined || begins(name, include)) && !begins(name, exclude));
 }

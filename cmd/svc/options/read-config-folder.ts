@@ -5,7 +5,7 @@ import { OperatorError } from './operator-error.ts';
 import { findOption, optionNames, type OptionName } from './option-table.ts';
 import { newUnknownOption, type Setting } from './setting.ts';
 
-const DEEPEST = 16;
+const maxDepth = 16;
 
 /**
  * The options in all YAML files of a folder, in the order of the file names. Keys may be nested, dotted, or both
@@ -62,7 +62,7 @@ function readText(file: string): string {
 
 function flatten(node: unknown, path: readonly string[], file: string): Setting[] {
   const name = path.join('.');
-  if (path.length > DEEPEST) throw new OperatorError(`${file} is nested too deeply.`);
+  if (path.length > maxDepth) throw new OperatorError(`${file} is nested too deeply.`);
   if (isMap<Node, Node>(node)) {
     return node.items.flatMap(({ key, value }) =>
       flatten(value, [...path, isScalar<string>(key) ? key.value : ''], file),

@@ -23,12 +23,12 @@ test('the options override it: two thirds are for moved bytes, one for parsed on
       ],
     }).options,
   );
-  expect({ moved: budget.moved.total, parsed: budget.parsed.total, maxWaitMs: budget.maxWaitMs }).toEqual({
+  expect({ moved: budget.transfer.total, parsed: budget.parsed.total, maxWaitMs: budget.maxWaitMs }).toEqual({
     moved: 60 * megabyte,
     parsed: 30 * megabyte,
     maxWaitMs: 0,
   });
   const first = { owner: 'a', bytes: 0 };
-  expect(budget.moved.take(first, 10 * megabyte)).toBe(true);
-  expect(budget.moved.isShareOf('a', 1)).toBe(true);
+  expect(budget.transfer.take(first, 10 * megabyte)).toBe(true);
+  expect(budget.transfer.isShareOf('a', 1)).toBe(true);
 });

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Options } from '../options/option-table.ts';
 
 /** The part of the drain timeout for everything after the last request. Milliseconds. */
-const LONGEST_AFTERMATH_MS = 5000;
+const maxAftermathMs = 5000;
 
 /** How long a server takes to end its requests. */
 export interface DrainTimes {
@@ -13,7 +13,7 @@ export interface DrainTimes {
 
 export function drainTimes(options: Options): DrainTimes {
   const all = options['svc.server.drain-timeout'];
-  const forRequests = all - Math.min(LONGEST_AFTERMATH_MS, all / 2);
+  const forRequests = all - Math.min(maxAftermathMs, all / 2);
   const delayMs = Math.min(options['svc.server.shutdown-delay'], forRequests / 2);
   return { delayMs, drainTimeoutMs: forRequests - delayMs };
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { threadCount } from '#pkg/plugin/index';
 
 /** With npm, Ctrl-C reaches the program twice: from the terminal and from npm. Milliseconds. */
-const SAME_SIGNAL_MS = 500;
+const sameSignalMs = 500;
 
 export interface Running {
   /** Resolves with the reason if the process must be restarted. */
@@ -38,7 +38,7 @@ export async function runUntilSignal(
     const onSignal = (signal: NodeJS.Signals): void => {
       const now = performance.now();
       if (first !== undefined) {
-        if (now - first >= SAME_SIGNAL_MS) abandon({ signal }, 'stopped at once by a second signal');
+        if (now - first >= sameSignalMs) abandon({ signal }, 'stopped at once by a second signal');
         return;
       }
       first = now;

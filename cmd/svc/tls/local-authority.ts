@@ -2,11 +2,11 @@ import { randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { KeyPair } from '#pkg/http/index';
 
-const DAY_MS = 86_400_000;
+const dayMs = 86_400_000;
 /** Clients' clocks may be slow. Milliseconds. */
-const EARLIER_MS = 3_600_000;
-const AUTHORITY_DAYS = 3650;
-const SERVER_DAYS = 90;
+const backdateMs = 3_600_000;
+const authorityDays = 3650;
+const serverDays = 90;
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const serverAuthentication = '1.3.6.1.5.5.7.3.1';
 
@@ -23,7 +23,7 @@ export async function makeAuthority(): Promise<KeyPair> {
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
     name: `CN=svc local authority ${randomBytes(4).toString('hex')}`,
-    ...validFor(AUTHORITY_DAYS),
+    ...validFor(authorityDays),
     keys,
     signingAlgorithm: algorithm,
     extensions: [
@@ -51,7 +51,7 @@ export async function issueCertificate(authority: KeyPair, names: readonly strin
     X509CertificateGenerator,
   } = await x509();
   const issuer = new X509Certificate(authority.cert);
-  const { notBefore, notAfter } = validFor(SERVER_DAYS);
+  const { notBefore, notAfter } = validFor(serverDays);
   const keys = await newKeys();
   const certificate = await X509CertificateGenerator.create({
     serialNumber: newSerial(),
@@ -87,7 +87,7 @@ function newKeys(): Promise<webcrypto.CryptoKeyPair> {
 
 function validFor(days: number): { notBefore: Date; notAfter: Date } {
   const now = Date.now();
-  return { notBefore: new Date(now - EARLIER_MS), notAfter: new Date(now + days * DAY_MS) };
+  return { notBefore: new Date(now - backdateMs), notAfter: new Date(now + days * dayMs) };
 }
 
 /** The first bit is 0, so the number is positive. */

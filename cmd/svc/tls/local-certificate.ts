@@ -8,11 +8,11 @@ import { readSecretFile, writeSecretFile } from '#pkg/access/index';
 import { ServerCertificate, type KeyPair } from '#pkg/http/index';
 import { issueCertificate, makeAuthority } from './local-authority.ts';
 
-const DAY_MS = 86_400_000;
+const dayMs = 86_400_000;
 /** When to renew before the expiry; a third of the server certificate's life. */
-const RENEW_DAYS = 30;
+const renewDays = 30;
 /** How soon a changed clock is noticed. Milliseconds. */
-const LOOK_MS = 60_000;
+const lookIntervalMs = 60_000;
 
 export interface LocalCertificateOptions {
   /** Contains `ca.crt`, `ca.key`, `server.crt` and `server.key`; created if missing. */
@@ -42,7 +42,7 @@ export class LocalCertificate {
     this.authority = authority.cert;
     this.#timer = setInterval(() => {
       this.#renewing = this.#renewing.then(() => this.#renew(options, authority));
-    }, options.lookMs ?? LOOK_MS);
+    }, options.lookMs ?? lookIntervalMs);
     this.#timer.unref();
   }
 
@@ -143,5 +143,5 @@ function read(pair: KeyPair | undefined): X509Certificate | undefined {
 /** Whether it is valid by the clock of this machine, and not close to its expiry. */
 function isTimely({ validFrom, validTo }: X509Certificate): boolean {
   const now = Date.now();
-  return Date.parse(validFrom) <= now && now <= Date.parse(validTo) - RENEW_DAYS * DAY_MS;
+  return Date.parse(validFrom) <= now && now <= Date.parse(validTo) - renewDays * dayMs;
 }

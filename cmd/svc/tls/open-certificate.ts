@@ -79,7 +79,7 @@ export function certifiedName(host: string): string {
 }
 
 /** Shows the expiry of the certificate in use, for alerts. */
-export function showCertificate(registry: Registry, certificate: ServerCertificate): void {
+export function registerCertificateMetrics(registry: Registry, certificate: ServerCertificate): void {
   registerReading({
     registry,
     type: 'gauge',

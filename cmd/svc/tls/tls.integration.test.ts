@@ -19,7 +19,7 @@ import {
   withStatus,
   withStrictTransport,
 } from '#pkg/http/index';
-import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { LocalCertificate } from './local-certificate.ts';
 import { issueCertificate, makeAuthority } from './local-authority.ts';
@@ -108,7 +108,7 @@ describe('certificate and key files', () => {
     const { port } = await listen(files.certificate);
     const before = await greet(port, authority.cert);
     await mount(await issueCertificate(authority, ['127.0.0.1']), '2');
-    await waitUntil(() => messages.includes('the certificate was replaced'));
+    await pollUntil(() => messages.includes('the certificate was replaced'));
     expect(serialOf(await greet(port, authority.cert))).not.toBe(serialOf(before));
     before.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
     expect(String((await once(before, 'data'))[0])).toContain('200 OK');
@@ -120,10 +120,10 @@ describe('certificate and key files', () => {
     const { pair } = files.certificate;
     const { cert } = await issueCertificate(authority, ['127.0.0.1']);
     await mount({ cert, key: pair.key }, '2');
-    await waitUntil(() => messages.includes('the new certificate cannot be used; the old one stays in use'));
+    await pollUntil(() => messages.includes('the new certificate cannot be used; the old one stays in use'));
     expect(files.certificate.pair).toBe(pair);
     await mount(await issueCertificate(authority, ['127.0.0.1']), '3');
-    await waitUntil(() => messages.includes('the certificate was replaced'));
+    await pollUntil(() => messages.includes('the certificate was replaced'));
     expect(messages.filter((message) => message.startsWith('the new certificate'))).toHaveLength(1);
   });
 
@@ -133,7 +133,7 @@ describe('certificate and key files', () => {
     const pairs = await Promise.all(Array.from({ length: 10 }, () => issueCertificate(authority, ['127.0.0.1'])));
     const files = await openMounted(pairs[0]!, { pollMs: 1 });
     for (let version = 2; version <= 101; version += 1) await mount(pairs[version % 10]!, String(version));
-    await waitUntil(() => files.certificate.pair.cert === pairs[1]!.cert);
+    await pollUntil(() => files.certificate.pair.cert === pairs[1]!.cert);
     expect(messages.filter((message) => message !== 'the certificate was replaced')).toEqual([]);
   });
 
@@ -158,9 +158,9 @@ describe('certificate and key files', () => {
       const texts = { 'tls.crt': cert, 'tls.key': key };
       messages.length = 0;
       await write(first, texts[first]);
-      await waitUntil(() => messages.includes('the new certificate cannot be used; the old one stays in use'));
+      await pollUntil(() => messages.includes('the new certificate cannot be used; the old one stays in use'));
       await write(second, texts[second]);
-      await waitUntil(() => messages.includes('the certificate was replaced'));
+      await pollUntil(() => messages.includes('the certificate was replaced'));
       expect(files.certificate.pair).toEqual({ cert, key });
     }
   });
@@ -203,13 +203,13 @@ describe('a listener of https', () => {
     });
     const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'));
     closers.push(async () => sockets.forEach((socket) => socket.destroy()));
-    await waitUntil(() => server.connections.refused.address === 5);
+    await pollUntil(() => server.connections.refused.address === 5);
     expect(server.connections.open).toBe(3);
     // A connection that the server ends is not a failed handshake.
-    await waitUntil(() => sockets.filter((socket) => socket.destroyed).length === 5);
+    await pollUntil(() => sockets.filter((socket) => socket.destroyed).length === 5);
     expect(server.connections.failedHandshakes).toBe(0);
     sockets.forEach((socket) => socket.destroy());
-    await waitUntil(() => server.connections.open === 0);
+    await pollUntil(() => server.connections.open === 0);
     await greet(port, authority.cert);
     expect(server.connections.open).toBe(1);
   });
@@ -219,9 +219,9 @@ describe('a listener of https', () => {
     const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
     const plain = connect(port, '127.0.0.1');
     plain.on('error', () => undefined).end('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
-    await waitUntil(() => server.connections.failedHandshakes === 1);
+    await pollUntil(() => server.connections.failedHandshakes === 1);
     await expect(greet(port, another.cert)).rejects.toThrow();
-    await waitUntil(() => server.connections.failedHandshakes === 2);
+    await pollUntil(() => server.connections.failedHandshakes === 2);
     await greet(port, authority.cert);
     expect(server.connections.failedHandshakes).toBe(2);
   });
@@ -245,11 +245,11 @@ describe('a listener of https', () => {
     const silent = connect(port, '127.0.0.1')
       .on('error', () => undefined)
       .resume();
-    await waitUntil(() => server.connections.open === 1);
+    await pollUntil(() => server.connections.open === 1);
     const idle = (await greet(port, authority.cert)).resume();
-    await waitUntil(() => silent.destroyed);
+    await pollUntil(() => silent.destroyed);
     await greet(port, authority.cert);
-    await waitUntil(() => idle.destroyed);
+    await pollUntil(() => idle.destroyed);
     expect(server.connections).toEqual({ open: 1, refused: { total: 0, address: 0, idle: 2 }, failedHandshakes: 0 });
   });
 
@@ -297,15 +297,15 @@ describe('a listener of https', () => {
     closers.push(async () => silent.forEach((socket) => socket.destroy()));
     while (silent.length < 33) {
       silent.push(connect(port, '127.0.0.1').on('error', () => undefined));
-      await waitUntil(() => server.connections.open === silent.length);
+      await pollUntil(() => server.connections.open === silent.length);
     }
     const closed = once(silent[1]!, 'close');
     silent.push(connect(port, '127.0.0.1'));
     await closed;
-    await waitUntil(() => server.connections.open === 33);
+    await pollUntil(() => server.connections.open === 33);
     expect(server.connections.failedHandshakes).toBe(0);
     silent[0]!.destroy();
-    await waitUntil(() => server.connections.failedHandshakes === 1);
+    await pollUntil(() => server.connections.failedHandshakes === 1);
   });
 
   test('shares its limits with the http listener', async () => {
@@ -315,7 +315,7 @@ describe('a listener of https', () => {
     await greet(port, authority.cert);
     const other = connect(plain.port, '127.0.0.1');
     closers.push(async () => other.destroy());
-    await waitUntil(() => server.connections.open === 2);
+    await pollUntil(() => server.connections.open === 2);
   });
 
   test.each([
@@ -389,16 +389,16 @@ describe('the certificate of one machine', () => {
       setClock(-100);
       const local = await open();
       jest.useRealTimers();
-      await waitUntil(() => messages.includes('renewed certificate'));
+      await pollUntil(() => messages.includes('renewed certificate'));
       const { port } = await listen(local.certificate);
       expect((await greet(port, local.authority)).authorized).toBe(true);
       setClock(85);
       const before = local.certificate.pair;
-      await waitUntil(() => local.certificate.pair !== before);
+      await pollUntil(() => local.certificate.pair !== before);
       jest.useRealTimers();
       // It starts in 85 days.
       const ahead = local.certificate.pair;
-      await waitUntil(() => local.certificate.pair !== ahead);
+      await pollUntil(() => local.certificate.pair !== ahead);
       expect((await greet(port, local.authority)).authorized).toBe(true);
     });
 
@@ -411,7 +411,7 @@ describe('the certificate of one machine', () => {
         setClock(days);
         const first = await open();
         jest.useRealTimers();
-        await waitUntil(() => messages.some((message) => message.endsWith('restart to generate a new one')));
+        await pollUntil(() => messages.some((message) => message.endsWith('restart to generate a new one')));
         await first.close();
         const second = await open();
         expect(messages).toContain(

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery } from '../access-tables.ts';
-import type { Audit, OperateEntry } from '../audit/audit.ts';
+import type { Audit, OperationEntry } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import { randomText } from '../secrets/random-text.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
@@ -29,7 +29,7 @@ export interface AccessKey {
 export type AccessKeySettings = Pick<AccessKey, 'ipGroup' | 'isActive'>;
 
 /** The owner of the keys, and the client's address: `actorOf(call)`. */
-export type KeyOwner = Pick<OperateEntry, 'address' | 'requestId'> & {
+export type KeyOwner = Pick<OperationEntry, 'address' | 'requestId'> & {
   readonly actor: { readonly id: string; readonly username: string };
 };
 
@@ -159,9 +159,9 @@ export class AccessKeys {
   #record(
     client: Queryable,
     owner: KeyOwner,
-    entry: Pick<OperateEntry, 'action' | 'resource' | 'detail'>,
+    entry: Pick<OperationEntry, 'action' | 'resource' | 'detail'>,
   ): Promise<void> {
-    return this.#audit.operate({ ...owner, ...entry, resourceType: 'access_key' }, client);
+    return this.#audit.recordOperation({ ...owner, ...entry, resourceType: 'access_key' }, client);
   }
 }
 

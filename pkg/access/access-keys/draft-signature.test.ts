@@ -128,7 +128,7 @@ describe('a valid signature', () => {
       times: [Date.UTC(2025, 2, 4, 16, 9, 10)],
       expires: undefined,
       digests: [],
-      isOnce: false,
+      isSingleUse: false,
     });
     expect(holds(claim)).toBe(true);
   });
@@ -175,7 +175,7 @@ describe('a valid signature', () => {
     };
     const claim = read(sign({ names: signed }, sent), sent)!;
     expect(claim).toMatchObject({
-      isOnce: true,
+      isSingleUse: true,
       digests: [{ algorithm: 'sha256' }, { algorithm: 'sha512' }, { algorithm: 'sha256' }],
     });
     expect([
@@ -184,7 +184,7 @@ describe('a valid signature', () => {
       isBodyOf(claim.digests, Buffer.alloc(0)),
     ]).toEqual([true, false, false]);
     // A digest that is not signed is ignored.
-    expect(read(sign({}, sent), sent)).toMatchObject({ isOnce: false, digests: [] });
+    expect(read(sign({}, sent), sent)).toMatchObject({ isSingleUse: false, digests: [] });
   });
 });
 

@@ -57,7 +57,7 @@ export function readDraftSignature(
     times: created === undefined ? [date] : [date, created],
     expires,
     digests,
-    isOnce: digests.length > 0,
+    isSingleUse: digests.length > 0,
   };
 }
 

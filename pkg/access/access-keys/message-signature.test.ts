@@ -111,7 +111,7 @@ describe('a valid signature', () => {
       algorithm: 'sha256',
       times: [created * 1000],
       expires: undefined,
-      isOnce: false,
+      isSingleUse: false,
     });
     expect(holds(claim)).toBe(true);
   });
@@ -134,12 +134,12 @@ describe('a valid signature', () => {
     const sent = { ...request, method: 'POST', headers: { ...request.headers, 'Content-Digest': digest } };
     const claim = read({ components: ['@method', '@target-uri', 'content-digest'] }, sent)!;
     expect(holds(claim)).toBe(true);
-    expect([claim.isOnce, isBodyOf(claim.digests, body), isBodyOf(claim.digests, Buffer.alloc(0))]).toEqual([
+    expect([claim.isSingleUse, isBodyOf(claim.digests, body), isBodyOf(claim.digests, Buffer.alloc(0))]).toEqual([
       true,
       true,
       false,
     ]);
-    expect(read({ more: ';nonce="abc"' })).toMatchObject({ isOnce: true, digests: [] });
+    expect(read({ more: ';nonce="abc"' })).toMatchObject({ isSingleUse: true, digests: [] });
     expect(read({ more: `;expires=${created + 60}` })).toMatchObject({ expires: (created + 60) * 1000 });
   });
 });

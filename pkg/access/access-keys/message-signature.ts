@@ -44,7 +44,7 @@ export function readMessageSignature(message: SignedMessage): SignatureClaim | u
     times: [created * 1000],
     expires: expires === undefined ? undefined : expires * 1000,
     digests,
-    isOnce: digests.length > 0 || input.parameters.has('nonce'),
+    isSingleUse: digests.length > 0 || input.parameters.has('nonce'),
   };
 }
 

@@ -17,7 +17,7 @@ export interface SignatureClaim {
   /** Signed digests of the body; each must match it. */
   readonly digests: readonly BodyDigest[];
   /** May it be used only once? False without a digest or nonce: two valid requests within a second may be identical. */
-  readonly isOnce: boolean;
+  readonly isSingleUse: boolean;
 }
 
 const keyIdForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -34,7 +34,7 @@ export const unreadableClaim: SignatureClaim = {
   times: [],
   expires: 0,
   digests: [],
-  isOnce: false,
+  isSingleUse: false,
 };
 
 /** Is it in the form of an access key's id? */

@@ -15,7 +15,7 @@ export function signatureCredentials(verifier: Pick<SignatureVerifier, 'verify'>
   return [
     {
       scheme: 'signature',
-      word: 'signature',
+      authorizationScheme: 'signature',
       challenge: 'Signature realm="api",headers="(request-target) date"',
       authenticate: async (request) => {
         const credentials = /^signature(?:$|\s+(.*))/i.exec(request.header('authorization').trim());

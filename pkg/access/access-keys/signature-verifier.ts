@@ -7,7 +7,7 @@ import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
-import type { Proof } from '../http/credential.ts';
+import type { CredentialProof } from '../http/credential.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
 import { isBodyOf } from './body-digest.ts';
@@ -110,7 +110,7 @@ export class SignatureVerifier {
   }
 
   /** Identifies the key's owner, valid or not. `claim` is undefined if it could not be parsed. Throws 401. */
-  async verify(claim: SignatureClaim | undefined, request: AccessRequest): Promise<Proof> {
+  async verify(claim: SignatureClaim | undefined, request: AccessRequest): Promise<CredentialProof> {
     const { keyId } = claim ?? unreadableClaim;
     const key = await this.#keys.get(keyId);
     const problem = await this.#problemOf(claim, key, request);
@@ -118,7 +118,7 @@ export class SignatureVerifier {
       if (key.is_use_stale) await noteUse.run(this.#database.pool, { id: keyId });
       return { userId: key.user_id, isAddressLimited: !key.ip_group.includes(anyAddress) };
     }
-    await this.#audit.operate({
+    await this.#audit.recordOperation({
       actor: undefined,
       action: 'failed_use',
       resourceType: 'access_key',
@@ -147,7 +147,7 @@ export class SignatureVerifier {
       return 'no digest of its body is signed';
     if (claim.digests.length > 0 && !isBodyOf(claim.digests, await request.body()))
       return 'the digest is not of the body';
-    if (claim.isOnce && !(await this.#uses.use(claim, window))) return 'it was used before';
+    if (claim.isSingleUse && !(await this.#uses.use(claim, window))) return 'it was used before';
     return undefined;
   }
 

@@ -6,7 +6,7 @@ import { isUuid } from '../operations/uuid.ts';
 /** Accepts `Authorization: Bearer <user id>`, for tests of the code after authentication. */
 export const testCredential: Credential = {
   scheme: 'bearer',
-  word: 'bearer',
+  authorizationScheme: 'bearer',
   challenge: 'Bearer realm="api"',
   authenticate: async (request) => {
     const userId = valueOfScheme(request, 'bearer');

@@ -12,7 +12,7 @@ import { accessMigrations } from '../migrations.ts';
 import { PasswordHasher } from '../login/password-hasher.ts';
 import { PersonalTokenAuthenticator } from '../tokens/personal-token-authenticator.ts';
 import { TokenStore } from '../tokens/token-store.ts';
-import { ensureAdministrator, type AdministratorOptions } from './ensure-administrator.ts';
+import { ensureAdministrator, type EnsureAdministratorOptions } from './ensure-administrator.ts';
 
 let home: TestDatabase;
 let database: Database;
@@ -33,7 +33,10 @@ beforeAll(async () => {
   database = await Database.connect({ connection: home.connection, log: silentLog });
   await migrate(database, 'access', accessMigrations);
   access = new AccessDatabase(database);
-  authenticator = new PersonalTokenAuthenticator(new TokenStore(database), { used: () => {}, failed: () => {} });
+  authenticator = new PersonalTokenAuthenticator(new TokenStore(database), {
+    noteUse: () => {},
+    noteFailure: () => {},
+  });
   folder = await mkdtemp(join(tmpdir(), 'svc-administrator-'));
 });
 beforeEach(async () => {
@@ -52,7 +55,9 @@ afterAll(async () => {
 /** Restores the state of a new database. */
 const empty = async (): Promise<void> =>
   void (await database.pool.query('TRUNCATE access.users, access.personal_tokens, access.operate_logs CASCADE'));
-const ensure = (options: Partial<AdministratorOptions> = {}): Promise<{ tokenFile: string; passwordFile: string }> =>
+const ensure = (
+  options: Partial<EnsureAdministratorOptions> = {},
+): Promise<{ tokenFile: string; passwordFile: string }> =>
   ensureAdministrator({ database: access, hasher, audit: new Audit(access), dataDir: data, log, ...options });
 const tokenIn = async (path = file): Promise<string> => (await readFile(path, 'utf8')).trim();
 const password = async (path = data): Promise<string> =>
@@ -67,7 +72,8 @@ const admins = async (): Promise<{ id: string; hash: string }[]> =>
       "SELECT id, password_hash AS hash FROM access.users WHERE username = 'admin'",
     )
   ).rows;
-const isPassword = async (text: string): Promise<boolean> => (await hasher.verify((await admins())[0]?.hash, text)).ok;
+const isPassword = async (text: string): Promise<boolean> =>
+  (await hasher.verify((await admins())[0]?.hash, text)).isCorrect;
 const addOther = (): Promise<unknown> =>
   database.pool.query(
     `WITH u AS (INSERT INTO access.users (username, username_key, name, search_text, created_by) VALUES ('mia', 'mia', 'Mia', 'mia', 'admin') RETURNING id)
@@ -262,7 +268,10 @@ describe('a database of the last release', () => {
       await migrate(upgraded, 'access', accessMigrations);
       // As a replica of the previous release adds it.
       await add(tokens[2]!);
-      const known = new PersonalTokenAuthenticator(new TokenStore(upgraded), { used: () => {}, failed: () => {} });
+      const known = new PersonalTokenAuthenticator(new TokenStore(upgraded), {
+        noteUse: () => {},
+        noteFailure: () => {},
+      });
       const isMaster = async (token: string): Promise<boolean> =>
         (await known.authenticateToken(token))?.groups.includes('system:masters') === true;
       expect(await Promise.all(tokens.map(isMaster))).toEqual([true, true, true]);
@@ -275,7 +284,7 @@ describe('a database of the last release', () => {
         'SELECT count(DISTINCT t.name) AS names, count(t.user_id) AS owned, min(u.password_hash) AS hash FROM access.personal_tokens t, access.users u',
       );
       expect(rows[0]).toMatchObject({ names: '3', owned: '3' });
-      expect((await hasher.verify(rows[0]!.hash, await password())).ok).toBe(true);
+      expect((await hasher.verify(rows[0]!.hash, await password())).isCorrect).toBe(true);
     } finally {
       await upgraded.close();
       await old.drop();

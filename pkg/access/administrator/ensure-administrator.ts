@@ -8,15 +8,15 @@ import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { defaultOrgId } from '../orgs/organization.ts';
 import type { PasswordHasher } from '../login/password-hasher.ts';
-import { ensureAdminToken, type AdminUser } from './admin-token.ts';
+import { ensureAdminToken, type AdminUser } from './ensure-admin-token.ts';
 import { choosePassword } from './initial-password.ts';
 
 /** Name of the first administrator. */
 export const adminUsername = 'admin';
 /** Key of the advisory lock; the previous release holds the same one while it adds its token. */
-const LOCK = 'svc access.personal_tokens';
+const lockName = 'svc access.personal_tokens';
 
-export interface AdministratorOptions {
+export interface EnsureAdministratorOptions {
   database: AccessDatabase;
   hasher: Pick<PasswordHasher, 'hash'>;
   audit: Audit;
@@ -42,12 +42,12 @@ export interface AdministratorOptions {
  * that was killed. Throws InitialPasswordError if the given password breaks the rules.
  */
 export async function ensureAdministrator(
-  options: AdministratorOptions,
+  options: EnsureAdministratorOptions,
 ): Promise<{ tokenFile: string; passwordFile: string }> {
   const { database, dataDir, initialToken, audit, log } = options;
   const files = { tokenFile: join(dataDir, 'admin-token'), passwordFile: join(dataDir, 'initial-admin-password') };
   await database.transaction(async (client) => {
-    await lockUntilCommit(client, LOCK);
+    await lockUntilCommit(client, lockName);
     await adoptTokens(client);
     const state = await readState(client);
     if (!state.hasAdministrator && state.admin === undefined) state.admin = await createAdmin(client, options);
@@ -83,7 +83,7 @@ async function readState(client: Queryable): Promise<{ hasAdministrator: boolean
 }
 
 /** Leaves `created_by` empty, as the migration does: a user with a creator gets their password from the creator. */
-async function createAdmin(client: Queryable, { audit }: AdministratorOptions): Promise<AdminState> {
+async function createAdmin(client: Queryable, { audit }: EnsureAdministratorOptions): Promise<AdminState> {
   const id = randomUUID();
   const user = {
     id,
@@ -97,7 +97,7 @@ async function createAdmin(client: Queryable, { audit }: AdministratorOptions): 
   await runQuery(client, accessQuery.insertInto('access.system_role_bindings').values(systemRoles));
   const orgRoles = ['OrgAdmin', 'OrgUser'].map((role) => ({ user_id: id, org_id: defaultOrgId, role }));
   await runQuery(client, accessQuery.insertInto('access.org_role_bindings').values(orgRoles));
-  await audit.operate(
+  await audit.recordOperation(
     {
       actor: undefined,
       action: 'create',
@@ -113,7 +113,7 @@ async function createAdmin(client: Queryable, { audit }: AdministratorOptions): 
 /** Writes the file before the commit: otherwise a crash could leave a password that nobody knows. */
 async function setPassword(
   client: Queryable,
-  { hasher, audit, log, initialPassword, file, admin }: AdministratorOptions & { file: string; admin: AdminUser },
+  { hasher, audit, log, initialPassword, file, admin }: EnsureAdministratorOptions & { file: string; admin: AdminUser },
 ): Promise<void> {
   const password = await choosePassword({ file, initial: initialPassword, username: admin.username });
   const update = accessQuery
@@ -121,7 +121,7 @@ async function setPassword(
     .set({ password_hash: await hasher.hash(password), password_changed: currentTime })
     .where('id', '=', admin.id);
   await runQuery(client, update);
-  await audit.operate(
+  await audit.recordOperation(
     {
       actor: undefined,
       action: 'change_password',

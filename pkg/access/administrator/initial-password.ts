@@ -4,7 +4,7 @@ import { readSecretFile, writeSecretFile } from './secret-file.ts';
 
 /** Without characters that look alike: 24 of these 56 are 139 bits. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz';
-const LENGTH = 24;
+const passwordLength = 24;
 
 /**
  * `svc.security.initial-admin-password` breaks the rules; the message is one sentence for the operator, without the
@@ -33,7 +33,7 @@ export async function choosePassword({
   const kept = await readSecretFile(file);
   if (initial === undefined) {
     if (kept !== undefined && problemsOf(kept, username).length === 0) return kept;
-    return written(file, Array.from({ length: LENGTH }, () => alphabet[randomInt(alphabet.length)]).join(''));
+    return written(file, Array.from({ length: passwordLength }, () => alphabet[randomInt(alphabet.length)]).join(''));
   }
   const problems = problemsOf(initial, username);
   if (problems.length > 0) throw new InitialPasswordError(problems);

@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterAll(() => server.stop());
 
 const login = (username: string, isSuccess = true): Promise<void> =>
-  server.audit.login({
+  server.audit.recordLogin({
     username,
     userId: users[username],
     type: 'web',
@@ -48,7 +48,7 @@ const login = (username: string, isSuccess = true): Promise<void> =>
     ...(isSuccess ? {} : { reason: 'password_failed' }),
   });
 const operate = (resource: string, orgId?: string): Promise<void> =>
-  server.audit.operate({
+  server.audit.recordOperation({
     actor: { id: users['admin']!, username: 'admin' },
     action: 'create',
     resourceType: 'user',
@@ -248,7 +248,7 @@ describe('of many rows', () => {
 
 test('of a flood of wrong credentials only the first are recorded, and everything else is recorded still', async () => {
   for (let i = 0; i < 100; i += 1)
-    await server.audit.operate({
+    await server.audit.recordOperation({
       actor: undefined,
       action: 'failed_use',
       resourceType: 'bearer_token',

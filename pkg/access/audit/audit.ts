@@ -34,7 +34,7 @@ export const auditActions = [
   'change_password',
 ] as const;
 
-export interface OperateEntry {
+export interface OperationEntry {
   /** Undefined if the user is unknown (a wrong credential), and for a command on the server. */
   actor: { id: string; username: string } | undefined;
   action: (typeof auditActions)[number];
@@ -61,7 +61,7 @@ export class Audit {
     this.#database = database;
   }
 
-  async login(
+  async recordLogin(
     { username, userId, type, address, userAgent, isSuccess, reason = '' }: LoginEntry,
     on: Queryable = this.#database.pool,
   ): Promise<void> {
@@ -81,8 +81,8 @@ export class Audit {
    * Pass the transaction of the change as `on`, so that both commit or neither. Of many `failed_use` entries only the
    * first are written.
    */
-  async operate(
-    { actor, action, resourceType, resource, detail = '', address = '', orgId, requestId = '' }: OperateEntry,
+  async recordOperation(
+    { actor, action, resourceType, resource, detail = '', address = '', orgId, requestId = '' }: OperationEntry,
     on: Queryable = this.#database.pool,
   ): Promise<void> {
     if (action === 'failed_use' && !this.#failedUses.take(address)) return;
@@ -102,7 +102,7 @@ export class Audit {
 }
 
 /** The caller and the client's address, for an entry of this call. */
-export function actorOf({ caller, request }: OpenCall): Pick<OperateEntry, 'actor' | 'address' | 'requestId'> {
+export function actorOf({ caller, request }: OpenCall): Pick<OperationEntry, 'actor' | 'address' | 'requestId'> {
   return {
     actor: caller === undefined ? undefined : { id: caller.id, username: caller.username },
     address: request.address,

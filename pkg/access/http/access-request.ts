@@ -62,7 +62,7 @@ export class AccessRequest {
 
   /** The raw body, at most 1 MiB, or the limit of `limitBody`; may be called again. Throws 413 for a larger one. */
   async body(): Promise<Buffer> {
-    this.#body ??= readBody(this.context, { limit: this.#bodyLimit });
+    this.#body ??= readBody(this.context, { maxBytes: this.#bodyLimit });
     const bytes = await this.#body;
     if (bytes.length > this.#bodyLimit) throw newTooLarge(this.#bodyLimit);
     return bytes;

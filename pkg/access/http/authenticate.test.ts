@@ -23,7 +23,7 @@ function requestWith(headers: [string, string][], url = '/'): AccessRequest {
 
 const ofWord = (scheme: 'token' | 'bearer', name: Credential['scheme']): Credential => ({
   scheme: name,
-  word: scheme,
+  authorizationScheme: scheme,
   authenticate: async (request) => {
     const value = valueOfScheme(request, scheme);
     if (value === undefined) return undefined;

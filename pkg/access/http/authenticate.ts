@@ -1,7 +1,7 @@
 import type { Caller, Principal } from './caller.ts';
 import { newAuthenticationFailed, newNotAuthenticated } from './access-error.ts';
 import type { AccessRequest } from './access-request.ts';
-import type { Credential, Proof } from './credential.ts';
+import type { Credential, CredentialProof } from './credential.ts';
 
 export interface AuthenticationParts {
   /** In order of precedence. */
@@ -23,11 +23,11 @@ export async function authenticate(
 ): Promise<Caller | undefined> {
   const word = readScheme(request);
   let isHeaderTaken = false;
-  let first: { proof: Proof; credential: Credential } | undefined;
+  let first: { proof: CredentialProof; credential: Credential } | undefined;
   for (const credential of credentials) {
     const proof = await credential.authenticate(request);
     if (proof === undefined) continue;
-    isHeaderTaken ||= word !== undefined && credential.word === word;
+    isHeaderTaken ||= word !== undefined && credential.authorizationScheme === word;
     // Another user's session could be an attempt to act as both.
     if (first !== undefined && first.proof.userId !== proof.userId) throw newAuthenticationFailed();
     first ??= { proof, credential };

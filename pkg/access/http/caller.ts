@@ -18,7 +18,7 @@ export const isAuditor = ({ systemRoles }: Principal): boolean =>
 /**
  * Has the user one of the roles in this organization? SystemAdmin is OrgAdmin of every one, SystemAuditor OrgAuditor.
  */
-export const holdsIn = ({ orgRoles, systemRoles }: Principal, orgId: string, ...roles: readonly OrgRole[]): boolean =>
+export const hasRoleIn = ({ orgRoles, systemRoles }: Principal, orgId: string, ...roles: readonly OrgRole[]): boolean =>
   roles.some(
     (role) =>
       orgRoles.get(orgId)?.has(role) === true ||

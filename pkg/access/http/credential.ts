@@ -2,7 +2,7 @@ import type { Principal } from './principal.ts';
 import type { AccessRequest } from './access-request.ts';
 
 /** The result of a valid credential. */
-export interface Proof {
+export interface CredentialProof {
   readonly userId: string;
   /** Its user, if read in the same query and valid. */
   readonly principal?: Principal;
@@ -24,11 +24,11 @@ export interface Credential {
   /** For WWW-Authenticate, if HTTP has such a scheme: `Bearer realm="api"`. */
   readonly challenge?: string;
   /** The scheme of the `Authorization` header that it reads, in lower case; undefined if it reads another header. */
-  readonly word?: 'signature' | 'token' | 'bearer';
+  readonly authorizationScheme?: 'signature' | 'token' | 'bearer';
   /**
    * Undefined: the request has no credential of this kind (an ended session counts as none). Throws
    * `newAuthenticationFailed()` for a wrong or malformed one. A proof without a principal does not say whether its user
    * is valid: ask `Principals`.
    */
-  authenticate(request: AccessRequest): Promise<Proof | undefined>;
+  authenticate(request: AccessRequest): Promise<CredentialProof | undefined>;
 }

@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { ServiceUrl, TrustedProxies } from '#pkg/http/index';
-import { isFromElsewhere, isSameSite } from './same-site.ts';
+import { isCrossSite, isSameSite } from './same-site.ts';
 
 const allowedOrigins = new Set(['https://app.example.org']);
 
@@ -71,5 +71,5 @@ test.each<{ headers: Record<string, string>; tls?: boolean; publicUrl?: string; 
   const options = { url: new ServiceUrl(new TrustedProxies([]), publicUrl), allowedOrigins };
   expect(isSameSite(request, options)).toBe(is);
   const says = 'origin' in headers || 'sec-fetch-site' in headers;
-  expect(isFromElsewhere(request, options)).toBe(says && !is);
+  expect(isCrossSite(request, options)).toBe(says && !is);
 });

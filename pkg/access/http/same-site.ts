@@ -30,7 +30,7 @@ export function isSameSite(request: IncomingMessage, { url, allowedOrigins }: Sa
  * Was the request sent by a page of another site? A request that changes something and has neither header is not from a
  * browser.
  */
-export function isFromElsewhere(request: IncomingMessage, options: SameSiteOptions): boolean {
+export function isCrossSite(request: IncomingMessage, options: SameSiteOptions): boolean {
   const { headers } = request;
   return (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) && !isSameSite(request, options);
 }

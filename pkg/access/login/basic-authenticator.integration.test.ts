@@ -30,7 +30,10 @@ beforeAll(async () => {
           return fault === undefined ? service.login(request) : Promise.reject(fault);
         },
       };
-      const tokens = new PersonalTokenAuthenticator(new TokenStore(database), { used: () => {}, failed: () => {} });
+      const tokens = new PersonalTokenAuthenticator(new TokenStore(database), {
+        noteUse: () => {},
+        noteFailure: () => {},
+      });
       return platformAuthenticator({
         tokens,
         proxies,

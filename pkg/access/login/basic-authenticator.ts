@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { sql } from 'kysely';
 import { newServiceUnavailable, newTooManyRequests, newUnauthorized, type StatusError } from '#pkg/apimachinery/index';
-import { becauseOf, PreparedStatement, type Placeholders } from '#pkg/database/index';
+import { failureSuffix, PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
@@ -24,9 +24,9 @@ const findUser = new PreparedStatement('basic-user', ($: Placeholders<{ id: stri
     .where(passwordChangedText, '=', $.passwordChanged),
 );
 
-const CACHE_MS = 60_000;
+const defaultCacheMs = 60_000;
 /** Maximum number of cached passwords; the oldest is dropped. */
-const MOST = 10_000;
+const maxCached = 10_000;
 
 export interface BasicAuthenticatorOptions {
   database: AccessDatabase;
@@ -61,7 +61,7 @@ export class BasicAuthenticator implements RequestAuthenticator {
   readonly #users: FreshLookup<UserInfo | undefined>;
 
   constructor(options: BasicAuthenticatorOptions) {
-    this.#options = { cacheMs: CACHE_MS, ...options };
+    this.#options = { cacheMs: defaultCacheMs, ...options };
     this.#users = new FreshLookup((key) => this.#find(key));
   }
 
@@ -111,7 +111,7 @@ export class BasicAuthenticator implements RequestAuthenticator {
     const verifying = login
       .login({ username, password, address: proxies.addressOf(request), userAgent, type: 'basic' })
       .then((done) => ({ login: done, until: performance.now() + cacheMs }));
-    if (this.#verified.size >= MOST) this.#verified.delete(this.#verified.keys().next().value!);
+    if (this.#verified.size >= maxCached) this.#verified.delete(this.#verified.keys().next().value!);
     this.#verified.set(key, verifying);
     verifying.catch(() => this.#forget(key, verifying));
     return verifying;
@@ -130,7 +130,7 @@ export class BasicAuthenticator implements RequestAuthenticator {
 
 function translate(error: unknown): StatusError {
   if (!isAccessError(error)) {
-    const unavailable = newServiceUnavailable(`the password cannot be checked at the moment${becauseOf(error)}`);
+    const unavailable = newServiceUnavailable(`the password cannot be checked at the moment${failureSuffix(error)}`);
     unavailable.cause = error;
     return unavailable;
   }

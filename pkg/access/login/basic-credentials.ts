@@ -6,12 +6,12 @@ export interface BasicCredentials {
 }
 
 /** Maximum length of the header: the longest name and password of a login, in characters of three bytes. */
-const longest = 8192;
+const maxLength = 8192;
 const form = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 
 /** Parses `Authorization: Basic`, in UTF-8; undefined if malformed. Source: RFC 7617. */
 export function readBasicCredentials(header: string): BasicCredentials | undefined {
-  if (header.length > longest) return undefined;
+  if (header.length > maxLength) return undefined;
   const encoded = form.exec(header)?.[1];
   if (encoded === undefined) return undefined;
   const bytes = Buffer.from(encoded, 'base64');

@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module';
 import { fold } from '../names/fold-case.ts';
 
-const SHORTEST = 8;
-const LONGEST = 256;
+const minLength = 8;
+const maxLength = 256;
 /** Minimum number of different characters. */
-const FEWEST = 4;
+const minDistinct = 4;
 /**
  * From @zxcvbn-ts/language-common (MIT, from the lists of zxcvbn); importing its index would load unused dictionaries.
  */
-const COMMON_PASSWORDS = '@zxcvbn-ts/language-common/dist/passwords.json.js';
+const commonPasswordsModule = '@zxcvbn-ts/language-common/dist/passwords.json.js';
 let commonPasswords: ReadonlySet<string> | undefined;
 
 export interface PasswordOwner {
@@ -23,17 +23,17 @@ export interface PasswordOwner {
 export function checkPasswordRules(password: string | undefined, { username, email }: PasswordOwner): string[] {
   if (password === undefined) return [];
   // A character has at most two units; a text that is far too long is neither folded nor counted.
-  const length = password.length > 2 * LONGEST ? Infinity : Array.from(password).length;
-  if (length > LONGEST) return [`This password is too long: it may have ${LONGEST} characters at most.`];
+  const length = password.length > 2 * maxLength ? Infinity : Array.from(password).length;
+  if (length > maxLength) return [`This password is too long: it may have ${maxLength} characters at most.`];
   const folded = fold(password);
   const problems: string[] = [];
-  if (length < SHORTEST) problems.push(`This password is too short: it needs at least ${SHORTEST} characters.`);
+  if (length < minLength) problems.push(`This password is too short: it needs at least ${minLength} characters.`);
   // In UTF-8 all lone surrogates become the same bytes, hence the same password.
   if (/\p{Surrogate}/u.test(password)) problems.push('This password holds half a character.');
   if (folded === fold(username)) problems.push('This password is the username.');
   if (email !== undefined && email !== null && folded === fold(email))
     problems.push('This password is the e-mail address.');
-  if (isCommonPassword(folded) || (length >= SHORTEST && new Set(folded).size < FEWEST))
+  if (isCommonPassword(folded) || (length >= minLength && new Set(folded).size < minDistinct))
     problems.push('This password is too common.');
   return problems;
 }
@@ -44,7 +44,7 @@ export function checkPasswordRules(password: string | undefined, { username, ema
  */
 function isCommonPassword(folded: string): boolean {
   commonPasswords ??= new Set(
-    (createRequire(import.meta.url)(COMMON_PASSWORDS) as string[]).filter(({ length }) => length >= 8),
+    (createRequire(import.meta.url)(commonPasswordsModule) as string[]).filter(({ length }) => length >= 8),
   );
   return commonPasswords.has(folded);
 }

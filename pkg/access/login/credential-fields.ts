@@ -3,7 +3,7 @@ import type { JsonValue } from '#pkg/apimachinery/index';
 import { exactText } from '../operations/field-schemas.ts';
 
 /** Maximum length; no user has a longer name or e-mail address. */
-export const longestName = 254;
+export const maxLoginNameLength = 254;
 
 /** Some clients send numbers, which count as their digits. */
 function digits(sent: JsonValue): JsonValue {
@@ -11,6 +11,6 @@ function digits(sent: JsonValue): JsonValue {
 }
 
 export const credentialFields = Type.Object({
-  username: exactText({ maxLength: longestName, prepare: digits, description: 'Or the e-mail address.' }),
+  username: exactText({ maxLength: maxLoginNameLength, prepare: digits, description: 'Or the e-mail address.' }),
   password: exactText({ maxLength: 1024, prepare: digits }),
 });

@@ -60,7 +60,7 @@ export class LoginAccounts {
     return rows[0];
   }
 
-  async wasHere(id: string): Promise<void> {
+  async setLastLogin(id: string): Promise<void> {
     const update = accessQuery.updateTable('access.users').set({ last_login: currentTime }).where('id', '=', id);
     await runQuery(this.#database.pool, update, 'login-was-here');
   }

@@ -60,7 +60,7 @@ const findMinutesLeft = new PreparedStatement('login-failure-rest', ($: Placehol
 );
 
 /** Fits into an index in any script; folded usernames and e-mail addresses are not longer. */
-const longestKey = 512;
+const maxKeyLength = 512;
 
 /**
  * Key under which failures are counted, whether or not the user exists: the folded username, else the folded text of
@@ -68,7 +68,7 @@ const longestKey = 512;
  */
 export function accountKey(folded: string): string {
   // Texts that no username can be, and an index would not accept.
-  const isOdd = folded.length > longestKey || /[\p{Cc}\p{Cs}]/u.test(folded);
+  const isOdd = folded.length > maxKeyLength || /[\p{Cc}\p{Cs}]/u.test(folded);
   return `user:${isOdd ? `#${hash('sha256', folded)}` : folded}`;
 }
 

@@ -3,9 +3,9 @@ import type { AccessDatabase } from '../access-database.ts';
 import type { Audit, LoginEntry } from '../audit/audit.ts';
 import { FailedUseQuota } from '../audit/failed-use-quota.ts';
 import type { PasswordHasher, PasswordCheck } from './password-hasher.ts';
-import { TooManyPasswordsError } from './turn-queue.ts';
+import { TooManyPasswordsError } from './hashing-queue.ts';
 import { fold } from '../names/fold-case.ts';
-import { AttemptTurns } from './attempt-turns.ts';
+import { AttemptQueue } from './attempt-queue.ts';
 import { LoginAccounts, type LoginAccount } from './login-accounts.ts';
 import {
   isOfAddress,
@@ -18,7 +18,7 @@ import {
   type LoginError,
 } from './login-error.ts';
 import { accountKey, addressKey, LoginFailures, type FailureLimit } from './login-failures.ts';
-import { longestName } from './credential-fields.ts';
+import { maxLoginNameLength } from './credential-fields.ts';
 
 export interface LoginServiceOptions {
   database: AccessDatabase;
@@ -62,7 +62,7 @@ export class LoginService {
   readonly #failures: LoginFailures;
   readonly #accountLimit: FailureLimit;
   readonly #addressLimit: FailureLimit;
-  readonly #turns = new AttemptTurns();
+  readonly #attempts = new AttemptQueue();
   readonly #lockedAddresses = new FailedUseQuota({ perAddress: 5, inAll: 500 });
 
   constructor({
@@ -95,11 +95,11 @@ export class LoginService {
    */
   loginFor<T>(request: LoginRequest, issue: (login: Login) => Promise<T | undefined>): Promise<T | undefined> {
     return this.#inTurn(request, async (account, key) => {
-      const { refusal, rehash } = await this.#tryPassword(request, account, key);
+      const { refusal, needsRehash } = await this.#tryPassword(request, account, key);
       if (refusal !== undefined) return this.#refuse(request, account, refusal);
       if (!account!.is_active) return this.#refuse(request, account, newUserInactive());
       if (account!.is_expired) return this.#refuse(request, account, newUserExpired());
-      return this.#letIn(request, account!, { rehash, issue });
+      return this.#completeLogin(request, account!, { needsRehash, issue });
     });
   }
 
@@ -124,30 +124,30 @@ export class LoginService {
   ): Promise<T> {
     const text = username.trim();
     // No user has such a long name; it counts nevertheless.
-    const name = text.length > longestName ? `#${hash('sha256', text)}` : fold(text);
+    const name = text.length > maxLoginNameLength ? `#${hash('sha256', text)}` : fold(text);
     const given = accountKey(name);
     // A text that PostgreSQL may not accept, and no user has, is replaced by its key; the lookup runs nevertheless.
     const account = await this.#accounts.find(given === `user:${name}` ? name : given);
     const key = account === undefined ? given : accountKey(account.username_key);
-    return this.#turns.run({ account: key, address }, () => work(account, key));
+    return this.#attempts.run({ account: key, address }, () => work(account, key));
   }
 
   async #tryPassword(
     { address, password }: LoginRequest,
     account: LoginAccount | undefined,
     key: string,
-  ): Promise<{ refusal: LoginError | undefined; rehash: boolean }> {
+  ): Promise<{ refusal: LoginError | undefined; needsRehash: boolean }> {
     const from = addressKey(address);
     const byAddress = await this.#failures.take(from, this.#addressLimit);
-    if (byAddress.isLocked) return { refusal: newAddressLocked(byAddress.minutes), rehash: false };
+    if (byAddress.isLocked) return { refusal: newAddressLocked(byAddress.minutes), needsRehash: false };
     // Attempts on a locked account still count for the address.
     const byAccount = await this.#failures.take(key, this.#accountLimit);
-    if (byAccount.isLocked) return { refusal: newAccountLocked(byAccount.minutes), rehash: false };
-    const { ok, rehash = false } = await this.#verify(password, account, [key, from]);
-    if (!ok) return { refusal: newPasswordFailed(this.#accountLimit), rehash };
+    if (byAccount.isLocked) return { refusal: newAccountLocked(byAccount.minutes), needsRehash: false };
+    const { isCorrect, needsRehash = false } = await this.#verify(password, account, [key, from]);
+    if (!isCorrect) return { refusal: newPasswordFailed(this.#accountLimit), needsRehash };
     await this.#failures.giveBack(from);
     await this.#failures.clear(key);
-    return { refusal: undefined, rehash };
+    return { refusal: undefined, needsRehash };
   }
 
   /** An attempt that could not be checked does not count. */
@@ -160,10 +160,10 @@ export class LoginService {
     }
   }
 
-  async #letIn<T>(
+  async #completeLogin<T>(
     request: LoginRequest,
     account: LoginAccount,
-    { rehash, issue }: { rehash: boolean; issue: (login: Login) => Promise<T | undefined> },
+    { needsRehash, issue }: { needsRehash: boolean; issue: (login: Login) => Promise<T | undefined> },
   ): Promise<T | undefined> {
     const { id, username, password_hash: stored, password_changed: passwordChanged } = account;
     const issued = await issue({ id, username, passwordChanged });
@@ -171,9 +171,9 @@ export class LoginService {
       await this.#recordFailure(request, account, newPasswordChanged());
       return undefined;
     }
-    await this.#audit.login({ ...entryOf(request), username, userId: id, isSuccess: true });
-    await this.#accounts.wasHere(id);
-    if (rehash) await this.#rehash(id, stored!, request.password);
+    await this.#audit.recordLogin({ ...entryOf(request), username, userId: id, isSuccess: true });
+    await this.#accounts.setLastLogin(id);
+    if (needsRehash) await this.#rehash(id, stored!, request.password);
     return issued;
   }
 
@@ -194,7 +194,7 @@ export class LoginService {
   async #recordFailure(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<void> {
     // An attempt of a locked address was not checked, and with Basic every request is an attempt.
     if (isOfAddress(error) && !this.#lockedAddresses.take(request.address)) return;
-    await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
+    await this.#audit.recordLogin({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
   }
 }
 

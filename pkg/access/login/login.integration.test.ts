@@ -9,7 +9,7 @@ import {
 import { BearerTokens } from '../tokens/bearer-tokens.ts';
 import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { TooManyPasswordsError } from './turn-queue.ts';
+import { TooManyPasswordsError } from './hashing-queue.ts';
 import { Users } from '../users/users.ts';
 import { loginOperations } from '../login-operations.ts';
 import { LoginService } from './login-service.ts';

@@ -1,7 +1,7 @@
 import { hashSync } from '@node-rs/argon2';
 import { describe, expect, test } from '@jest/globals';
 import { PasswordHasher } from './password-hasher.ts';
-import { TooManyPasswordsError } from './turn-queue.ts';
+import { TooManyPasswordsError } from './hashing-queue.ts';
 
 /** The least work that the algorithm permits. */
 const cheap = { memoryKiB: 8, passes: 1, lanes: 1 };
@@ -13,8 +13,8 @@ describe('a password', () => {
     const stored = await real.hash('correct horse');
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(stored).not.toBe(await real.hash('correct horse'));
-    expect(await real.verify(stored, 'correct horse')).toEqual({ ok: true });
-    expect(await real.verify(stored, 'correct horsE')).toEqual({ ok: false });
+    expect(await real.verify(stored, 'correct horse')).toEqual({ isCorrect: true });
+    expect(await real.verify(stored, 'correct horsE')).toEqual({ isCorrect: false });
   });
 
   const cases: { reason: string; set: string; typed: string; ok: boolean }[] = [
@@ -30,7 +30,7 @@ describe('a password', () => {
     { reason: 'the same password', set: '🦀'.repeat(256), typed: '🦀'.repeat(256), ok: true },
   ];
   test.each(cases)('$reason', async ({ set, typed, ok }) => {
-    expect(await hasher.verify(await hasher.hash(set), typed)).toEqual({ ok });
+    expect(await hasher.verify(await hasher.hash(set), typed)).toEqual({ isCorrect: ok });
   });
 
   test('does not match without a hash, with a broken one, or beyond the maximum length', async () => {
@@ -44,7 +44,7 @@ describe('a password', () => {
       '$2b$10$abcdefghijklmnopqrstuv',
       ofLong,
     ]) {
-      expect(await hasher.verify(stored, stored === ofLong ? long : '')).toEqual({ ok: false });
+      expect(await hasher.verify(stored, stored === ofLong ? long : '')).toEqual({ isCorrect: false });
     }
   });
 
@@ -59,8 +59,10 @@ describe('a password', () => {
   test.each(outdated)('that was hashed $reason: hashed anew, $rehash', async ({ options, rehash }) => {
     const stored = hashSync('secret', options);
     const wanting = new PasswordHasher({ memoryKiB: 64, passes: 2, lanes: 2 });
-    expect(await wanting.verify(stored, 'secret')).toEqual(rehash ? { ok: true, rehash } : { ok: true });
-    expect(await wanting.verify(stored, 'wrong')).toEqual({ ok: false });
+    expect(await wanting.verify(stored, 'secret')).toEqual(
+      rehash ? { isCorrect: true, needsRehash: true } : { isCorrect: true },
+    );
+    expect(await wanting.verify(stored, 'wrong')).toEqual({ isCorrect: false });
   });
 });
 
@@ -97,6 +99,6 @@ describe('the computation', () => {
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
     expect(asked[3]).toMatchObject({ reason: expect.any(TooManyPasswordsError) });
     expect((asked[3] as PromiseRejectedResult).reason).toMatchObject({ status: 429, headers: { 'Retry-After': '1' } });
-    expect(await narrow.verify(await narrow.hash('again'), 'again')).toEqual({ ok: true });
+    expect(await narrow.verify(await narrow.hash('again'), 'again')).toEqual({ isCorrect: true });
   });
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { hash, parseOptions, verify } from '@node-rs/argon2';
-import { TurnQueue } from './turn-queue.ts';
+import { HashingQueue } from './hashing-queue.ts';
 
 export interface PasswordHasherOptions {
   /** Memory of one hash, in KiB. Default 19456 (19 MiB). Source: OWASP Password Storage Cheat Sheet. */
@@ -20,17 +20,17 @@ export interface PasswordHasherOptions {
 }
 
 export interface PasswordCheck {
-  ok: boolean;
+  isCorrect: boolean;
   /** The password is right, but its hash has weaker parameters than the current ones: hash it again. */
-  rehash?: boolean;
+  needsRehash?: boolean;
 }
 
 type Cost = Required<Pick<PasswordHasherOptions, 'memoryKiB' | 'passes' | 'lanes'>>;
 
 /** Longest text that is checked: 256 characters of four units; a longer one is never a valid password. */
-const LONGEST = 1024;
+const maxPasswordLength = 1024;
 // A const enum in the library's types, which single files cannot read: Argon2id.
-const ARGON2ID = 2;
+const argon2idType = 2;
 
 /**
  * Hashes passwords with Argon2id, in PHC format. Unicode is normalised (NFKC, as NIST SP 800-63B advises), so that the
@@ -39,9 +39,9 @@ const ARGON2ID = 2;
  */
 export class PasswordHasher {
   readonly #cost: Cost;
-  readonly #turns: TurnQueue;
+  readonly #queue: HashingQueue;
   /** A hash of no password, which costs as much work as a real one. */
-  readonly #nobodys: string;
+  readonly #decoyHash: string;
 
   constructor({
     memoryKiB = 19_456,
@@ -51,27 +51,32 @@ export class PasswordHasher {
     maxWaiting = 64,
   }: PasswordHasherOptions = {}) {
     this.#cost = { memoryKiB, passes, lanes };
-    this.#turns = new TurnQueue({ maxRunning, maxWaiting });
-    this.#nobodys = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${base64(16)}$${base64(32)}`;
+    this.#queue = new HashingQueue({ maxRunning, maxWaiting });
+    this.#decoyHash = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${base64(16)}$${base64(32)}`;
   }
 
   /** The password must have passed `checkPasswordRules`. */
   hash(password: string): Promise<string> {
     const { memoryKiB, passes, lanes } = this.#cost;
-    return this.#turns.run(() =>
-      hash(normalize(password), { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: lanes }),
+    return this.#queue.run(() =>
+      hash(normalize(password), {
+        algorithm: argon2idType,
+        memoryCost: memoryKiB,
+        timeCost: passes,
+        parallelism: lanes,
+      }),
     );
   }
 
   /** Does the password match the hash? False for an absent hash or one of unknown format, after the same work. */
   async verify(stored: string | undefined, password: string): Promise<PasswordCheck> {
     const cost = stored === undefined ? undefined : costOf(stored);
-    const isPossible = cost !== undefined && password.length <= LONGEST;
-    const matches = await this.#turns.run(() =>
-      verify(isPossible ? stored! : this.#nobodys, isPossible ? normalize(password) : ''),
+    const isPossible = cost !== undefined && password.length <= maxPasswordLength;
+    const matches = await this.#queue.run(() =>
+      verify(isPossible ? stored! : this.#decoyHash, isPossible ? normalize(password) : ''),
     );
-    if (!isPossible || !matches) return { ok: false };
-    return isLess(cost, this.#cost) ? { ok: true, rehash: true } : { ok: true };
+    if (!isPossible || !matches) return { isCorrect: false };
+    return isLess(cost, this.#cost) ? { isCorrect: true, needsRehash: true } : { isCorrect: true };
   }
 }
 
@@ -79,7 +84,7 @@ function costOf(stored: string): Cost | undefined {
   try {
     const { algorithm, memoryCost, timeCost, parallelism } = parseOptions(stored);
     // Hashes of another variant count as weakest.
-    return (algorithm as number) === ARGON2ID
+    return (algorithm as number) === argon2idType
       ? { memoryKiB: memoryCost, passes: timeCost, lanes: parallelism }
       : { memoryKiB: 0, passes: 0, lanes: 0 };
   } catch {
@@ -92,5 +97,6 @@ function isLess(cost: Cost, wanted: Cost): boolean {
 }
 
 /** Longer texts are left as they are, as the time grows with the square of a run of combining marks. */
-const normalize = (password: string): string => (password.length > LONGEST ? password : password.normalize('NFKC'));
+const normalize = (password: string): string =>
+  password.length > maxPasswordLength ? password : password.normalize('NFKC');
 const base64 = (bytes: number): string => randomBytes(bytes).toString('base64').replaceAll('=', '');

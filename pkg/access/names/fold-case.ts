@@ -2,7 +2,7 @@
  * In UTF-16 units; no stored text that is compared is longer. Normalising takes time that grows with the square of a
  * run of combining marks.
  */
-const longest = 1024;
+const maxLength = 1024;
 
 /**
  * Folds a text for comparison and search, in every script, independent of the database's locale. Letters that differ in
@@ -11,7 +11,7 @@ const longest = 1024;
  * supports it.
  */
 export function fold(text: string): string {
-  if (text.length > longest) return text;
+  if (text.length > maxLength) return text;
   // ẞ needs both conversions, as its small letter has two capitals.
   const lower = text.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
   // Removes the second dot that İ leaves above an i.

@@ -7,11 +7,11 @@ import { newFieldErrors } from '../http/access-error.ts';
 import { confusablesVersion } from './confusables-data.ts';
 import { skeletonKeys } from './skeleton.ts';
 
-const BATCH = 200;
+const batchSize = 200;
 /** Lets one process at a time claim existing names. */
-const LOCK = 'svc access.names';
+const lockName = 'svc access.names';
 /** Maximum number of pairs that one process logs. */
-const MOST_LOGGED = 1000;
+const maxLoggedPairs = 1000;
 
 const kinds = {
   user: { table: 'users', nameColumn: 'username', since: 'date_joined', claims: 'username_skeletons' },
@@ -67,7 +67,7 @@ export class NameClaims {
    * Call it after a name was deleted or changed: an existing lookalike gets its claims before a new name can. Never
    * rejects.
    */
-  async released(): Promise<void> {
+  async adoptAfterRelease(): Promise<void> {
     // One round, which begins after all of them, serves several concurrent calls.
     this.#next ??= this.#round.then(() => {
       this.#next = undefined;
@@ -120,7 +120,7 @@ export class NameClaims {
   #adoptBatch(kind: NameKind, after: NamedRow | undefined): Promise<NamedRow | undefined> {
     const { table, nameColumn, since, claims } = kinds[kind];
     return this.#database.transaction(async (on) => {
-      await lockUntilCommit(on, LOCK);
+      await lockUntilCommit(on, lockName);
       const nameRef = sql.ref<string>(`t.${nameColumn}`);
       const madeAt = sql.ref<Date>(`t.${since}`);
       const unclaimed = accessQuery
@@ -142,7 +142,7 @@ export class NameClaims {
         )
         .orderBy(madeAt)
         .orderBy('t.id')
-        .limit(BATCH)
+        .limit(batchSize)
         // Locked rows wait for the next round; the selected ones cannot be deleted meanwhile.
         .forKeyShare('t')
         .skipLocked();
@@ -180,13 +180,13 @@ export class NameClaims {
         doubt.where((eb) => eb('owner', '=', eb.fn.any(eb.val(pairs.map(({ id }) => id))))),
       );
       for (const pair of pairs) this.#logPair(kind, pair);
-      return rows.length < BATCH ? undefined : rows.at(-1);
+      return rows.length < batchSize ? undefined : rows.at(-1);
     });
   }
 
   #logPair(kind: NameKind, { name, like }: { name: string; like: string }): void {
     const pair = `${kind}\n${name}\n${like}`;
-    if (this.#logged.has(pair) || this.#logged.size >= MOST_LOGGED) return;
+    if (this.#logged.has(pair) || this.#logged.size >= maxLoggedPairs) return;
     this.#logged.add(pair);
     this.#log.warn({ kind, name, like }, 'two names look alike; both existed before and are kept');
   }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { fold } from './fold-case.ts';
 import { confusables } from './confusables-data.ts';
 
-const BASE = 36;
+const radix = 36;
 
 let prototypes: ReadonlyMap<string, string> | undefined;
 
@@ -28,7 +28,7 @@ export function skeletonKeys(name: string): Buffer[] {
 }
 
 function parse(): ReadonlyMap<string, string> {
-  const characterOf = (digits: string): string => String.fromCodePoint(Number.parseInt(digits, BASE));
+  const characterOf = (digits: string): string => String.fromCodePoint(Number.parseInt(digits, radix));
   const found = new Map<string, string>();
   for (const entry of confusables.trim().split(/\s+/)) {
     const [target = '', sources = ''] = entry.split('=');

@@ -46,7 +46,7 @@ beforeAll(async () => {
         platform: {
           namespaces: { ensure: () => Promise.resolve(), remove: () => Promise.resolve('removed') },
           roles: { hasRole: () => false, rolesOf: () => [] },
-          isSubject: () => false,
+          isNamedByBinding: () => false,
         },
       });
       operations = service.parts.operations;

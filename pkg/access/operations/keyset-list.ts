@@ -2,9 +2,9 @@ import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kyse
 import type { AccessTables } from '../access-tables.ts';
 import type { ListSource, Page } from './list-answer.ts';
 
-const FIRST_BATCH = 1000;
+const firstBatchSize = 1000;
 /** Large, as an order without an index is sorted again for each batch. */
-const LARGEST_BATCH = 8000;
+const maxBatchSize = 8000;
 
 /** A possible order of a list. */
 export interface KeysetSortKey {
@@ -50,7 +50,7 @@ async function* batches<DB, TB extends keyof DB, Row>({
     sql<string>`(${id})::text`.as('sort_id'),
   ]);
   let next = keyed;
-  for (let size = FIRST_BATCH; ; size = Math.min(size * 2, LARGEST_BATCH)) {
+  for (let size = firstBatchSize; ; size = Math.min(size * 2, maxBatchSize)) {
     const batch = (await kysely.executeQuery(next.limit(size))).rows as (Row & { sort_key: string; sort_id: string })[];
     if (batch.length > 0) yield batch;
     if (batch.length < size) return;

@@ -3,7 +3,7 @@ import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from '../http/ac
 import type { AccessRequest } from '../http/access-request.ts';
 import type { AccessResponse, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
-import { isFromElsewhere } from '../http/same-site.ts';
+import { isCrossSite } from '../http/same-site.ts';
 import type { Caller } from '../http/caller.ts';
 
 /** Answers a request; `caller` is undefined if it is anonymous. */
@@ -52,7 +52,7 @@ async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins:
   if (caller.scheme !== 'session' || safeMethods.has(request.method)) return;
   await checkCsrfToken(request, caller);
   const { context, url } = request;
-  if (!isFromElsewhere(context.request, { url, allowedOrigins })) return;
+  if (!isCrossSite(context.request, { url, allowedOrigins })) return;
   context.log.info(
     { origin: context.request.headers.origin, own: url.ownOrigins(context.request) },
     'refused a session that a page of another origin used',

@@ -29,13 +29,13 @@ export interface OrgRemoval {
 }
 
 /** Namespaces that one round checks at most. */
-const MOST = 50;
+const maxNamespacesPerRound = 50;
 /**
  * Attempts at one removal, and the longest pause between two of them; the pauses are random, so that checks of other
  * replicas do not collide with each attempt.
  */
-const REMOVALS = 20;
-const REMOVAL_PAUSE_MS = 20;
+const maxRemovalAttempts = 20;
+const maxRemovalPauseMs = 20;
 
 /**
  * Keeps the content platform's namespaces in sync with the organizations, through failures. Column `namespace_ready`
@@ -112,7 +112,7 @@ export class OrgNamespaces {
   }
 
   async #remove(orgId: string, { check, removeRow }: OrgRemoval): Promise<'removed' | 'in use'> {
-    for (let attempt = 0; attempt < REMOVALS; attempt += 1) {
+    for (let attempt = 0; attempt < maxRemovalAttempts; attempt += 1) {
       // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is
       // there.
       const doubt = accessQuery
@@ -135,7 +135,7 @@ export class OrgNamespaces {
         return removed;
       });
       if (outcome !== undefined) return outcome;
-      await delay(Math.random() * REMOVAL_PAUSE_MS);
+      await delay(Math.random() * maxRemovalPauseMs);
     }
     throw new Error('the namespace was created again after each deletion');
   }
@@ -159,7 +159,7 @@ export class OrgNamespaces {
         .orderBy('namespace_ready')
         // So that one that always fails does not block the others.
         .orderBy(sql`random()`)
-        .limit(MOST);
+        .limit(maxNamespacesPerRound);
       const { rows } = await runQuery(this.#database.pool, due, 'namespaces-due');
       for (const { id } of rows) {
         if (this.#isStopped) return;

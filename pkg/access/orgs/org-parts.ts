@@ -9,6 +9,6 @@ export interface OrgParts {
   database: AccessDatabase;
   audit: Audit;
   organizations: Organizations;
-  names: Pick<NameClaims, 'prepare' | 'claim' | 'released'>;
+  names: Pick<NameClaims, 'prepare' | 'claim' | 'adoptAfterRelease'>;
   namespaces: OrgNamespaces;
 }

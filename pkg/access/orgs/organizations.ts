@@ -16,7 +16,7 @@ const findByName = new PreparedStatement('organization-by-name_key', ($: Placeho
 );
 
 /** Maximum length of a folded name, in UTF-16 units. */
-const longestName = 512;
+const maxNameLength = 512;
 
 /** Reads organizations from the database. */
 export class Organizations {
@@ -29,7 +29,7 @@ export class Organizations {
   /** Finds by id or name, case-insensitive; ROOT and DEFAULT are names. */
   async find(text: string): Promise<Organization | undefined> {
     // No organization has such a name, and PostgreSQL would refuse the text.
-    if (text.length > longestName || /[\0\p{Cs}]/u.test(text)) return undefined;
+    if (text.length > maxNameLength || /[\0\p{Cs}]/u.test(text)) return undefined;
     const { pool } = this.#database;
     const { rows } = await (isUuid(text)
       ? findById.run(pool, { id: text })

@@ -31,7 +31,7 @@ export async function removeOrg(
   };
   const removeRow = async (on: Queryable): Promise<void> => {
     await runQuery(on, accessQuery.deleteFrom('access.organizations').where('id', '=', id), 'organization-delete');
-    await audit.operate(
+    await audit.recordOperation(
       { ...actorOf(call), action: 'delete', resourceType: 'organization', resource: name, orgId: id },
       on,
     );
@@ -46,5 +46,5 @@ export async function removeOrg(
   });
   if (outcome === 'in use')
     throw newAccessConflict('The namespace of the organization still holds objects: delete them first.');
-  await names.released();
+  await names.adoptAfterRelease();
 }

@@ -1,6 +1,6 @@
 import { newDetail, newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../operations/operation.ts';
-import { holdsIn, isAuditor, type OrgRole, type Principal } from '../http/caller.ts';
+import { hasRoleIn, isAuditor, type OrgRole, type Principal } from '../http/caller.ts';
 import type { OperationPermission } from '../operations/permission.ts';
 import { defaultOrgId, type Organization } from './organization.ts';
 import type { Organizations } from './organizations.ts';
@@ -15,7 +15,7 @@ export const inOrganization = (
 ): OperationPermission<Organization> => ({
   check: async (call) => {
     const organization = await selectOrg(call, organizations);
-    if (roles.length > 0 && !holdsIn(call.caller, organization.id, ...roles)) throw newPermissionDenied();
+    if (roles.length > 0 && !hasRoleIn(call.caller, organization.id, ...roles)) throw newPermissionDenied();
     return organization;
   },
 });
@@ -27,7 +27,7 @@ type OrgCall = Pick<Call, 'caller' | 'request' | 'query'>;
  * 404 for an unknown one, 403 if the caller has no role in it. ROOT needs a system role.
  */
 export async function selectOrg(call: OrgCall, organizations: Pick<Organizations, 'find'>): Promise<Organization> {
-  const organization = await organizations.find(askedOrg(call) ?? usualOrg(call.caller));
+  const organization = await organizations.find(requestedOrg(call) ?? defaultOrg(call.caller));
   if (organization === undefined) throw newOrgNotFound();
   if (!isAuditor(call.caller) && !call.caller.orgRoles.has(organization.id))
     throw newPermissionDenied('You have no role in this organization.');
@@ -38,7 +38,7 @@ export async function selectOrg(call: OrgCall, organizations: Pick<Organizations
  * Id or name of the requested organization: query parameter `oid`, header X-SVC-ORG, or the cookie of that name;
  * undefined if there is none.
  */
-export function askedOrg({ query, request }: Pick<OrgCall, 'query' | 'request'>): string | undefined {
+export function requestedOrg({ query, request }: Pick<OrgCall, 'query' | 'request'>): string | undefined {
   const [oid = '', ...more] = query.getAll('oid');
   if (more.length > 0) throw newTwoOrganizations('oid');
   if (oid !== '') return oid;
@@ -49,7 +49,7 @@ export function askedOrg({ query, request }: Pick<OrgCall, 'query' | 'request'>)
   return [header, cookie].find((text) => text !== '');
 }
 
-function usualOrg({ orgRoles }: Principal): string {
+function defaultOrg({ orgRoles }: Principal): string {
   const [only, ...others] = orgRoles.keys();
   return only === undefined || others.length > 0 ? defaultOrgId : only;
 }

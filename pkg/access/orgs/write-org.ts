@@ -34,7 +34,7 @@ export async function createOrg(
       const { rows } = await runQuery(on, insert, 'organization-insert');
       const organization = rows[0]!;
       await names.claim('organization', organization, on);
-      await audit.operate(
+      await audit.recordOperation(
         { ...actorOf(call), action: 'create', resourceType: 'organization', resource: name, orgId: organization.id },
         on,
       );
@@ -74,7 +74,7 @@ export async function changeOrg(
       const changed = Object.entries({ name, comment }).flatMap(([field, value]) =>
         value === undefined ? [] : [field],
       );
-      await audit.operate(
+      await audit.recordOperation(
         {
           ...actorOf(call),
           action: 'update',
@@ -87,7 +87,7 @@ export async function changeOrg(
       );
     }),
   );
-  if (name !== undefined && name !== before) await names.released();
+  if (name !== undefined && name !== before) await names.adoptAfterRelease();
   await namespaces.ensure(id);
   const changed = await organizations.find(id);
   if (changed === undefined) throw newOrgNotFound();

@@ -11,7 +11,7 @@ export interface FormRefusal {
 }
 
 /** The answer of `work`, or, if it refuses the input, the form again with the errors. */
-export async function unlessRefused(
+export async function catchRefusal(
   work: () => Promise<AccessResponse>,
   showAgain: (refusal: FormRefusal) => AccessResponse | Promise<AccessResponse>,
 ): Promise<AccessResponse> {

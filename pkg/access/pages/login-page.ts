@@ -5,7 +5,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import { formatCookie, sessionCookie } from '../http/cookies.ts';
 import type { AccessResponse, OpenCall, Operation } from '../operations/operation.ts';
-import { isFromElsewhere } from '../http/same-site.ts';
+import { isCrossSite } from '../http/same-site.ts';
 import type { LoginService } from '../login/login-service.ts';
 import { credentialFields } from '../login/credential-fields.ts';
 import { CheckedFields } from '../operations/checked-fields.ts';
@@ -13,7 +13,7 @@ import { endSession } from '../sessions/end-session.ts';
 import { endSessionCookies, sessionCookies } from '../sessions/session-cookies.ts';
 import type { NewSession, Sessions } from '../sessions/sessions.ts';
 import { doneNote, field, problemNote, type Problems } from './form-fields.ts';
-import { unlessRefused } from './form-refusal.ts';
+import { catchRefusal } from './form-refusal.ts';
 import { html } from './html.ts';
 import { csrfField, pageAnswer, seeOther } from './page.ts';
 
@@ -21,7 +21,7 @@ export interface LoginPageParts {
   login: Pick<LoginService, 'loginFor'>;
   sessions: Pick<Sessions, 'create' | 'end'>;
   database: Pick<AccessDatabase, 'transaction'>;
-  audit: Pick<Audit, 'operate'>;
+  audit: Pick<Audit, 'recordOperation'>;
 }
 
 /** CSRF cookie of the login form, as there is no session yet: the form holds the same token. */
@@ -57,14 +57,14 @@ export function loginPages(parts: LoginPageParts): Operation[] {
 }
 
 function showLogin({ caller, query, request }: OpenCall): AccessResponse {
-  const next = ownPath(query.get('next') ?? undefined);
+  const next = localRedirectPath(query.get('next') ?? undefined);
   if (caller?.scheme === 'session') return seeOther(next);
   return loginForm(request, { next, done: query.get('done') === 'logout' ? 'You are logged out.' : undefined });
 }
 
 async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall): Promise<AccessResponse> {
   const { username, password, next: asked, csrfmiddlewaretoken: token } = await request.fields();
-  const form = { next: ownPath(asked), username: typeof username === 'string' ? username : '' };
+  const form = { next: localRedirectPath(asked), username: typeof username === 'string' ? username : '' };
   if (!isOwnForm(request, token)) {
     return loginForm(request, {
       ...form,
@@ -99,7 +99,7 @@ async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall)
       });
     return seeOther(form.next, { 'Set-Cookie': beginSession(session, request) });
   };
-  return unlessRefused(begin, (refusal) => loginForm(request, { ...form, ...refusal }));
+  return catchRefusal(begin, (refusal) => loginForm(request, { ...form, ...refusal }));
 }
 
 function beginSession(session: NewSession, { isSecure: secure }: AccessRequest): string[] {
@@ -122,7 +122,7 @@ function isOwnForm(request: AccessRequest, token: unknown): boolean {
   const expected = request.cookies.get(formCookie);
   if (expected === undefined || !formToken.test(expected) || typeof token !== 'string' || !formToken.test(token))
     return false;
-  if (isFromElsewhere(request.context.request, { url: request.url, allowedOrigins: new Set() })) return false;
+  if (isCrossSite(request.context.request, { url: request.url, allowedOrigins: new Set() })) return false;
   return timingSafeEqual(Buffer.from(token), Buffer.from(expected));
 }
 
@@ -168,7 +168,7 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 const maxNextLength = 1000;
 
 /** Redirect target of the query: a path of this service, never another host; else the settings page. */
-export function ownPath(next: unknown): string {
+export function localRedirectPath(next: unknown): string {
   const fallback = '/settings/';
   // Browsers treat a backslash as a slash and ignore control characters: `/\elsewhere` is another host.
   if (typeof next !== 'string' || next.length > maxNextLength || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(next))

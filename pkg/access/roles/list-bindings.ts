@@ -4,7 +4,7 @@ import { newPermissionDenied } from '../http/access-error.ts';
 import type { ListSource } from '../operations/list-answer.ts';
 import type { Call } from '../operations/operation.ts';
 import { isRoot } from '../orgs/organization.ts';
-import { askedOrg, selectOrg } from '../orgs/select-org.ts';
+import { requestedOrg, selectOrg } from '../orgs/select-org.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
 import type { CheckedFields } from '../operations/checked-fields.ts';
 import { line } from '../operations/field-schemas.ts';
@@ -88,7 +88,7 @@ async function readOrgCondition(
   const organization =
     filter !== undefined
       ? await parts.organizations.find(filter)
-      : askedOrg(call) === undefined
+      : requestedOrg(call) === undefined
         ? undefined
         : await selectOrg(call, parts.organizations);
   if (filter !== undefined && organization === undefined) query.refuse('org', 'There is no such organization.');

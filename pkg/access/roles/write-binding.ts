@@ -5,14 +5,14 @@ import { isDuplicate } from '../access-database.ts';
 import { accessQuery } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
-import { holdsIn, isAdministrator } from '../http/caller.ts';
+import { hasRoleIn, isAdministrator } from '../http/caller.ts';
 import type { Call } from '../operations/operation.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { selectOrg } from '../orgs/select-org.ts';
 import { findRole } from '../principals/role.ts';
 import type { CheckedFields } from '../operations/checked-fields.ts';
 import { line } from '../operations/field-schemas.ts';
-import { refuseLastAdministrator } from '../users/administrators.ts';
+import { refuseLastAdministrator } from '../users/refuse-last-administrator.ts';
 import { bindingTable, selectBindings, titleOf, type Binding, type RoleScope } from './binding.ts';
 import { ofScope, roleField } from './list-bindings.ts';
 import type { RoleParts } from './role-parts.ts';
@@ -54,7 +54,7 @@ export async function createBinding(
         },
         on,
       );
-      await parts.audit.operate(
+      await parts.audit.recordOperation(
         {
           ...actorOf(call),
           action: 'create',
@@ -114,7 +114,8 @@ async function readOrganization(
 }
 
 function checkWriter({ caller }: Pick<Call, 'caller'>, orgId: string | null): void {
-  if (!isAdministrator(caller) && (orgId === null || !holdsIn(caller, orgId, 'OrgAdmin'))) throw newPermissionDenied();
+  if (!isAdministrator(caller) && (orgId === null || !hasRoleIn(caller, orgId, 'OrgAdmin')))
+    throw newPermissionDenied();
 }
 
 async function insertBinding(
@@ -170,7 +171,7 @@ export async function removeBinding(
     const remove = accessQuery.deleteFrom(bindingTable(scope)).where('id', '=', binding.id);
     const { rowCount } = await runQuery(on, remove, `${scope}-binding-delete`);
     if (rowCount === 0) throw newAccessNotFound();
-    await audit.operate(
+    await audit.recordOperation(
       {
         ...actorOf(call),
         action: 'delete',

@@ -5,13 +5,13 @@ import { SecretError, SecretKeyError } from './secret-error.ts';
 import type { SecretKey } from './secret-key.ts';
 import { sealedTables } from './sealed-tables.ts';
 
-const CHECKED_TEXT = 'svc';
+const checkText = 'svc';
 
 /** Registers a key in the database, before anything is sealed with it. */
 export async function registerKey(client: Queryable, key: SecretKey): Promise<void> {
   const insert = accessQuery
     .insertInto('access.key_checks')
-    .values({ key_id: key.id, sealed: key.seal(CHECKED_TEXT, checkPurpose(key.id)) })
+    .values({ key_id: key.id, sealed: key.seal(checkText, checkPurpose(key.id)) })
     .onConflict((conflict) => conflict.column('key_id').doNothing());
   await runQuery(client, insert);
 }
@@ -59,7 +59,7 @@ async function keysInUse(client: Queryable): Promise<string[]> {
 
 function opens(key: SecretKey | undefined, sealed: Buffer): boolean {
   try {
-    return key?.open(sealed, checkPurpose(key.id)) === CHECKED_TEXT;
+    return key?.open(sealed, checkPurpose(key.id)) === checkText;
   } catch (error) {
     if (error instanceof SecretError) return false;
     throw error;

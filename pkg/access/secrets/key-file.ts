@@ -22,7 +22,7 @@ import { basename, dirname, join } from 'node:path';
 import { SecretKeyError } from './secret-error.ts';
 import { SecretKey } from './secret-key.ts';
 
-const MAX_BYTES = 65_536;
+const maxBytes = 65_536;
 const draftSuffix = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
@@ -133,7 +133,7 @@ export class KeyFile {
   }
 
   #checkStats(stats: Stats): void {
-    if (!stats.isFile() || stats.size > MAX_BYTES) throw new SecretKeyError(`${this.path} is no file of keys.`);
+    if (!stats.isFile() || stats.size > maxBytes) throw new SecretKeyError(`${this.path} is no file of keys.`);
     if ((stats.mode & 0o027) !== 0) {
       const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
       throw new SecretKeyError(

@@ -53,13 +53,13 @@ export class KeyRing {
       this.#version = version;
       this.#refusal = undefined;
     } catch (error) {
-      this.#tell(error);
+      this.#logRefusal(error);
       return false;
     }
     return this.#ids() !== before;
   }
 
-  #tell(error: unknown): void {
+  #logRefusal(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     if (reason !== this.#refusal)
       this.#log?.warn({ reason }, 'the changed key file cannot be used; the previous keys stay in use');

@@ -7,9 +7,9 @@ import { KeyRing } from './key-ring.ts';
 import { SecretKeyError } from './secret-error.ts';
 import { SecretKey } from './secret-key.ts';
 
-const LOCK = 'svc access.key_checks';
+const lockName = 'svc access.key_checks';
 
-export interface KeyOptions {
+export interface OpenKeyRingOptions {
   /** Value of `svc.security.key`: keys separated by commas, the first is the primary one. */
   keys?: string | undefined;
   /** Value of `svc.security.key-file`; set at most one of both. */
@@ -26,10 +26,10 @@ export interface KeyOptions {
  * unchanged, for keys that do not fit or cannot be used. If none is given, and the database has one, the ring is empty:
  * such a replica, with its own data folder, can do everything that needs no sealed secret.
  */
-export function openKeyRing(database: AccessDatabase, options: KeyOptions): Promise<KeyRing> {
+export function openKeyRing(database: AccessDatabase, options: OpenKeyRingOptions): Promise<KeyRing> {
   return database.transaction(async (client) => {
     // Two concurrent first starts with separate folders: the second must see the first one's key.
-    await lockUntilCommit(client, LOCK);
+    await lockUntilCommit(client, lockName);
     const ring = readRing(options) ?? makeRing(options, await hasKeys(client));
     if (!ring.isEmpty) await checkRing(client, ring, ring.file?.path ?? 'svc.security.key');
     return ring;
@@ -37,7 +37,7 @@ export function openKeyRing(database: AccessDatabase, options: KeyOptions): Prom
 }
 
 /** Undefined if no key was given and none is in the data folder. */
-function readRing({ keys, keyFile, dataDir, log }: KeyOptions): KeyRing | undefined {
+function readRing({ keys, keyFile, dataDir, log }: OpenKeyRingOptions): KeyRing | undefined {
   if (keys !== undefined) {
     if (keyFile !== undefined)
       throw new SecretKeyError('svc.security.key and svc.security.key-file are both set; leave one of them empty.');
@@ -50,7 +50,7 @@ function readRing({ keys, keyFile, dataDir, log }: KeyOptions): KeyRing | undefi
   return held === undefined ? undefined : new KeyRing(held, file, log);
 }
 
-function makeRing({ dataDir, log }: KeyOptions, isUsedDatabase: boolean): KeyRing {
+function makeRing({ dataDir, log }: OpenKeyRingOptions, isUsedDatabase: boolean): KeyRing {
   const file = new KeyFile(defaultFile(dataDir));
   // With a new key, processes that have the first one could not read new secrets.
   if (isUsedDatabase) return new KeyRing([], file, log);

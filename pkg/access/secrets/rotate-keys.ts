@@ -10,14 +10,14 @@ import { SecretKeyError } from './secret-error.ts';
 import { SecretKey } from './secret-key.ts';
 import { sealedTables, selectSealedByOthers } from './sealed-tables.ts';
 
-const LOCK = 'svc rotate-keys';
+const lockName = 'svc rotate-keys';
 /** Maximum attempts to drop a key with which a server keeps sealing. */
-const MOST_ROUNDS = 10;
-const LOCK_WAIT = '5s';
-const FOREIGN_KEY_VIOLATION = '23503';
-const LOCK_NOT_AVAILABLE = '55P03';
+const maxRounds = 10;
+const lockTimeout = '5s';
+const foreignKeyViolation = '23503';
+const lockNotAvailable = '55P03';
 
-export interface RotationOptions {
+export interface RotateKeysOptions {
   database: AccessDatabase;
   ring: KeyRing;
   /**
@@ -54,7 +54,7 @@ export async function* rotateKeys({
   ring,
   dropOld = false,
   batchSize = 200,
-}: RotationOptions): AsyncGenerator<RotationStep, RotationResult> {
+}: RotateKeysOptions): AsyncGenerator<RotationStep, RotationResult> {
   const client = await database.pool.connect();
   try {
     await lock(client);
@@ -84,11 +84,11 @@ export async function* rotateKeys({
 
 /** Waits briefly, as PostgreSQL may not have noticed yet that a previous process was killed. */
 async function lock(client: PoolClient): Promise<void> {
-  await runQuery(client, sql`SELECT set_config('lock_timeout', ${LOCK_WAIT}, false)`);
+  await runQuery(client, sql`SELECT set_config('lock_timeout', ${lockTimeout}, false)`);
   try {
-    await runQuery(client, sql`SELECT pg_advisory_lock(hashtextextended(${LOCK}, 0))`);
+    await runQuery(client, sql`SELECT pg_advisory_lock(hashtextextended(${lockName}, 0))`);
   } catch (error) {
-    if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
+    if ((error as { code?: string }).code !== lockNotAvailable) throw error;
     throw new SecretKeyError('Another svc rotate-keys is running on this database; wait until it has finished.', {
       cause: error,
     });
@@ -141,7 +141,7 @@ async function* dropOthers(
     sealed.privateTokens += more.privateTokens;
     sealed.unreadable = more.unreadable;
     if (more.unreadable > 0) return;
-    if (round === MOST_ROUNDS)
+    if (round === maxRounds)
       throw new SecretKeyError(
         'A server still seals with an old key; make sure that all servers have the new key, and run svc rotate-keys --drop-old again.',
       );
@@ -163,7 +163,7 @@ async function forgetOthers(client: PoolClient, ring: KeyRing): Promise<boolean>
     await runQuery(client, accessQuery.deleteFrom('access.key_checks').where('key_id', '<>', ring.primary.id));
     return true;
   } catch (error) {
-    if ((error as { code?: string }).code === FOREIGN_KEY_VIOLATION) return false;
+    if ((error as { code?: string }).code === foreignKeyViolation) return false;
     throw error;
   }
 }

@@ -12,13 +12,13 @@ import { accessMigrations } from '../migrations.ts';
 import { PrivateTokens } from '../tokens/private-tokens.ts';
 import type { KeyRing } from './key-ring.ts';
 import { openKeyRing } from './open-key-ring.ts';
-import { rotateKeys, type RotationOptions, type RotationResult, type RotationStep } from './rotate-keys.ts';
+import { rotateKeys, type RotateKeysOptions, type RotationResult, type RotationStep } from './rotate-keys.ts';
 import { SecretBox } from './secret-box.ts';
 import { SecretKey } from './secret-key.ts';
 import { sealedTables } from './sealed-tables.ts';
 
-const USERS = 5;
-const KEYS_EACH = 2;
+const userCount = 5;
+const keysPerUser = 2;
 
 let home: TestDatabase;
 let database: Database;
@@ -43,11 +43,11 @@ beforeEach(async () => {
   const replica = await startReplica();
   users = [];
   accessKeys = [];
-  for (let i = 0; i < USERS; i += 1) {
+  for (let i = 0; i < userCount; i += 1) {
     const username = `user-${i}`;
     const id = await addUser(access, { username });
     users.push({ username, id, token: await replica.tokens.create(username) });
-    for (let k = 0; k < KEYS_EACH; k += 1) accessKeys.push(await addAccessKey(replica, id));
+    for (let k = 0; k < keysPerUser; k += 1) accessKeys.push(await addAccessKey(replica, id));
   }
 });
 afterAll(async () => {
@@ -88,7 +88,7 @@ async function checkAll({ box, tokens }: Replica): Promise<void> {
 }
 
 async function run(
-  options: Omit<RotationOptions, 'database'>,
+  options: Omit<RotateKeysOptions, 'database'>,
   onStep: () => Promise<void> = async () => {},
 ): Promise<{ steps: RotationStep[]; result: RotationResult }> {
   const steps: RotationStep[] = [];
@@ -102,7 +102,7 @@ async function run(
 }
 
 /** Stops after this number of steps, as if the process was killed. */
-async function runUntilKilled(options: Omit<RotationOptions, 'database'>, steps: number): Promise<boolean> {
+async function runUntilKilled(options: Omit<RotateKeysOptions, 'database'>, steps: number): Promise<boolean> {
   const rotation = rotateKeys({ database: access, batchSize: 3, ...options });
   for (let i = 0; i < steps; i += 1) if ((await rotation.next()).done === true) return false;
   await rotation.return(undefined as never);
@@ -118,7 +118,7 @@ const usedKeys = async (): Promise<string[]> =>
 const registered = async (): Promise<number> =>
   (await database.pool.query('SELECT 1 FROM access.key_checks')).rows.length;
 const keysInFile = (): number => readFileSync(join(dataDir, 'secret-key'), 'utf8').trim().split('\n').length;
-const all = USERS + USERS * KEYS_EACH;
+const all = userCount + userCount * keysPerUser;
 
 describe('a rotation', () => {
   test('seals everything with a new key while servers run and start; then the old key can be removed', async () => {
@@ -208,8 +208,8 @@ describe('a rotation', () => {
     const ring = await openKeyRing(access, { keys: `${next.reveal()},${fileRing.primary.reveal()}`, dataDir });
     const { result } = await run({ ring });
     expect(result).toEqual({
-      accessKeys: USERS * KEYS_EACH,
-      privateTokens: USERS,
+      accessKeys: userCount * keysPerUser,
+      privateTokens: userCount,
       unreadable: 0,
       isNewKey: false,
       dropped: 0,
@@ -250,7 +250,7 @@ describe('with a file that cannot be replaced', () => {
     const ring = await openKeyRing(access, { keyFile, dataDir });
     expect((await run({ ring })).result).toMatchObject({
       isNewKey: false,
-      accessKeys: USERS * KEYS_EACH,
+      accessKeys: userCount * keysPerUser,
       unreadable: 0,
       old: 1,
     });
@@ -275,8 +275,8 @@ describe('a secret that cannot be opened', () => {
     expect(result).toMatchObject({
       isNewKey: true,
       unreadable: 1,
-      accessKeys: USERS * KEYS_EACH - 1,
-      privateTokens: USERS,
+      accessKeys: userCount * keysPerUser - 1,
+      privateTokens: userCount,
     });
     expect((await run({ ring, dropOld: true })).result).toMatchObject({ unreadable: 1, dropped: 0, old: 1 });
     await database.pool.query('DELETE FROM access.access_keys WHERE id = $1', [spoilt!.id]);

@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { SecretError } from './secret-error.ts';
 
-const VERSION = 1;
-const ID_BYTES = 6;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-const HEAD_BYTES = 1 + ID_BYTES + NONCE_BYTES;
+const formatVersion = 1;
+const idBytes = 6;
+const nonceBytes = 12;
+const tagBytes = 16;
+const headBytes = 1 + idBytes + nonceBytes;
 
 /**
  * A 256-bit key for AES-256-GCM and HMAC-SHA256, each with its own subkey (HKDF, RFC 5869).
@@ -26,7 +26,7 @@ export class SecretKey {
     this.#bytes = bytes;
     this.#sealing = derive(bytes, 'svc seal', 32);
     this.#hashing = derive(bytes, 'svc hash', 32);
-    this.id = derive(bytes, 'svc key id', ID_BYTES).toString('hex');
+    this.id = derive(bytes, 'svc key id', idBytes).toString('hex');
   }
 
   static generate(): SecretKey {
@@ -45,25 +45,23 @@ export class SecretKey {
 
   /** The text must be well-formed; half a surrogate pair would come back as U+FFFD. */
   seal(text: string, purpose: string): Buffer {
-    const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: TAG_BYTES }).setAAD(
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: tagBytes }).setAAD(
       Buffer.from(purpose),
     );
-    const head = Buffer.concat([Buffer.of(VERSION), Buffer.from(this.id, 'hex'), nonce]);
+    const head = Buffer.concat([Buffer.of(formatVersion), Buffer.from(this.id, 'hex'), nonce]);
     return Buffer.concat([head, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   }
 
   /** @throws SecretError for anything but what this key sealed for this purpose */
   open(sealed: Buffer, purpose: string): string {
     if (sealedBy(sealed) !== this.id) throw unreadable();
-    const nonce = sealed.subarray(1 + ID_BYTES, HEAD_BYTES);
-    const decipher = createDecipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: TAG_BYTES })
+    const nonce = sealed.subarray(1 + idBytes, headBytes);
+    const decipher = createDecipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: tagBytes })
       .setAAD(Buffer.from(purpose))
-      .setAuthTag(sealed.subarray(-TAG_BYTES));
+      .setAuthTag(sealed.subarray(-tagBytes));
     try {
-      return Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]).toString(
-        'utf8',
-      );
+      return Buffer.concat([decipher.update(sealed.subarray(headBytes, -tagBytes)), decipher.final()]).toString('utf8');
     } catch {
       // Node's error has no useful details.
       throw unreadable();
@@ -78,8 +76,8 @@ export class SecretKey {
 
 /** Id of the sealing key; undefined if the bytes are no sealed secret. SQL reads it too: `sealed-tables.ts`. */
 export function sealedBy(sealed: Buffer): string | undefined {
-  if (sealed.length < HEAD_BYTES + TAG_BYTES || sealed[0] !== VERSION) return undefined;
-  return sealed.toString('hex', 1, 1 + ID_BYTES);
+  if (sealed.length < headBytes + tagBytes || sealed[0] !== formatVersion) return undefined;
+  return sealed.toString('hex', 1, 1 + idBytes);
 }
 
 function derive(key: Buffer, info: string, length: number): Buffer {

@@ -6,14 +6,15 @@ import type { Sessions } from './sessions.ts';
 export interface EndSessionParts {
   sessions: Pick<Sessions, 'end'>;
   database: Pick<AccessDatabase, 'transaction'>;
-  audit: Pick<Audit, 'operate'>;
+  audit: Pick<Audit, 'recordOperation'>;
 }
 
 /** Ends a session of the caller and writes its audit row. False if there is none. */
 export function endSession(call: Call, id: string, { sessions, database, audit }: EndSessionParts): Promise<boolean> {
   return database.transaction(async (on) => {
     const isEnded = await sessions.end(call.caller.id, id, on);
-    if (isEnded) await audit.operate({ ...actorOf(call), action: 'revoke', resourceType: 'session', resource: id }, on);
+    if (isEnded)
+      await audit.recordOperation({ ...actorOf(call), action: 'revoke', resourceType: 'session', resource: id }, on);
     return isEnded;
   });
 }

@@ -1,5 +1,5 @@
 import { newServiceUnavailable, StatusError } from '#pkg/apimachinery/index';
-import { becauseOf } from '#pkg/database/index';
+import { failureSuffix } from '#pkg/database/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
 import { readCookies, sessionCookie } from '../http/cookies.ts';
 import { isSameSite, type SameSiteOptions } from '../http/same-site.ts';
@@ -42,7 +42,7 @@ async function findSession(sessions: Pick<Sessions, 'find'>, token: string): Ret
   try {
     return await sessions.find(token);
   } catch (error) {
-    const unavailable = newServiceUnavailable(`the session cannot be checked at the moment${becauseOf(error)}`);
+    const unavailable = newServiceUnavailable(`the session cannot be checked at the moment${failureSuffix(error)}`);
     unavailable.cause = error;
     throw unavailable;
   }

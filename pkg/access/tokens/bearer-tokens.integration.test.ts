@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import {
   startAccessTest,
   type AccessAnswer,
@@ -141,7 +141,7 @@ test('a login during a change of the password leaves no token', async () => {
 /** Resolves when a statement waits for a lock. */
 async function untilWaiting(): Promise<void> {
   const waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-  await waitUntil(
+  await pollUntil(
     async () => (await server.database.pool.query(waiting)).rowCount !== 0,
     waitMs(),
     'a session that waits for a lock',

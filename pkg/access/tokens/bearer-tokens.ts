@@ -7,7 +7,7 @@ import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
-import type { Credential, Proof } from '../http/credential.ts';
+import type { Credential, CredentialProof } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import { selectLockedOwner } from '../login/login-accounts.ts';
 import type { Principal } from '../http/caller.ts';
@@ -63,7 +63,7 @@ export class BearerTokens {
     this.#owners = new FreshLookup((key) => this.#findOwner(Buffer.from(key, 'hex')));
     this.credential = {
       scheme: 'bearer',
-      word: 'bearer',
+      authorizationScheme: 'bearer',
       challenge: 'Bearer realm="api"',
       authenticate: (request) => this.#authenticate(request),
     };
@@ -112,12 +112,12 @@ export class BearerTokens {
     );
   }
 
-  async #authenticate(request: AccessRequest): Promise<Proof | undefined> {
+  async #authenticate(request: AccessRequest): Promise<CredentialProof | undefined> {
     const token = valueOfScheme(request, 'bearer');
     if (token === undefined) return undefined;
     const principal = form.test(token) ? await this.#owners.get(hashOf(token).toString('hex')) : undefined;
     if (principal !== undefined) return { userId: principal.id, principal };
-    await this.#audit.operate({
+    await this.#audit.recordOperation({
       actor: undefined,
       action: 'failed_use',
       resourceType: 'bearer_token',

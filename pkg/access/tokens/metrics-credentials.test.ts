@@ -19,7 +19,11 @@ const owners = new Map<string, UserInfo>([
   [forMonitoring, { ...ada, restriction: { roles: ['view', 'system:monitoring'] } }],
   [forReading, { ...ada, restriction: { roles: ['view'] } }],
 ]);
-const ofLogin: Credential = { scheme: 'bearer', word: 'bearer', authenticate: async () => ({ userId: 'by login' }) };
+const ofLogin: Credential = {
+  scheme: 'bearer',
+  authorizationScheme: 'bearer',
+  authenticate: async () => ({ userId: 'by login' }),
+};
 const ofSession: Credential = {
   scheme: 'session',
   authenticate: async (request) => (request.cookies.get('id') === undefined ? undefined : { userId: 'mia' }),

@@ -17,14 +17,14 @@ export type MetricsTokens = Pick<PersonalTokenAuthenticator, 'authenticateToken'
  */
 export function metricsCredentials(credentials: readonly Credential[], tokens: MetricsTokens): Credential[] {
   return credentials.map((credential) =>
-    credential.word === 'bearer' ? orPersonalToken(credential, tokens) : credential,
+    credential.authorizationScheme === 'bearer' ? orPersonalToken(credential, tokens) : credential,
   );
 }
 
 function orPersonalToken(bearer: Credential, tokens: MetricsTokens): Credential {
   return {
     scheme: 'bearer',
-    word: 'bearer',
+    authorizationScheme: 'bearer',
     authenticate: async (request) => {
       const token = valueOfScheme(request, 'bearer');
       if (token === undefined || !isPersonalToken(token)) return bearer.authenticate(request);

@@ -211,7 +211,7 @@ describe('its use', () => {
     await gone.close();
     const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
     const noting = new TokenUses({ database: broken, audit: new Audit(broken), log });
-    noting.used('00000000-0000-4000-8000-000000000000');
+    noting.noteUse('00000000-0000-4000-8000-000000000000');
     await noting.stop();
     expect(warnings).toEqual([expect.stringContaining('could not record the use of tokens')]);
   });

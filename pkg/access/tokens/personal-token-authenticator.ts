@@ -1,5 +1,5 @@
 import { newServiceUnavailable } from '#pkg/apimachinery/index';
-import { becauseOf } from '#pkg/database/index';
+import { failureSuffix } from '#pkg/database/index';
 import { isPersonalToken, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
 import { principalOf, userInfoOf } from '../principals/principals.ts';
 import { FreshLookup } from '../principals/fresh-lookup.ts';
@@ -14,9 +14,9 @@ import type { TokenUses } from './token-uses.ts';
  */
 export class PersonalTokenAuthenticator implements TokenAuthenticator {
   readonly #tokens: FreshLookup<KnownToken | undefined>;
-  readonly #uses: Pick<TokenUses, 'used' | 'failed'>;
+  readonly #uses: Pick<TokenUses, 'noteUse' | 'noteFailure'>;
 
-  constructor(tokens: Pick<TokenStore, 'findOwner'>, uses: Pick<TokenUses, 'used' | 'failed'>) {
+  constructor(tokens: Pick<TokenStore, 'findOwner'>, uses: Pick<TokenUses, 'noteUse' | 'noteFailure'>) {
     this.#tokens = new FreshLookup(async (hash) => {
       const found = await tokens.findOwner(Buffer.from(hash, 'hex'));
       return found === undefined
@@ -32,8 +32,8 @@ export class PersonalTokenAuthenticator implements TokenAuthenticator {
     const known = await this.#find(TokenStore.hash(token).toString('hex'));
     if (known === undefined) return undefined;
     const { found, user } = known;
-    if (user === undefined) this.#uses.failed(found, addressOf());
-    else if (found.is_stale) this.#uses.used(found.token_id);
+    if (user === undefined) this.#uses.noteFailure(found, addressOf());
+    else if (found.is_stale) this.#uses.noteUse(found.token_id);
     return user;
   }
 
@@ -41,7 +41,7 @@ export class PersonalTokenAuthenticator implements TokenAuthenticator {
     try {
       return await this.#tokens.get(hash);
     } catch (error) {
-      const unavailable = newServiceUnavailable(`the token cannot be checked at the moment${becauseOf(error)}`);
+      const unavailable = newServiceUnavailable(`the token cannot be checked at the moment${failureSuffix(error)}`);
       unavailable.cause = error;
       throw unavailable;
     }

@@ -12,7 +12,7 @@ import { runQuery, type Queryable } from '#pkg/database/index';
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
-import type { Audit, OperateEntry } from '../audit/audit.ts';
+import type { Audit, OperationEntry } from '../audit/audit.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import {
   presentToken,
@@ -25,12 +25,12 @@ import {
 import { credentialCauses, draftCauses, type TokenDraft } from './token-draft.ts';
 import { TokenStore } from './token-store.ts';
 
-const mostTokens = 100;
+const maxTokens = 100;
 /** Without vowels and look-alikes, so that it forms no words. Source: k8s.io/apimachinery/pkg/util/rand. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
-const longestPrefix = 248;
+const maxPrefixLength = 248;
 /** Names to try for one generateName; a hundred tokens cannot take all of them. */
-const attempts = 8;
+const maxAttempts = 8;
 
 /** Roles that a token can be restricted to, from the content platform. */
 export interface TokenRoles {
@@ -218,20 +218,20 @@ export class PersonalTokens {
     const names = accessQuery.selectFrom('access.personal_tokens').select('name').where('user_id', '=', uid);
     const { rows } = await runQuery(client, names, 'token-names');
     const taken = new Set(rows.map((row) => row.name));
-    if (rows.length >= mostTokens)
+    if (rows.length >= maxTokens)
       throw newInvalid(tokenKind, name ?? '', [
         fieldError.forbidden(
           'metadata.name',
-          `you have ${mostTokens} tokens, as many as there may be; delete one first`,
+          `you have ${maxTokens} tokens, as many as there may be; delete one first`,
         ),
       ]);
     if (name !== undefined) {
       if (taken.has(name)) throw newAlreadyExists(tokenResource, name);
       return name;
     }
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const made =
-        generateName.slice(0, longestPrefix) +
+        generateName.slice(0, maxPrefixLength) +
         Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join('');
       if (!taken.has(made)) return made;
     }
@@ -252,7 +252,7 @@ export class PersonalTokens {
   }
 
   #note(
-    action: OperateEntry['action'],
+    action: OperationEntry['action'],
     { user, address, requestId }: TokenOwner,
     { metadata, spec }: PersonalToken,
     on: Queryable,
@@ -264,7 +264,7 @@ export class PersonalTokens {
             `until ${spec.expiresAt ?? 'revoked'}`,
             ...(spec.roles === undefined ? [] : [`narrowed to ${spec.roles.join(', ')}`]),
           ].join('; ');
-    return this.#parts.audit.operate(
+    return this.#parts.audit.recordOperation(
       {
         actor: { id: user.uid, username: user.name },
         action,

@@ -14,14 +14,14 @@ export function privateTokenCredential({
 }): Credential {
   return {
     scheme: 'private_token',
-    word: 'token',
+    authorizationScheme: 'token',
     challenge: 'Token realm="api"',
     authenticate: async (request) => {
       const token = valueOfScheme(request, 'token');
       if (token === undefined) return undefined;
       const userId = await tokens.findOwner(token);
       if (userId !== undefined) return { userId };
-      await audit.operate({
+      await audit.recordOperation({
         actor: undefined,
         action: 'failed_use',
         resourceType: 'private_token',

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
-import type { Audit, OperateEntry } from '../audit/audit.ts';
+import type { Audit, OperationEntry } from '../audit/audit.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
 import { FreshLookup } from '../principals/fresh-lookup.ts';
@@ -127,7 +127,7 @@ export class PrivateTokens {
   /** Runs change and audit in one transaction, with a lock on the user. */
   #change<T>(
     username: string,
-    action: OperateEntry['action'],
+    action: OperationEntry['action'],
     work: (client: Queryable, user: { id: string; username: string }) => Promise<T>,
   ): Promise<T> {
     return this.#database.transaction(async (client) => {
@@ -140,7 +140,7 @@ export class PrivateTokens {
       const [user] = rows;
       if (user === undefined) throw new PrivateTokenError('unknown-user', username);
       const result = await work(client, user);
-      await this.#audit.operate(
+      await this.#audit.recordOperation(
         { actor: undefined, action, resourceType: 'private_token', resource: user.username },
         client,
       );

@@ -11,8 +11,8 @@ import {
 import { isPersonalToken } from '#pkg/identity/index';
 import { tokenKind } from './personal-token.ts';
 
-const longestText = 253;
-const mostRoles = 64;
+const maxTextLength = 253;
+const maxRoles = 64;
 const tokenForm = /pat_[0-9A-Za-z]{36}/g;
 
 /** The requested properties of a new token. */
@@ -128,7 +128,7 @@ export function draftCauses({
         ? fieldError.invalid('metadata.generateName', generateName, rule)
         : fieldError.invalid('metadata.name', name, rule),
     );
-  if (displayName.length > longestText) causes.push(fieldError.tooLong('spec.displayName', longestText));
+  if (displayName.length > maxTextLength) causes.push(fieldError.tooLong('spec.displayName', maxTextLength));
   else if (/\p{Cc}/u.test(displayName))
     causes.push(fieldError.invalid('spec.displayName', displayName, 'must not hold control characters'));
   const expires = expiresAt === undefined ? undefined : parseTimestamp(expiresAt);
@@ -142,7 +142,7 @@ export function draftCauses({
 }
 
 function roleCauses(roles: readonly string[]): StatusCause[] {
-  if (roles.length > mostRoles) return [fieldError.tooMany('spec.roles', roles.length, mostRoles)];
+  if (roles.length > maxRoles) return [fieldError.tooMany('spec.roles', roles.length, maxRoles)];
   return roles.flatMap((role, index) => {
     const field = `spec.roles[${index}]`;
     const rule = validateName(role, 'path-segment');

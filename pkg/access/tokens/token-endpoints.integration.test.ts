@@ -25,7 +25,7 @@ beforeAll(async () => {
   platform = await startTestPlatform({
     authenticator: ({ database }) =>
       platformAuthenticator({
-        tokens: new PersonalTokenAuthenticator(new TokenStore(database), { used: () => {}, failed: () => {} }),
+        tokens: new PersonalTokenAuthenticator(new TokenStore(database), { noteUse: () => {}, noteFailure: () => {} }),
         proxies,
       }),
     groups: ({ access, audit }) => {

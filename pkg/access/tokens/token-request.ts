@@ -50,7 +50,7 @@ export function refuseSelectors({ query }: RequestContext): void {
  */
 export async function readDraft(context: RequestContext): Promise<TokenDraft> {
   const fieldValidation = readFieldValidation(context);
-  const { value, duplicates, dropped } = await decodeBody(context, await readBody(context, { limit: bodyLimit }));
+  const { value, duplicates, dropped } = await decodeBody(context, await readBody(context, { maxBytes: bodyLimit }));
   if (!isJsonObject(value)) throw newBadRequest('the body of the request must be an object');
   checkType(value);
   const { draft, unknown } = readTokenDraft(value);
@@ -74,7 +74,7 @@ export async function readDraft(context: RequestContext): Promise<TokenDraft> {
  */
 export async function checkDeleteOptions(context: RequestContext): Promise<void> {
   refuseDryRun(context);
-  const bytes = await readBody(context, { limit: bodyLimit });
+  const bytes = await readBody(context, { maxBytes: bodyLimit });
   if (bytes.length === 0) return;
   const { value } = await decodeBody(context, bytes);
   if (!isJsonObject(value)) throw newBadRequest('the body of the request must be an object');

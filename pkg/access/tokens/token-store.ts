@@ -5,11 +5,11 @@ import { PreparedStatement, type Database, type Placeholders } from '#pkg/databa
 import { accessQuery } from '../access-tables.ts';
 import type { PrincipalRow } from '../principals/principals.ts';
 
-const CONNECTIONS = 4;
-const TIMEOUT_MS = 5_000;
+const poolSize = 4;
+const statementTimeoutMs = 5_000;
 /** After this time without an answer the connection counts as lost: its other end has gone without closing it. */
-const ANSWER_TIMEOUT_MS = 6_000;
-const MOST_AT_ONCE = 100;
+const queryTimeoutMs = 6_000;
+const maxBatchSize = 100;
 
 /** A token that was found, valid or not, and its owner's current state. */
 export interface FoundToken extends PrincipalRow {
@@ -25,7 +25,7 @@ export interface FoundToken extends PrincipalRow {
   is_stale: boolean;
 }
 
-interface Question {
+interface PendingLookup {
   readonly hash: Buffer;
   readonly answer: (found: FoundToken | undefined) => void;
   readonly fail: (error: unknown) => void;
@@ -37,7 +37,7 @@ interface Question {
  */
 export class TokenStore {
   readonly #pool: Pool;
-  readonly #waiting: Question[] = [];
+  readonly #waiting: PendingLookup[] = [];
   #running = 0;
 
   /** Schema `access` must be up to date. The `Database` closes the connections. */
@@ -45,9 +45,9 @@ export class TokenStore {
     this.#pool = database.newPool({
       // A separate pool, as lookups of every request must not wait for longer statements.
       name: 'tokens',
-      max: CONNECTIONS,
-      statementTimeoutMs: TIMEOUT_MS,
-      queryTimeoutMs: ANSWER_TIMEOUT_MS,
+      max: poolSize,
+      statementTimeoutMs,
+      queryTimeoutMs,
       // Planning takes longer than the statement, and there is only one plan.
       settings: { plan_cache_mode: 'force_generic_plan' },
     });
@@ -61,14 +61,14 @@ export class TokenStore {
   findOwner(hash: Buffer): Promise<FoundToken | undefined> {
     return new Promise((answer, fail) => {
       this.#waiting.push({ hash, answer, fail });
-      if (this.#running < CONNECTIONS) void this.#look();
+      if (this.#running < poolSize) void this.#lookUpNext();
     });
   }
 
-  async #look(): Promise<void> {
+  async #lookUpNext(): Promise<void> {
     this.#running += 1;
     while (this.#waiting.length > 0) {
-      const questions = this.#waiting.splice(0, MOST_AT_ONCE);
+      const questions = this.#waiting.splice(0, maxBatchSize);
       try {
         const found = await this.#findAll(questions.map(({ hash }) => hash));
         questions.forEach(({ answer }, index) => answer(found.get(index)));

@@ -6,11 +6,11 @@ import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { FoundToken } from './token-store.ts';
 
-const FLUSH_MS = 5_000;
+const flushIntervalMs = 5_000;
 /** Minimum time between two audit rows about the failed use of one token, per process. */
-const REPEAT_MS = 60_000;
+const repeatIntervalMs = 60_000;
 /** Maximum number of tokens in memory; further ones are ignored. */
-const MOST = 10_000;
+const maxPending = 10_000;
 
 export interface TokenUsesParts {
   database: AccessDatabase;
@@ -40,20 +40,20 @@ export class TokenUses {
     this.#parts = parts;
   }
 
-  used(tokenId: string): void {
-    if (this.#used.size >= MOST) return;
+  noteUse(tokenId: string): void {
+    if (this.#used.size >= maxPending) return;
     this.#used.add(tokenId);
     this.#schedule();
   }
 
   /** Records the use of a token that is revoked or expired, or whose owner is not valid. */
-  failed(token: FoundToken, address: string): void {
+  noteFailure(token: FoundToken, address: string): void {
     const now = Date.now();
     const noted = this.#noted.get(token.token_id);
-    if (noted !== undefined && now - noted < REPEAT_MS) return;
+    if (noted !== undefined && now - noted < repeatIntervalMs) return;
     // Also makes room, as a flush deletes old entries.
     this.#schedule();
-    if (this.#noted.size >= MOST) return;
+    if (this.#noted.size >= maxPending) return;
     this.#noted.set(token.token_id, now);
     this.#failed.push({ token, address });
   }
@@ -70,7 +70,7 @@ export class TokenUses {
     const [used, failed] = [[...this.#used], this.#failed];
     this.#used = new Set();
     this.#failed = [];
-    for (const [id, time] of this.#noted) if (Date.now() - time >= REPEAT_MS) this.#noted.delete(id);
+    for (const [id, time] of this.#noted) if (Date.now() - time >= repeatIntervalMs) this.#noted.delete(id);
     this.#writing = this.#writing.then(() => this.#write(used, failed));
     return this.#writing;
   }
@@ -79,7 +79,7 @@ export class TokenUses {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       void this.flush();
-    }, FLUSH_MS);
+    }, flushIntervalMs);
   }
 
   async #write(used: readonly string[], failed: readonly FailedUse[]): Promise<void> {
@@ -87,7 +87,7 @@ export class TokenUses {
       if (used.length > 0) await noteUses.run(this.#parts.database.pool, { used });
       for (const { token, address } of failed) {
         const { username, token_name: resource } = token;
-        await this.#parts.audit.operate({
+        await this.#parts.audit.recordOperation({
           actor: undefined,
           action: 'failed_use',
           resourceType: 'personal_token',

@@ -7,7 +7,7 @@ import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts'
 import type { Call } from '../operations/operation.ts';
 import type { CheckedFields } from '../operations/checked-fields.ts';
 import { flag, optionalTime } from '../operations/field-schemas.ts';
-import { refuseLastAdministrator } from './administrators.ts';
+import { refuseLastAdministrator } from './refuse-last-administrator.ts';
 import { searchText } from './create-user.ts';
 import { fold } from '../names/fold-case.ts';
 import { revocationFields, revokeCredentials } from './revoke-credentials.ts';
@@ -68,7 +68,7 @@ export async function changeUser(call: Call, id: string, body: UserChangeFields,
     else if (isOut) await endLogins({ id }, parts, on);
     if (passwordHash !== undefined && isRevoking) await revokeCredentials(user, call, parts, on);
     const changed = [...changedFields(change), ...(passwordHash === undefined ? [] : ['password'])];
-    await parts.audit.operate(
+    await parts.audit.recordOperation(
       { ...actorOf(call), action: 'update', resourceType: 'user', resource: user.username, detail: changed.join(', ') },
       on,
     );

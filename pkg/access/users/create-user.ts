@@ -65,7 +65,7 @@ export async function createUser(
       // After the insert, which waits for a concurrent deletion of a user of this name.
       if (!mayReuse) await refuseRetired(keys.username_key, on);
       if (!isRoot(organization)) await addMember(id, organization, caller.username, on);
-      await parts.audit.operate(
+      await parts.audit.recordOperation(
         { ...actorOf(call), action: 'create', resourceType: 'user', resource: user.username, orgId: organization.id },
         on,
       );
@@ -75,10 +75,10 @@ export async function createUser(
 }
 
 /** The content platform binds by name. Throws 503 if it cannot be asked. */
-async function refuseSubject({ request }: Call, username: string, { isSubject }: UserParts): Promise<void> {
+async function refuseSubject({ request }: Call, username: string, { isNamedByBinding }: UserParts): Promise<void> {
   let isBound: boolean;
   try {
-    isBound = await isSubject(username);
+    isBound = await isNamedByBinding(username);
   } catch (error) {
     request.context.log.warn(
       { err: error },

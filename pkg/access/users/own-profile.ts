@@ -12,7 +12,7 @@ import type { UserParts } from './user-parts.ts';
 import { commentField, displayNameField, emailField, passwordField } from './user-rules.ts';
 import { checkPasswordRules } from '../login/check-password-rules.ts';
 
-export type OwnProfileParts = Omit<UserParts, 'organizations' | 'isSubject' | 'names'>;
+export type OwnProfileParts = Omit<UserParts, 'organizations' | 'isNamedByBinding' | 'names'>;
 
 export const profileFields = Type.Object({
   name: displayNameField,
@@ -46,7 +46,7 @@ export class OwnProfile {
   async update(call: Call, change: Static<typeof profileChangeFields>): Promise<void> {
     const { id, username } = call.caller;
     await storeChange({ id, change, parts: this.#parts }, async (on) => {
-      await this.#parts.audit.operate(
+      await this.#parts.audit.recordOperation(
         {
           ...actorOf(call),
           action: 'update',
@@ -86,7 +86,7 @@ export class OwnProfile {
         throw newFieldErrors({ old_password: ['The password has just been changed.'] });
       await setPassword({ id: user.id, passwordHash, keep: caller.session?.id }, this.#parts, on);
       if (isRevoking) await revokeCredentials(user, call, this.#parts, on);
-      await audit.operate(
+      await audit.recordOperation(
         { ...actorOf(call), action: 'change_password', resourceType: 'user', resource: user.username },
         on,
       );

@@ -3,7 +3,7 @@ import { accessQuery, currentTime } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../operations/operation.ts';
-import { refuseLastAdministrator } from './administrators.ts';
+import { refuseLastAdministrator } from './refuse-last-administrator.ts';
 import type { UserParts } from './user-parts.ts';
 
 /**
@@ -22,7 +22,10 @@ export async function removeUser(call: Call, id: string, { database, users, audi
       .onConflict((conflict) => conflict.column('username_key').doUpdateSet({ date_retired: currentTime }));
     await runQuery(on, retire, 'username-retire');
     await runQuery(on, accessQuery.deleteFrom('access.users').where('id', '=', id), 'user-delete');
-    await audit.operate({ ...actorOf(call), action: 'delete', resourceType: 'user', resource: user.username }, on);
+    await audit.recordOperation(
+      { ...actorOf(call), action: 'delete', resourceType: 'user', resource: user.username },
+      on,
+    );
   });
-  await names.released();
+  await names.adoptAfterRelease();
 }

@@ -58,13 +58,13 @@ const endings = [
 export async function revokeCredentials(
   { id, username }: Pick<UserRow, 'id' | 'username'>,
   call: Call,
-  { audit }: { audit: Pick<Audit, 'operate'> },
+  { audit }: { audit: Pick<Audit, 'recordOperation'> },
   on: Queryable,
 ): Promise<void> {
   for (const { action, resourceType, name, end } of endings) {
     const { rows } = await runQuery<{ resource: string }>(on, end(id), name);
     for (const { resource } of rows)
-      await audit.operate(
+      await audit.recordOperation(
         { ...actorOf(call), action, resourceType, resource, detail: `of ${username}, with a new password` },
         on,
       );

@@ -7,7 +7,7 @@ import { NameClaims } from '../names/name-claims.ts';
 import { Organizations } from '../orgs/organizations.ts';
 import { PasswordHasher } from '../login/password-hasher.ts';
 import { Sessions } from '../sessions/sessions.ts';
-import type { SubjectCheck, UserParts } from './user-parts.ts';
+import type { BindingSubjectCheck, UserParts } from './user-parts.ts';
 import { userOperations } from './user-operations.ts';
 import { Users } from './users.ts';
 
@@ -18,13 +18,16 @@ export interface TestUsers {
 }
 
 /**
- * The operations on users, with real logins and sessions, and cheap hashes. `isSubject`: default never; `more`: further
+ * The operations on users, with real logins and sessions, and cheap hashes. `isNamedByBinding`: default never; `more`: further
  * operations.
  */
 export async function startTestUsers({
-  isSubject = () => false,
+  isNamedByBinding = () => false,
   more = () => [],
-}: { isSubject?: SubjectCheck; more?: (parts: UserParts) => readonly Operation[] } = {}): Promise<TestUsers> {
+}: {
+  isNamedByBinding?: BindingSubjectCheck;
+  more?: (parts: UserParts) => readonly Operation[];
+} = {}): Promise<TestUsers> {
   const made: TestUsers['parts'][] = [];
   const sessionsOf = new Map<AccessTestParts['access'], Sessions>();
   const server = await startAccessTest({
@@ -41,7 +44,7 @@ export async function startTestUsers({
         hasher,
         users: new Users(database),
         organizations: new Organizations(database),
-        isSubject,
+        isNamedByBinding,
         names: new NameClaims({ database, log }),
         sessions: sessionsOf.get(database)!,
         bearerTokens: new BearerTokens({ database, audit }),

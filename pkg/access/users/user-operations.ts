@@ -5,7 +5,7 @@ import { administrators } from '../operations/permission.ts';
 import type { Call, Operation, OperationDeclaration } from '../operations/operation.ts';
 import { accountKey, forgetFailures } from '../login/login-failures.ts';
 import { rootOrgId, type Organization } from '../orgs/organization.ts';
-import { askedOrg, inOrganization, selectOrg } from '../orgs/select-org.ts';
+import { requestedOrg, inOrganization, selectOrg } from '../orgs/select-org.ts';
 import { changeUser, userChangeFields, userFields } from './change-user.ts';
 import { createUser, newUserFields } from './create-user.ts';
 import { fold } from '../names/fold-case.ts';
@@ -127,7 +127,7 @@ async function unblock(call: Call, parts: UserParts): Promise<UserRecord> {
   await parts.database.transaction(async (on) => {
     const keys = [user.username, ...(user.email === null ? [] : [user.email])].map((name) => accountKey(fold(name)));
     await forgetFailures(keys, on);
-    await parts.audit.operate(
+    await parts.audit.recordOperation(
       { ...actorOf(call), action: 'unblock', resourceType: 'user', resource: user.username },
       on,
     );
@@ -166,7 +166,7 @@ async function findUserIn(
  */
 async function findTargetToChange(call: Call, parts: UserParts): Promise<Target> {
   const selected = await selectOrg(call, parts.organizations);
-  if (askedOrg(call) !== undefined) return findUser(selected, call, parts);
+  if (requestedOrg(call) !== undefined) return findUser(selected, call, parts);
   return (
     (await findUserIn(selected, call, parts)) ?? findUser((await parts.organizations.find(rootOrgId))!, call, parts)
   );

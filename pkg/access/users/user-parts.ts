@@ -14,8 +14,8 @@ export interface UserParts {
   audit: Audit;
   users: Users;
   organizations: Organizations;
-  isSubject: SubjectCheck;
-  names: Pick<NameClaims, 'prepare' | 'claim' | 'released'>;
+  isNamedByBinding: BindingSubjectCheck;
+  names: Pick<NameClaims, 'prepare' | 'claim' | 'adoptAfterRelease'>;
   hasher: Pick<PasswordHasher, 'hash'>;
   sessions: Pick<Sessions, 'endAll'>;
   bearerTokens: Pick<BearerTokens, 'revokeAll'>;
@@ -23,4 +23,4 @@ export interface UserParts {
 }
 
 /** Does a binding on the content platform name this user, ignoring case? Answers within seconds, or rejects. */
-export type SubjectCheck = (username: string) => boolean | Promise<boolean>;
+export type BindingSubjectCheck = (username: string) => boolean | Promise<boolean>;

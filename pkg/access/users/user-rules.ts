@@ -3,12 +3,12 @@ import { exactText, freeText, line, texts, type FieldSchemaOptions } from '../op
 import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 
-const longestUsername = 128;
+const maxUsernameLength = 128;
 /** Source: RFC 5321, without the angle brackets. */
-const longestEmail = 254;
+const maxEmailLength = 254;
 /** Folding may lengthen a text, and the size of an index entry is limited. */
-const longestKey = 512;
-const mostGroups = 100;
+const maxKeyLength = 512;
+const maxGroups = 100;
 
 /**
  * Why a text is no valid username; undefined if valid. Its folded form must be valid as well, as there are wide and
@@ -19,7 +19,7 @@ export function usernameFault(text: string): string | undefined {
   if (/[@:/\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text + folded))
     return 'A username holds no @, colon, slash, space or invisible character.';
   if (folded === '.' || folded === '..') return 'A path cannot name this.';
-  if (folded.length > longestKey) return `Ensure this field has no more than ${longestUsername} characters.`;
+  if (folded.length > maxKeyLength) return `Ensure this field has no more than ${maxUsernameLength} characters.`;
   return isUuid(folded) ? 'A username may not look like an id.' : undefined;
 }
 
@@ -28,7 +28,7 @@ export function emailFault(text: string): string | undefined {
   const isAddress = [text, folded].every((form) =>
     /^[^@\s\p{C}\p{Z}",:;<>()[\]\\]+@[^@\s\p{C}\p{Z}",:;<>()[\]\\/]+$/u.test(form),
   );
-  return isAddress && folded.length <= longestKey ? undefined : 'Enter a valid email address.';
+  return isAddress && folded.length <= maxKeyLength ? undefined : 'Enter a valid email address.';
 }
 
 /** The prefix before the first colon names the group's owner. */
@@ -40,15 +40,15 @@ export function groupFault(group: string): string | undefined {
 }
 
 export const usernameField = line({
-  maxLength: longestUsername,
+  maxLength: maxUsernameLength,
   fault: usernameFault,
   description: 'No @, colon, slash, space or invisible character; unique in any case; never changed.',
 });
 export const displayNameField = line();
-export const emailField = line({ format: 'email', maxLength: longestEmail, fault: emailFault });
+export const emailField = line({ format: 'email', maxLength: maxEmailLength, fault: emailFault });
 export const commentField = freeText({ maxLength: 2000 });
 export const groupsField = texts({
-  maxItems: mostGroups,
+  maxItems: maxGroups,
   fault: groupFault,
   description: 'By a system administrator only.',
 });

@@ -15,7 +15,7 @@ let admin: string;
 
 beforeAll(async () => {
   world = await startTestUsers({
-    isSubject: (username) =>
+    isNamedByBinding: (username) =>
       username === 'unknowable' ? Promise.reject(new Error('away')) : username.toLowerCase() === 'bound',
   });
   other = await world.server.startReplica();

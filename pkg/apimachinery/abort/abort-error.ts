@@ -3,10 +3,10 @@ import { newTimeout, StatusError } from '../status/status-error.ts';
 
 /** The error of aborted work: the signal's own StatusError, or a 504. */
 export function abortError({ reason }: AbortSignal): StatusError {
-  return reason instanceof StatusError ? reason : newGivenUp();
+  return reason instanceof StatusError ? reason : newRequestAborted();
 }
 
-export function newGivenUp(): StatusError {
+export function newRequestAborted(): StatusError {
   return newTimeout('the request was given up before it was done');
 }
 

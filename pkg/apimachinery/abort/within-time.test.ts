@@ -25,7 +25,7 @@ test('work that ends in time returns its result, and leaves no listener', async 
 test('work that takes too long throws the given error, or 504', async () => {
   const never = (limit: AbortSignal): Promise<never> => untilAborted(new Promise(() => undefined), limit);
   const late = new Error('too late');
-  await expect(withinTime({ timeoutMs: 1, late: () => late }, never)).rejects.toBe(late);
+  await expect(withinTime({ timeoutMs: 1, timeoutError: () => late }, never)).rejects.toBe(late);
   await expect(withinTime({ timeoutMs: 1 }, never)).rejects.toMatchObject({ code: 504, reason: 'Timeout' });
 });
 

@@ -1,27 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, newGivenUp, whenAborted } from './abort-error.ts';
+import { abortError, newRequestAborted, whenAborted } from './abort-error.ts';
 
 export interface TimeLimit {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** What is thrown when the time is over. Default: a StatusError 504. */
-  late?: () => Error;
+  timeoutError?: () => Error;
 }
 
 /**
  * Runs `work` with a signal that fires when the time is over, or with `signal`; the work must end soon after it. Work
  * that takes no signal goes into `untilAborted`. By hand: in Node 20 `AbortSignal.any` leaks on a signal that outlives
  * the work.
- * @throws what `work` throws; once the signal has fired, `late` or what `signal` says
+ * @throws what `work` throws; once the signal has fired, `timeoutError` or what `signal` says
  */
 export async function withinTime<T>(
-  { timeoutMs, signal, late = newGivenUp }: TimeLimit,
+  { timeoutMs, signal, timeoutError = newRequestAborted }: TimeLimit,
   work: (limit: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController();
   let lateError: Error | undefined;
   const timer = setTimeout(() => {
-    lateError = late();
+    lateError = timeoutError();
     limit.abort(lateError);
   }, timeoutMs);
   const forget = whenAborted(signal, () => {
@@ -42,7 +42,7 @@ export async function withinTime<T>(
  * Whether the work ends within the time, in milliseconds; after that its caller must handle it. @throws what the work
  * throws within the time
  */
-export async function endsWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
+export async function isDoneWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), timeoutMs);

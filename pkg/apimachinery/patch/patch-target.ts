@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonValue } from '../meta/object.ts';
 import { newRequestEntityTooLarge } from '../status/status-error.ts';
 import { isPrototypeKey, maxJsonDepth, maxJsonValues, newTooDeep } from '../serializer/value-rules.ts';
-import { shownPointer, type JsonPointer } from './json-pointer.ts';
+import { pointerExcerpt, type JsonPointer } from './json-pointer.ts';
 
 /** The reason why an operation does not fit the document; the message names the pointer. */
 export class InapplicableOperation extends Error {
   constructor(pointer: JsonPointer, reason: string) {
     super(
-      `${shownPointer(pointer.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''))}: ${reason}`,
+      `${pointerExcerpt(pointer.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''))}: ${reason}`,
     );
     this.name = 'InapplicableOperation';
   }

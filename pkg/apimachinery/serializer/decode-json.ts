@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 
 import type { JsonValue } from '../meta/object.ts';
 import { newBadRequest } from '../status/status-error.ts';
-import { runAtOnce, runInTurns, type SlicedWork } from '../turns/event-loop-turns.ts';
+import { runSync, runInTurns, type SlicedWork } from '../turns/event-loop-turns.ts';
 import type { DecodeResult } from './decode-result.ts';
 import { JsonScanner } from './json-scanner.ts';
 import {
@@ -21,7 +21,7 @@ import {
  * name the path.
  */
 export function decodeJson(bytes: Buffer): DecodeResult {
-  return runAtOnce(decoding(bytes));
+  return runSync(decoding(bytes));
 }
 
 /**

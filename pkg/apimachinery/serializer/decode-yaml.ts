@@ -1,7 +1,7 @@
 import { Composer, Lexer, Parser, type CST, type Document } from 'yaml';
 
 import { newBadRequest, newRequestEntityTooLarge } from '../status/status-error.ts';
-import { runAtOnce, runInTurns, type SlicedWork } from '../turns/event-loop-turns.ts';
+import { runSync, runInTurns, type SlicedWork } from '../turns/event-loop-turns.ts';
 import { decodeIfJson, decodeUtf8 } from './decode-json.ts';
 import type { DecodeResult } from './decode-result.ts';
 import { maxJsonDepth, newTooDeep } from './value-rules.ts';
@@ -17,7 +17,7 @@ export const maxYamlBytes = 1 << 20;
  */
 const maxYamlTokens = 60_000;
 /** Tokens per slice. */
-const tokensASlice = 200;
+const tokensPerSlice = 200;
 const maxYamlDocuments = 1000;
 
 /**
@@ -29,7 +29,7 @@ const maxYamlDocuments = 1000;
  * more than 1 MiB, 60 000 tokens or 100 000 values and keys, 422 for an integer that a double cannot represent.
  */
 export function decodeYaml(bytes: Buffer): DecodeResult {
-  return runAtOnce(decoding(bytes));
+  return runSync(decoding(bytes));
 }
 
 /**
@@ -56,7 +56,7 @@ function* decoding(bytes: Buffer): SlicedWork<DecodeResult> {
  * `decodeYaml`.
  */
 export function decodeYamlDocuments(text: string): DecodeResult[] {
-  const documents = runAtOnce(parseDocuments(text, Buffer.byteLength(text), maxYamlDocuments));
+  const documents = runSync(parseDocuments(text, Buffer.byteLength(text), maxYamlDocuments));
   return documents.filter((document) => !isEmptyDocument(document)).map((document) => readYamlDocument(document));
 }
 
@@ -101,7 +101,7 @@ function* parseTokens(text: string): Generator<CST.Token | undefined> {
   let lexemes = 0;
   for (const lexeme of new Lexer().lex(text)) {
     lexemes += 1;
-    if (lexemes % tokensASlice === 0) yield undefined;
+    if (lexemes % tokensPerSlice === 0) yield undefined;
     if (lexemes > maxYamlTokens)
       throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlTokens} tokens; JSON may be larger`);
     for (const token of parser.next(lexeme)) if (isContent(token, text)) yield token;

@@ -4,7 +4,7 @@ import { yamlBlock, yamlScalar } from './yaml-scalar.ts';
 
 const step = '  ';
 /** The longest key before a colon; a longer one starts with a question mark. Source: YAML 1.2, 7.4.2. */
-const longestSimpleKey = 1024;
+const maxSimpleKeyLength = 1024;
 
 /**
  * A value as one YAML 1.2 document, ending in a newline, for `Accept: application/yaml`: in block style, about as fast
@@ -46,7 +46,7 @@ class YamlWriter {
     for (const key of Object.keys(map)) {
       const value = map[key]!;
       const name = yamlScalar(key);
-      if (name.length > longestSimpleKey) {
+      if (name.length > maxSimpleKeyLength) {
         this.text += `${before}? ${name}\n`;
         this.write(value, `${indent}: `, inner);
       } else if (isFilled(value)) {

@@ -3,7 +3,7 @@ import { maxFindings } from './decode-result.ts';
 import type { PathSegment } from './field-path.ts';
 import { formatPath } from './field-path.ts';
 import {
-  inexactNumber,
+  inexactNumberCause,
   isInexactNumber,
   isPrototypeKey,
   maxJsonDepth,
@@ -94,7 +94,7 @@ export class JsonScanner {
     // 15 digits are always exact.
     if (!exponent && end - start <= 15) return end;
     const literal = this.#text.slice(start, end);
-    if (isInexactNumber(Number(literal), literal)) this.#inexact.push(inexactNumber(this.#path(), literal));
+    if (isInexactNumber(Number(literal), literal)) this.#inexact.push(inexactNumberCause(this.#path(), literal));
     return end;
   }
 

@@ -97,7 +97,7 @@ export function newBadText(path: readonly PathSegment[], violation: string): Sta
   ]);
 }
 
-export function inexactNumber(path: readonly PathSegment[], literal: string): StatusCause {
+export function inexactNumberCause(path: readonly PathSegment[], literal: string): StatusCause {
   const shown = literal.length > 40 ? `${literal.slice(0, 40)}...` : literal;
   return {
     reason: 'FieldValueInvalid',

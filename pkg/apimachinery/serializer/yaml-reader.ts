@@ -6,7 +6,7 @@ import type { StatusCause } from '../status/status.ts';
 import { maxFindings, type DecodeResult } from './decode-result.ts';
 import { formatPath, type PathSegment } from './field-path.ts';
 import {
-  inexactNumber,
+  inexactNumberCause,
   isInexactNumber,
   isPrototypeKey,
   maxJsonDepth,
@@ -117,7 +117,7 @@ class YamlReader {
 
   #readNumber(value: number, literal: string): number {
     if (Number.isNaN(value) || isInexactNumber(value, literal)) {
-      if (this.#inexact.length < maxFindings) this.#inexact.push(inexactNumber(this.#path, literal));
+      if (this.#inexact.length < maxFindings) this.#inexact.push(inexactNumberCause(this.#path, literal));
     }
     return Object.is(value, -0) ? 0 : value;
   }

@@ -18,15 +18,15 @@ export interface ErrorLimits {
   stack?: number;
 }
 
-const deepestCause = 5;
-const deepestAggregate = 1;
-const mostErrors = 5;
+const maxCauseDepth = 5;
+const maxAggregateDepth = 1;
+const maxErrors = 5;
 /** Characters of a thrown value that is no error. */
-const longestValue = 500;
+const maxValueLength = 500;
 /** Characters of each name and code. */
-const longestName = 200;
+const maxNameLength = 200;
 /** Characters of a message before the frames of a long stack. */
-const longestHead = 100;
+const maxHeadLength = 100;
 
 /**
  * Describes an error without the properties that libraries attach, such as a database connection with its keys, or a
@@ -44,16 +44,16 @@ function describe(thrown: unknown, depth: number, limits: Required<ErrorLimits>)
     const { type, name, message, code, reason, stack, cause, errors } = error;
     if (typeof message !== 'string') return { message: `an object without a message: ${valueText(error)}` };
     const named = typeof name === 'string' ? name : type;
-    const isDeepest = depth >= deepestCause;
+    const isDeepest = depth >= maxCauseDepth;
     return {
-      ...(typeof named === 'string' ? { type: bounded(named, longestName) } : {}),
+      ...(typeof named === 'string' ? { type: bounded(named, maxNameLength) } : {}),
       message: bounded(message, limits.message),
-      ...(typeof code === 'string' ? { code: bounded(code, longestName) } : typeof code === 'number' ? { code } : {}),
+      ...(typeof code === 'string' ? { code: bounded(code, maxNameLength) } : typeof code === 'number' ? { code } : {}),
       ...(typeof reason === 'string' ? { reason: bounded(reason, limits.message) } : {}),
       ...(typeof stack === 'string' ? { stack: boundedStack(stack, limits.stack) } : {}),
       ...(cause === undefined || isDeepest ? {} : { cause: describe(cause, depth + 1, limits) }),
-      ...(Array.isArray(errors) && depth <= deepestAggregate
-        ? { errors: errors.slice(0, mostErrors).map((each) => describe(each, depth + 1, limits)) }
+      ...(Array.isArray(errors) && depth <= maxAggregateDepth
+        ? { errors: errors.slice(0, maxErrors).map((each) => describe(each, depth + 1, limits)) }
         : {}),
     };
   } catch {
@@ -69,7 +69,7 @@ function valueText(value: object): string {
     JSON.stringify(value, (key, each: unknown) =>
       credentialName.test(key) ? '***' : typeof each === 'bigint' ? String(each) : each,
     ) ?? '';
-  return bounded(text, longestValue);
+  return bounded(text, maxValueLength);
 }
 
 /** The text with credentials masked that clients and URLs leave in messages. */
@@ -91,7 +91,7 @@ function bounded(text: string, longest: number): string {
 /** A stack begins with the message: if it is too long, the message is shortened, because the frames are more useful. */
 function boundedStack(stack: string, longest: number): string {
   const frames = stack.length > longest ? stack.indexOf('\n    at ') : -1;
-  return frames < longestHead
+  return frames < maxHeadLength
     ? bounded(stack, longest)
-    : bounded(`${bounded(stack.slice(0, frames), longestHead)}${stack.slice(frames)}`, longest);
+    : bounded(`${bounded(stack.slice(0, frames), maxHeadLength)}${stack.slice(frames)}`, longest);
 }

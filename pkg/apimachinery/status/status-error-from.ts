@@ -13,7 +13,7 @@ const maxMessageLength = 32 * 1024;
 const maxCauses = 1000;
 const maxTextLength = 4096;
 /** A day. */
-const longestWaitSeconds = 86_400;
+const maxWaitSeconds = 86_400;
 
 /** The reason for an answer without one. Source: k8s.io/apimachinery/pkg/api/errors NewGenericServerResponse. */
 const reasonsByCode: Readonly<Record<number, StatusReason>> = {
@@ -82,7 +82,7 @@ function readDetails(value: JsonValue | undefined): StatusDetails | undefined {
   const { causes, retryAfterSeconds } = value;
   if (Array.isArray(causes)) details.causes = causes.slice(0, maxCauses).filter(isJsonObject).map(readCause);
   if (typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0)
-    details.retryAfterSeconds = Math.min(Math.ceil(retryAfterSeconds), longestWaitSeconds);
+    details.retryAfterSeconds = Math.min(Math.ceil(retryAfterSeconds), maxWaitSeconds);
   return details;
 }
 

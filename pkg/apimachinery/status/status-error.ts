@@ -7,9 +7,9 @@ import {
 import type { Status, StatusCause, StatusDetails, StatusReason } from './status.ts';
 
 /** Limit of the causes in a message. Characters. */
-const longestList = 10_000;
+const maxListLength = 10_000;
 /** Limit of a name in a message, since it may be invalid by its length; the longest valid one has 253 characters. */
-const longestName = 256;
+const maxNameLength = 256;
 /**
  * Removed from messages, which repeat input of clients and are shown on terminals: control characters except tab and
  * line feed, and unpaired surrogates.
@@ -174,7 +174,7 @@ export function newInvalid(
     cause.field === undefined || cause.field === '' ? cause.message : `${cause.field}: ${cause.message}`,
   );
   const subject = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
-  const shown = name.length <= longestName ? name : `${name.slice(0, longestName - 3)}...`;
+  const shown = name.length <= maxNameLength ? name : `${name.slice(0, maxNameLength - 3)}...`;
   const list = texts.length === 1 ? texts[0] : `[${listed(texts)}]`;
   return new StatusError(422, 'Invalid', `${subject} "${shown}" is invalid: ${list}`, {
     details: {
@@ -189,7 +189,7 @@ export function newInvalid(
 /** The details have all causes; the message, for people, names only as many as are readable. */
 function listed(texts: readonly string[]): string {
   let length = 0;
-  const shown = texts.filter((text) => (length += text.length) <= longestList);
+  const shown = texts.filter((text) => (length += text.length) <= maxListLength);
   return [...shown, ...(shown.length === texts.length ? [] : [`and ${texts.length - shown.length} more`])].join(', ');
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { EventLoopTurns, runAtOnce, runInTurns, type SlicedWork } from './event-loop-turns.ts';
+import { EventLoopTurns, runSync, runInTurns, type SlicedWork } from './event-loop-turns.ts';
 import { TurnScheduler } from './turn-scheduler.ts';
 
 function* counted(steps: number, at: (step: number) => void): SlicedWork<string> {
@@ -27,7 +27,7 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 describe('sliced work', () => {
   test('runs synchronously if it may not be interrupted', () => {
     const steps: number[] = [];
-    expect(runAtOnce(counted(3, (step) => steps.push(step)))).toBe('done');
+    expect(runSync(counted(3, (step) => steps.push(step)))).toBe('done');
     expect(steps).toEqual([0, 1, 2]);
   });
 
@@ -55,7 +55,7 @@ describe('sliced work', () => {
       counted(3, (step) => {
         if (step === 2) throw new Error('broken');
       });
-    expect(() => runAtOnce(failing())).toThrow('broken');
+    expect(() => runSync(failing())).toThrow('broken');
     await expect(runInTurns(failing(), { scheduler: new TurnScheduler({ budgetMs: 0 }) })).rejects.toThrow('broken');
   });
 

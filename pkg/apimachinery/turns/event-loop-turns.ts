@@ -65,7 +65,7 @@ export async function largeTurn(arriving = 0): Promise<void> {
 export type SlicedWork<T> = Generator<undefined, T, void>;
 
 /** Runs it at once, for work that is small or must be done before anything else happens. */
-export function runAtOnce<T>(work: SlicedWork<T>): T {
+export function runSync<T>(work: SlicedWork<T>): T {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;

@@ -72,14 +72,14 @@ export class BindingTable {
   }
 
   /** Whether one of the user's roles, everywhere or in the namespace, satisfies the condition. */
-  some({ name, groups }: UserInfo, namespace: string, holds: (role: RoleEntry) => boolean): boolean {
-    if (someOf(this.#grants.users.get(name), namespace, holds)) return true;
-    for (const group of groups) if (someOf(this.#grants.groups.get(group), namespace, holds)) return true;
+  some({ name, groups }: UserInfo, namespace: string, predicate: (role: RoleEntry) => boolean): boolean {
+    if (someOf(this.#grants.users.get(name), namespace, predicate)) return true;
+    for (const group of groups) if (someOf(this.#grants.groups.get(group), namespace, predicate)) return true;
     return false;
   }
 
   /** Whether any binding names such a user; ignores case and width of letters. */
-  isSubject(username: string): boolean {
+  isNamedByBinding(username: string): boolean {
     return this.#folded.has(folded(username));
   }
 
@@ -123,10 +123,10 @@ export class BindingTable {
   }
 }
 
-function someOf(grants: Grants | undefined, namespace: string, holds: (role: RoleEntry) => boolean): boolean {
+function someOf(grants: Grants | undefined, namespace: string, predicate: (role: RoleEntry) => boolean): boolean {
   if (grants === undefined) return false;
-  for (const { role } of grants.everywhere) if (holds(role)) return true;
-  if (namespace !== '') for (const { role } of grants.within.get(namespace) ?? none) if (holds(role)) return true;
+  for (const { role } of grants.everywhere) if (predicate(role)) return true;
+  if (namespace !== '') for (const { role } of grants.within.get(namespace) ?? none) if (predicate(role)) return true;
   return false;
 }
 
@@ -144,10 +144,10 @@ function subjectKeys(subjects: readonly Subject[], own: string): SubjectKey[] {
 }
 
 /** No user has a longer name, and normalising takes time. */
-const longestFolded = 512;
+const maxFoldedLength = 512;
 
 function folded(name: string): string {
-  return name.length > longestFolded ? name : name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+  return name.length > maxFoldedLength ? name : name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
 /** A namespace contains no slash. */

@@ -1,5 +1,5 @@
 import type { PolicyRule } from '#pkg/apis/index';
-import type { Question } from './question.ts';
+import type { AccessQuery } from './access-query.ts';
 
 const all = '*';
 
@@ -28,8 +28,8 @@ export class CompiledRule {
     return this.#paths.length > 0;
   }
 
-  /** Call only for a rule that was found by the question's resource. */
-  allows({ verb, group, name }: Question): boolean {
+  /** Call only for a rule that was found by the query's resource. */
+  allows({ verb, group, name }: AccessQuery): boolean {
     return (
       this.#hasVerb(verb) &&
       (this.#groups.has(group) || this.#groups.has(all)) &&

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { PolicyRule } from '#pkg/apis/index';
-import { commonRules } from './intersect-rules.ts';
+import { intersectRules } from './intersect-rules.ts';
 
 const posts = (more: Partial<PolicyRule> = {}): PolicyRule => ({
   verbs: ['get'],
@@ -42,14 +42,14 @@ test.each<[string, PolicyRule, PolicyRule, PolicyRule | undefined]>([
   ['paths, and resources', paths(['get'], '*'), posts({ resources: ['*'] }), undefined],
 ])('%s: what both allow', (_case, one, other, common) => {
   const rules = common === undefined ? [] : [common];
-  expect(commonRules(new Set([one]), new Set([other]))).toEqual({ rules, isComplete: true });
-  expect(commonRules(new Set([other]), new Set([one]))).toEqual({ rules, isComplete: true });
+  expect(intersectRules(new Set([one]), new Set([other]))).toEqual({ rules, isComplete: true });
+  expect(intersectRules(new Set([other]), new Set([one]))).toEqual({ rules, isComplete: true });
 });
 
 test('a rule of both sides is kept unchanged, next to intersections of others', () => {
   const shared = posts({ verbs: ['*'] });
   expect(
-    commonRules(
+    intersectRules(
       new Set([shared, posts({ apiGroups: ['shop'] })]),
       new Set([posts({ apiGroups: ['*'], verbs: ['get'] }), shared]),
     ),
@@ -62,5 +62,5 @@ test('a rule of both sides is kept unchanged, next to intersections of others', 
 test('reports too many rules to compare every pair', () => {
   const many = (group: string): Set<PolicyRule> =>
     new Set(Array.from({ length: 400 }, (_, i) => posts({ apiGroups: [group], resourceNames: [`${i}`] })));
-  expect(commonRules(many('a'), many('b'))).toEqual({ rules: [], isComplete: false });
+  expect(intersectRules(many('a'), many('b'))).toEqual({ rules: [], isComplete: false });
 });

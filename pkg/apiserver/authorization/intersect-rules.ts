@@ -6,7 +6,7 @@ import { compactRules } from './permissions.ts';
 const maxPairs = 100_000;
 
 /** The rules that both sets allow; only a part if there are too many pairs. */
-export function commonRules(
+export function intersectRules(
   ones: ReadonlySet<PolicyRule>,
   others: ReadonlySet<PolicyRule>,
 ): { rules: PolicyRule[]; isComplete: boolean } {
@@ -15,12 +15,12 @@ export function commonRules(
   const only = [...ones].filter((rule) => !others.has(rule));
   const otherOnly = [...others].filter((rule) => !ones.has(rule));
   const looked = only.slice(0, Math.ceil(maxPairs / Math.max(otherOnly.length, 1)));
-  const narrowed = looked.flatMap((rule) => otherOnly.flatMap((other) => intersectRules(rule, other) ?? []));
+  const narrowed = looked.flatMap((rule) => otherOnly.flatMap((other) => intersectPair(rule, other) ?? []));
   return { rules: [...rules, ...compactRules(narrowed)], isComplete: looked.length === only.length };
 }
 
 /** The intersection of both rules; undefined if it is empty. */
-function intersectRules(one: PolicyRule, other: PolicyRule): PolicyRule | undefined {
+function intersectPair(one: PolicyRule, other: PolicyRule): PolicyRule | undefined {
   const verbs = common(one.verbs, other.verbs, narrowerText);
   if (verbs.length === 0) return undefined;
   const nonResourceURLs = common(one.nonResourceURLs, other.nonResourceURLs, narrowerPath);

@@ -14,7 +14,7 @@ test('permissions that are split are merged again', () => {
   const rule = { verbs: ['get', 'list'], apiGroups: ['a'], resources: ['x', 'y/status'], resourceNames: ['n', 'm'] };
   const permissions = [...permissionsOf(rule)];
   expect([permissions.length, countPermissions(rule)]).toEqual([8, 8]);
-  expect(permissions[4]!.question).toEqual({
+  expect(permissions[4]!.query).toEqual({
     verb: 'get',
     group: 'a',
     resource: 'y/status',

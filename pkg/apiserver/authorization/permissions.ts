@@ -1,9 +1,9 @@
 import type { PolicyRule } from '#pkg/apis/index';
-import type { Question } from './question.ts';
+import type { AccessQuery } from './access-query.ts';
 
-/** One permission of a rule: a question, and the rule that allows exactly that. */
+/** One permission of a rule: a query, and the rule that allows exactly that. */
 export interface Permission {
-  question: Question;
+  query: AccessQuery;
   rule: PolicyRule;
 }
 
@@ -32,7 +32,7 @@ export function* permissionsOf({
 }: PolicyRule): Generator<Permission> {
   for (const path of nonResourceURLs)
     for (const verb of verbs)
-      yield { question: { verb, group: '', resource: '', path }, rule: { verbs: [verb], nonResourceURLs: [path] } };
+      yield { query: { verb, group: '', resource: '', path }, rule: { verbs: [verb], nonResourceURLs: [path] } };
   if (nonResourceURLs.length > 0) return;
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
   for (const group of apiGroups) {
@@ -40,7 +40,7 @@ export function* permissionsOf({
       for (const name of names)
         for (const verb of verbs)
           yield {
-            question: resourceQuestion({ verb, group, resource, name }),
+            query: resourceQuery({ verb, group, resource, name }),
             rule: resourceRule({ verb, group, resource, name }),
           };
     }
@@ -91,7 +91,7 @@ interface Part {
   name: string | undefined;
 }
 
-function resourceQuestion({ verb, group, resource, name }: Part): Question {
+function resourceQuery({ verb, group, resource, name }: Part): AccessQuery {
   const slash = resource.indexOf('/');
   return {
     verb,

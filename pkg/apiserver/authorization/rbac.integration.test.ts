@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Client } from 'pg';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { eventType } from '#pkg/apis/index';
-import { waitUntil } from '../registry/registrytest/api-client.ts';
+import { pollUntil } from '../registry/registrytest/api-client.ts';
 import { LoopbackClient } from '../loopback/loopback-client.ts';
 import { bootstrapRoles } from './bootstrap/bootstrap-roles.ts';
 import { RbacAuthorizer } from './rbac-authorizer.ts';
@@ -161,7 +161,7 @@ describe('the built-in roles', () => {
     }
     expect((await server.call('ada', 'GET', '/apis')).status).toBe(403);
     await Promise.all([server.visit(), server.visit(), server.visit()]);
-    await waitUntil(async () => (await server.call('ada', 'GET', '/apis')).status === 200);
+    await pollUntil(async () => (await server.call('ada', 'GET', '/apis')).status === 200);
     expect((await server.call('root', 'GET', `${rbac}/clusterroles${all}`)).body.items).toHaveLength(
       bootstrapRoles.length - 1,
     );
@@ -768,13 +768,13 @@ test('a replica without the newest roles answers 503 to all but system:masters',
     path: '',
   };
   const auditor = testUser('eve', 'svc:system-auditors');
-  await waitUntil(() => roles.lagMs < 1000);
+  await pollUntil(() => roles.lagMs < 1000);
   expect((await authorizer.authorize({ ...attributes, user: auditor })).allowed).toBe(true);
   const other = new Client(server.connection);
   await other.connect();
   try {
     await other.query('BEGIN; LOCK TABLE platform.change_log IN ACCESS EXCLUSIVE MODE');
-    await waitUntil(() => roles.lagMs > 1500);
+    await pollUntil(() => roles.lagMs > 1500);
     await expect(authorizer.authorize({ ...attributes, user: auditor })).rejects.toMatchObject({
       code: 503,
       details: { retryAfterSeconds: 1 },
@@ -791,6 +791,6 @@ test('a replica without the newest roles answers 503 to all but system:masters',
   } finally {
     await other.end();
   }
-  await waitUntil(() => roles.lagMs < 1000);
+  await pollUntil(() => roles.lagMs < 1000);
   expect((await authorizer.authorize({ ...attributes, user: auditor })).allowed).toBe(true);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { waitUntil } from '../registry/registrytest/api-client.ts';
+import { pollUntil } from '../registry/registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registry/registrytest/replica-pair.ts';
 import { systemWrite } from '../rest/write-context.ts';
 import { testUser } from './start-test-rbac.ts';
@@ -41,16 +41,16 @@ test('a role that one replica writes takes effect on the other, and on one that 
   };
   await bindings.create('', binding, write);
   expect(one.registry.roles.allows(question)).toBe(true);
-  await waitUntil(() => two.registry.roles.allows(question));
+  await pollUntil(() => two.registry.roles.allows(question));
   const three = await pair.start();
   expect(three.registry.roles.allows(question)).toBe(true);
   await bindings.delete({ key: { namespace: '', name: 'ada' }, preconditions: {} }, write);
-  await waitUntil(() => !three.registry.roles.allows(question) && !two.registry.roles.allows(question));
+  await pollUntil(() => !three.registry.roles.allows(question) && !two.registry.roles.allows(question));
 });
 
 test('the index knows how old its roles may be', async () => {
   const { roles } = pair.two.registry;
-  await waitUntil(() => roles.lagMs < 700);
+  await pollUntil(() => roles.lagMs < 700);
   const { currentAt } = pair.two.store.changes;
-  await waitUntil(() => pair.two.store.changes.currentAt > currentAt);
+  await pollUntil(() => pair.two.store.changes.currentAt > currentAt);
 });

@@ -61,14 +61,14 @@ describe('holds', () => {
     ],
     ['nothing', ada, [], '', []],
   ])('%s', (_reason, user, rules, namespace, missing) => {
-    expect(index.holds(user, rules, namespace)).toEqual(missing);
+    expect(index.missingRules(user, rules, namespace)).toEqual(missing);
   });
 
   test('too many rules count as missing, except for a user who holds everything', () => {
     const names = Array.from({ length: 400 }, (_, i) => `n${i}`);
     const huge: PolicyRule = { verbs: ['get'], apiGroups: names, resources: names };
-    expect(index.holds(ada, [posts('get'), huge])).toEqual([huge]);
-    expect(index.holds(master, [huge])).toEqual([]);
+    expect(index.missingRules(ada, [posts('get'), huge])).toEqual([huge]);
+    expect(index.missingRules(master, [huge])).toEqual([]);
   });
 });
 
@@ -102,7 +102,7 @@ describe('hasRole', () => {
   });
 });
 
-describe('isSubject', () => {
+describe('isNamedByBinding', () => {
   const [one, two] = [
     { kind: 'User', name: 'Mia' },
     { kind: 'User', name: 'mia' },
@@ -123,14 +123,14 @@ describe('isSubject', () => {
     ['constructor', false],
     ['mi', false],
   ])('%s: %s', (name, isOne) => {
-    expect(index.isSubject(name)).toBe(isOne);
+    expect(index.isNamedByBinding(name)).toBe(isOne);
   });
 
   test('until the last binding is deleted', () => {
     bindings!.remove({ namespace: '', name: 'b0' });
-    expect(index.isSubject('mia')).toBe(true);
+    expect(index.isNamedByBinding('mia')).toBe(true);
     bindings!.remove({ namespace: 'one', name: 'b1' });
-    expect(index.isSubject('mia')).toBe(false);
+    expect(index.isNamedByBinding('mia')).toBe(false);
   });
 });
 

@@ -1,4 +1,4 @@
-import { runAtOnce, type Model, type SlicedWork } from '#pkg/apimachinery/index';
+import { runSync, type Model, type SlicedWork } from '#pkg/apimachinery/index';
 import {
   clusterRoleBindingModel,
   clusterRoleModel,
@@ -12,15 +12,15 @@ import { systemMasters, type Attributes, type UserInfo } from '#pkg/identity/ind
 import type { StoredObject } from '#pkg/storage/index';
 import { BindingTable, namespacedKey } from './binding-table.ts';
 import type { CompiledRule } from './compiled-rule.ts';
-import { commonRules } from './intersect-rules.ts';
+import { intersectRules } from './intersect-rules.ts';
 import { compactRules, countPermissions, permissionsOf } from './permissions.ts';
-import { questionOf, type Question } from './question.ts';
+import { accessQueryOf, type AccessQuery } from './access-query.ts';
 import { compileRules, type RoleEntry } from './role-entry.ts';
 import { RoleTable } from './role-table.ts';
 
 /** Roles that a restricted credential always has: discovery, and reviews of its own permissions. */
 const alwaysAllowed = ['system:basic-user', 'system:discovery'];
-/** Permissions that one `holds` check expands at most. */
+/** Permissions that one `missingRules` check expands at most. */
 const maxPermissions = 100_000;
 /** Missing permissions that a check reports at most. */
 const maxMissing = 1000;
@@ -81,12 +81,12 @@ export class RoleIndex {
 
   /** Whether the user's rules, or the group `system:masters`, allow it, and the user's restriction does not deny it. */
   allows({ user, ...attributes }: Attributes): boolean {
-    return this.#allows(user, attributes.namespace, questionOf(attributes));
+    return this.#allows(user, attributes.namespace, accessQueryOf(attributes));
   }
 
   /** As `allows`, but without the restriction. */
   allowsOwner({ user, ...attributes }: Attributes): boolean {
-    return this.#ownerAllows(user, attributes.namespace, questionOf(attributes));
+    return this.#ownerAllows(user, attributes.namespace, accessQueryOf(attributes));
   }
 
   /**
@@ -94,30 +94,32 @@ export class RoleIndex {
    * them. Reports up to 1000 missing parts. More than 100 000 permissions are not expanded: they count as missing
    * unless the user holds everything.
    */
-  holds(user: UserInfo, rules: readonly PolicyRule[], namespace = ''): PolicyRule[] {
-    return runAtOnce(this.missing(user, rules, namespace));
+  missingRules(user: UserInfo, rules: readonly PolicyRule[], namespace = ''): PolicyRule[] {
+    return runSync(this.findMissingRules(user, rules, namespace));
   }
 
-  /** `holds`, in slices. */
-  *missing(user: UserInfo, rules: readonly PolicyRule[], namespace = ''): SlicedWork<PolicyRule[]> {
-    return yield* this.#missing(user, compileRules(rules), namespace);
+  /** `missingRules`, in slices. */
+  *findMissingRules(user: UserInfo, rules: readonly PolicyRule[], namespace = ''): SlicedWork<PolicyRule[]> {
+    return yield* this.#findMissing(user, compileRules(rules), namespace);
   }
 
-  /** As `missing`, for the rules of a role; undefined without such a role. `namespace`: where it should hold. */
-  *missingOfRole(
+  /** As `findMissingRules`, for the rules of a role; undefined without such a role. `namespace`: where it should hold. */
+  *findMissingRulesOfRole(
     user: UserInfo,
     ref: Pick<RoleRef, 'kind' | 'name'>,
     namespace: string,
   ): SlicedWork<PolicyRule[] | undefined> {
     const role = this.#find(ref, namespace);
     // Changes during the check count for the next check.
-    return role?.content === undefined ? undefined : yield* this.#missing(user, [...role.effective.rules], namespace);
+    return role?.content === undefined
+      ? undefined
+      : yield* this.#findMissing(user, [...role.effective.rules], namespace);
   }
 
   /**
    * Whether the user has this ClusterRole, so that a credential may be restricted to it: by any binding, or by holding
    * all of its rules, everywhere or in a namespace. False without such a role, or if the check is too large, as in
-   * `holds`.
+   * `missingRules`.
    */
   hasRole(user: UserInfo, clusterRole: string): boolean {
     const role = this.#find({ kind: 'ClusterRole', name: clusterRole }, '');
@@ -130,13 +132,13 @@ export class RoleIndex {
       return true;
     const limits = { missing: 1, permissions: maxPermissions };
     return places.some(
-      (place) => runAtOnce(this.#missing(user, [...role.effective.rules], place, limits)).length === 0,
+      (place) => runSync(this.#findMissing(user, [...role.effective.rules], place, limits)).length === 0,
     );
   }
 
   /** Whether any binding names such a user; ignores case and width of letters. */
-  isSubject(username: string): boolean {
-    return this.#bindings.isSubject(username);
+  isNamedByBinding(username: string): boolean {
+    return this.#bindings.isNamedByBinding(username);
   }
 
   /** Names of all ClusterRoles for which `hasRole` is true. */
@@ -160,23 +162,23 @@ export class RoleIndex {
     const left = this.#restrictionRoles(restriction).flatMap((role) =>
       Array.from(role?.effective.rules ?? [], ({ rule }) => rule),
     );
-    return commonRules(found, new Set(left));
+    return intersectRules(found, new Set(left));
   }
 
-  #allows(user: UserInfo, namespace: string, question: Question): boolean {
+  #allows(user: UserInfo, namespace: string, query: AccessQuery): boolean {
     const { restriction } = user;
     if (
       restriction !== undefined &&
-      !this.#restrictionRoles(restriction).some((role) => role?.effective.allows(question) === true)
+      !this.#restrictionRoles(restriction).some((role) => role?.effective.allows(query) === true)
     )
       return false;
-    return this.#ownerAllows(user, namespace, question);
+    return this.#ownerAllows(user, namespace, query);
   }
 
-  #ownerAllows(user: UserInfo, namespace: string, question: Question): boolean {
+  #ownerAllows(user: UserInfo, namespace: string, query: AccessQuery): boolean {
     return (
       user.groups.includes(systemMasters) ||
-      this.#bindings.some(user, namespace, ({ effective }) => effective.allows(question))
+      this.#bindings.some(user, namespace, ({ effective }) => effective.allows(query))
     );
   }
 
@@ -185,7 +187,7 @@ export class RoleIndex {
   }
 
   /** Subtracts the expanded permissions from `limits.permissions`. */
-  *#missing(
+  *#findMissing(
     user: UserInfo,
     rules: readonly CompiledRule[],
     namespace: string,
@@ -197,8 +199,8 @@ export class RoleIndex {
       if (this.#hasRule(user, namespace, compiled)) continue;
       limits.permissions -= countPermissions(compiled.rule);
       if (limits.permissions < 0) return compactRules([...missing, compiled.rule]);
-      for (const { question, rule } of permissionsOf(compiled.rule)) {
-        if (!this.#allows(user, namespace, question)) missing.push(rule);
+      for (const { query, rule } of permissionsOf(compiled.rule)) {
+        if (!this.#allows(user, namespace, query)) missing.push(rule);
         if (missing.length >= limits.missing) return compactRules(missing);
         yield;
       }
@@ -218,7 +220,7 @@ export class RoleIndex {
 
   #holdsEverything(user: UserInfo, namespace: string): boolean {
     return fullAuthority.every((rule) =>
-      [...permissionsOf(rule)].every(({ question }) => this.#allows(user, namespace, question)),
+      [...permissionsOf(rule)].every(({ query }) => this.#allows(user, namespace, query)),
     );
   }
 

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import type { PolicyRule } from '#pkg/apis/index';
 import { CompiledRule } from './compiled-rule.ts';
-import { questionOf } from './question.ts';
+import { accessQueryOf } from './access-query.ts';
 import { RuleIndex } from './rule-index.ts';
 
 const ruleOf = (resource: string): PolicyRule => ({ verbs: ['get'], apiGroups: [''], resources: [resource] });
-const request = (resource: string, subresource = ''): Parameters<typeof questionOf>[0] => ({
+const request = (resource: string, subresource = ''): Parameters<typeof accessQueryOf>[0] => ({
   verb: 'get',
   group: '',
   version: 'v1',
@@ -30,7 +30,7 @@ test.each<[rule: string, resource: string, subresource: string, isAllowed: boole
 ])('a rule for %s, checked for %s %s: %s', (rule, resource, subresource, isAllowed) => {
   const index = new RuleIndex();
   index.add([new CompiledRule(ruleOf(rule))]);
-  expect(index.allows(questionOf(request(resource, subresource)))).toBe(isAllowed);
+  expect(index.allows(accessQueryOf(request(resource, subresource)))).toBe(isAllowed);
 });
 
 test('a removed rule allows nothing', () => {
@@ -40,8 +40,8 @@ test('a removed rule allows nothing', () => {
     new CompiledRule({ verbs: ['get'], nonResourceURLs: ['/metrics'] }),
   ];
   const questions = [
-    questionOf(request('posts')),
-    questionOf({ ...request(''), isResourceRequest: false, path: '/metrics' }),
+    accessQueryOf(request('posts')),
+    accessQueryOf({ ...request(''), isResourceRequest: false, path: '/metrics' }),
   ];
   index.add(rules);
   expect(questions.map((question) => index.allows(question))).toEqual([true, true]);

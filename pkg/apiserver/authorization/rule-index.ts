@@ -1,5 +1,5 @@
 import type { CompiledRule } from './compiled-rule.ts';
-import type { Question } from './question.ts';
+import type { AccessQuery } from './access-query.ts';
 
 type Rules = ReadonlySet<CompiledRule> | undefined;
 
@@ -42,13 +42,13 @@ export class RuleIndex {
     this.#ofPaths.clear();
   }
 
-  allows(question: Question): boolean {
-    const { path, resource, anyWithSubresource } = question;
-    if (path !== undefined) return this.#allowsPath(question.verb, path);
+  allows(query: AccessQuery): boolean {
+    const { path, resource, anyWithSubresource } = query;
+    if (path !== undefined) return this.#allowsPath(query.verb, path);
     return (
-      someAllows(this.#byResource.get(resource), question) ||
-      someAllows(this.#byResource.get('*'), question) ||
-      (anyWithSubresource !== undefined && someAllows(this.#byResource.get(anyWithSubresource), question))
+      someAllows(this.#byResource.get(resource), query) ||
+      someAllows(this.#byResource.get('*'), query) ||
+      (anyWithSubresource !== undefined && someAllows(this.#byResource.get(anyWithSubresource), query))
     );
   }
 
@@ -58,8 +58,8 @@ export class RuleIndex {
   }
 }
 
-function someAllows(rules: Rules, question: Question): boolean {
+function someAllows(rules: Rules, query: AccessQuery): boolean {
   if (rules === undefined) return false;
-  for (const rule of rules) if (rule.allows(question)) return true;
+  for (const rule of rules) if (rule.allows(query)) return true;
   return false;
 }

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { ByteBudget } from '#pkg/http/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import {
   newTestPost,
   posts,
@@ -45,25 +45,25 @@ async function withBudget(budget: ByteBudget, work: (served: Served) => Promise<
     await replica.stop();
   }
   expect({
-    moved: budget.moved.used,
+    transfer: budget.transfer.used,
     parsed: budget.parsed.used,
-    waiting: budget.moved.waiting + budget.parsed.waiting,
-  }).toEqual({ moved: 0, parsed: 0, waiting: 0 });
+    waiting: budget.transfer.waiting + budget.parsed.waiting,
+  }).toEqual({ transfer: 0, parsed: 0, waiting: 0 });
 }
 
 /** The peak of the used memory until `work` was done. */
 async function mostUsed(
   budget: ByteBudget,
   work: () => Promise<TestApiResponse[]>,
-): Promise<{ moved: number; parsed: number; answers: TestApiResponse[] }> {
-  const moved = watchPeak(budget.moved);
+): Promise<{ transfer: number; parsed: number; answers: TestApiResponse[] }> {
+  const transfer = watchPeak(budget.transfer);
   const parsed = watchPeak(budget.parsed);
   const answers = await work();
-  return { moved: moved(), parsed: parsed(), answers };
+  return { transfer: transfer(), parsed: parsed(), answers };
 }
 
 /** Returns what ends the watch and returns the most bytes that were used meanwhile. */
-function watchPeak(pool: ByteBudget['moved']): () => number {
+function watchPeak(pool: ByteBudget['transfer']): () => number {
   let peak = pool.used;
   pool.add = (...grant) => {
     Object.getPrototypeOf(pool).add.apply(pool, grant);
@@ -91,8 +91,8 @@ describe('requests that together exceed the memory budget', () => {
         // One request at a time, if it already holds memory, may exceed the budget.
         expect({
           kind,
-          isCounted: most.moved > 0,
-          isWithin: most.moved <= 44 * megabyte && most.parsed <= 96 * megabyte,
+          isCounted: most.transfer > 0,
+          isWithin: most.transfer <= 44 * megabyte && most.parsed <= 96 * megabyte,
         }).toEqual({ kind, isCounted: true, isWithin: true });
       };
       const start = (await call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
@@ -154,7 +154,7 @@ describe('requests that together exceed the memory budget', () => {
       const create = (user: string): Promise<TestApiResponse> =>
         call('POST', `${posts}?dryRun=All`, { body: largePost('shared'), headers: { 'x-user': user } });
       const held = { owner: 'user:greedy', bytes: 0 };
-      budget.moved.add(held, 4 * megabyte);
+      budget.transfer.add(held, 4 * megabyte);
       const refused = await create('greedy');
       expect(refused.body).toMatchObject({
         code: 429,
@@ -164,9 +164,9 @@ describe('requests that together exceed the memory budget', () => {
       expect(refused.headers.get('retry-after')).toBe('1');
       expect((await create('modest')).status).toBe(201);
       const others = { owner: 'user:others', bytes: 0 };
-      budget.moved.add(others, 4 * megabyte);
+      budget.transfer.add(others, 4 * megabyte);
       expect((await create('modest')).body.message).not.toContain('of one user');
-      budget.moved.give(others, others.bytes);
+      budget.transfer.give(others, others.bytes);
       const refusals = await metrics.getSingleMetricAsString('svc_requests_refused_total');
       expect(refusals).toContain('{reason="user_bytes"} 1');
       expect(refusals).toContain('{reason="bytes"} 1');
@@ -175,7 +175,7 @@ describe('requests that together exceed the memory budget', () => {
         headers: { 'x-user': 'greedy' },
       });
       expect(small.status).toBe(201);
-      budget.moved.give(held, held.bytes);
+      budget.transfer.give(held, held.bytes);
       expect((await create('greedy')).status).toBe(201);
     });
   });
@@ -190,7 +190,7 @@ describe('requests that together exceed the memory budget', () => {
     const budget = new ByteBudget({ total: 4 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async ({ call }) => {
       const held = { owner: 'user:tester', bytes: 0 };
-      budget.moved.add(held, 2 * megabyte);
+      budget.transfer.add(held, 2 * megabyte);
       const patched = await call('PATCH', `${posts}/kept`, {
         body: { metadata: { labels: { a: 'b' } } },
         headers: { 'Content-Type': 'application/merge-patch+json' },
@@ -199,7 +199,7 @@ describe('requests that together exceed the memory budget', () => {
       expect((await call('GET', `${posts}/kept`)).status).toBe(429);
       expect((await call('PATCH', `${posts}/kept`, repeated)).status).toBe(429);
       expect((await call('GET', `${posts}?limit=1`)).status).toBe(429);
-      budget.moved.give(held, held.bytes);
+      budget.transfer.give(held, held.bytes);
       expect((await call('PATCH', `${posts}/kept`, repeated)).headers.get('idempotent-replayed')).toBe('true');
       expect((await call('GET', `${posts}/kept`)).body.metadata.labels).toBeUndefined();
     });
@@ -237,7 +237,7 @@ describe('a watch', () => {
       // Each connection holds one object twice.
       while (unread.length < 6) {
         unread.push(await openUnread(served, watch));
-        await waitUntil(() => budget.moved.used >= unread.length * 5_000_000);
+        await pollUntil(() => budget.transfer.used >= unread.length * 5_000_000);
       }
       expect((await served.call('GET', watch)).body).toMatchObject({
         code: 429,
@@ -245,10 +245,10 @@ describe('a watch', () => {
       });
       const all = ['ADDED', 'MODIFIED'].flatMap((type) => names.map((name) => `${type} ${name}`));
       const lines = async (user: string): Promise<string[]> => {
-        const { body } = await fetch(`${served.url}${watch}`, { headers: { 'x-user': user } });
+        const answer = await fetch(`${served.url}${watch}`, { headers: { 'x-user': user } });
         const pieces: string[] = [];
         let ends = 0;
-        for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
+        for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
           pieces.push(piece);
           ends += piece.split('\n').length - 1;
           if (ends >= all.length) break;
@@ -260,7 +260,7 @@ describe('a watch', () => {
       };
       expect(await lines('modest')).toEqual(all);
       for (const socket of unread) socket.destroy();
-      await waitUntil(() => budget.moved.used === 0);
+      await pollUntil(() => budget.transfer.used === 0);
       expect(await lines('tester')).toEqual(all);
     });
     await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
@@ -273,11 +273,11 @@ describe('a watch', () => {
       const { metadata } = (await served.call('GET', `${posts}?limit=1`)).body;
       const socket = await openUnread(served, `${posts}?watch=true&resourceVersion=${metadata.resourceVersion}`);
       // More than the system buffers for the server.
-      for (let i = 1; budget.moved.used < 2_500_000 && i < 10; i += 1)
+      for (let i = 1; budget.transfer.used < 2_500_000 && i < 10; i += 1)
         expect((await api.call('PUT', `${posts}/now`, { body: body('now', `${i}`) })).status).toBe(200);
-      expect(budget.moved.used).toBeGreaterThan(2_500_000);
+      expect(budget.transfer.used).toBeGreaterThan(2_500_000);
       socket.destroy();
-      await waitUntil(() => budget.moved.used === 0);
+      await pollUntil(() => budget.transfer.used === 0);
     });
     await api.call('DELETE', `${posts}/now`);
   });
@@ -296,11 +296,11 @@ test('an unread response counts until its connection ends', async () => {
     await once(socket, 'connect');
     socket.pause();
     for (const name of names) socket.write(`GET ${posts}/${name} HTTP/1.1\r\nHost: h\r\n\r\n`);
-    await waitUntil(() => budget.moved.used >= 2_500_000 && budget.moved.used <= 12_500_000);
+    await pollUntil(() => budget.transfer.used >= 2_500_000 && budget.transfer.used <= 12_500_000);
     const ended = once(socket, 'close');
     socket.destroy();
     await ended;
-    await waitUntil(() => budget.moved.used === 0);
+    await pollUntil(() => budget.transfer.used === 0);
   });
   await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
 });

@@ -4,7 +4,7 @@ import type { WatchSink, WatchStream } from '../rest/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
 import type { WatchGroup } from './watch-group.ts';
 
-export interface WatcherOptions {
+export interface BusWatcherOptions {
   after: number;
   reader: BodyReader;
   filter: (event: ChangeEvent) => FilteredEvent | undefined;
@@ -15,13 +15,13 @@ export interface WatcherOptions {
 
 /** One watch: filters events, sends them to its sink, and tracks its position. */
 export class BusWatcher implements WatchStream {
-  readonly #options: WatcherOptions;
+  readonly #options: BusWatcherOptions;
   #position: number;
   #over = false;
   #liveCursor: (() => number) | undefined;
   readonly #detachers: (() => void)[] = [];
 
-  constructor(options: WatcherOptions) {
+  constructor(options: BusWatcherOptions) {
     this.#options = options;
     this.#position = options.after;
     this.#detachers.push(options.group.add(this));

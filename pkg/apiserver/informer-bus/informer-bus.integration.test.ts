@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type FieldSelector, type IndexDefinition, type LabelSelector } from '#pkg/apimachinery/index';
 import {
   ApiClient,
-  waitUntil,
+  pollUntil,
   noSelector,
   Recorder,
   objectRevision,
@@ -151,7 +151,7 @@ describe('start', () => {
     ]);
     await writes;
     await settled();
-    await waitUntil(() => watches.every(({ stream }) => stream!.cursor >= cursor()));
+    await pollUntil(() => watches.every(({ stream }) => stream!.cursor >= cursor()));
     const [all, later, ...same] = watches.map(({ events }) => events.map(({ object }) => objectRevision(object)));
     expect(all).toHaveLength(120);
     expect(all).toEqual(all!.toSorted((a, b) => a - b));
@@ -170,7 +170,7 @@ describe('start', () => {
   test('a watch from compacted history is 410', async () => {
     const first = await posts.create(samplePost('gone-1'));
     await posts.create(samplePost('gone-2'));
-    await pair.one.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 });
+    await pair.one.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 0 });
     const fresh = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
     const old = await fresh.watch(objectRevision(first) - 1).catch((error: unknown) => error);
     if (!isStatusError(old, 'Expired')) throw new Error(`expected 410, found ${String(old)}`);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { parseFieldSelector, type IndexDefinition } from '#pkg/apimachinery/index';
 import { StorageError, type Change, type ChangeFeed, type ChangeListener } from '#pkg/storage/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { InformerBus, type BusWatchRequest } from './informer-bus.ts';
 import { WatchGroup } from './watch-group.ts';
 
@@ -118,7 +118,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
     const drained = (): Promise<void> => (isSlow ? new Promise((resolve) => taken.push(resolve)) : Promise.resolve());
     const watching = bus.watch({ ...request, sink: { ...request.sink, drained } });
     for (let pieces = 1; pieces <= 3; pieces += 1) {
-      await waitUntil(() => taken.length === pieces || request.heard.length > pieces);
+      await pollUntil(() => taken.length === pieces || request.heard.length > pieces);
       expect(request.heard).toEqual([1, 2, 3].slice(0, pieces).map((revision) => `ADDED ${revision}`));
       if (pieces === 2) feed.tell(large(4));
       isSlow = pieces < 3;
@@ -184,25 +184,25 @@ test('large history reserves memory before it is sent, and newer changes are sen
     body: JSON.stringify({ text: 'x'.repeat(100_000) }),
   });
   const granted: (() => void)[] = [];
-  const room = {
+  const readBudget = {
     owner: 'user:a',
     admit: (bytes: number) =>
       new Promise<void>((resolve) => granted.push(() => resolve(expect(bytes).toBeGreaterThan(100_000)))),
-    settle: () => undefined,
+    reportHeld: () => undefined,
   };
   feed.tell(created(1));
-  const small = { ...requestOf(0), selector: everything, room };
+  const small = { ...requestOf(0), selector: everything, readBudget };
   await bus.watch(small);
   expect([small.heard, granted]).toEqual([['ADDED 1'], []]);
   feed.tell(large(2));
-  const request = { ...requestOf(0), selector: everything, room };
+  const request = { ...requestOf(0), selector: everything, readBudget };
   const watching = bus.watch(request);
-  await waitUntil(() => granted.length === 1);
+  await pollUntil(() => granted.length === 1);
   feed.tell(created(3));
   expect(request.heard).toEqual([]);
   granted[0]!();
   // By then there is a little more history than the requested room.
-  await waitUntil(() => granted.length === 2);
+  await pollUntil(() => granted.length === 2);
   granted[1]!();
   const watch = await watching;
   feed.tell(created(4));
@@ -210,7 +210,7 @@ test('large history reserves memory before it is sent, and newer changes are sen
   const refused = {
     ...requestOf(1),
     selector: everything,
-    room: { ...room, admit: () => Promise.reject(new Error('no room')) },
+    readBudget: { ...readBudget, admit: () => Promise.reject(new Error('no room')) },
   };
   await expect(bus.watch(refused)).rejects.toThrow('no room');
   expect(refused.heard).toEqual([]);
@@ -229,8 +229,12 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
     });
     feed.tell(sized(1, 400_000), sized(2, 1000), sized(3, 300_000), created(4));
     const settled: number[] = [];
-    const room = { owner: 'user:a', admit: async () => undefined, settle: (bytes: number) => void settled.push(bytes) };
-    await bus.watch({ ...requestOf(0), selector: everything, room });
+    const readBudget = {
+      owner: 'user:a',
+      admit: async () => undefined,
+      reportHeld: (bytes: number) => void settled.push(bytes),
+    };
+    await bus.watch({ ...requestOf(0), selector: everything, readBudget });
     expect(settled.length).toBeGreaterThan(0);
     expect(settled.every((bytes) => bytes > 400_000)).toBe(true);
     bus.stop();

@@ -11,7 +11,7 @@ import {
   type Selector,
   type StatusError,
 } from '#pkg/apimachinery/index';
-import { isStorageError, type Change, type ChangeFeed, type Incarnation, type ReadRoom } from '#pkg/storage/index';
+import { isStorageError, type Change, type ChangeFeed, type Incarnation, type ReadBudget } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../rest/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
 import { ChangeRing, sizeOf } from './change-ring.ts';
@@ -38,12 +38,12 @@ export interface BusWatchRequest {
   after: number;
   sink: WatchSink;
   /** See `WatchRequest`. */
-  room?: ReadRoom;
+  readBudget?: ReadBudget;
   signal?: AbortSignal;
 }
 
 /** How long a watch waits for a revision that this replica has not reached. Milliseconds. */
-const futureWait = 3_000;
+const futureTimeoutMs = 3_000;
 /** History sent to a sink before the bus waits for it to drain, in characters of bodies. */
 const replayPieceLength = 256 << 10;
 /** History sent without reserving room, in characters of bodies. */
@@ -130,7 +130,7 @@ export class InformerBus {
   async #waitForRevision(revision: number): Promise<void> {
     if (revision <= this.#delivered) return;
     const newest = await this.#changes.catchUp();
-    if (revision <= this.#delivered || (await this.#changes.waitFor(revision, futureWait))) return;
+    if (revision <= this.#delivered || (await this.#changes.waitFor(revision, futureTimeoutMs))) return;
     throw newTooLargeResourceVersion(String(revision), Math.max(newest, this.#delivered));
   }
 
@@ -140,7 +140,7 @@ export class InformerBus {
    */
   async #catchUp(
     watcher: BusWatcher,
-    { resource, signal, group, sink, room }: BusWatchRequest,
+    { resource, signal, group, sink, readBudget }: BusWatchRequest,
     modelId: number,
   ): Promise<void> {
     // Never decreases from piece to piece, so a started watch rarely has to wait for room again.
@@ -155,7 +155,7 @@ export class InformerBus {
       const piece = recent && firstPiece(recent);
       const size = lengthOf(piece ?? []);
       if (size > held) {
-        await room?.admit(size);
+        await readBudget?.admit(size);
         held = size;
         // Changes may have arrived meanwhile.
         continue;
@@ -174,7 +174,7 @@ export class InformerBus {
       hasTurn = false;
       const { changes, upTo } =
         piece === undefined
-          ? await this.#history(resource, watcher.cursor, room)
+          ? await this.#history(resource, watcher.cursor, readBudget)
           : { changes: piece, upTo: piece.at(-1)!.revision };
       // Without progress the loop would never end.
       if (upTo <= watcher.cursor) throw newServiceUnavailable('the change history cannot be read at present');
@@ -183,7 +183,7 @@ export class InformerBus {
           held,
           changes.reduce((sum, change) => sum + sizeOf(change), 0),
         );
-      room?.settle(held);
+      readBudget?.reportHeld(held);
       await replayPaced(
         watcher,
         sink,
@@ -196,11 +196,11 @@ export class InformerBus {
   async #history(
     resource: GroupResource,
     after: number,
-    room: ReadRoom | undefined,
+    readBudget: ReadBudget | undefined,
   ): Promise<{ changes: Change[]; upTo: number }> {
     if (after < this.#changes.compacted) throw tooOld(after, this.#changes.compacted);
     try {
-      return await this.#changes.read(resource, after, room);
+      return await this.#changes.read(resource, after, readBudget);
     } catch (error) {
       throw isStorageError(error, 'Compacted') ? tooOld(after, this.#changes.compacted) : error;
     }

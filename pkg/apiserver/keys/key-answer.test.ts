@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { answerId, problemsIn, rowsIn } from './key-answer.ts';
+import { readAnswerId, readProblems, readRows } from './key-answer.ts';
 
 const unreadable = { fault: 'what its functions gave cannot be read' };
 
@@ -20,11 +20,13 @@ const rows: [reason: string, answer: unknown, found: unknown][] = [
   ['inherited properties', { rows: ['[{"__proto__":{"v":[]}},{"f":7}]'] }, [[unreadable, unreadable]]],
 ];
 test.each(rows)('valid rows: %s', (_reason, answer, found) => {
-  expect(rowsIn(answer, 2, 2)).toEqual(found);
+  expect(readRows(answer, 2, 2)).toEqual(found);
 });
 
 test('the text of a fault is truncated', () => {
-  expect(rowsIn({ rows: [JSON.stringify([{ f: 'x'.repeat(5000) }])] }, 1, 1)).toEqual([[{ fault: 'x'.repeat(1000) }]]);
+  expect(readRows({ rows: [JSON.stringify([{ f: 'x'.repeat(5000) }])] }, 1, 1)).toEqual([
+    [{ fault: 'x'.repeat(1000) }],
+  ]);
 });
 
 const problems: [answer: unknown, found: unknown][] = [
@@ -41,9 +43,9 @@ const problems: [answer: unknown, found: unknown][] = [
   [undefined, undefined],
 ];
 test.each(problems)('valid problems: %j', (answer, found) => {
-  expect(problemsIn(answer)).toEqual(found);
+  expect(readProblems(answer)).toEqual(found);
 });
 
 test.each([null, undefined, 7, {}])('invalid answers: %j', (answer) => {
-  expect(answerId(answer)).toBeUndefined();
+  expect(readAnswerId(answer)).toBeUndefined();
 });

@@ -4,16 +4,16 @@ import type { KeyProblem } from './key-messages.ts';
 // Answers of the process are validated like input of a client, because user functions have run in it.
 
 /** Characters of a message about a script or a function. */
-const maxMessage = 1000;
+const maxMessageLength = 1000;
 const unreadable: ComputedResult = { fault: 'what its functions gave cannot be read' };
 
 /** Undefined if it is not an answer. */
-export function answerId(answer: unknown): unknown {
+export function readAnswerId(answer: unknown): unknown {
   return fieldOf(answer, 'id');
 }
 
 /** Undefined if the answer has none. */
-export function problemsIn(answer: unknown): KeyProblem[] | undefined {
+export function readProblems(answer: unknown): KeyProblem[] | undefined {
   const problems = fieldOf(answer, 'problems');
   if (!Array.isArray(problems)) return undefined;
   return problems.map((problem: unknown) => {
@@ -21,7 +21,7 @@ export function problemsIn(answer: unknown): KeyProblem[] | undefined {
     const message = fieldOf(problem, 'message');
     return {
       ...(typeof name === 'string' && { function: name }),
-      message: typeof message === 'string' ? message.slice(0, maxMessage) : 'it cannot be read',
+      message: typeof message === 'string' ? message.slice(0, maxMessageLength) : 'it cannot be read',
     };
   });
 }
@@ -29,7 +29,7 @@ export function problemsIn(answer: unknown): KeyProblem[] | undefined {
 /**
  * A row for each of the first objects, with a result for each call; undefined if the answer has no rows, or too many.
  */
-export function rowsIn(answer: unknown, objects: number, calls: number): ComputedResult[][] | undefined {
+export function readRows(answer: unknown, objects: number, calls: number): ComputedResult[][] | undefined {
   const rows = fieldOf(answer, 'rows');
   if (!Array.isArray(rows) || rows.length === 0 || rows.length > objects) return undefined;
   return rows.map((row: unknown) => resultsIn(row, calls));
@@ -44,7 +44,7 @@ function resultsIn(row: unknown, calls: number): ComputedResult[] {
 
 function resultIn(result: unknown): ComputedResult {
   const fault = fieldOf(result, 'f');
-  if (typeof fault === 'string') return { fault: fault.slice(0, maxMessage) };
+  if (typeof fault === 'string') return { fault: fault.slice(0, maxMessageLength) };
   const values = fieldOf(result, 'v');
   return Array.isArray(values) &&
     values.every((value) => ['string', 'boolean'].includes(typeof value) || Number.isFinite(value))

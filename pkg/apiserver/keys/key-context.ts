@@ -8,9 +8,9 @@ import type { KeyProblem } from './key-messages.ts';
  */
 const importCall = /(?<![\w$])import\s*[(./<-]/;
 /** Time to load a script and define its functions. Milliseconds. */
-const loadMs = 1000;
+const loadTimeoutMs = 1000;
 /** Limit of one function's values, in characters of JSON. */
-const maxResult = 1024 * 1024;
+const maxResultLength = 1024 * 1024;
 
 /**
  * Runs first in a context. Keys must not depend on time and place, so it removes clock and randomness. It also removes
@@ -84,7 +84,7 @@ const prelude = new Script(
   const one = (text, name, multi) => {
     try {
       const values = valuesOf(functionOf(name)(parse(text)), multi);
-      return values.length > ${maxResult} ? faulty(name + ' gave too much') : '{"v":[' + values + ']}';
+      return values.length > ${maxResultLength} ? faulty(name + ' gave too much') : '{"v":[' + values + ']}';
     } catch (error) { return faulty(name + ' threw ' + words(error)); }
   };
   const bind = (script, names) => {
@@ -147,7 +147,7 @@ export class KeyContext {
             'it can import nothing: "import" with a bracket, a dot or a comment behind it may stand nowhere in it',
         },
       ];
-    return this.#within(loadMs, () => {
+    return this.#within(loadTimeoutMs, () => {
       const context = createContext(
         { __proto__: null },
         { codeGeneration: { strings: false, wasm: false }, microtaskMode: 'afterEvaluate' },
@@ -161,7 +161,7 @@ export class KeyContext {
         { filename: 'index-keys.js', parsingContext: context },
       );
       context['svc:names'] = JSON.stringify(names);
-      const problems = JSON.parse(textOf(binding.runInContext(context, { timeout: loadMs }))) as KeyProblem[];
+      const problems = JSON.parse(textOf(binding.runInContext(context, { timeout: loadTimeoutMs }))) as KeyProblem[];
       this.#context = context;
       return problems;
     });

@@ -1,18 +1,18 @@
 import { types } from 'node:util';
 import { KeyContext } from './key-context.ts';
 import type { KeyAnswer, KeyProblem, KeyRequest } from './key-messages.ts';
-import { KeyWatch } from './key-watch.ts';
+import { KeyWatchdog } from './key-watchdog.ts';
 
 /** Limit of loaded scripts. */
 const maxContexts = 50;
 /** Objects per run of a script: each run costs a fifteenth of a millisecond. */
-const together = 16;
+const maxPieceObjects = 16;
 /** Approximate limit of a run, in bytes of JSON. */
-const togetherLength = 64 * 1024;
+const maxPieceLength = 64 * 1024;
 /** Time to retry an object whose functions did not get their CPU time. Milliseconds. */
 const retryTimeoutMs = 5000;
 
-const watch = new KeyWatch(Number(process.argv[2]));
+const watch = new KeyWatchdog(Number(process.argv[2]));
 const contexts = new Map<string, KeyContext>();
 
 type Evaluation = Extract<KeyRequest, { kind: 'evaluate' }>;
@@ -56,7 +56,7 @@ function evaluate(request: Evaluation): KeyAnswer {
   if (context === undefined) return { id, kind };
   const end = performance.now() + limits.batchMs;
   const rows: string[] = [];
-  let size = together;
+  let size = maxPieceObjects;
   while (rows.length < objects.length && (rows.length === 0 || performance.now() < end)) {
     const piece = firstPiece(objects, rows.length, size);
     const done = runPiece(context, { calls, piece, limits });
@@ -100,7 +100,7 @@ function firstPiece(objects: readonly string[], from: number, count: number): st
   let length = 0;
   for (
     let i = from;
-    i < objects.length && piece.length < count && (piece.length === 0 || length + objects[i]!.length <= togetherLength);
+    i < objects.length && piece.length < count && (piece.length === 0 || length + objects[i]!.length <= maxPieceLength);
     i += 1
   ) {
     piece.push(objects[i]!);

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ComputedResult } from '#pkg/apimachinery/index';
 import { StorageError, type KeyCall, type KeyScript } from '#pkg/storage/index';
-import { answerId, problemsIn, rowsIn } from './key-answer.ts';
+import { readAnswerId, readProblems, readRows } from './key-answer.ts';
 import type { KeyLimits, KeyProblem, KeyRequest } from './key-messages.ts';
 
 const isSource = import.meta.url.endsWith('.ts');
@@ -23,9 +23,9 @@ const execArgv = [
     : [permission(), `--allow-fs-read=${dirname(file)}/*`, '--allow-worker']),
 ];
 /** Time for a process to start. Milliseconds. */
-const startMs = 30_000;
+const startTimeoutMs = 30_000;
 /** Time for an answer, which a working process sends in a few seconds at most. Milliseconds. */
-const answerMs = 20_000;
+const answerTimeoutMs = 20_000;
 
 type KeyRequestBody = KeyRequest extends infer R ? (R extends KeyRequest ? Omit<R, 'id'> : never) : never;
 
@@ -92,7 +92,7 @@ export class KeyProcess {
 
   /** @throws KeyProcessEnded, StorageError KeysUnavailable if it cannot be started */
   async check(text: string, functions: readonly string[]): Promise<KeyProblem[]> {
-    return problemsIn(await this.#ask({ kind: 'check', text, functions })) ?? this.#giveUp();
+    return readProblems(await this.#ask({ kind: 'check', text, functions })) ?? this.#giveUp();
   }
 
   /** A row for each of the first objects, at least one. Throws as `check` does. */
@@ -104,7 +104,7 @@ export class KeyProcess {
   ): Promise<ComputedResult[][]> {
     const request = { kind: 'evaluate' as const, hash, calls, objects, limits };
     const ask = async (isGiven: boolean) =>
-      rowsIn(await this.#ask(isGiven ? request : { ...request, text }), objects.length, calls.length);
+      readRows(await this.#ask(isGiven ? request : { ...request, text }), objects.length, calls.length);
     const isGiven = this.#given.has(hash);
     this.#given.add(hash);
     // If it has dropped the script for others, the script is sent again.
@@ -128,7 +128,7 @@ export class KeyProcess {
       const id = this.#requests;
       return await new Promise<unknown>((done, failed) => {
         this.#waiting = { id, done, failed };
-        timer = setTimeout(() => this.#abandon(`did not answer for ${answerMs} ms`), answerMs);
+        timer = setTimeout(() => this.#abandon(`did not answer for ${answerTimeoutMs} ms`), answerTimeoutMs);
         this.#child.send({ ...request, id });
       });
     } finally {
@@ -139,12 +139,12 @@ export class KeyProcess {
   }
 
   async #begin(): Promise<void> {
-    const timer = setTimeout(() => this.#kill(), startMs);
+    const timer = setTimeout(() => this.#kill(), startTimeoutMs);
     await Promise.race([once(this.#child, 'message'), this.#over]);
     clearTimeout(timer);
     if (this.#end !== undefined) throw newUnbegun(this.#end);
     this.#child.on('message', (answer: unknown) => {
-      if (this.#waiting !== undefined && answerId(answer) === this.#waiting.id) this.#waiting.done(answer);
+      if (this.#waiting !== undefined && readAnswerId(answer) === this.#waiting.id) this.#waiting.done(answer);
     });
   }
 
@@ -197,7 +197,7 @@ function newUnbegun(cause: unknown): StorageError {
   return new StorageError('KeysUnavailable', 'the process that computes keys could not be begun', { cause });
 }
 
-/** The reason by signal: V8 ends the process this way if it is out of memory, `KeyWatch` if a function hangs. */
+/** The reason by signal: V8 ends the process this way if it is out of memory, `KeyWatchdog` if a function hangs. */
 function endBy(signal: NodeJS.Signals | null): KeyProcessEnded {
   if (signal === 'SIGABRT' || signal === 'SIGTRAP') return new KeyProcessEnded('memory', 'ran out of memory');
   if (signal === 'SIGXCPU') return new KeyProcessEnded('hang', 'could not be interrupted');

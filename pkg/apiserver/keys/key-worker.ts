@@ -37,7 +37,7 @@ interface ScriptQueue {
  */
 export class KeyWorker implements KeyEvaluator {
   readonly #limits: KeyLimits;
-  readonly #lines = new Map<string, ScriptQueue>();
+  readonly #queues = new Map<string, ScriptQueue>();
   readonly #hangs = new KeyHangs();
   readonly #main: KeyProcessQueue;
   readonly #trials: KeyProcessQueue;
@@ -59,7 +59,7 @@ export class KeyWorker implements KeyEvaluator {
     if (this.#isStopped) throw newStopped();
     if (this.#waiting + objects.length > maxWaiting)
       throw new StorageError('Overloaded', 'too many objects wait for their keys: try again later');
-    const line = this.#lineOf(script, calls);
+    const line = this.#queueOf(script, calls);
     this.#waiting += objects.length;
     try {
       return await Promise.all(
@@ -92,10 +92,10 @@ export class KeyWorker implements KeyEvaluator {
     await this.#working;
   }
 
-  #lineOf(script: KeyScript, calls: readonly KeyCall[]): ScriptQueue {
+  #queueOf(script: KeyScript, calls: readonly KeyCall[]): ScriptQueue {
     const key = `${script.hash} ${JSON.stringify(calls)}`;
-    const line = this.#lines.get(key) ?? { script, calls, jobs: [] };
-    this.#lines.set(key, line);
+    const line = this.#queues.get(key) ?? { script, calls, jobs: [] };
+    this.#queues.set(key, line);
     return line;
   }
 
@@ -106,15 +106,15 @@ export class KeyWorker implements KeyEvaluator {
   async #work(): Promise<void> {
     // Objects of the same iteration of the event loop go in one message.
     await new Promise((resolve) => setImmediate(resolve));
-    for (let next = this.#lines.entries().next(); next.done !== true; next = this.#lines.entries().next()) {
+    for (let next = this.#queues.entries().next(); next.done !== true; next = this.#queues.entries().next()) {
       const [key, line] = next.value;
       // To the end of the queue, so that no script has the process for itself.
-      this.#lines.delete(key);
+      this.#queues.delete(key);
       const jobs = takeJobs(line);
-      if (line.jobs.length > 0) this.#lines.set(key, line);
+      if (line.jobs.length > 0) this.#queues.set(key, line);
       const left = await this.#run(line, jobs);
       if (left.length === 0) continue;
-      const again = this.#lineOf(line.script, line.calls);
+      const again = this.#queueOf(line.script, line.calls);
       again.jobs.unshift(...left);
     }
     // In the same iteration as the last check: objects that come later start another run.

@@ -44,8 +44,8 @@ import { defaultHandlerOptions } from '../handlers/options/handler-options.ts';
 import { encodeContinueToken, newExpiredToken } from '../handlers/read/continue-token.ts';
 import { parseListOptions, parseSelector } from '../handlers/read/list-options.ts';
 import { defaultWatchTiming } from '../handlers/options/watch-timing.ts';
-import { keepChecking } from '../handlers/watch/recheck-access.ts';
-import { checkKey, checkTypeMeta, releaseRevision, settleNamespace } from '../handlers/request/object-identity.ts';
+import { recheckAccess } from '../handlers/watch/recheck-access.ts';
+import { checkKey, checkTypeMeta, dropInheritedRevision, setNamespace } from '../handlers/request/object-identity.ts';
 import { parseResourceVersion } from '../handlers/request/resource-version.ts';
 import type { Representation, ServedResource, UpdateRequest } from '../rest/served-resource.ts';
 import { terminatingRefusal } from '../rest/terminating-definition.ts';
@@ -103,7 +103,7 @@ export class LoopbackClient implements Client {
       if (refusal !== undefined) throw refusal;
       const body = copiedObject(object);
       checkTypeMeta(body, type);
-      settleNamespace(body, namespace);
+      setNamespace(body, namespace);
       return parsed<T>(await served.storage.create(namespace, body, this.#context(options)));
     });
   }
@@ -188,7 +188,7 @@ export class LoopbackClient implements Client {
       });
       const recheck = async (): Promise<void> => void (await this.#access.open(type, access));
       if (!giving.signal.aborted)
-        stopChecking = keepChecking({
+        stopChecking = recheckAccess({
           recheck,
           everyMs: defaultWatchTiming.recheckMs,
           onLost: (error) => queue.fail(error),
@@ -284,7 +284,7 @@ export class LoopbackClient implements Client {
         if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
         checkTypeMeta(patched, type);
         checkKey(patched, key);
-        releaseRevision(patched, current);
+        dropInheritedRevision(patched, current);
         return patched;
       };
       return parsed<T>(

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { Maintenance } from './maintenance.ts';
 
-const limits = { minAge: 600_000, maxSize: 1, idempotencyKeyAge: 1 };
+const limits = { minAgeMs: 600_000, maxSizeBytes: 1, idempotencyKeyAgeMs: 1 };
 
 /** A store whose rounds end when the test ends them. */
 class Rounds {
@@ -16,7 +16,7 @@ class Rounds {
   }
 
   until(count: number): Promise<void> {
-    return waitUntil(() => this.begun.length >= count);
+    return pollUntil(() => this.begun.length >= count);
   }
 }
 

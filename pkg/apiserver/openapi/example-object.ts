@@ -9,9 +9,9 @@ import {
 } from '#pkg/apimachinery/index';
 
 /** Examples are for people, who do not read more values or levels than this. */
-const mostValues = 100;
-const mostLevels = 8;
-const longestText = 64;
+const maxValues = 100;
+const maxLevels = 8;
+const maxTextLength = 64;
 
 /**
  * An example of an object to post: required fields, fields with examples or defaults, and plain fields near the top. It
@@ -19,7 +19,7 @@ const longestText = 64;
  * satisfy those.
  */
 export function exampleObject(schema: JsonSchema, kind: GroupVersionKind, scope: Scope): JsonObject {
-  const budget = { left: mostValues };
+  const budget = { left: maxValues };
   const {
     apiVersion: _apiVersion,
     kind: _kind,
@@ -69,21 +69,21 @@ function exampleFields(schema: JsonSchema, budget: { left: number }, level: numb
       isSet(field.default) ||
       (level === 0 && name === 'spec') ||
       (level <= 2 && !combines && isPlain(field));
-    if (isWanted && budget.left > 0 && level < mostLevels) shown.push([name, exampleValue(field, budget, level + 1)]);
+    if (isWanted && budget.left > 0 && level < maxLevels) shown.push([name, exampleValue(field, budget, level + 1)]);
   }
   return Object.fromEntries(shown);
 }
 
 function exampleItems({ items, minItems }: JsonSchema, budget: { left: number }, level: number): JsonValue[] {
   const count = Math.min(Math.max(minItems ?? 0, 1), 3);
-  if (!isJsonObject(items) || budget.left <= 0 || level >= mostLevels) return [];
+  if (!isJsonObject(items) || budget.left <= 0 || level >= maxLevels) return [];
   return Array.from({ length: count }, () => exampleValue(items, budget, level + 1));
 }
 
 function exampleText({ format, minLength, maxLength }: JsonSchema): string {
   if (format === 'date-time') return '2026-01-01T00:00:00Z';
   if (format === 'date') return '2026-01-01';
-  const length = Math.min(Math.max(minLength ?? 0, 6), maxLength ?? longestText, longestText);
+  const length = Math.min(Math.max(minLength ?? 0, 6), maxLength ?? maxTextLength, maxTextLength);
   return 'string'.padEnd(length, 'x').slice(0, Math.max(length, 0));
 }
 

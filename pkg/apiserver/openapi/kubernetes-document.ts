@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { runAtOnce, type GroupVersion, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
+import { runSync, type GroupVersion, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
 import type { ServedDocument } from '../discovery/answer-document.ts';
 import { newFragment, objectPieces, type DocumentFragment, type FragmentParts } from './document-fragment.ts';
 import { kubernetesPaths } from './kubernetes-paths.ts';
 import { kubernetesListSchema, kubernetesObjectSchema, schemaName } from './kubernetes-schema.ts';
 import { kubernetesSharedSchemas } from './kubernetes-shared-schemas.ts';
 
-const shared = runAtOnce(newFragment({ paths: [], schemas: Object.entries(kubernetesSharedSchemas) }));
+const shared = runSync(newFragment({ paths: [], schemas: Object.entries(kubernetesSharedSchemas) }));
 
 /** The path of a version's document below `/openapi/v3/`: `apis/blog.example.com/v1`, or `api/v1`. */
 export function kubernetesDocumentPath({ group, version }: GroupVersion): string {

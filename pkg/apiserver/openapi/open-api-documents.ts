@@ -36,7 +36,7 @@ export class OpenApiDocuments {
   /** `/openapi/v3`: the list of documents for Kubernetes' clients, with their hashes. */
   index(): Promise<ServedDocument> {
     const state = this.#current();
-    return keep(state, 'index', async () => {
+    return memoize(state, 'index', async () => {
       const turns = new EventLoopTurns();
       const paths: Record<string, { serverRelativeURL: string }> = {};
       for (const [path, version] of state.versions) {
@@ -59,7 +59,7 @@ export class OpenApiDocuments {
     const state = this.#current();
     const { svcVersion, publicUrl, endpoints } = this.#options;
     const mounted = [...endpoints.documents()];
-    return keep(state, `reference ${name}`, async () => {
+    return memoize(state, `reference ${name}`, async () => {
       const resources = showsModels(name) ? [...state.versions.values()].flatMap((version) => version.resources) : [];
       return referenceDocument(name, {
         svcVersion,
@@ -71,7 +71,7 @@ export class OpenApiDocuments {
   }
 
   #kubernetesDocument(state: RegistryState, path: string, { resources }: DiscoveredVersion): Promise<ServedDocument> {
-    return keep(state, path, async () =>
+    return memoize(state, path, async () =>
       kubernetesDocument(this.#options.svcVersion, await fragmentsOf(resources, this.#kubernetesFragments)),
     );
   }
@@ -106,7 +106,7 @@ function newState(models: readonly RegisteredModel[]): RegistryState {
 }
 
 /** Concurrent requests share one creation. */
-function keep({ made }: RegistryState, key: string, make: () => Promise<ServedDocument>): Promise<ServedDocument> {
+function memoize({ made }: RegistryState, key: string, make: () => Promise<ServedDocument>): Promise<ServedDocument> {
   const known = made.get(key);
   if (known !== undefined) return known;
   const making = make();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { runAtOnce, type JsonObject, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
+import { runSync, type JsonObject, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
 import type { EndpointAudience } from '#pkg/apis/index';
 import type { ServedDocument } from '../discovery/answer-document.ts';
 import { newFragment, objectPieces, type DocumentFragment, type FragmentParts } from './document-fragment.ts';
@@ -99,7 +99,7 @@ export function referenceDocument(
   };
   const mounted = [ownEndpoints, ...endpoints].filter(({ audience }) => audiences.includes(audience));
   const all = [
-    runAtOnce(
+    runSync(
       newFragment({
         schemas: Object.entries(referenceSharedSchemas),
         paths: mounted.flatMap(({ paths }) => Object.entries(paths)),

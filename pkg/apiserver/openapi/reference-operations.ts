@@ -5,7 +5,7 @@ import { failureResponses } from './reference-components.ts';
 import { fieldParameters, parameterReferences } from './reference-parameters.ts';
 import { resourcePaths } from './resource-paths.ts';
 
-const longestExample = 16_384;
+const maxExampleLength = 16_384;
 const watchParameters = ['watch', 'allowWatchBookmarks', 'sendInitialEvents', 'timeoutSeconds', 'lastEventId'] as const;
 const writeParameters = ['dryRun', 'fieldValidation', 'fieldManager', 'idempotencyKey', 'fence'] as const;
 
@@ -39,7 +39,7 @@ export class ReferenceOperations {
     this.#schema = schemaName(this.#kind);
     const example = exampleObject(version.schema, this.#kind, model.scope);
     // A schema may have a default of any size.
-    this.#example = JSON.stringify(example).length > longestExample ? {} : { example };
+    this.#example = JSON.stringify(example).length > maxExampleLength ? {} : { example };
   }
 
   paths(): [string, JsonObject][] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { runAtOnce, type JsonObject, type JsonSchema } from '#pkg/apimachinery/index';
+import { runSync, type JsonObject, type JsonSchema } from '#pkg/apimachinery/index';
 import { kubernetesObjectSchema } from './kubernetes-schema.ts';
 import { referenceObjectSchema } from './reference-schema.ts';
 import { testModel } from './document-test-server.ts';
@@ -11,12 +11,12 @@ function field(converted: JsonObject): unknown {
 }
 
 function inReference(spec: JsonSchema): unknown {
-  return field(runAtOnce(referenceObjectSchema({ type: 'object', properties: { spec } }, 'a Post')));
+  return field(runSync(referenceObjectSchema({ type: 'object', properties: { spec } }, 'a Post')));
 }
 
 function inKubernetes(spec: JsonSchema): unknown {
   return field(
-    runAtOnce(
+    runSync(
       kubernetesObjectSchema({ ...testModel().versions[0]!, schema: { type: 'object', properties: { spec } } }, kind),
     ),
   );
@@ -155,7 +155,7 @@ describe('the whole object', () => {
   };
 
   test('has what the schema says about its metadata next to the reference', () => {
-    expect(runAtOnce(referenceObjectSchema(schema, 'a Post'))).toEqual({
+    expect(runSync(referenceObjectSchema(schema, 'a Post'))).toEqual({
       description: 'a Post',
       type: 'object',
       required: ['apiVersion', 'kind', 'metadata', 'spec'],
@@ -176,9 +176,7 @@ describe('the whole object', () => {
 
   test('names its kind and selectable fields for Kubernetes', () => {
     expect(
-      runAtOnce(
-        kubernetesObjectSchema({ ...testModel().versions[0]!, schema, selectableFields: ['.spec.slug'] }, kind),
-      ),
+      runSync(kubernetesObjectSchema({ ...testModel().versions[0]!, schema, selectableFields: ['.spec.slug'] }, kind)),
     ).toMatchObject({
       'x-kubernetes-group-version-kind': [kind],
       'x-kubernetes-selectable-fields': [{ fieldPath: 'spec.slug' }],

@@ -28,9 +28,9 @@ import { DefinitionTerminator } from './definition/definition-terminator.ts';
 import { DependentFinder } from './model/dependent-finder.ts';
 import { InFlightIdempotencyKeys } from './model/in-flight-idempotency-keys.ts';
 import type { KeyChecker } from './definition/index-keys-check.ts';
-import { IndexWatch } from './definition/index-watch.ts';
+import { IndexBuildMonitor } from './definition/index-build-monitor.ts';
 import { ModelTable } from './served/model-table.ts';
-import { NameArbiter } from './definition/name-arbiter.ts';
+import { NameConflictResolver } from './definition/name-conflict-resolver.ts';
 import { NamespaceSet } from './namespace/namespace-set.ts';
 import { protectedNamespaces, namespaceStrategy } from './namespace/namespace-strategy.ts';
 import type { ModelRegistry, RegisteredModel, ServedResource } from '../rest/served-resource.ts';
@@ -82,8 +82,8 @@ export class PlatformRegistry implements ModelRegistry {
   readonly #namespaces = new NamespaceSet();
   readonly #table: ModelTable;
   readonly #terminator: DefinitionTerminator;
-  readonly #arbiter: NameArbiter;
-  readonly #indexWatch: IndexWatch;
+  readonly #nameConflicts: NameConflictResolver;
+  readonly #indexBuilds: IndexBuildMonitor;
   /** The fingerprint of definitions that this version of the server has judged. */
   readonly #judgedFingerprint: string;
   readonly #undo: (() => void)[] = [];
@@ -133,8 +133,8 @@ export class PlatformRegistry implements ModelRegistry {
       log,
       contextOf: (resource) => this.#table.get(resource)?.storageContext(),
     });
-    this.#arbiter = new NameArbiter({ store, codec, log, catalog: this.#catalog, settler, lock });
-    this.#indexWatch = new IndexWatch({ store, codec, log, catalog: this.#catalog });
+    this.#nameConflicts = new NameConflictResolver({ store, codec, log, catalog: this.#catalog, settler, lock });
+    this.#indexBuilds = new IndexBuildMonitor({ store, codec, log, catalog: this.#catalog });
   }
 
   /** True when every stored model is served; false again once the registry stops. */
@@ -190,7 +190,7 @@ export class PlatformRegistry implements ModelRegistry {
       signal: this.#abort.signal,
     });
     await this.#catchUp();
-    await this.#indexWatch.resume(startLockTimeoutMs);
+    await this.#indexBuilds.resume(startLockTimeoutMs);
     this.#isReady = true;
   }
 
@@ -200,7 +200,7 @@ export class PlatformRegistry implements ModelRegistry {
     this.#abort.abort();
     for (const undo of this.#undo.splice(0)) undo();
     this.#bus.stop();
-    await Promise.all([this.#terminator.stop(), this.#arbiter.stop(), this.#indexWatch.stop()]);
+    await Promise.all([this.#terminator.stop(), this.#nameConflicts.stop(), this.#indexBuilds.stop()]);
   }
 
   /** Loads a model's objects and then receives every change of them, in order, each exactly once. */
@@ -254,7 +254,7 @@ export class PlatformRegistry implements ModelRegistry {
     }
     const known = this.#catalog.remove(change.name);
     this.#table.remove(change.name);
-    if (known !== undefined) this.#arbiter.add(known.definition.spec.group);
+    if (known !== undefined) this.#nameConflicts.add(known.definition.spec.group);
   }
 
   #putDefinition({
@@ -276,8 +276,8 @@ export class PlatformRegistry implements ModelRegistry {
   /** Adds a definition to all background work. */
   #attendTo(definition: CustomResourceDefinition): void {
     this.#terminator.add(definition);
-    this.#indexWatch.add(definition);
-    this.#arbiter.add(definition.spec.group);
+    this.#indexBuilds.add(definition);
+    this.#nameConflicts.add(definition.spec.group);
   }
 
   /** Adds all definitions to the background work, group by group, because each group's names are judged together. */
@@ -286,11 +286,11 @@ export class PlatformRegistry implements ModelRegistry {
     const groups = new Set<string>();
     for (const { definition } of this.#catalog.all()) {
       this.#terminator.add(definition);
-      this.#indexWatch.add(definition);
+      this.#indexBuilds.add(definition);
       groups.add(definition.spec.group);
       if (turns.due) await turns.next();
     }
-    for (const group of groups) this.#arbiter.add(group);
+    for (const group of groups) this.#nameConflicts.add(group);
   }
 
   async #ensureNamespace(name: string): Promise<void> {

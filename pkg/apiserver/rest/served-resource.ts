@@ -9,7 +9,7 @@ import type {
   Sort,
   IndexDefinition,
 } from '#pkg/apimachinery/index';
-import type { ChunkPosition, IdempotencyKey, ReadRoom, StoredObject } from '#pkg/storage/index';
+import type { ChunkPosition, IdempotencyKey, ReadBudget, StoredObject } from '#pkg/storage/index';
 import type { WriteContext } from './write-context.ts';
 
 /** An object in the form of one version: `text` is its JSON, resourceVersion included. */
@@ -44,7 +44,7 @@ export interface DeleteRequest {
   preconditions: Preconditions;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   /** Does the request still select the current object? If not, it counts as not found. Default: yes. */
-  isMeant?: (object: ApiObject, stored: StoredObject) => boolean;
+  isStillSelected?: (object: ApiObject, stored: StoredObject) => boolean;
 }
 
 /** The object is deleted, or waits for its finalizers. */
@@ -64,13 +64,13 @@ export interface ListRequest {
   selector: Selector;
   sort: Sort;
   /** Must admit large reads. */
-  room?: ReadRoom;
+  readBudget?: ReadBudget;
   signal: AbortSignal;
 }
 
 /** REST semantics of one version of one model. Every failure is a StatusError. */
 export interface ResourceStorage {
-  get(key: ObjectKey, room?: ReadRoom): Promise<Representation>;
+  get(key: ObjectKey, readBudget?: ReadBudget): Promise<Representation>;
   /** `object` is the decoded body; its apiVersion, kind and namespace already agree with the URL. */
   create(namespace: string, object: JsonObject, context: WriteContext): Promise<Representation>;
   update(request: UpdateRequest, context: WriteContext): Promise<Representation>;
@@ -87,7 +87,7 @@ export interface ResourceStorage {
    * The outcome of the first request with this idempotency key; undefined if there is none. StatusError 422 if its body
    * was different, 409 while it is in flight.
    */
-  findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedOutcome | undefined>;
+  findRememberedWrite(idempotencyKey: IdempotencyKey, readBudget?: ReadBudget): Promise<RememberedOutcome | undefined>;
 
   page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage>;
   chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk>;
@@ -126,7 +126,7 @@ export interface WatchRequest {
   /**
    * Must admit large reads of history. Replayed history counts, too, until the watch is live; the caller settles then.
    */
-  room?: ReadRoom;
+  readBudget?: ReadBudget;
   /** Aborts the start: `watch` reads the history before it resolves, and only afterwards is there a stream to stop. */
   signal?: AbortSignal;
 }

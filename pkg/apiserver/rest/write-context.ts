@@ -1,12 +1,12 @@
 import type { Fence } from '#pkg/apimachinery/index';
 import { systemMasters, type UserInfo } from '#pkg/identity/index';
-import type { IdempotencyKey, ReadRoom, StoreWriteOptions } from '#pkg/storage/index';
+import type { IdempotencyKey, ReadBudget, StoreWriteOptions } from '#pkg/storage/index';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteMemory {
   /** For reads of the stored object. */
-  room: ReadRoom;
+  readBudget: ReadBudget;
   /**
    * Resolves when there is memory to parse and re-encode an object of this size; the result releases it. `isPatient`:
    * the request has begun to change objects, and must not be rejected any more.

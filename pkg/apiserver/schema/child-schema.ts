@@ -1,10 +1,10 @@
 import type { JsonSchema } from '#pkg/apimachinery/index';
 
 /** The fields of every resource, which its schema describes only in part. */
-const RESOURCE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+const resourceFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 export function isResourceField(key: string): boolean {
-  return RESOURCE_FIELDS.has(key);
+  return resourceFields.has(key);
 }
 
 export function isEmbeddedResource(schema: JsonSchema): boolean {
@@ -30,11 +30,11 @@ export function childSchema(schema: JsonSchema, key: string): JsonSchema | 'any'
 }
 
 /** A key may have megabytes, and every cause below it repeats it. */
-const LONGEST_SHOWN_KEY = 320;
+const maxShownKeyLength = 320;
 
 /** `spec` + `title` = `spec.title`; keys longer than 320 characters are shortened. */
 export function childPath(parent: string, key: string): string {
-  const shown = key.length > LONGEST_SHOWN_KEY ? `${key.slice(0, LONGEST_SHOWN_KEY)}...` : key;
+  const shown = key.length > maxShownKeyLength ? `${key.slice(0, maxShownKeyLength)}...` : key;
   return parent === '' ? shown : `${parent}.${shown}`;
 }
 

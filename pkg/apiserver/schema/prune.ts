@@ -10,7 +10,7 @@ import {
 import { objectMetaSchema } from './object-meta-schema.ts';
 
 /** Paths listed in one answer; pruning itself continues beyond. */
-const mostPaths = 100;
+const maxPaths = 100;
 
 /**
  * Removes unknown fields in place, and returns the JSON paths of the first 100.
@@ -74,7 +74,7 @@ class Pruning {
 
   #remove(object: JsonObject, key: string): void {
     delete object[key];
-    if (this.unknown.length < mostPaths)
+    if (this.unknown.length < maxPaths)
       this.unknown.push(
         [...this.#path, key].reduce<string>(
           (path, step) => (typeof step === 'number' ? itemPath(path, step) : childPath(path, step)),

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '
 import { canonicalJson } from './json-value.ts';
 
 /** Documentation keywords. A field may have one of these names: only keywords are left out, not fields. */
-const DOCUMENTATION: ReadonlySet<string> = new Set([
+const documentationKeywords: ReadonlySet<string> = new Set([
   'description',
   'title',
   'example',
@@ -30,7 +30,9 @@ export function schemaFingerprint(schema: JsonSchema): string {
  */
 function withoutDocumentation(schema: JsonObject): string {
   return members(schema, (keyword, value) =>
-    DOCUMENTATION.has(keyword) || value === undefined || value === null ? undefined : essentialValue(keyword, value),
+    documentationKeywords.has(keyword) || value === undefined || value === null
+      ? undefined
+      : essentialValue(keyword, value),
   );
 }
 

@@ -1,7 +1,7 @@
 import {
   fieldError,
   isJsonObject,
-  runAtOnce,
+  runSync,
   type JsonObject,
   type JsonSchema,
   type SlicedWork,
@@ -80,7 +80,7 @@ class StructuralSchemaValidator implements SchemaValidator {
   }
 
   validate(object: JsonObject, old?: JsonObject): StatusCause[] {
-    return runAtOnce(this.validating(object, old));
+    return runSync(this.validating(object, old));
   }
 
   validating(object: JsonObject, old?: JsonObject): SlicedWork<StatusCause[]> {

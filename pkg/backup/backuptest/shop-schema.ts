@@ -24,7 +24,7 @@ export const shop: BackedUpSchema = {
     },
     '0002_notes': { tables: { customers: ['id', 'name', 'best', 'note'] } },
   },
-  leftOut: ['carts'],
+  excludedTables: ['carts'],
   selections: {
     receipts:
       'SELECT r.id, coalesce(r.text, c.name) AS text, r.customer FROM shop.receipts r LEFT JOIN shop.customers c ON c.id = r.customer',

@@ -24,7 +24,7 @@ import {
   type WriteOptions,
 } from '#pkg/apimachinery/index';
 import { emptyEventStream } from '../stream/empty-event-stream.ts';
-import { Budget } from './budget.ts';
+import { WeightedSemaphore } from './weighted-semaphore.ts';
 import { errorFromWire, isId, readMessage, readStep, sendText, type WorkerMessage } from './port-message.ts';
 import { eventWindow, PortEventStream } from './port-event-stream.ts';
 import type { PortCall } from './port-call.ts';
@@ -33,7 +33,7 @@ export interface PortClientOptions {
   /** `servePort` must serve its other side. The client's `close` closes it. */
   port: MessagePort;
   /** Timeout for a response, or for the start of a watch. Milliseconds, default 60 s. */
-  answerMs?: number;
+  answerTimeoutMs?: number;
 }
 
 /**
@@ -60,17 +60,17 @@ interface Waiting {
  */
 export class PortClient implements Client {
   readonly #port: MessagePort;
-  readonly #answerMs: number;
+  readonly #answerTimeoutMs: number;
   readonly #waiting = new Map<number, Waiting>();
   readonly #streams = new Map<number, PortEventStream<AnyObject>>();
-  readonly #unanswered = new Budget(maxUnanswered);
+  readonly #unanswered = new WeightedSemaphore(maxUnanswered);
   #lastId = 0;
   #read = 0;
   #closed: StatusError | undefined;
 
-  constructor({ port, answerMs = 60_000 }: PortClientOptions) {
+  constructor({ port, answerTimeoutMs = 60_000 }: PortClientOptions) {
     this.#port = port;
-    this.#answerMs = answerMs;
+    this.#answerTimeoutMs = answerTimeoutMs;
     port.on('message', this.#onMessage);
     port.once('close', this.#onClose);
   }
@@ -170,8 +170,8 @@ export class PortClient implements Client {
           this.#post({ id, abort: true });
         };
         const timer = setTimeout(
-          () => giveUp(newTimeout(`no answer came within ${this.#answerMs / 1000} s`)),
-          this.#answerMs,
+          () => giveUp(newTimeout(`no answer came within ${this.#answerTimeoutMs / 1000} s`)),
+          this.#answerTimeoutMs,
         );
         const forget = whenAborted(signal, () => giveUp(abortError(signal!)));
         settle = () => {

@@ -234,7 +234,7 @@ describe('limits', () => {
       made += 1;
       return { items: [object], resourceVersion: '1' };
     };
-    const { port, service } = serve({ client: { ...inner, list } as unknown as Client, maxUnread: 5 << 20 });
+    const { port, service } = serve({ client: { ...inner, list } as unknown as Client, maxUnreadLength: 5 << 20 });
     for (let i = 1; i <= 100; i += 1)
       port.postMessage(JSON.stringify({ id: i, call: { verb: 'list', type, options: {} } }), []);
     await until(() => service.size === 95 && atOnce === 0);
@@ -258,7 +258,7 @@ describe('limits', () => {
       await held;
       return newPost('there');
     };
-    const { client, service } = connect({ client: { ...inner, get } as unknown as Client, maxAtWork: 1 });
+    const { client, service } = connect({ client: { ...inner, get } as unknown as Client, maxRunning: 1 });
     const first = client.get(postType, { namespace: '', name: 'there' });
     const aborter = new AbortController();
     const second = client.get(postType, { namespace: '', name: 'there' }, { signal: aborter.signal });
@@ -309,7 +309,7 @@ describe('limits', () => {
 
   test('limit the time of an answer', async () => {
     const { port1, port2 } = new MessageChannel();
-    const client = new PortClient({ port: port2, answerMs: 20 });
+    const client = new PortClient({ port: port2, answerTimeoutMs: 20 });
     opened.push(client);
     await expect(client.get(postType, { namespace: '', name: 'there' })).rejects.toMatchObject({ code: 504 });
     await expect(client.watch(postType, { resourceVersion: '1' })).rejects.toMatchObject({ code: 504 });

@@ -10,7 +10,7 @@ import {
   type Client,
   type StatusError,
 } from '#pkg/apimachinery/index';
-import { Budget } from './budget.ts';
+import { WeightedSemaphore } from './weighted-semaphore.ts';
 import { Credit } from './credit.ts';
 import { isId, readMessage, readStep, sendText, wireError, type HostMessage } from './port-message.ts';
 import { parsePortCall, type PortCallOptions, type PortCall } from './port-call.ts';
@@ -22,13 +22,13 @@ export interface ServePortOptions {
   /** Concurrent calls and watches; one more is 429. Default 1000. */
   maxCalls?: number;
   /** Calls processed at once, a list counts as four; the others wait. Default 16. */
-  maxAtWork?: number;
+  maxRunning?: number;
   /** Limit of an incoming message, in characters; a larger one is 413. Default 16 Mi. */
   maxMessageLength?: number;
   /** Limit of an outgoing message, in characters. Default 64 Mi. */
   maxAnswerLength?: number;
   /** Characters sent and not read yet; above this no more is sent, except one message of any length. Default 16 Mi. */
-  maxUnread?: number;
+  maxUnreadLength?: number;
   /** Called with failures that no client should cause. Default: ignored. */
   onError?: (error: unknown) => void;
 }
@@ -51,7 +51,7 @@ export function servePort(options: ServePortOptions): PortService {
   return new ServedPort(options);
 }
 
-/** Share of `maxAtWork` that a list takes, because it may be as large as many objects. */
+/** Share of `maxRunning` that a list takes, because it may be as large as many objects. */
 const listShare = 4;
 
 interface ServedCall {
@@ -63,23 +63,23 @@ class ServedPort implements PortService {
   readonly closed: Promise<void>;
   readonly #options: Required<ServePortOptions>;
   readonly #calls = new Map<number, ServedCall>();
-  readonly #atWork: Budget;
-  readonly #unread: Budget;
+  readonly #running: WeightedSemaphore;
+  readonly #unread: WeightedSemaphore;
   #markClosed!: () => void;
   #isClosed = false;
 
   constructor(options: ServePortOptions) {
     this.#options = {
       maxCalls: 1000,
-      maxAtWork: 16,
+      maxRunning: 16,
       maxMessageLength: 16 << 20,
       maxAnswerLength: 64 << 20,
-      maxUnread: 16 << 20,
+      maxUnreadLength: 16 << 20,
       onError: () => undefined,
       ...options,
     };
-    this.#atWork = new Budget(this.#options.maxAtWork);
-    this.#unread = new Budget(this.#options.maxUnread + readStep);
+    this.#running = new WeightedSemaphore(this.#options.maxRunning);
+    this.#unread = new WeightedSemaphore(this.#options.maxUnreadLength + readStep);
     this.closed = new Promise((resolve) => {
       this.#markClosed = resolve;
     });
@@ -145,7 +145,7 @@ class ServedPort implements PortService {
         await this.#follow(id, call, served);
       } else {
         const answer = answerers[call.verb];
-        await this.#working(call.verb === 'list' ? listShare : 1, signal, async () => {
+        await this.#whileRunning(call.verb === 'list' ? listShare : 1, signal, async () => {
           await this.#answer(
             { id, result: await answer(this.#options.client, call, { ...call.options, signal }) },
             signal,
@@ -160,7 +160,7 @@ class ServedPort implements PortService {
   }
 
   async #follow(id: number, { type, options }: PortCall, { abort: { signal }, credit }: ServedCall): Promise<void> {
-    const stream = await this.#working(1, signal, () => this.#options.client.watch(type, { ...options, signal }));
+    const stream = await this.#whileRunning(1, signal, () => this.#options.client.watch(type, { ...options, signal }));
     try {
       if (signal.aborted) throw abortError(signal);
       await this.#answer({ id, result: true }, signal);
@@ -175,13 +175,13 @@ class ServedPort implements PortService {
   }
 
   /** Waits for its turn, then runs `work`. @throws StatusError if the signal fires before */
-  async #working<T>(share: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const mine = Math.min(share, this.#options.maxAtWork);
-    if (!(await this.#atWork.take(mine, signal))) throw abortError(signal);
+  async #whileRunning<T>(share: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const mine = Math.min(share, this.#options.maxRunning);
+    if (!(await this.#running.take(mine, signal))) throw abortError(signal);
     try {
       return await work();
     } finally {
-      this.#atWork.give(mine);
+      this.#running.give(mine);
     }
   }
 
@@ -191,7 +191,7 @@ class ServedPort implements PortService {
    */
   async #answer(message: HostMessage, signal: AbortSignal): Promise<void> {
     const text = this.#textOf(message);
-    if (await this.#unread.take(Math.min(text.length, this.#options.maxUnread), signal))
+    if (await this.#unread.take(Math.min(text.length, this.#options.maxUnreadLength), signal))
       sendText(this.#options.port, text);
   }
 

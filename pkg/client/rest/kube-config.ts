@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { parseServerUrl, type Credentials, type Endpoint } from './endpoint.ts';
+import { parseServerUrl, type Credentials, type ServerEndpoint } from './server-endpoint.ts';
 
 /** Credentials are read again after this time, because their tokens may have been renewed. Milliseconds. */
 const credentialsLifeMs = 30_000;
@@ -18,7 +18,7 @@ export async function loadKubeConfig(file?: string): Promise<KubeConfig> {
 }
 
 /** The server of the current context, with its user's certificate, token, password or credential program. */
-export class KubeConfigEndpoint implements Endpoint {
+export class KubeConfigEndpoint implements ServerEndpoint {
   readonly url: URL;
   readonly #config: KubeConfig;
   readonly #isProxied: boolean;
@@ -40,7 +40,7 @@ export class KubeConfigEndpoint implements Endpoint {
     return this.#asked.credentials;
   }
 
-  refused(): void {
+  credentialsRefused(): void {
     this.#asked = undefined;
   }
 

@@ -41,7 +41,7 @@ export function requestIdOf({ headers }: IncomingMessage): { requestId?: string 
  */
 function readBytes(
   response: IncomingMessage,
-  { answerBytes, answerMs }: RestLimits,
+  { maxAnswerBytes, answerTimeoutMs }: RestLimits,
   signal: AbortSignal,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -57,13 +57,16 @@ function readBytes(
       reject(error);
       response.destroy();
     };
-    const timer = setTimeout(() => fail(newTimeout(`the answer did not go on within ${answerMs / 1000} s`)), answerMs);
+    const timer = setTimeout(
+      () => fail(newTimeout(`the answer did not go on within ${answerTimeoutMs / 1000} s`)),
+      answerTimeoutMs,
+    );
     forget = whenAborted(signal, () => fail(abortError(signal)));
     response.on('data', (chunk: Buffer) => {
       timer.refresh();
       chunks.push(chunk);
       size += chunk.length;
-      if (size > answerBytes) fail(newRequestEntityTooLarge(`the answer is larger than ${answerBytes} bytes`));
+      if (size > maxAnswerBytes) fail(newRequestEntityTooLarge(`the answer is larger than ${maxAnswerBytes} bytes`));
     });
     response.on('end', () => {
       settle();

@@ -6,7 +6,7 @@ import { readLines } from './read-lines.ts';
 beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
 afterEach(() => void jest.useRealTimers());
 
-const limits = { maxBytes: 1000, silenceMs: 45_000 };
+const limits = { maxBytes: 1000, idleTimeoutMs: 45_000 };
 
 test('lines are complete, however they are split', async () => {
   await fc.assert(

@@ -5,7 +5,7 @@ export interface LineLimits {
   /** Maximum length of a line. Bytes. */
   maxBytes: number;
   /** A source that sends nothing for this long while the reader waits is destroyed. Milliseconds. */
-  silenceMs: number;
+  idleTimeoutMs: number;
 }
 
 /**
@@ -13,13 +13,13 @@ export interface LineLimits {
  * of the consumer. Ends or fails with the stream.
  * @throws StatusError 500 for a line that is too long
  */
-export async function* readLines(source: Readable, { maxBytes, silenceMs }: LineLimits): AsyncGenerator<string[]> {
+export async function* readLines(source: Readable, { maxBytes, idleTimeoutMs }: LineLimits): AsyncGenerator<string[]> {
   const chunks = source.iterator({ destroyOnReturn: true }) as AsyncIterator<Buffer>;
   let begun: Buffer[] = [];
   let size = 0;
   try {
     for (;;) {
-      const silence = setTimeout(() => source.destroy(), silenceMs);
+      const silence = setTimeout(() => source.destroy(), idleTimeoutMs);
       const next = await chunks.next().catch(() => undefined);
       clearTimeout(silence);
       if (next === undefined || next.done === true) return;

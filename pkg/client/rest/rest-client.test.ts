@@ -8,7 +8,7 @@ import {
   type EventStream,
   type ResourceType,
 } from '#pkg/apimachinery/index';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import { RestClient, type RestClientOptions } from './rest-client.ts';
 import { answerJson, startScriptedServer, type Answerer, type ScriptedServer } from './start-scripted-server.ts';
 
@@ -108,7 +108,7 @@ describe('requests', () => {
   test('impersonate a user, with every request', async () => {
     const api = await clientOf(
       (response, { url }) => (url!.includes('watch') ? void response.end() : answerJson(response, 200, stored)),
-      { actAs: { user: 'system:plugin:bl\u00f6g', groups: ['a', 'b'] } },
+      { impersonate: { user: 'system:plugin:bl\u00f6g', groups: ['a', 'b'] } },
     );
     await api.get(posts, key);
     await api.patch(posts, key, { type: 'merge', patch: {} });
@@ -124,7 +124,7 @@ describe('requests', () => {
   });
 
   test.each([[''], [' ann'], ['ann\n'], ['a\u0000b'], ['a\r\nX-A: b']])('nobody acts as %j', (user) => {
-    expect(() => RestClient.connect({ url: 'http://127.0.0.1:1', actAs: { user } })).toThrow(
+    expect(() => RestClient.connect({ url: 'http://127.0.0.1:1', impersonate: { user } })).toThrow(
       expect.objectContaining({ name: 'TypeError' }),
     );
   });
@@ -217,8 +217,8 @@ describe('failures', () => {
       (response: ServerResponse): void => void response.writeHead(200).write('{'),
       'did not go on',
     ],
-  ])('%s: 504', async (_reason, answerMs, answer, message) => {
-    const api = await clientOf(answer, { limits: { answerMs } });
+  ])('%s: 504', async (_reason, answerTimeoutMs, answer, message) => {
+    const api = await clientOf(answer, { limits: { answerTimeoutMs } });
     await expect(api.get(posts, key)).rejects.toMatchObject({
       code: 504,
       reason: 'Timeout',
@@ -235,7 +235,7 @@ describe('failures', () => {
           items: Array.from({ length: limit }, () => stored),
         });
       },
-      { limits: { answerBytes: 10_000 } },
+      { limits: { maxAnswerBytes: 10_000 } },
     );
     await expect(api.get(posts, key)).rejects.toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
     expect((await api.list(posts)).items).toHaveLength(32);
@@ -381,7 +381,7 @@ describe('streams', () => {
     ['an invalid revision', '{"type":"ADDED","object":{"metadata":{"resourceVersion":8}}}\n'],
     ['an endless line', `{"type":"${'x'.repeat(200_000)}`],
   ])('an invalid event is 500: %s', async (_reason, text) => {
-    const api = await clientOf((response) => void response.write(text), { limits: { eventBytes: 100_000 } });
+    const api = await clientOf((response) => void response.write(text), { limits: { maxEventBytes: 100_000 } });
     await expect(eventsOf(await api.watch(posts, { resourceVersion: '7' }))).rejects.toMatchObject({
       code: 500,
       reason: 'InternalError',
@@ -446,7 +446,7 @@ describe('streams', () => {
       new Promise((resolve, reject) =>
         peer!.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
       );
-    await waitUntil(
+    await pollUntil(
       async () => (await connections()) === 0 && getEventListeners(signal, 'abort').length === 0,
       waitMs(),
       'the connections and the listeners of the signal to be gone',

@@ -27,9 +27,9 @@ import {
   type WriteOptions,
 } from '#pkg/apimachinery/index';
 import { emptyEventStream } from '../stream/empty-event-stream.ts';
-import { actingAs, type ActAs } from './acting-as.ts';
+import { impersonatingEndpoint, type ImpersonatedUser } from './impersonating-endpoint.ts';
 import { CallSet } from './call-set.ts';
-import { fixedEndpoint, type Endpoint } from './endpoint.ts';
+import { fixedEndpoint, type ServerEndpoint } from './server-endpoint.ts';
 import { KubeConfigEndpoint } from './kube-config.ts';
 import { readAnswer, warningTexts } from './read-answer.ts';
 import {
@@ -42,7 +42,7 @@ import {
 } from './resource-path.ts';
 import { RestEventStream } from './rest-event-stream.ts';
 import { defaultRestLimits, type RestLimits } from './rest-limits.ts';
-import { isForNow, retryAfterSeconds, retryReads, TryAgainError } from './retry-reads.ts';
+import { isTransientFailure, retryAfterSeconds, retryReads, TryAgainError } from './retry-reads.ts';
 import { Transport, type OutgoingRequest } from './transport.ts';
 
 export interface RestClientOptions {
@@ -51,7 +51,7 @@ export interface RestClientOptions {
   /** Limits; defaults apply to those that are missing. */
   limits?: Partial<RestLimits>;
   /** The user to impersonate in every request. Default: none. */
-  actAs?: ActAs;
+  impersonate?: ImpersonatedUser;
 }
 
 export interface ConnectOptions extends RestClientOptions {
@@ -84,13 +84,19 @@ export class RestClient implements Client {
   readonly #calls = new CallSet();
   readonly #streams = new Set<EventStream<AnyObject>>();
 
-  private constructor(endpoint: Endpoint, { warn = () => undefined, limits = {}, actAs }: RestClientOptions) {
+  private constructor(
+    endpoint: ServerEndpoint,
+    { warn = () => undefined, limits = {}, impersonate }: RestClientOptions,
+  ) {
     this.#limits = { ...defaultRestLimits, ...limits };
-    this.#transport = new Transport(actAs === undefined ? endpoint : actingAs(endpoint, actAs), this.#limits);
+    this.#transport = new Transport(
+      impersonate === undefined ? endpoint : impersonatingEndpoint(endpoint, impersonate),
+      this.#limits,
+    );
     this.#warn = warn;
   }
 
-  /** @throws TypeError for an invalid URL, and for an `actAs` that is invalid in a header */
+  /** @throws TypeError for an invalid URL, and for an `impersonate` that is invalid in a header */
   static connect({ url, token, ca, ...options }: ConnectOptions): RestClient {
     return new RestClient(fixedEndpoint(url, token, ca), options);
   }
@@ -274,7 +280,7 @@ export class RestClient implements Client {
       return await readAnswer(response, this.#limits, signal);
     } catch (error) {
       const after = retryAfterSeconds(response.headers['retry-after']);
-      throw isRead && after !== undefined && isForNow(error) ? new TryAgainError(error, after) : error;
+      throw isRead && after !== undefined && isTransientFailure(error) ? new TryAgainError(error, after) : error;
     }
   }
 

@@ -34,9 +34,9 @@ export class RestEventStream<T extends AnyObject> implements EventStream<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ClientEvent<T>> {
-    const { eventBytes, silenceMs } = this.#limits;
+    const { maxEventBytes, idleTimeoutMs } = this.#limits;
     try {
-      for await (const lines of readLines(this.#response, { maxBytes: eventBytes, silenceMs })) {
+      for await (const lines of readLines(this.#response, { maxBytes: maxEventBytes, idleTimeoutMs })) {
         for (const line of lines) {
           if (this.#closed) return;
           yield this.#read(line);

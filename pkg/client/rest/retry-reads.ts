@@ -2,7 +2,7 @@ import { abortError, isStatusError, pause } from '#pkg/apimachinery/index';
 
 const maxRetries = 3;
 /** If the server asks for a longer wait, the call fails immediately. */
-const longestWaitSeconds = 30;
+const maxWaitSeconds = 30;
 
 /** Parses Retry-After, in seconds or as a date. Source: RFC 9110, 10.2.3. */
 export function retryAfterSeconds(header: string | undefined, now = Date.now()): number | undefined {
@@ -25,7 +25,7 @@ export class TryAgainError extends Error {
 }
 
 /** Whether the failure is transient. */
-export function isForNow(error: unknown): error is Error {
+export function isTransientFailure(error: unknown): error is Error {
   return isStatusError(error) && (error.code === 429 || error.code === 503);
 }
 
@@ -36,7 +36,7 @@ export async function retryReads<T>(signal: AbortSignal, read: () => Promise<T>)
       return await read();
     } catch (error) {
       if (!(error instanceof TryAgainError)) throw error;
-      if (tries === maxRetries || error.afterSeconds > longestWaitSeconds) throw error.failure;
+      if (tries === maxRetries || error.afterSeconds > maxWaitSeconds) throw error.failure;
       // Never all at once: others were sent away at the same time.
       await pause(error.afterSeconds * 1000 + Math.random() * 250, signal);
       if (signal.aborted) throw abortError(signal);

@@ -9,7 +9,7 @@ import {
   withinTime,
   type StatusError,
 } from '#pkg/apimachinery/index';
-import type { Credentials, Endpoint } from './endpoint.ts';
+import type { Credentials, ServerEndpoint } from './server-endpoint.ts';
 import type { RestLimits } from './rest-limits.ts';
 
 /** A connection that was idle for this long is not reused: servers close theirs after about a minute. Milliseconds. */
@@ -27,17 +27,17 @@ export interface OutgoingRequest {
 
 /** Sends requests to one endpoint over keep-alive connections. */
 export class Transport {
-  readonly #endpoint: Endpoint;
+  readonly #endpoint: ServerEndpoint;
   readonly #limits: RestLimits;
   readonly #agent: HttpAgent;
   readonly #streamAgent: HttpAgent;
   readonly #prefix: string;
 
-  constructor(endpoint: Endpoint, limits: RestLimits) {
+  constructor(endpoint: ServerEndpoint, limits: RestLimits) {
     this.#endpoint = endpoint;
     this.#limits = limits;
     const Agent = endpoint.url.protocol === 'https:' ? HttpsAgent : HttpAgent;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: limits.connections, timeout: idleConnectionMs });
+    this.#agent = new Agent({ keepAlive: true, maxSockets: limits.maxConnections, timeout: idleConnectionMs });
     this.#streamAgent = new Agent();
     this.#prefix = endpoint.url.pathname.replace(/\/+$/, '');
   }
@@ -66,11 +66,11 @@ export class Transport {
   }
 
   #credentials(signal: AbortSignal): Promise<Credentials> {
-    const late = (): Error => newTimeout('the credentials of the client were not there in time');
+    const timeoutError = (): Error => newTimeout('the credentials of the client were not there in time');
     const unreadable = (error: unknown): never => {
       throw newUnreachable('the credentials of the client could not be read', error);
     };
-    return withinTime({ timeoutMs: this.#limits.answerMs, signal, late }, (limit) =>
+    return withinTime({ timeoutMs: this.#limits.answerTimeoutMs, signal, timeoutError }, (limit) =>
       untilAborted(this.#endpoint.credentials().catch(unreadable), limit),
     );
   }
@@ -99,8 +99,8 @@ export class Transport {
         request.destroy();
       };
       const timer = setTimeout(
-        () => fail(newTimeout(`no answer has begun within ${this.#limits.answerMs / 1000} s`)),
-        this.#limits.answerMs,
+        () => fail(newTimeout(`no answer has begun within ${this.#limits.answerTimeoutMs / 1000} s`)),
+        this.#limits.answerTimeoutMs,
       );
       try {
         request = send({
@@ -125,7 +125,7 @@ export class Transport {
       });
       request.on('response', (response) => {
         settle();
-        if (response.statusCode === 401) this.#endpoint.refused();
+        if (response.statusCode === 401) this.#endpoint.credentialsRefused();
         // The reader of the response gets the error.
         response.on('error', () => undefined);
         resolve(response);

@@ -20,7 +20,7 @@ export interface ExpectedObject {
  * The objects that must remain after some objects of a world were deleted, by name, with the uids of their remaining
  * owners. Computed from the rules alone, until nothing changes. In orphaned worlds no object keeps a missing owner.
  */
-export function mustBeLeft(
+export function expectedRemainingObjects(
   world: readonly ExpectedObject[],
   deleted: readonly string[],
   isOrphaning: boolean,

@@ -9,7 +9,7 @@ import {
   type Stored,
 } from '#pkg/apimachinery/index';
 import { Manager, type Log } from '#pkg/runtime/index';
-export { waitUntil } from '../../testenv/faults/wait-until.ts';
+export { pollUntil } from '../../testenv/faults/poll-until.ts';
 import type { TestEnv } from '../../testenv/start-test-env.ts';
 import { builtinControllers } from '../builtin-controllers.ts';
 
@@ -77,7 +77,7 @@ export function newThing(type: ResourceType<Thing>, name: string, metadata: Part
   };
 }
 
-export function refersTo(
+export function ownerReferenceTo(
   { apiVersion, kind, metadata: { name, uid } }: Stored<AnyObject>,
   blockOwnerDeletion = true,
 ): OwnerReference {
@@ -89,7 +89,7 @@ export function keyOfObject({ metadata: { namespace = '', name } }: AnyObject): 
 }
 
 /** The stored object; undefined if it does not exist or was replaced by another of the same name. */
-export async function present<T extends AnyObject>(
+export async function getIfPresent<T extends AnyObject>(
   client: Client,
   type: ResourceType<T>,
   object: Stored<T>,

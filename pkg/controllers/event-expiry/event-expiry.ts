@@ -13,16 +13,16 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from '#pkg/runtime/index';
-import { once } from '../once-source.ts';
+import { onceSource } from '../once-source.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 
 /** How long an event is kept after its last occurrence, as in Kubernetes. Milliseconds. */
 export const eventTtlMs = 3_600_000;
 const pauseMs = 60_000;
 const chunkSize = 500;
-const chunksATurn = 20;
+const chunksPerRun = 20;
 /** Enough to fill a batch of the store. */
-const deletionsAtOnce = 32;
+const parallelDeletions = 32;
 
 export interface EventExpiryOptions {
   /** Must not read from a cache. */
@@ -40,7 +40,7 @@ export function eventExpiry({ client, ttlMs = eventTtlMs }: EventExpiryOptions):
     tuning: {},
     // Every reconcile requests the next one.
     begin: () => ({
-      sources: [once({ namespace: '', name: 'expired' })],
+      sources: [onceSource({ namespace: '', name: 'expired' })],
       reconcile: (_request, context) => expire(client, ttlMs, context),
     }),
   };
@@ -60,14 +60,14 @@ async function expire(
     const fieldSelector = `${expired},!metadata.deletionTimestamp`;
     let next: string | undefined;
     do {
-      if (chunks >= chunksATurn) return { requeueAfterMs: gone > 0 ? 0 : pauseMs };
+      if (chunks >= chunksPerRun) return { requeueAfterMs: gone > 0 ? 0 : pauseMs };
       const list = await reader.list(eventType, {
         fieldSelector,
         limit: chunkSize,
         signal,
         ...(next === undefined ? {} : { continue: next }),
       });
-      await inParallel(list.items, deletionsAtOnce, async (event) => {
+      await inParallel(list.items, parallelDeletions, async (event) => {
         if (await remove(client, event, signal)) gone += 1;
       });
       next = list.continue;

@@ -18,24 +18,24 @@ import {
 } from '#pkg/runtime/index';
 import { inParallel } from '../parallel/in-parallel.ts';
 import { resourceKey, ServedTypes, type Backoff } from '../served-types/served-types.ts';
-import { judgeDependent, type DependentDecisionParts, type DependentOutcome } from './dependent-judge.ts';
+import { collectDependent, type CollectDependentParts, type DependentOutcome } from './collect-dependent.ts';
 import {
   deleteDependents,
-  dependentsAtOnce,
+  parallelDependents,
   isHeldByCollector,
   orphanDependents,
-  typesAtOnce,
+  parallelTypes,
   type Finishing,
 } from './finish-owner.ts';
 import { ObjectFollower } from './object-follower.ts';
-import { hasOwner, ownedBy, ownersAtOnce, readChunk, readChunks } from './owned-objects.ts';
+import { hasOwner, ownedBy, ownersPerList, readChunk, readChunks } from './owned-objects.ts';
 import { isDeletedInForeground, OwnerFinder } from './owner-finder.ts';
 import { OwnerKinds } from './owner-kinds.ts';
 import { OwnerStates, type OwnerId } from './owner-states.ts';
-import { formatTarget, parseTarget } from './target.ts';
+import { formatTarget, parseTarget } from './collector-target.ts';
 
 /** Chunks of a sweep before other requests have their turn. */
-const chunksATurn = 10;
+const chunksPerRun = 10;
 const changedMs = 100;
 
 export interface CollectorOptions {
@@ -113,7 +113,7 @@ export class Collector implements Source {
     { client, log, signal }: Pick<ReconcileContext, 'client' | 'log' | 'signal'>,
   ): Promise<ReconcileResult> {
     const target = parseTarget(request);
-    const judging: DependentDecisionParts = { writer: client, kinds: this.#kinds, log, signal };
+    const judging: CollectDependentParts = { writer: client, kinds: this.#kinds, log, signal };
     if (target.look === 'gone') return this.#collect(judging);
     const type = this.#types.ofResource(target.resource);
     if (type === undefined) return undefined;
@@ -194,11 +194,7 @@ export class Collector implements Source {
     }
   }
 
-  async #look(
-    type: ResourceType,
-    request: ReconcileRequest,
-    judging: DependentDecisionParts,
-  ): Promise<ReconcileResult> {
+  async #look(type: ResourceType, request: ReconcileRequest, judging: CollectDependentParts): Promise<ReconcileResult> {
     const lastMetadata = this.#told.get(keyOf(request));
     this.#told.delete(keyOf(request));
     if (
@@ -212,12 +208,12 @@ export class Collector implements Source {
     if (object === undefined) return undefined;
     if (isHeldByCollector(object)) return this.#finish(type, object, judging);
     this.#kinds.note(type, object);
-    return (await judgeDependent(this.#owners, type, object, judging)) === 'changed'
+    return (await collectDependent(this.#owners, type, object, judging)) === 'changed'
       ? { requeueAfterMs: changedMs }
       : undefined;
   }
 
-  #finish(type: ResourceType, object: Stored<AnyObject>, judging: DependentDecisionParts): Promise<ReconcileResult> {
+  #finish(type: ResourceType, object: Stored<AnyObject>, judging: CollectDependentParts): Promise<ReconcileResult> {
     const finishing: Finishing = { reader: this.#client, owners: this.#owners, judging };
     const isOrphaning = hasFinalizer(object, orphanFinalizer);
     this.#states.note(idOf(type, object), isOrphaning ? 'solid' : 'waiting');
@@ -227,12 +223,12 @@ export class Collector implements Source {
   }
 
   /** Checks the dependents of deleted owners, many owners at once. */
-  async #collect(judging: DependentDecisionParts): Promise<ReconcileResult> {
-    const owners = [...this.#deletedOwners].slice(0, ownersAtOnce);
+  async #collect(judging: CollectDependentParts): Promise<ReconcileResult> {
+    const owners = [...this.#deletedOwners].slice(0, ownersPerList);
     if (owners.length === 0) return undefined;
     const types = new Set(owners.flatMap(([, type]) => this.#kinds.dependentsOf(type)));
     const fieldSelector = ownedBy(owners.map(([uid]) => uid));
-    await inParallel(types, typesAtOnce, async (type) => {
+    await inParallel(types, parallelTypes, async (type) => {
       for await (const chunk of readChunks(this.#client, type, { fieldSelector, signal: judging.signal }))
         await this.#judge(type, chunk, judging);
     });
@@ -241,10 +237,10 @@ export class Collector implements Source {
   }
 
   /** Checks every object of a type that has owners, then those that wait for the collector. */
-  async #sweep(type: ResourceType, judging: DependentDecisionParts): Promise<ReconcileResult> {
+  async #sweep(type: ResourceType, judging: CollectDependentParts): Promise<ReconcileResult> {
     const resource = resourceKey(type);
     const { generation } = this.#states;
-    for (let chunks = 0; chunks < chunksATurn; chunks += 1) {
+    for (let chunks = 0; chunks < chunksPerRun; chunks += 1) {
       const known = this.#sweeps.get(resource);
       // After missed events the sweep starts from the beginning.
       const from = known?.generation === generation ? known.continue : undefined;
@@ -285,10 +281,10 @@ export class Collector implements Source {
   async #verdictOn(
     type: ResourceType,
     object: Stored<AnyObject>,
-    judging: DependentDecisionParts,
+    judging: CollectDependentParts,
   ): Promise<DependentOutcome> {
     try {
-      return await judgeDependent(this.#owners, type, object, judging);
+      return await collectDependent(this.#owners, type, object, judging);
     } catch (error) {
       judging.signal.throwIfAborted();
       judging.log.debug(
@@ -302,9 +298,9 @@ export class Collector implements Source {
   async #judge(
     type: ResourceType,
     objects: readonly Stored<AnyObject>[],
-    judging: DependentDecisionParts,
+    judging: CollectDependentParts,
   ): Promise<void> {
-    await inParallel(objects, dependentsAtOnce, async (object) => {
+    await inParallel(objects, parallelDependents, async (object) => {
       judging.signal.throwIfAborted();
       if ((await this.#verdictOn(type, object, judging)) === 'changed') this.#enqueue(requestFor(type, object));
     });

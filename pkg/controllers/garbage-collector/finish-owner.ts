@@ -10,13 +10,13 @@ import {
 import { hasFinalizer, ignoreNotFound, removeFinalizer, type ReconcileResult } from '#pkg/runtime/index';
 import { Failures } from '../parallel/failures.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
-import { dropOwners, judgeDependent, unlessChanged, type DependentDecisionParts } from './dependent-judge.ts';
+import { dropOwners, collectDependent, unlessChanged, type CollectDependentParts } from './collect-dependent.ts';
 import { ownedBy, readChunks } from './owned-objects.ts';
 import { isDeletedInForeground, type OwnerFinder } from './owner-finder.ts';
 
-export const typesAtOnce = 8;
+export const parallelTypes = 8;
 /** Dependents of one type: enough to fill a batch of the store. */
-export const dependentsAtOnce = 32;
+export const parallelDependents = 32;
 /** Events report changes of dependents; this requeue covers everything else that may unblock an owner. Milliseconds. */
 const requeueMs = 5000;
 const changedMs = 100;
@@ -24,7 +24,7 @@ const changedMs = 100;
 export interface Finishing {
   reader: Reader;
   owners: OwnerFinder;
-  judging: DependentDecisionParts;
+  judging: CollectDependentParts;
 }
 
 /** Whether it waits for the collector. */
@@ -65,7 +65,7 @@ export async function deleteDependents(
   const types = finishing.judging.kinds.dependentsOf(type);
   await eachDependent(owner, { types, type, finishing }, async (dependentType, dependent) => {
     const references = (dependent.metadata.ownerReferences ?? []).filter(({ uid }) => uid === owner.metadata.uid);
-    const verdict = await judgeDependent(finishing.owners, dependentType, dependent, finishing.judging);
+    const verdict = await collectDependent(finishing.owners, dependentType, dependent, finishing.judging);
     if (verdict === 'changed') isChanged = true;
     if (verdict !== 'ignored' && references.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true))
       isBlocked = true;
@@ -86,7 +86,7 @@ async function eachDependent(
   const failures = new Failures();
   let count = 0;
   const { signal } = judging;
-  await inParallel(types, typesAtOnce, async (candidate) => {
+  await inParallel(types, parallelTypes, async (candidate) => {
     for await (const chunk of readChunks(reader, candidate, { fieldSelector: ownedBy([metadata.uid]), signal })) {
       signal.throwIfAborted();
       const dependents = chunk.filter(
@@ -94,7 +94,9 @@ async function eachDependent(
           each.metadata.uid !== metadata.uid && (!type.namespaced || each.metadata.namespace === metadata.namespace),
       );
       count += dependents.length;
-      await inParallel(dependents, dependentsAtOnce, (dependent) => failures.attempt(() => work(candidate, dependent)));
+      await inParallel(dependents, parallelDependents, (dependent) =>
+        failures.attempt(() => work(candidate, dependent)),
+      );
     }
   });
   failures.rethrow();
@@ -105,7 +107,7 @@ async function removeOwnerFinalizer(
   type: ResourceType,
   owner: Stored<AnyObject>,
   finalizer: string,
-  { writer, signal }: DependentDecisionParts,
+  { writer, signal }: CollectDependentParts,
 ): Promise<ReconcileResult> {
   signal.throwIfAborted();
   const verdict = await unlessChanged(ignoreNotFound(removeFinalizer(writer, type, owner, finalizer)));
@@ -153,7 +155,7 @@ async function waitingOwners(
 async function unblockOwners(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,
-  { writer, signal }: DependentDecisionParts,
+  { writer, signal }: CollectDependentParts,
 ): Promise<ReconcileResult> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
   const ownerReferences = (metadata.ownerReferences ?? []).map((reference: OwnerReference) => ({

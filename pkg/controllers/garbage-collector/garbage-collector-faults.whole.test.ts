@@ -5,17 +5,21 @@ import { FaultyClient, SeededRandom, startTestEnv, type TestEnv } from '#pkg/tes
 import {
   bossType,
   defineThings,
-  waitUntil,
+  pollUntil,
   keyOfObject,
   newThing,
-  present,
-  refersTo,
+  getIfPresent,
+  ownerReferenceTo,
   silentControllerLog,
   thingTypes,
   type Thing,
 } from '../controllerstest/owned-models.ts';
 import { garbageCollector } from './garbage-collector.ts';
-import { mustBeLeft, type ExpectedObject, type ModelReference } from '../controllerstest/expected-remaining-objects.ts';
+import {
+  expectedRemainingObjects,
+  type ExpectedObject,
+  type ModelReference,
+} from '../controllerstest/expected-remaining-objects.ts';
 
 /** `SVC_TEST_SEEDS=1000 npm test -- garbage-collector-faults` runs more seeds. */
 const seeds = Number(process.env['SVC_TEST_SEEDS'] ?? 15);
@@ -71,7 +75,7 @@ async function makeWorld(
       if (isOrphaning && !mayOwn(owner, each)) continue;
       const isGhost = !isOrphaning && random.chance(0.15);
       each.references.push({
-        ...refersTo(owner.object, random.chance(0.7)),
+        ...ownerReferenceTo(owner.object, random.chance(0.7)),
         ...(isGhost ? { uid: `ghost-${seed}-${i}` } : {}),
       });
     }
@@ -97,7 +101,7 @@ function modelOf({ type, object, references }: Made): ExpectedObject {
 async function left(world: readonly Made[]): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const { type, object } of world) {
-    const now = await present(client, type, object);
+    const now = await getIfPresent(client, type, object);
     if (now !== undefined)
       found.set(object.metadata.name, (now.metadata.ownerReferences ?? []).map(({ uid }) => uid).toSorted());
   }
@@ -161,16 +165,16 @@ test(
         manager = run();
         manager.start();
       }
-      const expected = mustBeLeft(
+      const expected = expectedRemainingObjects(
         world.map(modelOf),
         deleted.map(({ object }) => object.metadata.uid),
         isOrphaning,
       );
       const deadline = Date.now() + 20_000;
-      await waitUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline);
+      await pollUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline);
       faulty.heal();
       // One pass reads every type: after repeated failures it waits for its next try, with growing delays.
-      await waitUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline + 100_000);
+      await pollUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline + 100_000);
       // Waits for everything that is still enqueued: a last dependent with a missing owner is deleted after it.
       const boss = await client.create(
         bossType,
@@ -178,7 +182,7 @@ test(
           ownerReferences: [{ apiVersion: 'owned.example.com/v1', kind: 'Boss', name: 'x', uid: 'x' }],
         }),
       );
-      await waitUntil(async () => (await present(client, bossType, boss)) === undefined || Date.now() > deadline);
+      await pollUntil(async () => (await getIfPresent(client, bossType, boss)) === undefined || Date.now() > deadline);
       await manager.stop();
       expect({ seed, left: await left(world) }).toEqual({ seed, left: expected });
       for (const { type, object } of world)

@@ -4,11 +4,11 @@ import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import {
   bossType,
   defineThings,
-  waitUntil,
+  pollUntil,
   keyOfObject,
   newThing,
-  present,
-  refersTo,
+  getIfPresent,
+  ownerReferenceTo,
   runControllers,
   silentControllerLog,
   teamType,
@@ -62,18 +62,20 @@ function make(
 }
 
 async function gone(type: ResourceType<Thing>, ...objects: Stored<Thing>[]): Promise<void> {
-  await waitUntil(async () =>
-    (await Promise.all(objects.map((object) => present(client, type, object)))).every((found) => found === undefined),
+  await pollUntil(async () =>
+    (await Promise.all(objects.map((object) => getIfPresent(client, type, object)))).every(
+      (found) => found === undefined,
+    ),
   );
 }
 
 /** Waits until everything enqueued before is done: an object with a missing owner is deleted last. */
 async function settled(): Promise<void> {
-  await gone(workerType, await make(workerType, [{ ...refersTo(await make(bossType)), uid: 'nobody' }]));
+  await gone(workerType, await make(workerType, [{ ...ownerReferenceTo(await make(bossType)), uid: 'nobody' }]));
 }
 
 async function isThere(type: ResourceType<Thing>, ...objects: Stored<Thing>[]): Promise<boolean> {
-  return (await Promise.all(objects.map((object) => present(client, type, object)))).every(
+  return (await Promise.all(objects.map((object) => getIfPresent(client, type, object)))).every(
     (found) => found !== undefined,
   );
 }
@@ -81,15 +83,17 @@ async function isThere(type: ResourceType<Thing>, ...objects: Stored<Thing>[]): 
 test('dependents are deleted after their owner, and theirs after them; an object with another owner stays, without its reference to the deleted one', async () => {
   const boss = await make(bossType);
   const second = await make(bossType);
-  const team = await make(teamType, [refersTo(boss)]);
-  const worker = await make(workerType, [refersTo(team)]);
-  const shared = await make(workerType, [refersTo(boss), refersTo(second)]);
+  const team = await make(teamType, [ownerReferenceTo(boss)]);
+  const worker = await make(workerType, [ownerReferenceTo(team)]);
+  const shared = await make(workerType, [ownerReferenceTo(boss), ownerReferenceTo(second)]);
   const free = await make(workerType);
   await client.delete(bossType, keyOfObject(boss));
   await gone(teamType, team);
   await gone(workerType, worker);
-  await waitUntil(async () => (await present(client, workerType, shared))?.metadata.ownerReferences?.length === 1);
-  expect((await present(client, workerType, shared))?.metadata.ownerReferences?.[0]?.uid).toBe(second.metadata.uid);
+  await pollUntil(async () => (await getIfPresent(client, workerType, shared))?.metadata.ownerReferences?.length === 1);
+  expect((await getIfPresent(client, workerType, shared))?.metadata.ownerReferences?.[0]?.uid).toBe(
+    second.metadata.uid,
+  );
   await settled();
   expect(await isThere(workerType, shared, free)).toBe(true);
 });
@@ -97,10 +101,10 @@ test('dependents are deleted after their owner, and theirs after them; an object
 test('orphans from before the start of the collector are found at its start', async () => {
   await stop();
   const boss = await make(bossType);
-  const teams = await Promise.all(Array.from({ length: 3 }, () => make(teamType, [refersTo(boss)])));
+  const teams = await Promise.all(Array.from({ length: 3 }, () => make(teamType, [ownerReferenceTo(boss)])));
   await client.delete(bossType, keyOfObject(boss));
   const held = await make(bossType);
-  const blocking = await make(teamType, [refersTo(held)]);
+  const blocking = await make(teamType, [ownerReferenceTo(held)]);
   await client.delete(bossType, keyOfObject(held), { propagationPolicy: 'Foreground' });
   stop = runControllers(client);
   await gone(teamType, ...teams, blocking);
@@ -109,14 +113,16 @@ test('orphans from before the start of the collector are found at its start', as
 
 test('an owner deleted in the foreground is deleted last', async () => {
   const boss = await make(bossType);
-  const team = await make(teamType, [refersTo(boss)]);
-  const worker = await make(workerType, [refersTo(team)], { finalizers: ['example.com/hold'] });
-  const lazy = await make(workerType, [refersTo(boss, false)]);
+  const team = await make(teamType, [ownerReferenceTo(boss)]);
+  const worker = await make(workerType, [ownerReferenceTo(team)], { finalizers: ['example.com/hold'] });
+  const lazy = await make(workerType, [ownerReferenceTo(boss, false)]);
   await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Foreground' });
-  await waitUntil(async () => (await present(client, workerType, worker))?.metadata.deletionTimestamp !== undefined);
+  await pollUntil(
+    async () => (await getIfPresent(client, workerType, worker))?.metadata.deletionTimestamp !== undefined,
+  );
   await gone(workerType, lazy);
-  expect((await present(client, bossType, boss))?.metadata.finalizers).toEqual(['foregroundDeletion']);
-  expect((await present(client, teamType, team))?.metadata.finalizers).toEqual(['foregroundDeletion']);
+  expect((await getIfPresent(client, bossType, boss))?.metadata.finalizers).toEqual(['foregroundDeletion']);
+  expect((await getIfPresent(client, teamType, team))?.metadata.finalizers).toEqual(['foregroundDeletion']);
   await client.patch(workerType, keyOfObject(worker), { type: 'merge', patch: { metadata: { finalizers: null } } });
   await gone(workerType, worker);
   await gone(teamType, team);
@@ -125,49 +131,54 @@ test('an owner deleted in the foreground is deleted last', async () => {
 
 test('a dependent that does not block is not waited for', async () => {
   const boss = await make(bossType);
-  const worker = await make(workerType, [refersTo(boss, false)], { finalizers: ['example.com/hold'] });
+  const worker = await make(workerType, [ownerReferenceTo(boss, false)], { finalizers: ['example.com/hold'] });
   await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Foreground' });
   await gone(bossType, boss);
-  expect((await present(client, workerType, worker))?.metadata.deletionTimestamp).toBeDefined();
+  expect((await getIfPresent(client, workerType, worker))?.metadata.deletionTimestamp).toBeDefined();
 });
 
 test('orphans stay, without a reference to their owner', async () => {
   const boss = await make(bossType);
   const second = await make(bossType);
-  const only = await make(teamType, [refersTo(boss)]);
-  const shared = await make(workerType, [refersTo(boss), refersTo(second)]);
+  const only = await make(teamType, [ownerReferenceTo(boss)]);
+  const shared = await make(workerType, [ownerReferenceTo(boss), ownerReferenceTo(second)]);
   await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Orphan' });
   await gone(bossType, boss);
-  expect((await present(client, teamType, only))?.metadata.ownerReferences).toBeUndefined();
-  expect((await present(client, workerType, shared))?.metadata.ownerReferences).toHaveLength(1);
+  expect((await getIfPresent(client, teamType, only))?.metadata.ownerReferences).toBeUndefined();
+  expect((await getIfPresent(client, workerType, shared))?.metadata.ownerReferences).toHaveLength(1);
   await settled();
   expect(await isThere(teamType, only)).toBe(true);
 });
 
 test('if an owner asks for both, its dependents are orphaned first and stay', async () => {
   const boss = await make(bossType, [], { finalizers: ['foregroundDeletion', 'orphan'] });
-  const team = await make(teamType, [refersTo(boss)]);
+  const team = await make(teamType, [ownerReferenceTo(boss)]);
   await client.delete(bossType, keyOfObject(boss));
   await gone(bossType, boss);
   await settled();
-  expect((await present(client, teamType, team))?.metadata).toMatchObject({ uid: team.metadata.uid });
+  expect((await getIfPresent(client, teamType, team))?.metadata).toMatchObject({ uid: team.metadata.uid });
 });
 
 test('an object that is being deleted is not changed when one of its owners is deleted', async () => {
   const [boss, second] = [await make(bossType), await make(bossType)];
-  const worker = await make(workerType, [refersTo(boss), refersTo(second)], { finalizers: ['example.com/held'] });
-  const team = await make(teamType, [refersTo(boss)]);
+  const worker = await make(workerType, [ownerReferenceTo(boss), ownerReferenceTo(second)], {
+    finalizers: ['example.com/held'],
+  });
+  const team = await make(teamType, [ownerReferenceTo(boss)]);
   await client.delete(workerType, keyOfObject(worker));
   await client.delete(bossType, keyOfObject(boss));
   await gone(teamType, team);
   await settled();
-  expect((await present(client, workerType, worker))?.metadata.ownerReferences).toHaveLength(2);
+  expect((await getIfPresent(client, workerType, worker))?.metadata.ownerReferences).toHaveLength(2);
   await client.patch(workerType, keyOfObject(worker), { type: 'merge', patch: { metadata: { finalizers: null } } });
 });
 
 test('a reference from another namespace does not block a deletion', async () => {
   const team = await make(teamType, [], { namespace: 'one', finalizers: ['foregroundDeletion'] });
-  const stranger = await make(workerType, [refersTo(team)], { namespace: 'two', finalizers: ['example.com/held'] });
+  const stranger = await make(workerType, [ownerReferenceTo(team)], {
+    namespace: 'two',
+    finalizers: ['example.com/held'],
+  });
   await client.delete(teamType, keyOfObject(team));
   await gone(teamType, team);
   await client.patch(workerType, keyOfObject(stranger), { type: 'merge', patch: { metadata: { finalizers: null } } });
@@ -177,10 +188,10 @@ test('a reference from another namespace does not block a deletion', async () =>
 test('an orphan keeps the reference to an owner of another kind with the name of the deleted one', async () => {
   const boss = await make(bossType);
   const team = await other.create(teamType, newThing(teamType, boss.metadata.name));
-  const worker = await make(workerType, [refersTo(boss), refersTo(team)]);
+  const worker = await make(workerType, [ownerReferenceTo(boss), ownerReferenceTo(team)]);
   await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Orphan' });
   await gone(bossType, boss);
-  expect((await present(client, workerType, worker))?.metadata.ownerReferences).toEqual([refersTo(team)]);
+  expect((await getIfPresent(client, workerType, worker))?.metadata.ownerReferences).toEqual([ownerReferenceTo(team)]);
 });
 
 test('a client that sets the finalizers itself gets the same result, with and without dependents', async () => {
@@ -201,7 +212,7 @@ test.each([
     for (const [i, team] of teams.entries())
       await client.patch(teamType, keyOfObject(team), {
         type: 'merge',
-        patch: { metadata: { ownerReferences: [{ ...refersTo(teams[(i + 1) % size]!) }] } },
+        patch: { metadata: { ownerReferences: [{ ...ownerReferenceTo(teams[(i + 1) % size]!) }] } },
       });
     for (const [i, propagationPolicy] of policies.entries()) {
       // Deleting the first one may have deleted the whole cycle.
@@ -217,13 +228,13 @@ test.each([
 test('an owner counts only if its reference is valid', async () => {
   const team = await make(teamType, [], { namespace: 'one' });
   const boss = await make(bossType);
-  const elsewhere = await make(workerType, [refersTo(team)], { namespace: 'two' });
-  const misnamed = await make(workerType, [{ ...refersTo(boss), name: 'another' }]);
-  const reborn = await make(workerType, [{ ...refersTo(boss), uid: 'of-an-earlier-life' }]);
+  const elsewhere = await make(workerType, [ownerReferenceTo(team)], { namespace: 'two' });
+  const misnamed = await make(workerType, [{ ...ownerReferenceTo(boss), name: 'another' }]);
+  const reborn = await make(workerType, [{ ...ownerReferenceTo(boss), uid: 'of-an-earlier-life' }]);
   await gone(workerType, elsewhere, misnamed, reborn);
 
-  const outside = await make(bossType, [refersTo(team)]);
-  await waitUntil(async () => warnings.includes('a cluster-scoped object names a namespaced owner; it is not deleted'));
+  const outside = await make(bossType, [ownerReferenceTo(team)]);
+  await pollUntil(async () => warnings.includes('a cluster-scoped object names a namespaced owner; it is not deleted'));
   const stranger = await make(workerType, [
     { apiVersion: 'nobody.example.com/v1', kind: 'Nobody', name: 'x', uid: 'x' },
   ]);
@@ -236,7 +247,7 @@ test('a newly served type is followed, and one that is no longer served keeps it
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/lates.owned.example.com';
   await defineThings(env, [late]);
   const owner = await make(late);
-  const worker = await make(workerType, [refersTo(owner)]);
+  const worker = await make(workerType, [ownerReferenceTo(owner)]);
   const served = async (isServed: boolean): Promise<void> => {
     const patch = [{ op: 'replace', path: '/spec/versions/0/served', value: isServed }];
     expect(
@@ -257,7 +268,7 @@ test('a newly served type is followed, and one that is no longer served keeps it
   await settled();
   expect(await isThere(workerType, worker)).toBe(true);
   await served(true);
-  await waitUntil(() =>
+  await pollUntil(() =>
     client.delete(late, keyOfObject(owner)).then(
       () => true,
       () => false,
@@ -270,8 +281,8 @@ test('an object that cannot be changed does not prevent the deletion of others',
   const strict: ResourceType<Thing> = { ...teamType, kind: 'Strict', plural: 'stricts' };
   await defineThings(env, [strict]);
   const [boss, second] = [await make(bossType), await make(bossType)];
-  const stubborn = await make(strict, [refersTo(boss), refersTo(second)]);
-  const others = await Promise.all(Array.from({ length: 5 }, () => make(strict, [refersTo(boss)])));
+  const stubborn = await make(strict, [ownerReferenceTo(boss), ownerReferenceTo(second)]);
+  const others = await Promise.all(Array.from({ length: 5 }, () => make(strict, [ownerReferenceTo(boss)])));
   // The stored object is no longer valid: it can be deleted but not changed.
   const patch = [{ op: 'add', path: '/spec/versions/0/schema/openAPIV3Schema/required', value: ['spec'] }];
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/stricts.owned.example.com';
@@ -286,7 +297,7 @@ test('an object that cannot be changed does not prevent the deletion of others',
   ).toBe(200);
   await client.delete(bossType, keyOfObject(boss));
   await gone(strict, ...others);
-  expect((await present(client, strict, stubborn))?.metadata.ownerReferences).toHaveLength(2);
+  expect((await getIfPresent(client, strict, stubborn))?.metadata.ownerReferences).toHaveLength(2);
   await client.delete(bossType, keyOfObject(second), { propagationPolicy: 'Foreground' });
   await gone(strict, stubborn);
   await gone(bossType, second);
@@ -296,7 +307,7 @@ test('the objects of a deleted definition are deleted owners', async () => {
   const brief: ResourceType<Thing> = { ...bossType, kind: 'Brief', plural: 'briefs' };
   await defineThings(env, [brief]);
   const owner = await make(brief);
-  const worker = await make(workerType, [refersTo(owner)]);
+  const worker = await make(workerType, [ownerReferenceTo(owner)]);
   await settled();
   expect(
     (

@@ -4,11 +4,11 @@ import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import {
   bossType,
   defineThings,
-  waitUntil,
+  pollUntil,
   keyOfObject,
   newThing,
-  present,
-  refersTo,
+  getIfPresent,
+  ownerReferenceTo,
   runControllers,
   workerType,
   type Thing,
@@ -33,7 +33,10 @@ afterAll(async () => {
 async function ownerOf(count: number, name: string): Promise<Stored<Thing>> {
   const owner = await client.create(bossType, newThing(bossType, name));
   await inParallel(Array.from({ length: count }).keys(), 64, async (i) => {
-    await client.create(workerType, newThing(workerType, `${name}-${i}`, { ownerReferences: [refersTo(owner)] }));
+    await client.create(
+      workerType,
+      newThing(workerType, `${name}-${i}`, { ownerReferences: [ownerReferenceTo(owner)] }),
+    );
   });
   return owner;
 }
@@ -53,8 +56,8 @@ test.each([
   async (propagationPolicy, count) => {
     const owner = await ownerOf(count, `many-${propagationPolicy.toLowerCase()}`);
     await client.delete(bossType, keyOfObject(owner), { propagationPolicy });
-    await waitUntil(async () => !(await hasWorkers(owner)));
-    await waitUntil(async () => (await present(client, bossType, owner)) === undefined);
+    await pollUntil(async () => !(await hasWorkers(owner)));
+    await pollUntil(async () => (await getIfPresent(client, bossType, owner)) === undefined);
   },
   120_000,
 );
@@ -62,7 +65,7 @@ test.each([
 test('600 orphans stay', async () => {
   const owner = await ownerOf(600, 'many-orphans');
   await client.delete(bossType, keyOfObject(owner), { propagationPolicy: 'Orphan' });
-  await waitUntil(async () => (await present(client, bossType, owner)) === undefined);
+  await pollUntil(async () => (await getIfPresent(client, bossType, owner)) === undefined);
   const { items } = await client.list(workerType);
   expect(items.filter(({ metadata }) => metadata.ownerReferences === undefined)).toHaveLength(600);
 }, 120_000);

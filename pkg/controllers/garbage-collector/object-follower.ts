@@ -17,7 +17,7 @@ export interface StreamListener {
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Stored<AnyObject>): void;
 }
 
-export interface ObjectStreamOptions {
+export interface ObjectFollowerOptions {
   client: Reader & Watcher;
   type: ResourceType;
   /** Start of the watch. */
@@ -29,14 +29,14 @@ export interface ObjectStreamOptions {
 
 /** Watches one type without caching its objects; the listener reads the existing ones itself. */
 export class ObjectFollower {
-  readonly #options: ObjectStreamOptions;
+  readonly #options: ObjectFollowerOptions;
   readonly #backoff: ItemBackoff;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #isLast = false;
   #problem: unknown;
 
-  constructor(options: ObjectStreamOptions) {
+  constructor(options: ObjectFollowerOptions) {
     this.#options = options;
     this.#backoff = new ItemBackoff({ ...(options.backoff ?? { baseMs: 200, maxMs: 30_000 }), jitter: 0.5 });
   }

@@ -11,7 +11,7 @@ import {
 /** Objects in a chunk of a list. */
 export const chunkSize = 500;
 /** Owners in one query for dependents. */
-export const ownersAtOnce = 100;
+export const ownersPerList = 100;
 
 /** A chunk of the objects that match a field selector. */
 export interface OwnedChunk {

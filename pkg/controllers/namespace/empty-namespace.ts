@@ -11,9 +11,9 @@ import { Failures } from '../parallel/failures.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 import { resourceKey } from '../served-types/served-types.ts';
 
-const typesAtOnce = 8;
+const parallelTypes = 8;
 /** Objects of one type: enough to fill a batch of the store. */
-const objectsAtOnce = 32;
+const parallelObjects = 32;
 const chunkSize = 500;
 
 /** The remaining content of a namespace. */
@@ -39,7 +39,7 @@ export async function emptyNamespace(
   emptying: NamespaceEmptying,
 ): Promise<NamespaceRemains> {
   const remains: NamespaceRemains = { resources: new Map(), finalizers: new Map(), failures: new Map() };
-  await inParallel(types, typesAtOnce, async (type) => {
+  await inParallel(types, parallelTypes, async (type) => {
     try {
       await deleteAll(namespace, type, emptying, remains);
     } catch (error) {
@@ -67,7 +67,7 @@ async function deleteAll(
       signal,
       ...(next === undefined ? {} : { continue: next }),
     });
-    await inParallel(list.items, objectsAtOnce, async (object) => {
+    await inParallel(list.items, parallelObjects, async (object) => {
       signal.throwIfAborted();
       await failures.attempt(async () => {
         const left = await deleteOne(type, object, { writer, signal });

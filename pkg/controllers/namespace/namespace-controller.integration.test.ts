@@ -3,7 +3,7 @@ import { isStatusError, type Client, type Stored } from '#pkg/apimachinery/index
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import {
   defineThings,
-  waitUntil,
+  pollUntil,
   keyOfObject,
   newThing,
   runControllers,
@@ -60,7 +60,7 @@ test('a namespace is deleted with all its objects', async () => {
   await client.create(workerType, newThing(workerType, 'outside'));
   const { object } = await client.delete(namespaceType, { namespace: '', name: 'whole' });
   expect([object?.metadata.finalizers, object?.status?.phase]).toEqual([['kubernetes'], 'Terminating']);
-  await waitUntil(async () => (await find('whole')) === undefined);
+  await pollUntil(async () => (await find('whole')) === undefined);
   const left = await client.list(workerType);
   expect(left.items.map(({ metadata }) => metadata.name)).toEqual(['outside']);
   expect(workers).toHaveLength(20);
@@ -74,7 +74,7 @@ test('finalizers of objects block it, and its conditions name them', async () =>
   );
   await client.create(teamType, newThing(teamType, 't', { namespace: 'held' }));
   await client.delete(namespaceType, { namespace: '', name: 'held' });
-  await waitUntil(async () => conditionsOf(await find('held'))['NamespaceContentRemaining'] !== undefined);
+  await pollUntil(async () => conditionsOf(await find('held'))['NamespaceContentRemaining'] !== undefined);
   expect(conditionsOf(await find('held'))).toEqual({
     NamespaceDeletionContentFailure:
       'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
@@ -84,13 +84,13 @@ test('finalizers of objects block it, and its conditions name them', async () =>
       'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances',
   });
   await client.patch(workerType, keyOfObject(held), { type: 'merge', patch: { metadata: { finalizers: null } } });
-  await waitUntil(async () => (await find('held'))?.metadata.finalizers?.join() === 'example.com/last');
+  await pollUntil(async () => (await find('held'))?.metadata.finalizers?.join() === 'example.com/last');
   await client.patch(
     namespaceType,
     { namespace: '', name: 'held' },
     { type: 'merge', patch: { metadata: { finalizers: null } } },
   );
-  await waitUntil(async () => (await find('held')) === undefined);
+  await pollUntil(async () => (await find('held')) === undefined);
 });
 
 test('objects whose type is not served block it, too', async () => {
@@ -111,13 +111,13 @@ test('objects whose type is not served block it, too', async () => {
   };
   await serve(false);
   await client.delete(namespaceType, { namespace: '', name: 'unseen' });
-  await waitUntil(
+  await pollUntil(
     async () =>
       conditionsOf(await find('unseen'))['NamespaceDeletionContentFailure']?.includes('models that are not served') ===
       true,
   );
   await serve(true);
-  await waitUntil(async () => (await find('unseen')) === undefined);
+  await pollUntil(async () => (await find('unseen')) === undefined);
 });
 
 test('dependents of its objects are deleted after them, in any namespace', async () => {
@@ -130,7 +130,7 @@ test('dependents of its objects are deleted after them, in any namespace', async
     }),
   );
   await client.delete(namespaceType, { namespace: '', name: 'boss' });
-  await waitUntil(() =>
+  await pollUntil(() =>
     client.get(workerType, keyOfObject(owned)).then(
       () => false,
       (error: unknown) => isStatusError(error, 'NotFound'),

@@ -81,7 +81,7 @@ async function terminate(name: string, { reader, types, context }: Terminating):
   // It has not changed and still could not be deleted: it has objects of types that are not served.
   const isSame = present.metadata.resourceVersion === namespace.metadata.resourceVersion;
   if (isEmpty && !isSame) return { requeueAfterMs: 0 };
-  await tell(client, present, isEmpty ? unseen() : remains);
+  await reportRemains(client, present, isEmpty ? unseen() : remains);
   return { requeueAfterMs: pauseFor(namespace) };
 }
 
@@ -104,7 +104,7 @@ function unseen(): NamespaceRemains {
   };
 }
 
-async function tell(
+async function reportRemains(
   client: Pick<Client, 'patch' | 'patchStatus'>,
   namespace: Stored<Namespace>,
   remains: NamespaceRemains,

@@ -1,5 +1,5 @@
 /** From this number on the cause is not single objects. */
-const mostFailures = 16;
+const maxFailures = 16;
 
 /** Collects failures: one failing item does not stop the others. */
 export class Failures {
@@ -13,7 +13,7 @@ export class Failures {
     } catch (error) {
       if (this.#count === 0) this.#first = error;
       this.#count += 1;
-      if (this.#count >= mostFailures) throw error;
+      if (this.#count >= maxFailures) throw error;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { OwnerReference } from '#pkg/apimachinery/index';
 import { clusterRoleType, definitionType } from '#pkg/apis/index';
 import { enqueueOwner, type ControllerDefinition, type ReconcileContext } from '#pkg/runtime/index';
-import { deleteRole, isSameOwner, keepRole, type WantedRole } from './keep-role.ts';
+import { deleteRole, isSameOwner, ensureRole, type WantedRole } from './ensure-role.ts';
 import { ServedDefinitions, type ServedDefinition, type ServedDefinitionsOptions } from './served-definitions.ts';
 
 const readVerbs = ['get', 'list', 'watch'];
@@ -28,7 +28,7 @@ export function modelRoles(options: ServedDefinitionsOptions): ControllerDefinit
       const definitions = new ServedDefinitions(options);
       return {
         sources: [definitions],
-        reconcile: ({ name }, context) => keepRoles(name, definitions.get(name), context),
+        reconcile: ({ name }, context) => ensureModelRoles(name, definitions.get(name), context),
       };
     },
   };
@@ -48,7 +48,7 @@ export function rolesOf(
   return [role('view', 'view', readVerbs), role('manage', 'edit', allVerbs)];
 }
 
-async function keepRoles(
+async function ensureModelRoles(
   name: string,
   definition: ServedDefinition | undefined,
   { client, lister }: Pick<ReconcileContext, 'client' | 'lister'>,
@@ -65,7 +65,7 @@ async function keepRoles(
   // Foreground deletion waits for the roles: recreating one would block it for ever.
   if (definition.isHeldByCollector) return;
   for (const role of rolesOf(name, definition))
-    await keepRole(client, roles.get({ namespace: '', name: role.name }), role);
+    await ensureRole(client, roles.get({ namespace: '', name: role.name }), role);
 }
 
 function definitionNamed(name: string): Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'> {

@@ -8,8 +8,8 @@ import {
   type PolicyRule,
 } from '#pkg/apis/index';
 import { requestOf, type ControllerDefinition, type EventHandler, type ReconcileContext } from '#pkg/runtime/index';
-import { once } from '../once-source.ts';
-import { keepBinding, keepRole } from './keep-role.ts';
+import { onceSource } from '../once-source.ts';
+import { ensureBinding, ensureRole } from './ensure-role.ts';
 
 const name = 'system:plugin-impersonator';
 const key = { namespace: '', name };
@@ -33,7 +33,7 @@ export function pluginImpersonator(): ControllerDefinition {
     ],
     indexes: [],
     tuning: {},
-    begin: () => ({ sources: [once(key)], reconcile: (_request, context) => keepImpersonator(context) }),
+    begin: () => ({ sources: [onceSource(key)], reconcile: (_request, context) => ensureImpersonator(context) }),
   };
 }
 
@@ -50,12 +50,12 @@ export function impersonationRules(plugins: readonly string[]): PolicyRule[] {
   return [rule('users', plugins.map(pluginUser).toSorted()), rule('groups', [pluginsGroup])];
 }
 
-async function keepImpersonator({ client, lister }: Pick<ReconcileContext, 'client' | 'lister'>): Promise<void> {
+async function ensureImpersonator({ client, lister }: Pick<ReconcileContext, 'client' | 'lister'>): Promise<void> {
   const plugins = lister(pluginType)
     .list()
     .map(({ metadata }) => metadata.name);
-  await keepRole(client, lister(clusterRoleType).get(key), { name, rules: impersonationRules(plugins) });
-  await keepBinding(client, lister(clusterRoleBindingType).get(key), {
+  await ensureRole(client, lister(clusterRoleType).get(key), { name, rules: impersonationRules(plugins) });
+  await ensureBinding(client, lister(clusterRoleBindingType).get(key), {
     name,
     subject: { kind: 'Group', apiGroup: rbacGroup, name: controllerManagersGroup },
   });

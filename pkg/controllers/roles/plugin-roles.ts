@@ -15,7 +15,7 @@ import {
   type ControllerDefinition,
   type ReconcileContext,
 } from '#pkg/runtime/index';
-import { keepBinding, keepRole } from './keep-role.ts';
+import { ensureBinding, ensureRole } from './ensure-role.ts';
 
 /**
  * Gives each plugin's user the plugin's `spec.permissions`: a ClusterRole and a ClusterRoleBinding with the user's
@@ -32,11 +32,11 @@ export function pluginRoles(): ControllerDefinition {
       const plugin = context.lister(pluginType).get(key);
       // Foreground deletion waits for the roles: recreating one would block it for ever.
       if (plugin === undefined || plugin.metadata.deletionTimestamp !== undefined) return undefined;
-      return keepRoles(plugin, context);
+      return ensurePluginRole(plugin, context);
     });
 }
 
-async function keepRoles(
+async function ensurePluginRole(
   plugin: Stored<Plugin>,
   { client, lister, events }: Pick<ReconcileContext, 'client' | 'lister' | 'events'>,
 ): Promise<void> {
@@ -50,8 +50,8 @@ async function keepRoles(
     ...(resourceNames === undefined ? {} : { resourceNames }),
   }));
   try {
-    await keepRole(client, lister(clusterRoleType).get(key), { name, owner, rules });
-    await keepBinding(client, lister(clusterRoleBindingType).get(key), {
+    await ensureRole(client, lister(clusterRoleType).get(key), { name, owner, rules });
+    await ensureBinding(client, lister(clusterRoleBindingType).get(key), {
       name,
       owner,
       subject: { kind: 'User', apiGroup: rbacGroup, name },

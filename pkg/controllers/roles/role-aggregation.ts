@@ -4,7 +4,7 @@ import { Failures } from '../parallel/failures.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 import { aggregatedRules } from './aggregated-rules.ts';
 
-const writesAtOnce = 8;
+const parallelWrites = 8;
 /** Any role may aggregate any other: one reconcile handles all of them, however many changed. */
 const all = { namespace: '', name: 'aggregated' };
 
@@ -29,7 +29,7 @@ async function writeRules({ client, lister }: Pick<ReconcileContext, 'client' | 
       .map((role) => [role.metadata.name, role]),
   );
   const failures = new Failures();
-  await inParallel(aggregatedRules(Array.from(roles.values())), writesAtOnce, ([name, rules]) =>
+  await inParallel(aggregatedRules(Array.from(roles.values())), parallelWrites, ([name, rules]) =>
     failures.attempt(async () => {
       const role = roles.get(name)!;
       const wanted: ClusterRole = { ...role, rules };

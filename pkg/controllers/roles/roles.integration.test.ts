@@ -20,7 +20,7 @@ import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import {
   bossType,
   defineThings,
-  waitUntil,
+  pollUntil,
   newThing,
   runControllers,
   teamType,
@@ -57,7 +57,7 @@ async function rulesOf(role: string): Promise<PolicyRule[] | undefined> {
 }
 
 function becomes(role: string, expected: PolicyRule[] | undefined): Promise<void> {
-  return waitUntil(async () =>
+  return pollUntil(async () =>
     isSameJson((await rulesOf(role)) as unknown as JsonObject[], expected as unknown as JsonObject[]),
   );
 }
@@ -75,7 +75,7 @@ describe('roles of models', () => {
       patch: [{ op: 'replace', path: '/spec/versions/0/served', value: served }],
     });
   const isThere = (role: string, expected: boolean): Promise<void> =>
-    waitUntil(async () => ((await find(clusterRoleType, role)) !== undefined) === expected);
+    pollUntil(async () => ((await find(clusterRoleType, role)) !== undefined) === expected);
 
   test('are created with a definition, and the roles that aggregate them have their rules', async () => {
     await client.create(clusterRoleType, {
@@ -107,7 +107,7 @@ describe('roles of models', () => {
       metadata: { labels: { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' } },
       rules: [{ verbs: allVerbs, apiGroups: ['owned.example.com'], resources: ['bosses'] }],
     });
-    await waitUntil(async () => JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
+    await pollUntil(async () => JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
   });
 
   test('include the existing subresources', async () => {
@@ -142,7 +142,7 @@ describe('roles of models', () => {
       },
     });
     await becomes(view, viewRules);
-    await waitUntil(async () => (await find(clusterRoleType, view))?.metadata.ownerReferences?.length === 1);
+    await pollUntil(async () => (await find(clusterRoleType, view))?.metadata.ownerReferences?.length === 1);
     const { labels, annotations } = (await find(clusterRoleType, view))!.metadata;
     expect([labels, annotations]).toEqual([
       { 'rbac.authorization.k8s.io/aggregate-to-view': 'true', mine: 'x' },
@@ -165,10 +165,10 @@ describe('roles of models', () => {
     });
     await client.delete(definitionType, keyOf('bosses.owned.example.com'), { propagationPolicy: 'Foreground' });
     await Promise.all([isThere(view, false), isThere(manage, false)]);
-    await waitUntil(async () => (await find(definitionType, 'bosses.owned.example.com')) === undefined);
+    await pollUntil(async () => (await find(definitionType, 'bosses.owned.example.com')) === undefined);
     // A role that a user created for a missing model stays.
     expect(await rulesOf('absent.owned.example.com:view')).toEqual(viewRules);
-    await waitUntil(async () => !JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
+    await pollUntil(async () => !JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
   });
 });
 
@@ -177,7 +177,7 @@ test('roles of a definition that is being deleted exist while objects are left, 
   const type = { ...teamType, namespaced: false };
   const held = { ...newThing(type, 'held'), metadata: { name: 'held', finalizers: ['test.example.com/held'] } };
   const areThere = (expected: boolean): Promise<void> =>
-    waitUntil(async () =>
+    pollUntil(async () =>
       (await Promise.all([`${name}:view`, `${name}:manage`].map((role) => find(clusterRoleType, role)))).every(
         (role) => (role !== undefined) === expected,
       ),
@@ -195,7 +195,7 @@ test('roles of a definition that is being deleted exist while objects are left, 
     { verbs: allVerbs, apiGroups: ['owned.example.com'], resources: ['teams'] },
   ]);
   await merge(type, 'held', { metadata: { finalizers: null } });
-  await waitUntil(async () => (await find(definitionType, name)) === undefined);
+  await pollUntil(async () => (await find(definitionType, name)) === undefined);
   await areThere(false);
 });
 
@@ -204,9 +204,9 @@ test.each(['Foreground', 'Orphan'] as const)(
   async (propagationPolicy) => {
     const name = 'teams.owned.example.com';
     await defineThings(env, [teamType]);
-    await waitUntil(async () => (await find(clusterRoleType, `${name}:manage`)) !== undefined);
+    await pollUntil(async () => (await find(clusterRoleType, `${name}:manage`)) !== undefined);
     await client.delete(definitionType, keyOf(name), { propagationPolicy });
-    await waitUntil(async () => (await find(definitionType, name)) === undefined);
+    await pollUntil(async () => (await find(definitionType, name)) === undefined);
   },
 );
 
@@ -222,13 +222,13 @@ describe('roles of plugins', () => {
     });
 
   test('have the rules of its permissions, and are bound to its user', async () => {
-    await waitUntil(async () => (await rulesOf('system:plugin-impersonator')) !== undefined);
+    await pollUntil(async () => (await rulesOf('system:plugin-impersonator')) !== undefined);
     // A rule without names would apply to all users.
     expect(await rulesOf('system:plugin-impersonator')).toEqual([]);
     const plugin = await create('todo', { permissions });
     const owner = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', name: 'todo', uid: plugin.metadata.uid };
     await becomes(user, [{ verbs: ['get', 'list'], apiGroups: ['todo.example.com'], resources: ['tasks'] }]);
-    await waitUntil(async () => (await find(clusterRoleBindingType, user)) !== undefined);
+    await pollUntil(async () => (await find(clusterRoleBindingType, user)) !== undefined);
     expect(await find(clusterRoleType, user)).toMatchObject({ metadata: { ownerReferences: [owner] } });
     expect(await find(clusterRoleBindingType, user)).toMatchObject({
       metadata: { ownerReferences: [owner] },
@@ -249,9 +249,9 @@ describe('roles of plugins', () => {
     await merge(clusterRoleBindingType, user, { subjects: [{ kind: 'User', name: 'eve' }] });
     const subjects = async (): Promise<string> =>
       ((await find(clusterRoleBindingType, user))?.subjects ?? []).map(({ name }) => name).join();
-    await waitUntil(async () => (await subjects()) === user);
+    await pollUntil(async () => (await subjects()) === user);
     await client.delete(clusterRoleBindingType, keyOf(user));
-    await waitUntil(async () => (await subjects()) === user);
+    await pollUntil(async () => (await subjects()) === user);
   });
 
   test('are aggregated by no other role, even if one was prepared for it', async () => {
@@ -268,7 +268,7 @@ describe('roles of plugins', () => {
     ]);
     expect((await find(clusterRoleType, 'system:plugin:later'))?.metadata.labels).toEqual({ mine: 'x' });
     await client.delete(pluginType, keyOf('later'));
-    await waitUntil(
+    await pollUntil(
       async () =>
         (await find(clusterRoleType, 'system:plugin:later')) === undefined &&
         (await find(clusterRoleBindingType, 'system:plugin:later')) === undefined,
@@ -285,7 +285,7 @@ describe('roles of plugins', () => {
     };
     await client.create(clusterRoleBindingType, binding);
     await create('later');
-    await waitUntil(
+    await pollUntil(
       async () => (await find(clusterRoleBindingType, 'system:plugin:later'))?.roleRef.name === 'system:plugin:later',
     );
   });
@@ -294,7 +294,7 @@ describe('roles of plugins', () => {
     await create('bad', { permissions: [{ apiGroups: [], resources: ['x'], verbs: ['get'] }] });
     const events = async (): Promise<string> =>
       await (await env.request('/api/v1/namespaces/default/events?fieldSelector=reason%3DPermissionsInvalid')).text();
-    await waitUntil(async () => (await events()).includes('must supply at least one api group'));
+    await pollUntil(async () => (await events()).includes('must supply at least one api group'));
     expect(await find(clusterRoleBindingType, 'system:plugin:bad')).toBeUndefined();
   });
 
@@ -315,7 +315,7 @@ describe('roles of plugins', () => {
     await becomes(name, [rule(['users'], ['system:plugin:bad', 'system:plugin:later', user]), groups]);
     for (const plugin of ['todo', 'later', 'bad']) await client.delete(pluginType, keyOf(plugin));
     await becomes(name, []);
-    await waitUntil(
+    await pollUntil(
       async () =>
         (await find(clusterRoleType, user)) === undefined && (await find(clusterRoleBindingType, user)) === undefined,
     );
@@ -339,7 +339,7 @@ test('nothing is written if everything is up to date', async () => {
       ({ resources, verbs }) => resources?.includes('bosss') === true && verbs.includes(verb),
     );
   // All roles that aggregate them have their final rules.
-  await waitUntil(
+  await pollUntil(
     async () =>
       (await has('sees-all', 'get')) &&
       (await has('view', 'get')) &&
@@ -355,13 +355,13 @@ test('nothing is written if everything is up to date', async () => {
     metadata: { name: 'last' },
     spec: { version: '1.0.0' },
   });
-  await waitUntil(
+  await pollUntil(
     async () =>
       JSON.stringify(await rulesOf('system:plugin-impersonator')).includes('last') &&
       (await find(clusterRoleBindingType, 'system:plugin:last')) !== undefined,
   );
   await client.delete(pluginType, keyOf('last'));
-  await waitUntil(
+  await pollUntil(
     async () =>
       (await find(clusterRoleType, 'system:plugin:last')) === undefined &&
       (await find(clusterRoleBindingType, 'system:plugin:last')) === undefined,

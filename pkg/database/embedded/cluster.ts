@@ -22,13 +22,13 @@ import type { Account } from './run-program.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { runProgram } from './run-program.ts';
 
-const POINTER = 'pgdata-location';
-const SYSTEM_FOLDER = '/var/lib/svc';
+const pointerFile = 'pgdata-location';
+const systemFolder = '/var/lib/svc';
 
 /**
  * Superuser of every cluster created here. Local connections are trusted; the socket's folder decides who can connect.
  */
-export const CLUSTER_USER = 'svc';
+export const clusterUser = 'svc';
 
 /** Creates the data folder if it is missing and returns its real path. */
 export async function prepareDataDir(dataDir: string): Promise<string> {
@@ -44,12 +44,12 @@ export async function prepareDataDir(dataDir: string): Promise<string> {
  * permanently.
  */
 export async function locateHome(dataDir: string, account: Account | undefined): Promise<string> {
-  const pointer = await readFile(join(dataDir, POINTER), 'utf8').catch(ignoreMissing);
+  const pointer = await readFile(join(dataDir, pointerFile), 'utf8').catch(ignoreMissing);
   if (pointer !== undefined) return followPointer(dataDir, pointer.trim());
   const settled = account === undefined || (await listMajors(dataDir)).length > 0;
   if (settled || (await canEnter(dataDir, account))) return dataDir;
-  const home = join(SYSTEM_FOLDER, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
-  for (const folder of [SYSTEM_FOLDER, home]) await makeRootFolder(folder);
+  const home = join(systemFolder, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
+  for (const folder of [systemFolder, home]) await makeRootFolder(folder);
   return home;
 }
 
@@ -57,7 +57,7 @@ async function followPointer(dataDir: string, home: string): Promise<string> {
   const majors = isAbsolute(home) ? await listMajors(home).catch(ignoreMissing) : undefined;
   if (majors !== undefined && majors.length > 0) return home;
   throw new DatabaseError(
-    `The database of ${dataDir} was in ${home} and is not there; bring it back, or remove ${join(dataDir, POINTER)} to begin with an empty one.`,
+    `The database of ${dataDir} was in ${home} and is not there; bring it back, or remove ${join(dataDir, pointerFile)} to begin with an empty one.`,
   );
 }
 
@@ -71,7 +71,7 @@ async function makeRootFolder(folder: string): Promise<void> {
 /** Written only after the cluster exists, so a pointer without a cluster means that the cluster is lost. */
 export async function rememberHome(dataDir: string, home: string, log: DatabaseLog): Promise<void> {
   if (home === dataDir) return;
-  const pointer = join(dataDir, POINTER);
+  const pointer = join(dataDir, pointerFile);
   await writeFile(`${pointer}.new`, `${home}\n`);
   await rename(`${pointer}.new`, pointer);
   log.info({ folder: home }, 'the database user cannot enter the data folder; the database is in another folder');
@@ -110,7 +110,7 @@ async function ownerOf(pgdata: string, account: Account | undefined): Promise<Ac
   );
 }
 
-export interface ClusterOptions {
+export interface EnsureClusterOptions {
   readonly home: string;
   readonly binaries: PostgresBinaries;
   readonly account: Account | undefined;
@@ -122,24 +122,14 @@ export interface ClusterOptions {
  * The folder of the cluster for these programs; initialised first if it is missing. initdb writes to a draft folder
  * that is then renamed, so a killed initdb leaves no partial cluster.
  */
-export async function ensureCluster(options: ClusterOptions): Promise<string> {
+export async function ensureCluster(options: EnsureClusterOptions): Promise<string> {
   const { home, binaries, account } = options;
   await removeDrafts(home);
   const pgdata = join(home, `pgdata-${binaries.major}`);
   if ((await stat(join(pgdata, 'PG_VERSION')).catch(ignoreMissing)) !== undefined) return pgdata;
   const draft = await mkdtemp(join(home, 'pgdata-draft-'));
   if (account !== undefined) await chown(draft, account.uid, account.gid);
-  const args = [
-    '-D',
-    draft,
-    '-U',
-    CLUSTER_USER,
-    '--auth-local=trust',
-    '--auth-host=reject',
-    '--locale=C',
-    '-E',
-    'UTF8',
-  ];
+  const args = ['-D', draft, '-U', clusterUser, '--auth-local=trust', '--auth-host=reject', '--locale=C', '-E', 'UTF8'];
   await runProgram(binaries.initdb, options.sync ? args : [...args, '--no-sync'], account);
   await rename(draft, pgdata);
   if (options.sync) await syncFolder(dirname(pgdata));

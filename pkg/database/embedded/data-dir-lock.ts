@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseError } from '../database-error.ts';
 
 /** BSD and macOS: open with an exclusive flock; Node's constants lack it. */
-const O_EXLOCK = 0x20;
+const exclusiveLockFlag = 0x20;
 
 /**
  * Prevents a second server on a data folder. The kernel holds the lock and releases it when the process ends, so no
@@ -64,7 +64,11 @@ async function lockByName(dataDir: string): Promise<(() => Promise<void>) | unde
 
 async function lockByFile(file: string): Promise<(() => Promise<void>) | undefined> {
   try {
-    const handle = await open(file, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, 0o600);
+    const handle = await open(
+      file,
+      constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | exclusiveLockFlag,
+      0o600,
+    );
     return () => handle.close();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined;

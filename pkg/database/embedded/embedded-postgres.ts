@@ -8,7 +8,7 @@ import type { DatabaseLog } from '../log.ts';
 import { postgresAccount } from './account.ts';
 import type { Account } from './run-program.ts';
 import {
-  CLUSTER_USER,
+  clusterUser,
   clusterAccount,
   ensureCluster,
   listMajors,
@@ -24,10 +24,10 @@ import { cutPostgresLog } from './postgres-log.ts';
 import { removeSocketDirectory } from './socket-directory.ts';
 
 /** Port in the name of the unix socket; nothing listens on TCP. */
-const PORT = 5432;
-const LONGEST_BACK_OFF_MS = 5_000;
-const WAL_SEGMENT_BYTES = 16 * 1024 * 1024;
-const LOG_CHECK_MS = 30_000;
+const socketPort = 5432;
+const maxBackoffMs = 5_000;
+const walSegmentBytes = 16 * 1024 * 1024;
+const logCheckIntervalMs = 30_000;
 
 export interface EmbeddedPostgresOptions {
   /** Created if missing. Contains `pgdata-<major>`, `postgres.log` and the lock. */
@@ -118,7 +118,7 @@ export class EmbeddedPostgres {
   async #keepLogSmall(dataDir: string): Promise<void> {
     const { signal } = this.#ending;
     while (!signal.aborted) {
-      await delay(LOG_CHECK_MS, undefined, { signal, ref: false }).catch(() => {});
+      await delay(logCheckIntervalMs, undefined, { signal, ref: false }).catch(() => {});
       await cutPostgresLog(dataDir).catch((error: unknown) =>
         this.#log.warn({ err: error }, 'postgres.log could not be rotated'),
       );
@@ -137,7 +137,7 @@ export class EmbeddedPostgres {
 
   async #heal(): Promise<void> {
     this.#log.error({ pid: this.#postmaster.pid }, 'PostgreSQL ended unexpectedly; starting it again');
-    for (let backOffMs = 100; !this.#ending.signal.aborted; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
+    for (let backOffMs = 100; !this.#ending.signal.aborted; backOffMs = Math.min(backOffMs * 2, maxBackoffMs)) {
       try {
         this.#postmaster = await this.#launcher.launchAt(this.#postmaster.socketDirectory, this.#ending.signal);
         return;
@@ -177,10 +177,10 @@ async function hasFullDisk(pgdata: string): Promise<boolean> {
       ),
     ),
   );
-  return Math.min(...free) < WAL_SEGMENT_BYTES;
+  return Math.min(...free) < walSegmentBytes;
 }
 
 /** Complete, so that no PG* variable of the shell is used. */
 export function connectionTo(socketDirectory: string): pg.ClientConfig {
-  return { host: socketDirectory, port: PORT, user: CLUSTER_USER, database: 'postgres', password: '', ssl: false };
+  return { host: socketDirectory, port: socketPort, user: clusterUser, database: 'postgres', password: '', ssl: false };
 }

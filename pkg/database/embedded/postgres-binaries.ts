@@ -7,7 +7,7 @@ import type { Account } from './run-program.ts';
 import { copyNativePackage, findNativePackage, makeLibraryLinks } from './native-package.ts';
 import { runProgram } from './run-program.ts';
 
-const DEBIAN_FOLDER = '/usr/lib/postgresql';
+const debianFolder = '/usr/lib/postgresql';
 
 export interface PostgresBinaries {
   readonly initdb: string;
@@ -77,10 +77,10 @@ async function fromPath(options: FindBinariesOptions): Promise<PostgresBinaries[
 }
 
 async function fromDebian(options: FindBinariesOptions): Promise<PostgresBinaries[]> {
-  const versions = await readdir(DEBIAN_FOLDER).catch(() => []);
+  const versions = await readdir(debianFolder).catch(() => []);
   const newestFirst = versions.toSorted((a, b) => Number(b) - Number(a));
   return probeAll(
-    newestFirst.map((version) => join(DEBIAN_FOLDER, version, 'bin')),
+    newestFirst.map((version) => join(debianFolder, version, 'bin')),
     options,
   );
 }

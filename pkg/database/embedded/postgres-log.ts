@@ -2,8 +2,8 @@ import { copyFile, open, rename, rm, stat, truncate, type FileHandle } from 'nod
 import { join } from 'node:path';
 import { lastLines } from './run-program.ts';
 
-const LARGE = 10 * 1024 * 1024;
-const TAIL = 8 * 1024;
+const maxLogBytes = 10 * 1024 * 1024;
+const keptLogBytes = 8 * 1024;
 
 /** Opens `postgres.log` in the data folder for appending; a file over 10 MB is first renamed to `postgres.log.1`. */
 export async function openPostgresLog(dataDir: string): Promise<FileHandle> {
@@ -12,7 +12,7 @@ export async function openPostgresLog(dataDir: string): Promise<FileHandle> {
     (entry) => entry.size,
     () => 0,
   );
-  if (size > LARGE) await rename(path, `${path}.1`);
+  if (size > maxLogBytes) await rename(path, `${path}.1`);
   return open(path, 'a+', 0o600);
 }
 
@@ -26,7 +26,7 @@ export async function cutPostgresLog(dataDir: string): Promise<void> {
     (entry) => entry.size,
     () => 0,
   );
-  if (size <= LARGE) return;
+  if (size <= maxLogBytes) return;
   await rm(`${path}.1`, { force: true });
   await copyFile(path, `${path}.1`).catch(() => undefined);
   await truncate(path);
@@ -35,7 +35,7 @@ export async function cutPostgresLog(dataDir: string): Promise<void> {
 /** The last lines written after a position. */
 export async function readLogTail(log: FileHandle, from: number): Promise<string> {
   const { size } = await log.stat();
-  const start = Math.max(from, size - TAIL);
-  const { buffer, bytesRead } = await log.read({ buffer: Buffer.alloc(TAIL), position: start });
+  const start = Math.max(from, size - keptLogBytes);
+  const { buffer, bytesRead } = await log.read({ buffer: Buffer.alloc(keptLogBytes), position: start });
   return lastLines(buffer.toString('utf8', 0, bytesRead));
 }

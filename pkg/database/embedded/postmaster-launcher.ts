@@ -13,15 +13,15 @@ import { sharedBuffers } from './shared-buffers.ts';
 import { endSurvivors } from './survivors.ts';
 
 /** max_wal_size bounds the WAL replay after a crash; this is far above it. */
-const READY_TIMEOUT_MS = 120_000;
+const readyTimeoutMs = 120_000;
 /** An orphan that is only slow loses just time if it is restarted. */
-const ADOPT_TIMEOUT_MS = 3_000;
+const adoptTimeoutMs = 3_000;
 
 /**
  * Durable. Errors are logged with their SQLSTATE, but without the statement, its values or the row: no log contains
  * table data.
  */
-const DEFAULTS: Readonly<Record<string, string>> = {
+const defaultSettings: Readonly<Record<string, string>> = {
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
@@ -37,7 +37,7 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   log_checkpoints: 'off',
 };
 
-export interface LauncherOptions {
+export interface PostmasterLauncherOptions {
   readonly dataDir: string;
   readonly pgdata: string;
   readonly postgres: string;
@@ -49,9 +49,9 @@ export interface LauncherOptions {
 
 /** Starts PostgreSQL on one cluster and waits until it answers. The caller holds the lock of the data folder. */
 export class PostmasterLauncher {
-  readonly #options: LauncherOptions;
+  readonly #options: PostmasterLauncherOptions;
 
-  constructor(options: LauncherOptions) {
+  constructor(options: PostmasterLauncherOptions) {
     this.#options = options;
   }
 
@@ -96,7 +96,7 @@ export class PostmasterLauncher {
       return undefined;
     }
     const orphan = adoptPostmaster(pid, pgdata, socketDirectory);
-    if (await answers(connectionTo(socketDirectory), orphan, Date.now() + ADOPT_TIMEOUT_MS)) {
+    if (await answers(connectionTo(socketDirectory), orphan, Date.now() + adoptTimeoutMs)) {
       log.info({ pid }, 'PostgreSQL is still running from an earlier start; using it');
       return orphan;
     }
@@ -116,14 +116,14 @@ export class PostmasterLauncher {
       account: options.account,
       logFile: logFile.fd,
       settings: {
-        ...DEFAULTS,
+        ...defaultSettings,
         ...options.settings,
         listen_addresses: '',
         unix_socket_directories: socketDirectory,
         unix_socket_permissions: '0700',
       },
     });
-    if (await answers(options.connectionTo(socketDirectory), postmaster, Date.now() + READY_TIMEOUT_MS, signal))
+    if (await answers(options.connectionTo(socketDirectory), postmaster, Date.now() + readyTimeoutMs, signal))
       return postmaster;
     await postmaster.stop();
     throw new DatabaseError(`PostgreSQL did not start: ${(await readLogTail(logFile, size)) || 'it wrote nothing'}`);

@@ -4,14 +4,14 @@ import { DatabaseError } from '../database-error.ts';
 import { settledWithin } from '../settled-within.ts';
 import type { Account } from './run-program.ts';
 import { isPostmaster } from './pid-file.ts';
-import { PROGRAM_ENVIRONMENT } from './run-program.ts';
+import { programEnvironment } from './run-program.ts';
 
-const POLL_MS = 100;
+const pollIntervalMs = 100;
 
 /**
  * Shutdown of PostgreSQL: fast (clients are disconnected), then immediate (recovery at the next start), then SIGKILL.
  */
-const SHUTDOWN: readonly (readonly [NodeJS.Signals, number])[] = [
+const shutdownSignals: readonly (readonly [NodeJS.Signals, number])[] = [
   ['SIGINT', 20_000],
   ['SIGQUIT', 6_000],
   ['SIGKILL', 2_000],
@@ -40,7 +40,7 @@ export class Postmaster {
   }
 
   async #shutDown(): Promise<void> {
-    for (const [signal, timeoutMs] of SHUTDOWN) {
+    for (const [signal, timeoutMs] of shutdownSignals) {
       // Checked before each signal: the process may be gone and its id reused.
       if (!(await isPostmaster(this.pid, this.pgdata))) return;
       signalTo(this.pid, signal);
@@ -50,7 +50,7 @@ export class Postmaster {
   }
 }
 
-export interface SpawnOptions {
+export interface SpawnPostmasterOptions {
   readonly postgres: string;
   readonly pgdata: string;
   readonly socketDirectory: string;
@@ -64,12 +64,12 @@ export interface SpawnOptions {
  * Starts PostgreSQL in its own session, so that Ctrl-C in the terminal reaches only the server, which stops its
  * database last.
  */
-export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster> {
+export async function spawnPostmaster(options: SpawnPostmasterOptions): Promise<Postmaster> {
   const args = ['-D', options.pgdata];
   for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`);
   const child = spawn(options.postgres, args, {
     cwd: '/',
-    env: PROGRAM_ENVIRONMENT,
+    env: programEnvironment,
     detached: true,
     stdio: ['ignore', options.logFile, options.logFile],
     ...options.account,
@@ -92,7 +92,7 @@ export function adoptPostmaster(pid: number, pgdata: string, socketDirectory: st
 }
 
 async function goneFrom(pid: number, pgdata: string): Promise<void> {
-  while (await isPostmaster(pid, pgdata)) await delay(POLL_MS, undefined, { ref: false });
+  while (await isPostmaster(pid, pgdata)) await delay(pollIntervalMs, undefined, { ref: false });
 }
 
 /** Signals a process that may be gone already. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { DatabaseError } from '../database-error.ts';
 
 /** Otherwise PG* variables of the caller's shell would affect initdb and postgres. */
-export const PROGRAM_ENVIRONMENT: Readonly<Record<string, string>> = {
+export const programEnvironment: Readonly<Record<string, string>> = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LC_ALL: 'C',
 };
@@ -13,7 +13,7 @@ export interface Account {
   readonly gid: number;
 }
 
-const TIMEOUT_MS = 120_000;
+const timeoutMs = 120_000;
 
 /**
  * Runs a program to its end, under the account if one is given, and returns its output. Throws DatabaseError with the
@@ -22,8 +22,8 @@ const TIMEOUT_MS = 120_000;
 export function runProgram(file: string, args: readonly string[], account?: Account): Promise<string> {
   const options = {
     cwd: '/',
-    env: PROGRAM_ENVIRONMENT,
-    timeout: TIMEOUT_MS,
+    env: programEnvironment,
+    timeout: timeoutMs,
     killSignal: 'SIGKILL',
     ...account,
   } as const;

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 
-const smallestMb = 128;
-const largestMb = 2048;
+const minMb = 128;
+const maxMb = 2048;
 
 /**
  * The value of PostgreSQL's setting `shared_buffers`: an eighth of the memory that this process may use, from 128 MB to
@@ -10,7 +10,7 @@ const largestMb = 2048;
  */
 export function sharedBuffers(memoryBytes: number = usableMemory()): string {
   const eighth = Math.floor(memoryBytes / 8 / 1024 / 1024);
-  return `${Math.max(smallestMb, Math.min(largestMb, eighth))}MB`;
+  return `${Math.max(minMb, Math.min(maxMb, eighth))}MB`;
 }
 
 /** The memory of the machine, or the limit of the container. */

@@ -6,7 +6,7 @@ import { canEnter } from './account.ts';
 import type { Account } from './run-program.ts';
 
 /** The longest address of a unix socket on every system, without the closing zero byte. */
-const LONGEST_PATH = 103;
+const maxPathBytes = 103;
 
 /**
  * Creates the folder of the unix socket: a short path under the temporary folder, new each time, open only to
@@ -15,7 +15,7 @@ const LONGEST_PATH = 103;
  */
 export async function makeSocketDirectory(account: Account | undefined): Promise<string> {
   for (const base of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
-    const fits = Buffer.byteLength(join(base, 'svc-pg-XXXXXX', '.s.PGSQL.5432')) <= LONGEST_PATH;
+    const fits = Buffer.byteLength(join(base, 'svc-pg-XXXXXX', '.s.PGSQL.5432')) <= maxPathBytes;
     if (!fits || !(await canEnter(base, account))) continue;
     const folder = await mkdtemp(join(base, 'svc-pg-')).catch(() => undefined);
     if (folder === undefined) continue;

@@ -2,8 +2,8 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { signalTo } from './postmaster.ts';
 
-const TIMEOUT_MS = 2_000;
-const POLL_MS = 20;
+const timeoutMs = 2_000;
+const pollIntervalMs = 20;
 
 /**
  * Ends the processes that a killed PostgreSQL left behind. A backend in a long computation does not notice that its
@@ -17,8 +17,8 @@ export async function endSurvivors(pgdata: string): Promise<void> {
   }
   for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
     for (const pid of await listSurvivors(pgdata)) signalTo(pid, signal);
-    const deadline = Date.now() + TIMEOUT_MS;
-    while ((await listSurvivors(pgdata)).length > 0 && Date.now() < deadline) await delay(POLL_MS);
+    const deadline = Date.now() + timeoutMs;
+    while ((await listSurvivors(pgdata)).length > 0 && Date.now() < deadline) await delay(pollIntervalMs);
   }
 }
 

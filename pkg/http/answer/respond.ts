@@ -67,9 +67,9 @@ export async function send(
   if (typeof payload === 'string' && (size > encodedBytes || context.warnings.length > 0))
     payload = Buffer.from(payload);
   if (size > uncountedBytes) {
-    context.bytes.note(size);
+    context.bytes.raiseTo(size);
     // The objects behind the payload are no longer needed.
-    context.bytes.lower(size);
+    context.bytes.lowerTo(size);
   }
   beginAnswer(context, status, headers);
   if (bodiless || request.method === 'HEAD') response.end();

@@ -6,7 +6,7 @@ import { acceptsGzip } from '../media-type/accept.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { beginAnswer, gzipThresholdBytes, isAnswered, send, type AnswerHeaders } from './respond.ts';
 
-export interface StreamOptions {
+export interface SendStreamOptions {
   /** Default `application/json`. */
   contentType?: string;
   headers?: AnswerHeaders;
@@ -26,7 +26,7 @@ export async function sendStream(
   context: RequestContext,
   status: number,
   chunks: AsyncIterable<string | Buffer>,
-  options: StreamOptions = {},
+  options: SendStreamOptions = {},
 ): Promise<void> {
   const { contentType = 'application/json', headers, stallTimeoutMs = 60_000 } = options;
   const { request, response } = context;
@@ -38,7 +38,7 @@ export async function sendStream(
       return await send(context, status, contentType, first.done === true ? '' : first.value, headers);
     if (isAnswered(response)) return;
     // Pieces in four states: arrived, joined, compressed, being sent.
-    context.bytes.note(4 * gzipThresholdBytes);
+    context.bytes.raiseTo(4 * gzipThresholdBytes);
     const zipped = acceptsGzip(request.headers['accept-encoding']);
     response.setHeader('Content-Type', contentType);
     response.appendHeader('Vary', 'Accept-Encoding');

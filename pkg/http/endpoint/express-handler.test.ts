@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import express, { type Request, type Response } from 'express';
 import { Registry } from 'prom-client';
 import { newConflict } from '#pkg/apimachinery/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { TrustedProxies } from '../connection/client-address.ts';
 import { findEndpointGroup, isOpenEndpoint, type EndpointGroup } from './endpoint-group.ts';
 import { contextOf, expressHandler } from './express-handler.ts';
@@ -158,9 +158,9 @@ describe('endpoint groups', () => {
             .map((path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`)
             .join(''),
       );
-      await waitUntil(() => limits.running === 1 && settled === i);
+      await pollUntil(() => limits.running === 1 && settled === i);
       socket.resetAndDestroy();
-      await waitUntil(() => limits.running === 0 && settled === i + 1);
+      await pollUntil(() => limits.running === 0 && settled === i + 1);
     }
     expect([await ask('/livez'), await ask('/version')]).toEqual([200, 200]);
     const before = performance.now();
@@ -184,7 +184,7 @@ describe('endpoint groups', () => {
     for (const [i, socket] of sockets.entries()) {
       socket.pause().on('error', () => undefined);
       socket.write(`GET ${prefix}/page HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.${i}\r\n\r\n`);
-      await waitUntil(() => answered > i);
+      await pollUntil(() => answered > i);
     }
     expect(
       (await limited.send({ path: `${prefix}/posts/a`, headers: { 'x-forwarded-for': '198.51.100.1' } })).status,

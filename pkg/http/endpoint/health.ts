@@ -30,7 +30,7 @@ export class NotReadyError extends Error {
   }
 }
 
-export interface HealthOptions {
+export interface HealthEndpointsOptions {
   /** Whether the process works at all. Default: it does if it answers. */
   livez?: readonly HealthCheck[];
   /** Whether requests should be sent here. A draining server is never ready. */
@@ -60,7 +60,7 @@ export function healthEndpoints({
   gitCommit = '',
   registry,
   checkTimeoutMs = 5000,
-}: HealthOptions): EndpointGroup[] {
+}: HealthEndpointsOptions): EndpointGroup[] {
   return [
     probe('livez', livez, { checkTimeoutMs, failsDraining: false }),
     probe('readyz', readyz, { checkTimeoutMs, failsDraining: true }),
@@ -153,11 +153,11 @@ function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'
 }
 
 async function outcomesOf(checks: readonly HealthCheck[], timeoutMs: number): Promise<Outcomes> {
-  const late = (): Error => new NotReadyError(`not done within ${timeoutMs} ms`);
+  const timeoutError = (): Error => new NotReadyError(`not done within ${timeoutMs} ms`);
   const outcomes = await Promise.all(
     checks.map(async (check): Promise<[string, Outcome]> => {
       try {
-        const word = await withinTime({ timeoutMs, late }, (limit) => untilAborted(check.check(limit), limit));
+        const word = await withinTime({ timeoutMs, timeoutError }, (limit) => untilAborted(check.check(limit), limit));
         return [check.name, typeof word === 'string' ? { word } : {}];
       } catch (error) {
         return [check.name, { failure: error ?? 'failed' }];

@@ -4,9 +4,9 @@ import { logNamesOf } from '../server/server-request-context.ts';
 
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
 /** Longer paths are cut in the log. */
-const maxPath = 1024;
+const maxPathLength = 1024;
 
-export interface LoggingOptions {
+export interface WithLoggingOptions {
   /** A request that takes this long is slow. Milliseconds, default 1000. */
   slowMs?: number;
 }
@@ -18,14 +18,14 @@ export interface LoggingOptions {
  * proxies; `bytes` counts the bytes sent on the connection, headers included; `waitedMs` is the time that the request
  * waited for others, and does not count as slow. A failed probe is at debug: its reason has a line of its own.
  */
-export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {}): Filter {
+export function withLogging(log: Logger, { slowMs = 1000 }: WithLoggingOptions = {}): Filter {
   return (next) => async (context) => {
     const { socket } = context.request;
     const start = performance.now();
     const bytesBefore = socket.bytesWritten;
     if (log.isLevelEnabled('trace'))
       log.trace(
-        { ...logNamesOf(context), method: context.request.method, path: context.info.path.slice(0, maxPath) },
+        { ...logNamesOf(context), method: context.request.method, path: context.info.path.slice(0, maxPathLength) },
         'request begins',
       );
     await next(context);
@@ -38,7 +38,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
       {
         ...logNamesOf(context),
         method: context.request.method,
-        path: context.info.path.slice(0, maxPath),
+        path: context.info.path.slice(0, maxPathLength),
         status,
         ms: rounded(ms),
         ...(context.waitedMs > 0 ? { waitedMs: rounded(context.waitedMs) } : {}),

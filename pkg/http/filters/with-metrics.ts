@@ -11,7 +11,7 @@ const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'd
 
 const schemes = ['http', 'https'];
 
-export interface MetricsOptions {
+export interface WithMetricsOptions {
   registry: Registry;
 }
 
@@ -29,7 +29,7 @@ interface RequestSeries {
  * watch counts with its whole length. Source: OpenTelemetry semantic conventions for HTTP metrics, with Prometheus'
  * names; `verb` is ours, to separate watches from lists.
  */
-export function withMetrics({ registry }: MetricsOptions): Filter {
+export function withMetrics({ registry }: WithMetricsOptions): Filter {
   const find = seriesFinder(registry);
   const active = schemes.map(() => methods.map(() => 0));
   registerActive(registry, active);

@@ -18,12 +18,12 @@ export const unparsedBytes = 16 * 1024;
 
 /** The memory that all requests of a process may use: those of both services of `svc serve`. */
 export class ByteBudget {
-  readonly moved: BytePool;
+  readonly transfer: BytePool;
   readonly parsed: BytePool;
   readonly maxWaitMs: number;
 
   constructor({ total, perUser = total / 2, parsed, maxWaitMs = 1000 }: ByteBudgetOptions) {
-    this.moved = new BytePool({ total, perOwner: perUser });
+    this.transfer = new BytePool({ total, perOwner: perUser });
     this.parsed = new BytePool({ total: parsed });
     this.maxWaitMs = maxWaitMs;
   }

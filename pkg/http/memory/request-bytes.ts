@@ -24,7 +24,7 @@ export interface BytesObserver {
 
 export interface ParseOptions {
   /** In addition to what the request has already parsed. Default false. */
-  extra?: boolean;
+  isAdditional?: boolean;
   /** Waits until the request ends: it has begun work that must not stay half done. Default false. */
   isPatient?: boolean;
 }
@@ -41,11 +41,11 @@ export interface RequestBytes {
    */
   admit(bytes: number): Promise<void>;
   /** Counts a total of `bytes` if there is room now; returns whether there is. */
-  admitNow(bytes: number): boolean;
+  tryAdmit(bytes: number): boolean;
   /** Counts a total of `bytes`, which are already in memory. */
-  note(bytes: number): void;
+  raiseTo(bytes: number): void;
   /** Lowers the total to at most `bytes`. */
-  lower(bytes: number): void;
+  lowerTo(bytes: number): void;
   /**
    * Resolves when a text of `bytes` may be parsed, with a function that frees its memory; the end of the request frees
    * it, too. @throws as `admit` does
@@ -57,7 +57,7 @@ export class CountedRequestBytes implements RequestBytes {
   readonly #budget: ByteBudget;
   readonly #context: ByteOwnerContext;
   readonly #observer: BytesObserver | undefined;
-  readonly #moved: Reservation;
+  readonly #transfer: Reservation;
   readonly #parsed: Reservation;
   #isOver = false;
 
@@ -67,55 +67,60 @@ export class CountedRequestBytes implements RequestBytes {
     this.#context = context;
     this.#observer = observer;
     const owner = ownerOf(context);
-    this.#moved = { owner, bytes: 0 };
+    this.#transfer = { owner, bytes: 0 };
     this.#parsed = { owner, bytes: 0 };
   }
 
   get owner(): string {
-    return this.#moved.owner;
+    return this.#transfer.owner;
   }
 
   get held(): number {
-    return this.#moved.bytes;
+    return this.#transfer.bytes;
   }
 
   async admit(bytes: number): Promise<void> {
-    const { moved, maxWaitMs } = this.#budget;
-    const more = bytes - this.#moved.bytes;
+    const { transfer, maxWaitMs } = this.#budget;
+    const more = bytes - this.#transfer.bytes;
     if (more <= 0 || this.#isOver) return;
     const { signal } = this.#context;
     // A request that already holds a body could wait for others that wait for it.
-    const overdraws = this.#moved.bytes > 0;
-    const turn = moved.take(this.#moved, more, {
+    const overdraws = this.#transfer.bytes > 0;
+    const turn = transfer.take(this.#transfer, more, {
       overdraws,
       maxWaitMs: Math.max(0, maxWaitMs - this.#context.waitedMs),
       signal,
     });
     if (typeof turn === 'boolean' ? turn : await this.#waitFor(turn)) return this.#giveIfOver();
-    throw this.#refusal(moved, more);
+    throw this.#refusal(transfer, more);
   }
 
-  admitNow(bytes: number): boolean {
-    const more = bytes - this.#moved.bytes;
-    return more <= 0 || this.#isOver || this.#budget.moved.tryTake(this.#moved, more);
+  tryAdmit(bytes: number): boolean {
+    const more = bytes - this.#transfer.bytes;
+    return more <= 0 || this.#isOver || this.#budget.transfer.tryTake(this.#transfer, more);
   }
 
-  note(bytes: number): void {
-    if (bytes > this.#moved.bytes && !this.#isOver) this.#budget.moved.add(this.#moved, bytes - this.#moved.bytes);
+  raiseTo(bytes: number): void {
+    if (bytes > this.#transfer.bytes && !this.#isOver)
+      this.#budget.transfer.add(this.#transfer, bytes - this.#transfer.bytes);
   }
 
-  lower(bytes: number): void {
-    this.#budget.moved.give(this.#moved, Math.max(0, this.#moved.bytes - bytes));
+  lowerTo(bytes: number): void {
+    this.#budget.transfer.give(this.#transfer, Math.max(0, this.#transfer.bytes - bytes));
   }
 
-  async parse(bytes: number, { extra = false, isPatient = false }: ParseOptions = {}): Promise<() => void> {
+  async parse(bytes: number, { isAdditional = false, isPatient = false }: ParseOptions = {}): Promise<() => void> {
     if (bytes <= unparsedBytes || this.#isOver) return nothing;
     const { parsed, maxWaitMs } = this.#budget;
     const { signal } = this.#context;
-    const reservation: Reservation = extra ? { owner: this.#parsed.owner, bytes: 0 } : this.#parsed;
+    const reservation: Reservation = isAdditional ? { owner: this.#parsed.owner, bytes: 0 } : this.#parsed;
     const more = parsedBytesOf(bytes) - reservation.bytes;
     if (more <= 0) return nothing;
-    const turn = parsed.take(reservation, more, { overdraws: extra, signal, ...(isPatient ? {} : { maxWaitMs }) });
+    const turn = parsed.take(reservation, more, {
+      overdraws: isAdditional,
+      signal,
+      ...(isPatient ? {} : { maxWaitMs }),
+    });
     if (!(typeof turn === 'boolean' ? turn : await this.#waitFor(turn))) throw this.#refusal(parsed, more);
     const end = (): void => parsed.give(reservation, reservation.bytes);
     if (this.#isOver) end();
@@ -131,7 +136,7 @@ export class CountedRequestBytes implements RequestBytes {
   end(): void {
     this.#isOver = true;
     this.endParsing();
-    this.lower(0);
+    this.lowerTo(0);
   }
 
   async #waitFor(turn: Promise<boolean>): Promise<boolean> {
@@ -146,7 +151,7 @@ export class CountedRequestBytes implements RequestBytes {
   #refusal(pool: BytePool, bytes: number): Error {
     const { signal } = this.#context;
     if (signal.aborted) return abortError(signal);
-    const isShare = pool.isShareOf(this.#moved.owner, bytes);
+    const isShare = pool.isShareOf(this.#transfer.owner, bytes);
     this.#observer?.refused(isShare ? 'user_bytes' : 'bytes');
     return newTooManyRequests(
       isShare
@@ -157,7 +162,7 @@ export class CountedRequestBytes implements RequestBytes {
 
   /** The request may have ended in the same turn as the wait. */
   #giveIfOver(): void {
-    if (this.#isOver) this.lower(0);
+    if (this.#isOver) this.lowerTo(0);
   }
 }
 
@@ -166,9 +171,9 @@ export const uncounted: RequestBytes = {
   owner: '',
   held: 0,
   admit: () => Promise.resolve(),
-  admitNow: () => true,
-  note: nothing,
-  lower: nothing,
+  tryAdmit: () => true,
+  raiseTo: nothing,
+  lowerTo: nothing,
   parse: () => Promise.resolve(nothing),
 };
 

@@ -6,7 +6,7 @@ export interface Reading {
   value: number;
 }
 
-export interface ReadingOptions {
+export interface RegisterReadingOptions {
   registry: Registry;
   name: string;
   help: string;
@@ -19,7 +19,7 @@ export interface ReadingOptions {
  * Registers a metric whose value is kept elsewhere: counting is then an addition, and labels missing from the reading
  * disappear from the metric.
  */
-export function registerReading({ registry, name, help, type, read }: ReadingOptions): void {
+export function registerReading({ registry, name, help, type, read }: RegisterReadingOptions): void {
   const get = async (): Promise<object> => {
     const readings = await read();
     const values =

@@ -57,15 +57,15 @@ describe.each([
     await start(budget);
     const { send, answer, socket } = await begin(length);
     send(70_000);
-    await until(() => budget.moved.used > 0);
-    expect(budget.moved.used).toBe(128 * kilobyte);
+    await until(() => budget.transfer.used > 0);
+    expect(budget.transfer.used).toBe(128 * kilobyte);
     send(130_000);
-    await until(() => budget.moved.used > 128 * kilobyte);
-    expect(budget.moved.used).toBe(256 * kilobyte);
+    await until(() => budget.transfer.used > 128 * kilobyte);
+    expect(budget.transfer.used).toBe(256 * kilobyte);
     send(2_800_000);
     if (length === chunked) socket.write('0\r\n\r\n');
     expect(await answer).toMatch(/^HTTP\/1.1 200 [^]*\r\n3000000$/);
-    await until(() => budget.moved.used === 0);
+    await until(() => budget.transfer.used === 0);
   });
 });
 
@@ -94,7 +94,7 @@ test('bodies with few received bytes block nobody, whatever length they announce
   await start(budget);
   const slow = await Promise.all(Array.from({ length: 40 }, () => begin(declared(3_000_000))));
   for (const { send } of slow) send(70_000);
-  await until(() => budget.moved.used === 40 * 128 * kilobyte);
+  await until(() => budget.transfer.used === 40 * 128 * kilobyte);
   const { send, answer } = await begin(declared(1_000_000));
   send(1_000_000);
   expect(await answer).toMatch(/^HTTP\/1.1 200 /);
@@ -106,7 +106,7 @@ describe('bodies that each hold a part of the pool and wait for more', () => {
     await start(budget);
     const bodies = await Promise.all([1, 2].map(() => begin(declared(600_000))));
     for (const { send } of bodies) send(70_000);
-    await until(() => budget.moved.used === 256 * kilobyte);
+    await until(() => budget.transfer.used === 256 * kilobyte);
     for (const { send } of bodies) send(530_000);
     for (const { answer } of bodies) expect(await answer).toMatch(/^HTTP\/1.1 200 [^]*\r\n600000$/);
   });
@@ -116,7 +116,7 @@ describe('bodies that each hold a part of the pool and wait for more', () => {
     await start(budget);
     const bodies = await Promise.all([1, 2].map(() => begin(declared(600_000))));
     for (const { send } of bodies) send(70_000);
-    await until(() => budget.moved.used === 256 * kilobyte);
+    await until(() => budget.transfer.used === 256 * kilobyte);
     // Neither body ends: the overdrawn one keeps arriving.
     for (const { send } of bodies) send(520_000);
     expect(await Promise.race(bodies.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 429 /);

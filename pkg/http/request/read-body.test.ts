@@ -23,7 +23,7 @@ async function start(handler: Handler, limits: Partial<HttpServerLimits> = {}): 
 const echoWithin =
   (timeoutMs: number): Handler =>
   async (context) => {
-    const body = await readBody(context, { limit: 10, timeoutMs });
+    const body = await readBody(context, { maxBytes: 10, timeoutMs });
     await sendJson(context, 200, body);
   };
 const echo = echoWithin(20_000);

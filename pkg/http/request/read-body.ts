@@ -10,7 +10,7 @@ import { uncountedBytes } from '../memory/byte-budget.ts';
 
 export interface ReadBodyOptions {
   /** In bytes; default 3 MiB. */
-  limit?: number;
+  maxBytes?: number;
   /** For the whole body to arrive; default 30 s. */
   timeoutMs?: number;
 }
@@ -24,19 +24,20 @@ export interface ReadBodyOptions {
  * for a large one; the signal's reason if the client disconnected. Call it once per request.
  */
 export async function readBody(context: RequestContext, options: ReadBodyOptions = {}): Promise<Buffer> {
-  const { limit = 3 * 1024 * 1024, timeoutMs = 30_000 } = options;
+  const { maxBytes = 3 * 1024 * 1024, timeoutMs = 30_000 } = options;
   const { request } = context;
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
     throw newUnsupportedMediaType(['any without Content-Encoding']);
   }
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (request.readableEnded || request.readableAborted) throw newBadRequest('the body was already read');
   // A small body mostly arrives with its head, and needs no timer and no listeners.
-  if (request.complete && request.readableLength <= limit) return (request.read() as Buffer | null) ?? Buffer.alloc(0);
+  if (request.complete && request.readableLength <= maxBytes)
+    return (request.read() as Buffer | null) ?? Buffer.alloc(0);
   const arrive = (sender?: Sender): Promise<Buffer> => {
     sendContinue(context);
-    return collect(context, { limit, timeoutMs, sender });
+    return collect(context, { maxBytes, timeoutMs, sender });
   };
   return await (context.heldSlots === undefined ? arrive() : context.heldSlots.whileBodyArrives(arrive));
 }
@@ -58,11 +59,11 @@ export function newBodyTimeout(timeoutMs: number): StatusError {
 
 function collect(
   context: RequestContext,
-  { limit, timeoutMs, sender }: Required<ReadBodyOptions> & { sender: Sender | undefined },
+  { maxBytes, timeoutMs, sender }: Required<ReadBodyOptions> & { sender: Sender | undefined },
 ): Promise<Buffer> {
   const { request, signal } = context;
   return new Promise((resolve, reject) => {
-    const body = new BodyBytes(context, limit);
+    const body = new BodyBytes(context, maxBytes);
     const onTimeout = (): void => settle(newBodyTimeout(timeoutMs));
     let timer = setTimeout(onTimeout, timeoutMs);
     let endsAt = performance.now() + timeoutMs;
@@ -78,7 +79,7 @@ function collect(
     };
     const onData = (chunk: Buffer): void => {
       sender?.received(chunk.length);
-      if (body.size + chunk.length > limit) return settle(tooLarge(limit));
+      if (body.size + chunk.length > maxBytes) return settle(tooLarge(maxBytes));
       const room = body.add(chunk);
       if (room === undefined) return;
       request.pause();
@@ -151,7 +152,7 @@ export class BodyBytes {
     const { bytes } = this.#context;
     if (this.#whole === undefined)
       return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#size);
-    bytes.lower(this.#size);
+    bytes.lowerTo(this.#size);
     return this.#whole.subarray(0, this.#size);
   }
 

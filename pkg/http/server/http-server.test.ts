@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { HttpServer, type HttpServerLimits } from './http-server.ts';
 import { readBody } from '../request/read-body.ts';
 import type { Handler, RequestContext } from '../request/request-context.ts';
@@ -150,7 +150,7 @@ describe('unparsable data behind a complete request does not affect its answer, 
     const { request, response } = await begun.opened;
     const before = request.socket.bytesRead;
     socket.write('nonsense\r\n\r\n');
-    await waitUntil(() => request.socket.bytesRead > before);
+    await pollUntil(() => request.socket.bytesRead > before);
     response.end('b');
     expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nab$/);
   });

@@ -5,7 +5,7 @@ import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import {
-  endsWithin,
+  isDoneWithin,
   newBadRequest,
   newServiceUnavailable,
   newTooManyRequests,
@@ -97,7 +97,7 @@ const fewHandshakes = 2 * reservedConnections;
  */
 const idleDrainMs = 1000;
 /** How long a drain accepts connections that the system has queued already. */
-const longestBacklogMs = 500;
+const maxBacklogMs = 500;
 /** After the drain timeout: how long the final responses may take to be sent. */
 const finalResponseMs = 250;
 
@@ -285,11 +285,11 @@ export class HttpServer {
     const deadline = performance.now() + drainTimeoutMs;
     for (const pipeline of this.#pipelines.values()) pipeline.endAfterLast();
     this.#drain.abort(newServiceUnavailable('the server is shutting down'));
-    await this.#acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
+    await this.#acceptWaiting(Math.min(maxBacklogMs, drainTimeoutMs / 4));
     const closed = this.#stopListening();
     // Between two requests a connection has none in flight.
     const done = closed.then(() => this.#idle());
-    if (!(await endsWithin(Math.min(idleDrainMs, drainTimeoutMs / 4), closed))) {
+    if (!(await isDoneWithin(Math.min(idleDrainMs, drainTimeoutMs / 4), closed))) {
       this.#isClosingIdle = true;
       // Reads what has already arrived, so that no complete request is lost.
       await new Promise((resolve) => {
@@ -298,13 +298,13 @@ export class HttpServer {
       for (const server of this.#servers) server.closeIdleConnections();
       for (const socket of [...this.#fresh, ...this.#handshaking.values()]) socket.destroy();
     }
-    if (await endsWithin(Math.max(0, deadline - performance.now()), done)) return;
+    if (await isDoneWithin(Math.max(0, deadline - performance.now()), done)) return;
     for (const pipeline of this.#pipelines.values()) pipeline.endAfterServed();
     for (const context of this.#inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
     // Gives the server time to send the final responses.
-    await endsWithin(finalResponseMs, this.#idle());
+    await isDoneWithin(finalResponseMs, this.#idle());
     for (const server of this.#servers) server.closeAllConnections();
-    if (!(await endsWithin(settleMs, done))) {
+    if (!(await isDoneWithin(settleMs, done))) {
       this.#log.error(
         { paths: [...this.#inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) },
         'requests were still running when the server ended',

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import type { Handler, RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
 import { answerOk, deferred, heldFirst, readAll, startTestServer, type TestHttpServer } from './start-test-server.ts';
@@ -74,7 +74,7 @@ describe('pipelined requests', () => {
     });
     const socket = await open();
     socket.write(`${get}\r\n`.repeat(40));
-    await waitUntil(() => contexts.length === 1);
+    await pollUntil(() => contexts.length === 1);
     // A connection that is not read does not notice its end before its timeout.
     contexts[0]!.request.socket.destroy();
     await server.close({ drainTimeoutMs: 20_000 });
@@ -147,7 +147,7 @@ describe('pipelined requests', () => {
     const { request, signal } = await begun.opened;
     for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     request.socket.destroy(new Error('reset'));
-    await waitUntil(() => signal.aborted);
+    await pollUntil(() => signal.aborted);
   });
 
   test('delay a drain until each has ended', async () => {
@@ -169,7 +169,7 @@ describe('pipelined requests', () => {
       late?.destroy();
       return late === undefined;
     };
-    await waitUntil(isRefused);
+    await pollUntil(isRefused);
     finish.open();
     expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', 'HTTP/1.1 200']);
     for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
@@ -191,7 +191,7 @@ describe('pipelined requests', () => {
     });
     const other = await open();
     other.write(`${post}Content-Length: 0\r\n\r\n`);
-    await waitUntil(() => served === 1);
+    await pollUntil(() => served === 1);
     const socket = await open();
     const answers = readAll(socket);
     socket.write(`${get}\r\n`.repeat(3));

@@ -19,7 +19,7 @@ export interface ContextMemory {
   observer?: BytesObserver;
 }
 
-interface ContextOptions {
+interface ServerRequestContextOptions {
   log: Logger;
   draining: AbortSignal;
   limits: RequestLimits;
@@ -61,7 +61,7 @@ export class ServerRequestContext implements RequestContext {
   private readonly memory: ContextMemory | undefined;
   private counted: CountedRequestBytes | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, options: ContextOptions) {
+  constructor(request: IncomingMessage, response: ServerResponse, options: ServerRequestContextOptions) {
     this.request = request;
     this.response = response;
     this.serverLog = options.log;

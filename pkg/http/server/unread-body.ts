@@ -2,19 +2,19 @@ import type { IncomingMessage } from 'node:http';
 import { EventLoopTurns } from '#pkg/apimachinery/index';
 
 /** Time for the whole body to arrive. Milliseconds. */
-const longestMs = 30_000;
+const maxDrainMs = 30_000;
 /** Bytes that may arrive before the stream pauses again. */
 const chunkBytes = 64 * 1024;
 
 /**
  * Reads and discards the rest of a body that no handler reads, as the event loop has time: closing a socket with unread
  * bytes resets it, and the client may lose the answer. Closes the connection if the client sends nothing for
- * `silenceMs`, or is not done after 30 s.
+ * `idleTimeoutMs`, or is not done after 30 s.
  */
 export function drainUnreadBody(request: IncomingMessage, idleTimeoutMs: number): void {
   const { socket } = request;
   const turns = new EventLoopTurns({ isLarge: true });
-  const deadline = performance.now() + longestMs;
+  const deadline = performance.now() + maxDrainMs;
   let timer: NodeJS.Timeout | undefined;
   let lastCheck: NodeJS.Immediate | undefined;
   const stopTimer = (): void => {

@@ -13,8 +13,8 @@ import { withLogging } from '../filters/with-logging.ts';
 import { withRequestId } from '../filters/with-request-id.ts';
 import { withSecurityHeaders } from '../filters/with-security-headers.ts';
 import type { ByteBudget } from '../memory/byte-budget.ts';
-import { showByteBudget } from '../metrics/show-byte-budget.ts';
-import { showConnections } from '../metrics/show-connections.ts';
+import { registerByteBudgetMetrics } from '../metrics/register-byte-budget-metrics.ts';
+import { registerConnectionMetrics } from '../metrics/register-connection-metrics.ts';
 import type { Filter, Handler } from '../request/request-context.ts';
 import { HttpServer, type HttpServerOptions, type ListenOptions } from '../server/http-server.ts';
 
@@ -73,8 +73,8 @@ export class ServiceServer {
             },
           }),
     });
-    showConnections(metrics, () => this.#server.connections);
-    if (byteBudget !== undefined) showByteBudget(metrics, byteBudget);
+    registerConnectionMetrics(metrics, () => this.#server.connections);
+    if (byteBudget !== undefined) registerByteBudgetMetrics(metrics, byteBudget);
   }
 
   /** Resolves when connections are accepted. */

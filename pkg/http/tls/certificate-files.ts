@@ -7,7 +7,7 @@ import { CertificateError, ServerCertificate, type KeyPair } from './server-cert
 /** A chain of a few certificates takes a tenth of it. */
 const maxFileBytes = 1024 * 1024;
 /** Limit of reads while the files are replaced again and again. */
-const MAX_READS = 5;
+const maxReads = 5;
 
 export interface CertificateFilesOptions {
   certFile: string;
@@ -118,7 +118,7 @@ async function readPair({ certFile, keyFile }: CertificateFilesOptions): Promise
   for (let attempt = 1; ; attempt += 1) {
     const key = await readText(keyFile);
     const certAfter = await readText(certFile);
-    if (certAfter === cert || attempt === MAX_READS) return { cert: certAfter, key };
+    if (certAfter === cert || attempt === maxReads) return { cert: certAfter, key };
     cert = certAfter;
   }
 }

@@ -24,7 +24,7 @@ export interface PluginBundle {
   fingerprint: string;
 }
 
-export interface BundleOptions {
+export interface BundlePluginOptions {
   /** The plugin's folder, absolute. */
   folder: string;
   /** Its module, relative to the folder. */
@@ -41,7 +41,7 @@ const maxBundleLength = 64 << 20;
  * `node_modules`. Modules of Node stay imports, and `@svc/sdk` becomes the host's.
  * @throws PluginError `BundleFailed` that names file, line and column
  */
-export async function bundlePlugin({ folder, main, outDir }: BundleOptions): Promise<PluginBundle> {
+export async function bundlePlugin({ folder, main, outDir }: BundlePluginOptions): Promise<PluginBundle> {
   const { sdk, worker } = await bundleSdk(outDir);
   const digests = new Map<string, string>();
   const [text, indexKeys] = await Promise.all([

@@ -80,8 +80,8 @@ async function isAlive({ transform, stop }: typeof Esbuild, known: number, limit
 
 function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   const message = `bundling took longer than ${timeoutMs / 1000} s`;
-  const late = (): Error => new PluginError({ reason: 'BundleFailed', message });
-  return withinTime({ timeoutMs, late }, (limit) => untilAborted(work, limit));
+  const timeoutError = (): Error => new PluginError({ reason: 'BundleFailed', message });
+  return withinTime({ timeoutMs, timeoutError }, (limit) => untilAborted(work, limit));
 }
 
 function isBuildFailure(error: unknown): error is BuildFailure {

@@ -101,7 +101,7 @@ function failures({ audience, params, query, body }: PluginEndpoint): JsonObject
   return Object.fromEntries(codes.map((code) => [String(code), { $ref: `#/components/responses/Failure${code}` }]));
 }
 
-const deepest = 100;
+const maxDepth = 100;
 /** Keywords that refer to or from the root of a document: inside another document they would find something else. */
 const placeBound: ReadonlySet<string> = new Set([
   '$ref',
@@ -120,7 +120,7 @@ function embedded(schema: unknown): JsonObject {
 }
 
 function isPlaceBound(value: JsonValue, depth: number): boolean {
-  if (depth > deepest) return true;
+  if (depth > maxDepth) return true;
   if (Array.isArray(value)) return value.some((item) => isPlaceBound(item, depth + 1));
   if (!isJsonObject(value)) return false;
   return Object.entries(value).some(([name, item]) => placeBound.has(name) || isPlaceBound(item, depth + 1));

@@ -31,7 +31,7 @@ test('a call starts when there is memory for its response: as much as the last o
   const status = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}${open}`)).status;
   try {
     const held = { owner: 'user:other', bytes: 0 };
-    budget.moved.add(held, 7 * megabyte);
+    budget.transfer.add(held, 7 * megabyte);
     test1.host.calls = [];
     // Its last answer was a few bytes.
     expect(await status()).toBe(200);
@@ -41,21 +41,21 @@ test('a call starts when there is memory for its response: as much as the last o
     expect(await status()).toBe(200);
     expect(await status()).toBe(429);
     expect(test1.host.calls).toHaveLength(2);
-    budget.moved.give(held, held.bytes);
+    budget.transfer.give(held, held.bytes);
     expect(await status()).toBe(200);
-    await until(() => Promise.resolve(budget.moved.used === 0));
+    await until(() => Promise.resolve(budget.transfer.used === 0));
   } finally {
     await server.close({ drainTimeoutMs: 1000 });
   }
 });
 
 test('memory of a forwarded call on the host is counted for its user', async () => {
-  const { moved } = test1.hostBudget;
+  const { transfer } = test1.hostBudget;
   let name = '';
   let isOfUser = false;
   test1.host.handlers.set('blog.draft', ({ user }) => {
     name = user.name;
-    isOfUser = moved.used > 90_000 && moved.isShareOf(`user:${name}`, 1);
+    isOfUser = transfer.used > 90_000 && transfer.isShareOf(`user:${name}`, 1);
     return Promise.resolve({ status: 200, headers: {}, body: '""' });
   });
   expect(
@@ -69,5 +69,5 @@ test('memory of a forwarded call on the host is counted for its user', async () 
     ).status,
   ).toBe(200);
   expect({ name, isOfUser }).toEqual({ name: expect.not.stringMatching('anonymous'), isOfUser: true });
-  await until(() => Promise.resolve(moved.used === 0));
+  await until(() => Promise.resolve(transfer.used === 0));
 });

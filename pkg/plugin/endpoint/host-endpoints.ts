@@ -54,7 +54,7 @@ async function serve(context: RequestContext, host: EndpointHost, verifier: Call
   response.removeHeader('WWW-Authenticate');
   // All calls of an API server come from one address; their memory counts against their users.
   if (claims.user !== undefined) context.user = { name: claims.user, uid: '', groups: [] };
-  const bytes = await readBody(context, { limit: maxCallBytes });
+  const bytes = await readBody(context, { maxBytes: maxCallBytes });
   verifier.verifyBody(claims, bytes, log);
   const call = readForwarded(info.path, bytes);
   if (request.method !== 'POST' || call === undefined) throw newBadRequest('this is no call of an endpoint');

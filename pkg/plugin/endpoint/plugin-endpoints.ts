@@ -166,8 +166,8 @@ export class PluginEndpoints {
       throw context.signal.aborted ? error : publicFailure(error);
     }
     const size = this.#sizes.learn(call, result);
-    context.bytes.note(size);
-    context.bytes.lower(size);
+    context.bytes.raiseTo(size);
+    context.bytes.lowerTo(size);
     await sendResult(context, result);
   }
 

@@ -12,7 +12,7 @@ import {
 } from '#pkg/http/index';
 import type { Log } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import type { EndpointCall, EndpointHost, EndpointResult } from './endpoint-call.ts';
 import { hostEndpoints } from './host-endpoints.ts';
 import { HttpForwarder } from './http-forwarder.ts';
@@ -91,7 +91,7 @@ export async function startTestEndpoints({
         log: silent,
         models: registry,
         forward,
-        body: { limit: 100_000 },
+        body: { maxBytes: 100_000 },
         ...(isLocal && mounts.length === 0 ? { local: () => host } : {}),
       });
       identity.start();
@@ -173,7 +173,7 @@ async function setStatus(client: Client, name: string, status: PluginStatus): Pr
 
 /** Polls until it holds. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
-  await waitUntil(holds);
+  await pollUntil(holds);
 }
 
 export function endpoint(facts: Partial<PluginEndpoint>): PluginEndpoint {

@@ -8,7 +8,7 @@ import { defineModel } from '../model/define-model.ts';
 import { index } from '../model/model-index.ts';
 import { generateTypes } from './generate-types.ts';
 import { docComment, propertyName, stringLiteral } from './source-text.ts';
-import { NameGiver } from './type-names.ts';
+import { TypeNamer } from './type-names.ts';
 import { typeText } from './type-text.ts';
 
 function modelOf(
@@ -233,7 +233,7 @@ describe('files', () => {
 });
 
 test('names are unique identifiers', () => {
-  const giver = new NameGiver();
+  const giver = new TypeNamer();
   const given = ['Foo', 'foo', 'Foo-bar', 'FooBar', 'FooSpec', 'Promise', '9lives', '---', 'Object', 'Ünï'].map(
     (kind) => giver.namesFor(kind).object,
   );

@@ -1,9 +1,9 @@
 import { groupResource, formatGroupResource, type Model, type ModelVersion } from '#pkg/apimachinery/index';
 import { modelText } from './model-text.ts';
 import { stringLiteral } from './source-text.ts';
-import { NameGiver } from './type-names.ts';
+import { TypeNamer } from './type-names.ts';
 
-export interface GenerateOptions {
+export interface GenerateTypesOptions {
   /** The module that the port's types are imported from. Default `@svc/sdk`. */
   sdk?: string;
 }
@@ -16,7 +16,7 @@ export interface GenerateOptions {
  */
 export function generateTypes(
   models: readonly Model[],
-  { sdk = '@svc/sdk' }: GenerateOptions = {},
+  { sdk = '@svc/sdk' }: GenerateTypesOptions = {},
 ): Map<string, string> {
   const files = new Map<string, { model: Model; version: ModelVersion }[]>();
   for (const model of models.toSorted(byName)) {
@@ -30,7 +30,7 @@ export function generateTypes(
 }
 
 function fileText(entries: readonly { model: Model; version: ModelVersion }[], sdk: string): string {
-  const giver = new NameGiver();
+  const giver = new TypeNamer();
   const head = [
     '/* Written by `svc generate types`: to change it, change the models and write it anew. */',
     `import type * as svc from ${stringLiteral(sdk)};`,

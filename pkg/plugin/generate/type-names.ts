@@ -26,7 +26,7 @@ const reserved = [
 /**
  * Gives each kind a unique identifier: `FooBar` for `foo-bar`, and `FooBar2` for the next kind with the same result.
  */
-export class NameGiver {
+export class TypeNamer {
   readonly #taken = new Set(reserved);
 
   namesFor(kind: string): TypeNames {

@@ -2,15 +2,15 @@ import { isJsonObject } from '#pkg/apimachinery/index';
 import { docComment, propertyName, stringLiteral } from './source-text.ts';
 
 /** The maximum depth of a legal schema; below it any value is allowed. */
-const deepest = 100;
-const longestDefault = 200;
+const maxDepth = 100;
+const maxDefaultLength = 200;
 
 /**
  * The TypeScript type of the values of a schema. The schema may be any value: an invalid schema allows any JSON.
  * Combinations (`anyOf`...) only restrict, and are ignored here. SDK types have the prefix `svc.`.
  */
 export function typeText(schema: unknown, indent: string, depth = 0): string {
-  if (!isJsonObject(schema) || depth > deepest) return 'svc.JsonValue';
+  if (!isJsonObject(schema) || depth > maxDepth) return 'svc.JsonValue';
   const text = enumText(schema) ?? plainText(schema, indent, depth);
   return schema['nullable'] === true && text !== 'svc.JsonValue' ? `${text} | null` : text;
 }
@@ -85,7 +85,7 @@ const openObject = { type: 'object', 'x-kubernetes-preserve-unknown-fields': tru
 function defaultText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   const text = JSON.stringify(value);
-  return `Default: ${text.length > longestDefault ? `${text.slice(0, longestDefault)}...` : text}`;
+  return `Default: ${text.length > maxDefaultLength ? `${text.slice(0, maxDefaultLength)}...` : text}`;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -93,7 +93,7 @@ export class LeaderTerm {
     ];
   }
 
-  get troubled(): string[] {
+  get unhealthyPlugins(): string[] {
     return this.#running.unhealthy;
   }
 
@@ -267,7 +267,7 @@ export class LeaderTerm {
       checkRequires(plugin.spec.requires, this.#options.platformVersion);
     } catch (error) {
       if (!isPluginError(error)) throw error;
-      return { reason: error.reason, message: error.message, waits: false };
+      return { reason: error.reason, message: error.message, isWaiting: false };
     }
     const all = this.#plugins(context);
     const isAvailable = (name: string): boolean =>
@@ -278,7 +278,7 @@ export class LeaderTerm {
   }
 
   /** A running plugin loses a dependency: its worker stops, and its objects stay. */
-  async #stopForNow(record: PluginRecord, { reason, message, waits }: Obstacle): Promise<void> {
+  async #stopForNow(record: PluginRecord, { reason, message, isWaiting }: Obstacle): Promise<void> {
     await this.#running.stop(record.name);
     this.#dependencies.cancelStop(record.name);
     this.#options.log.warn(
@@ -288,17 +288,17 @@ export class LeaderTerm {
     await record.change({
       phase: 'Failed',
       conditions: {
-        DependenciesMet: { isTrue: false, reason: waits ? 'DependencyStopped' : reason, message },
+        DependenciesMet: { isTrue: false, reason: isWaiting ? 'DependencyStopped' : reason, message },
         ...notRunning,
       },
     });
   }
 
-  async #hold(record: PluginRecord, { reason, message, waits }: Obstacle): Promise<void> {
+  async #hold(record: PluginRecord, { reason, message, isWaiting }: Obstacle): Promise<void> {
     const present = record.status.conditions?.find(({ type }) => type === 'DependenciesMet');
-    const hasStopped = waits && record.status.phase === 'Failed' && present?.reason === 'DependencyStopped';
+    const hasStopped = isWaiting && record.status.phase === 'Failed' && present?.reason === 'DependencyStopped';
     await record.change({
-      phase: waits && !hasStopped ? 'Starting' : 'Failed',
+      phase: isWaiting && !hasStopped ? 'Starting' : 'Failed',
       conditions: {
         FilesValid: valid,
         DependenciesMet: { isTrue: false, reason: hasStopped ? 'DependencyStopped' : reason, message },

@@ -84,8 +84,8 @@ export class PluginHost implements EndpointHost {
   }
 
   /** Names of this process's plugins whose controllers do not run or whose reconciles fail. */
-  troubled(): string[] {
-    return this.#term?.troubled ?? [];
+  unhealthyPlugins(): string[] {
+    return this.#term?.unhealthyPlugins ?? [];
   }
 
   /** The number of plugins in each phase; empty if this process does not lead. */

@@ -27,7 +27,7 @@ import type { DefinedModel } from './define-model.ts';
 import { computedIndexes, withIndexKeys } from './index-keys.ts';
 import { versionsServedBefore, withoutServedBefore } from './served-versions.ts';
 
-export interface RegisterOptions {
+export interface RegisterModelOptions {
   /** The plugin that owns the model. A definition of another plugin is a 409; one without owner is taken over. */
   plugin?: string;
   /**
@@ -73,7 +73,7 @@ class ModelRefusedError extends StatusError {
 export async function registerModel(
   client: DefinitionClient,
   { definition }: Pick<DefinedModel, 'definition'>,
-  { plugin, indexKeys, timeoutMs = 30_000, signal }: RegisterOptions = {},
+  { plugin, indexKeys, timeoutMs = 30_000, signal }: RegisterModelOptions = {},
 ): Promise<Stored<CustomResourceDefinition>> {
   const computed = computedIndexes(definition);
   if (computed.length > 0 && indexKeys === undefined)
@@ -89,9 +89,9 @@ export async function registerModel(
   const failed = (error: StatusError): void => {
     last = `; at last: ${error.message}`;
   };
-  const late = (): Error =>
+  const timeoutError = (): Error =>
     newTimeout(`the model ${definition.metadata.name} was not served within ${timeoutMs} ms${last}`);
-  return withinTime({ timeoutMs, signal, late }, (limit) => settle(client, wanted, limit, failed));
+  return withinTime({ timeoutMs, signal, timeoutError }, (limit) => settle(client, wanted, limit, failed));
 }
 
 /** Writes what differs and waits for a change, until the server has decided. */

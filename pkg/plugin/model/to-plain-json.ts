@@ -1,15 +1,15 @@
 import type { JsonValue } from '#pkg/apimachinery/index';
 import { newSchemaError } from './schema-error.ts';
 
-const deepest = 100;
+const maxDepth = 100;
 
 /** The value as plain JSON. @throws TypeError for a value that JSON cannot express */
 export function jsonAt(value: unknown, path: string, depth = 0): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  if (depth < deepest && Array.isArray(value)) return value.map((item) => jsonAt(item, path, depth + 1));
+  if (depth < maxDepth && Array.isArray(value)) return value.map((item) => jsonAt(item, path, depth + 1));
   if (
-    depth < deepest &&
+    depth < maxDepth &&
     typeof value === 'object' &&
     [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)
   ) {

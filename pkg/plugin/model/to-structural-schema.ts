@@ -7,7 +7,7 @@ import { jsonAt } from './to-plain-json.ts';
 import { childOf, newSchemaError } from './schema-error.ts';
 
 /** The maximum depth of a definition. */
-const deepest = 100;
+const maxDepth = 100;
 
 /** Keywords that are allowed for any value. */
 const annotations = ['nullable', 'default', 'title', 'description', 'example', 'examples', 'externalDocs'];
@@ -43,7 +43,7 @@ export function toStructuralSchema(schema: TSchema, path: string): JsonSchema {
 
 function convertNode(node: unknown, path: string, depth: number): JsonSchema {
   if (!isJsonObject(node)) throw newSchemaError(path, 'is no schema');
-  if (depth > deepest) throw newSchemaError(path, `is nested deeper than ${deepest} levels`);
+  if (depth > maxDepth) throw newSchemaError(path, `is nested deeper than ${maxDepth} levels`);
   if (Object.hasOwn(node, '~refine')) throw newSchemaError(path, 'has a refinement: no function reaches the server');
   if (Object.hasOwn(node, '~codec'))
     throw newSchemaError(path, 'has a codec: objects are what JSON says, in the database too');

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { newServiceUnavailable, type AnyObject, type Client } from '#pkg/apimachinery/index';
 import { definitionType } from '#pkg/apis/index';
 import { FaultyClient, startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { defineModel, type DefinedModel } from './define-model.ts';
 import { index } from './model-index.ts';
 import { registerModel } from './register-model.ts';
@@ -67,7 +67,7 @@ test('an unregistered model loses its paths, watches and documents at once, on e
 
   expect((await env.request(`${path}/a`)).status).toBe(404);
   expect((await env.request(path, { method: 'POST', body: object(Post, 'b') })).status).toBe(404);
-  await waitUntil(async () => (await env.request(path, { server: 1 })).status === 404);
+  await pollUntil(async () => (await env.request(path, { server: 1 })).status === 404);
   expect(await received).toEqual([[], []]);
   // The watch ends cleanly, and the next one gets 404.
   expect([overHttp.status, (await overHttp.text()).trim()]).toEqual([200, '']);

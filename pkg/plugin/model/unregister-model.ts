@@ -14,7 +14,7 @@ import { definitionType, pluginLabel } from '#pkg/apis/index';
 import { ItemBackoff } from '#pkg/runtime/index';
 import { withServedBefore } from './served-versions.ts';
 
-export interface UnregisterOptions {
+export interface UnregisterModelOptions {
   /** The plugin that must own the model; other definitions stay unchanged. */
   plugin: string;
   /** Timeout in milliseconds, default 30 000; then it is 504. */
@@ -22,7 +22,12 @@ export interface UnregisterOptions {
   signal?: AbortSignal;
 }
 
-const forNow: ReadonlySet<StatusReason> = new Set(['Conflict', 'ServiceUnavailable', 'Timeout', 'TooManyRequests']);
+const transientReasons: ReadonlySet<StatusReason> = new Set([
+  'Conflict',
+  'ServiceUnavailable',
+  'Timeout',
+  'TooManyRequests',
+]);
 
 /**
  * Takes a model out of service: its paths return 404, its watches end, and discovery and documents omit it. Its
@@ -35,15 +40,15 @@ const forNow: ReadonlySet<StatusReason> = new Set(['Conflict', 'ServiceUnavailab
 export function unregisterModel(
   client: Pick<Reader & Writer, 'get' | 'update'>,
   name: string,
-  { plugin, timeoutMs = 30_000, signal }: UnregisterOptions,
+  { plugin, timeoutMs = 30_000, signal }: UnregisterModelOptions,
 ): Promise<void> {
   let last = '';
   const failed = ({ message }: StatusError): void => {
     last = `; at last: ${message}`;
   };
-  const late = (): Error =>
+  const timeoutError = (): Error =>
     newTimeout(`the model ${name} could not be taken out of service within ${timeoutMs} ms${last}`);
-  return withinTime({ timeoutMs, signal, late }, (limit) =>
+  return withinTime({ timeoutMs, signal, timeoutError }, (limit) =>
     settle(() => withdraw(client, name, plugin, limit), failed, limit),
   );
 }
@@ -60,7 +65,7 @@ async function settle(
       return await attempt();
     } catch (error) {
       if (isStatusError(error, 'NotFound')) return;
-      if (!isStatusError(error) || !forNow.has(error.reason) || isFenceLost(error)) throw error;
+      if (!isStatusError(error) || !transientReasons.has(error.reason) || isFenceLost(error)) throw error;
       failed(error);
       await pause(backoff.delay(''), signal);
     }

@@ -8,9 +8,9 @@ import type { PlannedPreset } from './plan-presets.ts';
 import { isSameContent, newObject, updatedObject } from './preset-content.ts';
 import { isDefinitionKind } from './preset-kinds.ts';
 import { formatObject, formatPlace } from './preset-object.ts';
-import { judgeApply, type ApplyVerdict } from './preset-rules.ts';
+import { decideApply, type ApplyDecision } from './preset-rules.ts';
 import { retryRaces, VanishedError } from './retry-races.ts';
-import { pollUntil, readStored } from './stored-preset.ts';
+import { pollForResult, readStored } from './stored-preset.ts';
 
 export interface ApplyRunOptions {
   client: Client;
@@ -65,7 +65,7 @@ export class ApplyRun {
     }
     const accepted = this.#accept(
       planned,
-      verdict ?? judgeApply({ plugin, shipped, record: undefined, stored: undefined }),
+      verdict ?? decideApply({ plugin, shipped, record: undefined, stored: undefined }),
     );
     await inventory.put(accepted.record);
     const details = { plugin, preset: formatPlace(planned.preset), object: formatObject(accepted.record) };
@@ -91,23 +91,23 @@ export class ApplyRun {
   }
 
   /** Without a verdict if the type is not served yet, because its definition is one of the presets. */
-  async #judge({
-    type,
-    key,
-    shipped,
-  }: PlannedPreset): Promise<{ verdict?: ApplyVerdict; stored?: Stored<AnyObject>; record: PresetRecord | undefined }> {
+  async #judge({ type, key, shipped }: PlannedPreset): Promise<{
+    verdict?: ApplyDecision;
+    stored?: Stored<AnyObject>;
+    record: PresetRecord | undefined;
+  }> {
     const { client, plugin, inventory, signal } = this.#options;
     const record = inventory.find({ apiVersion: shipped.apiVersion, kind: shipped.kind, ...key });
     const stored = await readStored(client, type, key, signal);
     if (stored === 'unserved') return { record };
     return {
-      verdict: judgeApply({ plugin, shipped, record, stored }),
+      verdict: decideApply({ plugin, shipped, record, stored }),
       ...(stored === undefined ? {} : { stored }),
       record,
     };
   }
 
-  #accept({ preset, shipped }: PlannedPreset, verdict: ApplyVerdict): Accepted {
+  #accept({ preset, shipped }: PlannedPreset, verdict: ApplyDecision): Accepted {
     if (verdict.type !== 'refuse' && verdict.type !== 'wait') return verdict;
     const owner = verdict.type === 'refuse' ? verdict.owner : '';
     const object = formatObject({ ...shipped, ...shipped.metadata });
@@ -120,7 +120,7 @@ export class ApplyRun {
   async #untilGone({ preset, type, key }: PlannedPreset, uid: string): Promise<void> {
     const { client, waitMs, signal } = this.#options;
     let heldBy: readonly string[] = [];
-    const gone = await pollUntil({ timeoutMs: waitMs, signal }, async () => {
+    const gone = await pollForResult({ timeoutMs: waitMs, signal }, async () => {
       const stored = await readStored(client, type, key, signal);
       if (stored === undefined || stored === 'unserved' || stored.metadata.uid !== uid) return true;
       heldBy = stored.metadata.finalizers ?? [];
@@ -142,7 +142,7 @@ export class ApplyRun {
     const { client, waitMs, signal } = this.#options;
     const isMeant = hasServedVersion(shipped as CustomResourceDefinition);
     let last: string | undefined;
-    const served = await pollUntil({ timeoutMs: waitMs, signal }, async () => {
+    const served = await pollForResult({ timeoutMs: waitMs, signal }, async () => {
       const definition = await client.get(definitionType, key, { signal });
       last = definition.status?.conditions?.find(
         (condition) => condition.type === 'NamesAccepted' && condition.status === 'False',
@@ -171,7 +171,7 @@ export class ApplyRun {
   }
 }
 
-type Accepted = Exclude<ApplyVerdict, { type: 'wait' | 'refuse' }>;
+type Accepted = Exclude<ApplyDecision, { type: 'wait' | 'refuse' }>;
 
 function hasServedVersion({ spec }: CustomResourceDefinition): boolean {
   return spec.versions.some(({ served }) => served);

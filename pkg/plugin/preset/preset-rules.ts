@@ -3,7 +3,7 @@ import { doNotOverwriteLabel, pluginLabel, type PresetRecord } from '#pkg/apis/i
 import { isDefinitionKind } from './preset-kinds.ts';
 
 /** What a start does with a preset; the inventory must have `record` first. */
-export type ApplyVerdict =
+export type ApplyDecision =
   | { type: 'create' | 'update' | 'leave'; record: PresetRecord }
   /** It is being deleted. */
   | { type: 'wait' }
@@ -24,7 +24,7 @@ export interface ApplyCase {
  * belongs to a user if it has no other plugin's label. For a definition the label alone decides, as for models in code,
  * because it survives a stop.
  */
-export function judgeApply({ plugin, shipped, record, stored }: ApplyCase): ApplyVerdict {
+export function decideApply({ plugin, shipped, record, stored }: ApplyCase): ApplyDecision {
   const isKept = hasKeepLabel(shipped);
   const {
     apiVersion,
@@ -49,7 +49,7 @@ export function judgeApply({ plugin, shipped, record, stored }: ApplyCase): Appl
 }
 
 /** What happens to a shipped object once the plugin stops or no longer ships it. */
-export type RemovalVerdict =
+export type RemovalDecision =
   /** It stays and no longer belongs to the plugin. */
   | 'forget'
   /** It belongs to a user and stays, without the label. */
@@ -66,7 +66,7 @@ export interface RemovalCase {
   stored: Stored<AnyObject> | undefined;
 }
 
-export function judgeRemoval({ plugin, record, stored }: RemovalCase): RemovalVerdict {
+export function decideRemoval({ plugin, record, stored }: RemovalCase): RemovalDecision {
   if (stored === undefined || ownerOf(stored) !== plugin) return 'forget';
   if (record.kept === true || hasKeepLabel(stored)) return 'forget';
   if (record.adopted === true) return 'release';

@@ -15,9 +15,9 @@ import type { Log } from '#pkg/runtime/index';
 import { unregisterModel } from '../model/unregister-model.ts';
 import { formatType, isDefinitionKind, isNamespaceKind, PresetKinds } from './preset-kinds.ts';
 import { formatObject } from './preset-object.ts';
-import { judgeRemoval } from './preset-rules.ts';
+import { decideRemoval } from './preset-rules.ts';
 import { retryRaces, VanishedError } from './retry-races.ts';
-import { pollUntil, readStored } from './stored-preset.ts';
+import { pollForResult, readStored } from './stored-preset.ts';
 
 /** A shipped object that could not be removed: it stays in the inventory. */
 export interface LeftPreset {
@@ -45,7 +45,7 @@ const transientResources: ReadonlySet<string> = new Set([
 ]);
 
 /** Parallel deletions and waits. */
-const atOnce = 16;
+const maxParallel = 16;
 
 /** Maximum number of kinds in a message. */
 const maxNamed = 10;
@@ -76,8 +76,8 @@ export class RemovalRun {
       reversed.filter(isNamespaceKind),
       reversed.filter(isDefinitionKind),
     ];
-    const late = (): Error => newTimeout(`it was not removed within ${timeoutMs} ms`);
-    await withinTime({ timeoutMs, signal, late }, async (limit) => {
+    const timeoutError = (): Error => newTimeout(`it was not removed within ${timeoutMs} ms`);
+    await withinTime({ timeoutMs, signal, timeoutError }, async (limit) => {
       for (const turn of turns) await this.#removeAll(turn, limit);
     });
     return this.#left;
@@ -124,7 +124,7 @@ export class RemovalRun {
     const key = { namespace: record.namespace ?? '', name: record.name };
     const stored = await readStored(client, type, key, limit);
     if (stored === 'unserved') return { why: 'its kind is not served at present' };
-    const verdict = judgeRemoval({ plugin, record, stored });
+    const verdict = decideRemoval({ plugin, record, stored });
     if (stored === undefined || verdict === 'forget') return 'done';
     if (verdict === 'wait') return { type, key, uid: stored.metadata.uid };
     if (verdict === 'release')
@@ -206,7 +206,7 @@ export class RemovalRun {
     const { client, timeoutMs, signal } = this.#options;
     let heldBy: readonly string[] = [];
     try {
-      await pollUntil({ timeoutMs, signal: limit }, async () => {
+      await pollForResult({ timeoutMs, signal: limit }, async () => {
         const stored = await readStored(client, type, key, limit);
         if (stored === undefined || stored === 'unserved' || stored.metadata.uid !== uid) return true;
         heldBy = stored.metadata.finalizers ?? [];
@@ -224,8 +224,8 @@ export class RemovalRun {
 
 /** Processes the chunks in order; after a failure it waits for the running chunk. */
 async function inChunks<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-  for (let i = 0; i < items.length; i += atOnce) {
-    const settled = await Promise.allSettled(items.slice(i, i + atOnce).map(work));
+  for (let i = 0; i < items.length; i += maxParallel) {
+    const settled = await Promise.allSettled(items.slice(i, i + maxParallel).map(work));
     const failed = settled.find((each) => each.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }

@@ -2,8 +2,13 @@ import { abortError, isFenceLost, isStatusError, pause, StatusError, type Status
 import { ItemBackoff } from '#pkg/runtime/index';
 
 /** They take about seven seconds. */
-const attempts = 10;
-const forNow: ReadonlySet<StatusReason> = new Set(['ServiceUnavailable', 'Timeout', 'TooManyRequests', 'Expired']);
+const maxAttempts = 10;
+const transientReasons: ReadonlySet<StatusReason> = new Set([
+  'ServiceUnavailable',
+  'Timeout',
+  'TooManyRequests',
+  'Expired',
+]);
 
 /** Runs work that starts with a fresh read, and repeats it after a conflict or a transient failure of the API. */
 export async function retryRaces<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -13,7 +18,7 @@ export async function retryRaces<T>(signal: AbortSignal, work: () => Promise<T>)
     try {
       return await work();
     } catch (error) {
-      if (!isPassing(error) || backoff.failures('') === attempts) throw error;
+      if (!isTransient(error) || backoff.failures('') === maxAttempts) throw error;
       await pause(backoff.delay(''), signal);
     }
   }
@@ -27,10 +32,10 @@ export class VanishedError extends StatusError {
 }
 
 /** Whether a retry may succeed. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (!isStatusError(error) || isFenceLost(error)) return false;
   if (error.reason === 'AlreadyExists') return true;
   // A unique value that another object holds is not a race: a retry would be refused too.
   if (error.reason === 'Conflict') return error.details?.causes === undefined;
-  return forNow.has(error.reason);
+  return transientReasons.has(error.reason);
 }

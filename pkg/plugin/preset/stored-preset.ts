@@ -9,7 +9,7 @@ import {
   type Stored,
 } from '#pkg/apimachinery/index';
 import { ItemBackoff } from '#pkg/runtime/index';
-import { isPassing } from './retry-races.ts';
+import { isTransient } from './retry-races.ts';
 
 /** Undefined if the object or its namespace does not exist; `unserved` if its type is not served. */
 export async function readStored(
@@ -28,7 +28,7 @@ export async function readStored(
 }
 
 /** Polls until `read` has a result; undefined after `timeoutMs`. Transient errors are retried. */
-export async function pollUntil<T>(
+export async function pollForResult<T>(
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
@@ -40,7 +40,7 @@ export async function pollUntil<T>(
       const found = await look();
       if (found !== undefined) return found;
     } catch (error) {
-      if (signal.aborted || !isPassing(error)) throw error;
+      if (signal.aborted || !isTransient(error)) throw error;
     }
     const left = end - performance.now();
     if (left <= 0) return undefined;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
 import type { HostToWorker } from './control-message.ts';
@@ -23,7 +23,7 @@ test('handlers that never end do not block the plugin for ever', async () => {
   leaving.abort();
   await Promise.all(given);
   await expect(calls.begin(call, new AbortController().signal)).rejects.toMatchObject({ code: 429 });
-  await waitUntil(
+  await pollUntil(
     async () => {
       const abort = new AbortController();
       const next = calls.begin(call, abort.signal).catch((error: { code: number }) => error.code);

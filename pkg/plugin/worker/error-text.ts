@@ -1,9 +1,9 @@
 import { describeError } from '#pkg/apimachinery/index';
 
 const maxLength = 2000;
-const deepestCause = 2;
+const maxCauseDepth = 2;
 /** Characters that are reserved for the place of the throw. */
-const longestPlace = 500;
+const maxPlaceLength = 500;
 
 /**
  * Describes a thrown value: `TypeError: x is not a function (index.ts:3:14)`, and its cause. A plugin can throw
@@ -18,13 +18,13 @@ function textOf(thrown: unknown, depth: number): string {
   try {
     if (typeof thrown !== 'object' || thrown === null) return `it threw ${JSON.stringify(thrown) ?? typeof thrown}`;
     const { type, message, stack, cause, errors } = describeError(thrown, {
-      message: maxLength - longestPlace,
+      message: maxLength - maxPlaceLength,
       stack: 4 * maxLength,
     });
     if (typeof (thrown as { message?: unknown }).message !== 'string') return `it threw ${message}`;
     const [first] = errors ?? [];
     const under =
-      depth < deepestCause
+      depth < maxCauseDepth
         ? [cause, first].flatMap((each) =>
             each === undefined
               ? []

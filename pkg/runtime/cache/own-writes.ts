@@ -57,15 +57,16 @@ export class OwnWrites {
       // Keep an entry of another response that was lost meanwhile: it still needs a look-up.
       if (awaited.unknown.get(id) === key) awaited.unknown.delete(id);
     }
-    const late = (): Error => newTimeout(`the cache of ${informer.type.plural} stays behind this process's own writes`);
+    const timeoutError = (): Error =>
+      newTimeout(`the cache of ${informer.type.plural} stays behind this process's own writes`);
     // Mostly there is nothing to wait for, and no need of a timer.
     const isThere =
       isShown(informer, awaited) ||
-      (await withinTime({ timeoutMs: cacheLagTimeoutMs, signal, late }, (limit) =>
+      (await withinTime({ timeoutMs: cacheLagTimeoutMs, signal, timeoutError }, (limit) =>
         informer.waitUntil(() => isShown(informer, awaited), limit),
       ));
     signal?.throwIfAborted();
-    if (!isThere) throw late();
+    if (!isThere) throw timeoutError();
   }
 
   async waitForAll(signal: AbortSignal): Promise<void> {

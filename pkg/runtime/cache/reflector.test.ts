@@ -6,7 +6,7 @@ import {
   type ClientEvent,
   type ObjectList,
 } from '#pkg/apimachinery/index';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import { Reflector, type ReflectorSink } from './reflector.ts';
 import { ScriptedApi, scriptedObject, scriptedType, type ScriptedWatch } from './scripted-api.ts';
 
@@ -40,7 +40,7 @@ function recordCalls(apply: (event: ClientEvent<AnyObject>) => void = () => {}):
   return {
     texts,
     sink,
-    until: (text) => waitUntil(() => texts.includes(text), waitMs(), `the sink to hear "${text}"`),
+    until: (text) => pollUntil(() => texts.includes(text), waitMs(), `the sink to hear "${text}"`),
   };
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { fenceHeader, newConflict } from '#pkg/apimachinery/index';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import type { Log } from '../log.ts';
 import { TerminalError, type ReconcileRequest, type ReconcileResult } from '../reconcile/reconciler.ts';
 import { ChannelSource } from '../source/source.ts';
@@ -69,32 +69,32 @@ describe('a controller', () => {
   test('calls its reconciler for the requests of its sources', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(b);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     expect(attempts[0]!.request).toEqual(b);
     attempts[0]!.end(undefined);
-    await waitUntil(() => outcomes.length === 1);
+    await pollUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['success']);
   });
 
   test('reconciles as many objects concurrently as configured, and never one object twice at a time', async () => {
     const { source, attempts } = await start({ concurrency: 2 });
     for (const request of [a, b, a, b]) source.push(request);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     source.push(a);
     expect(attempts.map(({ request }) => request.name)).toEqual(['a', 'b']);
     attempts[0]!.end(undefined);
-    await waitUntil(() => attempts.length === 3);
+    await pollUntil(() => attempts.length === 3);
     expect(attempts[2]!.request).toEqual(a);
   });
 
   test('retries a failed reconcile, for any kind of failure', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(new Error('not yet'));
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     attempts[1]!.end(undefined);
-    await waitUntil(() => outcomes.length === 2);
+    await pollUntil(() => outcomes.length === 2);
     expect(outcomes).toEqual(['error', 'success']);
     expect(logged).toEqual(['the reconcile failed; retrying']);
   });
@@ -102,12 +102,12 @@ describe('a controller', () => {
   test('does not retry a terminal failure', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(new TerminalError('never'));
-    await waitUntil(() => outcomes.length === 1);
+    await pollUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['terminal']);
     source.push(b);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
   });
 
@@ -115,27 +115,27 @@ describe('a controller', () => {
     const limiter = new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 });
     const { source, attempts, outcomes } = await start({ limiter });
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(new Error('not yet'));
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     attempts[1]!.fail(new TerminalError('never'));
-    await waitUntil(() => outcomes.length === 2);
+    await pollUntil(() => outcomes.length === 2);
     expect(limiter.failures('/a')).toBe(0);
   });
 
   test('does not retry a reconcile that was refused because the lease is lost: the term is ending', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(
       newConflict({ group: '', resource: 'posts' }, 'a', "the lease is another's", [
         { reason: 'FieldValueInvalid', message: '', field: fenceHeader },
       ]),
     );
-    await waitUntil(() => outcomes.length === 1);
+    await pollUntil(() => outcomes.length === 1);
     // A retry would be queued before this request.
     source.push(b);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
     expect(logged).toEqual(['the API refused a write of a reconcile, because another process holds the lease now']);
   });
@@ -143,9 +143,9 @@ describe('a controller', () => {
   test.each([0, 1])('reconciles again after %i ms when asked to', async (requeueAfterMs) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.end({ requeueAfterMs });
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(outcomes).toEqual(['requeued']);
   });
 
@@ -153,12 +153,12 @@ describe('a controller', () => {
     const limiter = new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 });
     const { source, attempts } = await start({ limiter });
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.fail(new Error('not yet'));
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(limiter.failures('/a')).toBe(1);
     attempts[1]!.end({ requeueAfterMs: 1 });
-    await waitUntil(() => attempts.length === 3);
+    await pollUntil(() => attempts.length === 3);
     expect(limiter.failures('/a')).toBe(0);
   });
 
@@ -169,33 +169,33 @@ describe('a controller', () => {
   ])('treats %s as a failure, because it is not a valid result', async (_, answer) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.end(answer as ReconcileResult);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(outcomes).toEqual(['error']);
   });
 
   test('treats null like undefined', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     attempts[0]!.end(null as unknown as ReconcileResult);
-    await waitUntil(() => outcomes.length === 1);
+    await pollUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['success']);
   });
 
   test('reports a reconcile that exceeds its timeout, continues with others, and keeps its object until it ends', async () => {
     const { source, attempts, outcomes } = await start({ timeoutMs: 5 });
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     source.push(a);
     source.push(b);
-    await waitUntil(() => attempts.length === 2);
+    await pollUntil(() => attempts.length === 2);
     expect(attempts[0]!.signal.aborted).toBe(true);
     expect(attempts[1]!.request).toEqual(b);
     attempts[1]!.end(undefined);
     attempts[0]!.fail(attempts[0]!.signal.reason as Error);
-    await waitUntil(() => attempts.length === 3);
+    await pollUntil(() => attempts.length === 3);
     expect(outcomes).toEqual(expect.arrayContaining(['timeout', 'success']));
     expect(attempts[2]!.request).toEqual(a);
   });
@@ -208,7 +208,7 @@ describe('a controller', () => {
       limiter: new ItemBackoff({ baseMs: 600_000, maxMs: 600_000, jitter: 0 }),
     });
     source.push(a);
-    await waitUntil(() => logged.length > 0, waitMs(), 'a line that says that the reconcile has not ended');
+    await pollUntil(() => logged.length > 0, waitMs(), 'a line that says that the reconcile has not ended');
     expect(logged).toEqual(['a reconcile exceeded its timeout and is still running']);
     const error = new Error('the reconcile took longer than 5 ms');
     expect(failures.summary).toEqual({
@@ -217,7 +217,7 @@ describe('a controller', () => {
       last: { controller: 'test', request: '/a', attempt: 1, error, isLasting: true },
     });
     attempts[0]!.fail(new Error('at last'));
-    await waitUntil(() => outcomes.length === 1, waitMs(), 'the first outcome');
+    await pollUntil(() => outcomes.length === 1, waitMs(), 'the first outcome');
     expect([outcomes, failures.summary]).toEqual([
       ['timeout'],
       {
@@ -227,9 +227,9 @@ describe('a controller', () => {
       },
     ]);
     source.push(a);
-    await waitUntil(() => attempts.length === 2, waitMs(), 'the second attempt');
+    await pollUntil(() => attempts.length === 2, waitMs(), 'the second attempt');
     attempts[1]!.end(undefined);
-    await waitUntil(() => outcomes.length === 2, waitMs(), 'the second outcome');
+    await pollUntil(() => outcomes.length === 2, waitMs(), 'the second outcome');
     expect(failures.summary).toBeUndefined();
   });
 
@@ -247,7 +247,7 @@ describe('a controller', () => {
     source.push(a);
     // Its only worker takes this request after the first one timed out.
     source.push(b);
-    await waitUntil(() => outcomes.length === 2, waitMs(), 'both outcomes');
+    await pollUntil(() => outcomes.length === 2, waitMs(), 'both outcomes');
     expect([outcomes, logged, attempts]).toEqual([
       ['timeout', 'timeout'],
       Array.from({ length: 2 }, () => 'the reconcile failed; retrying'),
@@ -261,17 +261,17 @@ describe('a controller', () => {
       catchUp: () => (isBehind ? Promise.reject(new Error('behind')) : Promise.resolve()),
     });
     source.push(a);
-    await waitUntil(() => outcomes.length > 0);
+    await pollUntil(() => outcomes.length > 0);
     expect(attempts).toEqual([]);
     isBehind = false;
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     expect(outcomes).toContain('error');
   });
 
   test('aborts the running reconciles at a stop, waits for them, and starts nothing more', async () => {
     const { source, attempts, controller, logged } = await start();
     source.push(a);
-    await waitUntil(() => attempts.length === 1);
+    await pollUntil(() => attempts.length === 1);
     let isStopped = false;
     const stopping = controller.stop().then(() => (isStopped = true));
     expect(attempts[0]!.signal.aborted).toBe(true);

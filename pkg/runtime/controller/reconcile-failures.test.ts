@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { mostFailures, ReconcileFailures } from './reconcile-failures.ts';
+import { maxReconcileFailures, ReconcileFailures } from './reconcile-failures.ts';
 
 const failure = (
   request: string,
@@ -37,7 +37,7 @@ test('a lasting failure is reported at once, and one controller can be cleared a
 
 test('no more are kept than are counted', () => {
   const failures = new ReconcileFailures();
-  for (let i = 0; i < mostFailures + 5; i += 1) failures.note(failure(`/${i}`, 3));
+  for (let i = 0; i < maxReconcileFailures + 5; i += 1) failures.note(failure(`/${i}`, 3));
   failures.note(failure('/0', 4));
-  expect(failures.summary).toMatchObject({ objects: mostFailures, last: { request: '/0', attempt: 4 } });
+  expect(failures.summary).toMatchObject({ objects: maxReconcileFailures, last: { request: '/0', attempt: 4 } });
 });

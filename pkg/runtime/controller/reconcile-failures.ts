@@ -15,7 +15,7 @@ export interface ReconcileFailure {
 
 /** Summary of the current failures. */
 export interface FailureSummary {
-  /** Objects whose reconciles fail; no more than `mostFailures` are counted. */
+  /** Objects whose reconciles fail; no more than `maxReconcileFailures` are counted. */
   objects: number;
   /** Since when at least one does. Milliseconds since 1970. */
   since: number;
@@ -24,7 +24,7 @@ export interface FailureSummary {
 
 /** One or two conflicts in a row are normal. */
 const attemptsThatCount = 3;
-export const mostFailures = 1000;
+export const maxReconcileFailures = 1000;
 
 /** Tracks the objects whose reconciles fail, until they succeed. */
 export class ReconcileFailures {
@@ -41,7 +41,7 @@ export class ReconcileFailures {
     const key = keyOf(failure);
     const since = this.#failing.get(key)?.since ?? Date.now();
     this.#failing.delete(key);
-    if (this.#failing.size >= mostFailures) return;
+    if (this.#failing.size >= maxReconcileFailures) return;
     this.#failing.set(key, { failure, since });
     if (counts(failure)) this.#onChange();
   }

@@ -5,7 +5,7 @@ import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
 import type { WatchDefinition } from '../definition/controller-definition.ts';
 import type { ReconcileFailures } from './reconcile-failures.ts';
 
-export interface NoticingLossOptions {
+export interface RecordLostEventsOptions {
   watch: WatchDefinition;
   /** The position among its controller's watches; the first is the controller's own type. */
   position: number;
@@ -18,7 +18,7 @@ export interface NoticingLossOptions {
  * the same object passes all of them, or its deletion does. An event that a predicate drops does not clear the failure:
  * the predicate that threw may not have run.
  */
-export function recordLostEvents({ watch, position, controller, failures }: NoticingLossOptions): WatchDefinition {
+export function recordLostEvents({ watch, position, controller, failures }: RecordLostEventsOptions): WatchDefinition {
   const { type, handler, predicates } = watch;
   const isWorth = and(...predicates);
   const requestIn = ({ object }: ObjectEvent): string => `${type.plural} ${formatRequest(requestOf(object))}`;

@@ -9,7 +9,7 @@ import {
   type Writer,
 } from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
-import { leaseType, longestLeaseSeconds, type Lease, type LeaseSpec } from './lease.ts';
+import { leaseType, maxLeaseSeconds, type Lease, type LeaseSpec } from './lease.ts';
 
 export interface LeaderElectorOptions {
   client: Reader & Writer;
@@ -121,7 +121,7 @@ export class LeaderElector {
     const { holderIdentity = '', leaseDurationSeconds = 0, leaseTransitions = 0 } = found.spec ?? {};
     const isFree =
       holderIdentity === '' ||
-      performance.now() - this.#seen.since >= Math.min(leaseDurationSeconds, longestLeaseSeconds) * 1000;
+      performance.now() - this.#seen.since >= Math.min(leaseDurationSeconds, maxLeaseSeconds) * 1000;
     if (!isFree && holderIdentity !== identity) return undefined;
     // Each term has its own number, even if the same process leads again.
     return this.#written(

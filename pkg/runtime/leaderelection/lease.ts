@@ -13,7 +13,7 @@ export interface LeaseSpec {
 }
 
 /** Upper bound of any lease's duration, so that a wrong or malicious value does not hold it for ever. */
-export const longestLeaseSeconds = 600;
+export const maxLeaseSeconds = 600;
 
 export type Lease = ApiObject<LeaseSpec>;
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import { Controller } from '../controller/controller.ts';
 import type { Log } from '../log.ts';
 import type { Source } from '../source/source.ts';
@@ -43,7 +43,7 @@ const notStarted = 'could not start a controller; retrying';
 
 test('a source that ends by itself is a failure, and is retried', async () => {
   const { statuses, logged } = begin([{ start: async () => false, stop: () => undefined }, sound]);
-  await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
+  await pollUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
   expect(statuses).toEqual([
     failed('a source ended before it had delivered the existing objects'),
     { name: 'test', state: 'running' },
@@ -54,7 +54,7 @@ test('a source that ends by itself is a failure, and is retried', async () => {
 test('a source that fails and does not stop is reported at once, and not waited for after a timeout', async () => {
   const stuck: Source = { start: () => Promise.reject(new Error('broken')), stop: () => new Promise(() => undefined) };
   const { statuses, logged } = begin([stuck, sound], { stopTimeoutMs: 5 });
-  await waitUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
+  await pollUntil(() => statuses.length === 2, waitMs(), 'a failure and a start');
   expect(statuses).toEqual([failed('broken'), { name: 'test', state: 'running' }]);
   expect(logged).toEqual([
     notStarted,

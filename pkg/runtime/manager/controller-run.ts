@@ -1,4 +1,4 @@
-import { endsWithin, pause } from '#pkg/apimachinery/index';
+import { isDoneWithin, pause } from '#pkg/apimachinery/index';
 import type { Controller } from '../controller/controller.ts';
 import type { Log } from '../log.ts';
 import { ItemBackoff, type RateLimiter } from '../workqueue/rate-limiter.ts';
@@ -97,7 +97,7 @@ export class ControllerRun {
     const { log, name, stopTimeoutMs = 10_000 } = this.#options;
     const controller = this.#controller;
     if (controller === undefined) return;
-    if (!(await endsWithin(stopTimeoutMs, controller.stop())))
+    if (!(await isDoneWithin(stopTimeoutMs, controller.stop())))
       log.error(
         { controller: name },
         'a controller that failed to start did not stop in time; continuing without waiting for it',

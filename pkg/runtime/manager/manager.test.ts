@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AnyObject, Client, ResourceType } from '#pkg/apimachinery/index';
-import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, pollUntil } from '../../testenv/faults/poll-until.ts';
 import {
   ChannelSource,
   controllerFor,
@@ -101,7 +101,7 @@ test.each(failures)(
       broken,
       definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (reconcileCount += 1) })),
     ]);
-    await waitUntil(
+    await pollUntil(
       () => reconcileCount > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
       waitMs(),
       'a look of the sound controller, and a failure of the broken one',
@@ -111,7 +111,7 @@ test.each(failures)(
       { name: 'sound', state: 'running' },
     ]);
     expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
-    await waitUntil(
+    await pollUntil(
       () => manager.controllers.every(({ state }) => state === 'running'),
       waitMs(),
       'both controllers to run',
@@ -135,7 +135,7 @@ test('a manager stops while one controller waits for a retry, and another never 
     [throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))],
     10,
   );
-  await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs(), 'the throwing controller to fail');
+  await pollUntil(() => manager.controllers[0]!.state === 'failed', waitMs(), 'the throwing controller to fail');
   await manager.stop();
   expect(logged).toEqual([
     'could not start a controller; retrying',

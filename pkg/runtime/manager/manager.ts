@@ -1,4 +1,4 @@
-import { endsWithin, pause, whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
+import { isDoneWithin, pause, whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { Cache } from '../cache/cache.ts';
 import { CachedClient } from '../cache/cached-client.ts';
@@ -205,7 +205,7 @@ export class Manager {
   async #stopControllers(starting: Promise<unknown>): Promise<void> {
     const { stopTimeoutMs = 20_000, log } = this.#options;
     const stopped = Promise.all([starting, ...this.#runs.map((run) => run.stop())]);
-    if (!(await endsWithin(stopTimeoutMs, stopped)))
+    if (!(await isDoneWithin(stopTimeoutMs, stopped)))
       log.error({ controllers: this.running }, 'reconciles did not end in time; stopping without waiting for them');
     this.#isLeading = false;
     this.#runs = [];

@@ -11,8 +11,8 @@ const refillMs = 300_000;
 /** After this many different messages within ten minutes, events that differ only in the message are combined. */
 const distinctMessages = 10;
 const similarMs = 600_000;
-const longestMessage = 1024;
-const longestReason = 128;
+const maxMessageLength = 1024;
+const maxReasonLength = 128;
 
 /** An event to store. */
 export interface CorrelatedEvent {
@@ -63,10 +63,10 @@ export class EventCorrelator {
     const now = this.#now();
     const involvedObject = referenceTo(object);
     const { type } = facts;
-    const reason = cleaned(facts.reason, longestReason);
+    const reason = cleaned(facts.reason, maxReasonLength);
     const { resourceVersion: _, ...identity } = involvedObject;
     const likeness = JSON.stringify([component, identity, type, reason]);
-    const { key, message } = this.#joined(likeness, cleaned(facts.message, longestMessage), now);
+    const { key, message } = this.#joined(likeness, cleaned(facts.message, maxMessageLength), now);
     const time = formatTimestamp(now);
     const observation = this.#observations.use(key, () => ({
       namespace: involvedObject.namespace ?? defaultNamespace,

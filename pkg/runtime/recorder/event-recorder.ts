@@ -15,8 +15,8 @@ import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
 import type { EventFacts, EventSink } from './event-sink.ts';
 
 /** Events that can wait; above this, events are dropped. */
-const longestQueue = 1000;
-const tries = 5;
+const maxQueueLength = 1000;
+const maxTries = 5;
 const firstPauseMs = 200;
 /** Timeout of one write. Milliseconds. */
 const writeTimeoutMs = 5000;
@@ -71,7 +71,7 @@ export class EventRecorder {
     try {
       const correlated = this.#correlator.correlate(component, this.#options.instance, object, facts);
       if (correlated === undefined) return;
-      if (!this.#queue.has(correlated.key) && this.#queue.size >= longestQueue) return this.#drop(1, undefined);
+      if (!this.#queue.has(correlated.key) && this.#queue.size >= maxQueueLength) return this.#drop(1, undefined);
       this.#queue.set(correlated.key, correlated);
       this.#writing ??= this.#writeAll();
     } catch (error) {
@@ -112,7 +112,7 @@ export class EventRecorder {
         return await this.#writeOnce(correlated);
       } catch (error) {
         failures += 1;
-        if (failures >= tries || !isPassing(error)) throw error;
+        if (failures >= maxTries || !isTransient(error)) throw error;
         if (!(error instanceof RepeatError)) await pause(firstPauseMs * 2 ** failures, signal);
       }
     }
@@ -157,6 +157,6 @@ export class EventRecorder {
 
 class RepeatError extends Error {}
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof RepeatError || (error instanceof StatusError && (error.code === 429 || error.code >= 500));
 }

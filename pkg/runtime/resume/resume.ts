@@ -116,7 +116,7 @@ export class Resume {
     for (;;) {
       try {
         const position = await withinTime(
-          { timeoutMs: readTimeoutMs, signal, late: () => newTimeout('the stored position did not come') },
+          { timeoutMs: readTimeoutMs, signal, timeoutError: () => newTimeout('the stored position did not come') },
           (limit) => store.read(limit),
         );
         if (

@@ -13,7 +13,7 @@ import { MissedEvents } from './missed-events.ts';
  * How long to wait for a cache to reach the position, as its server may lag; after that the position is invalid.
  * Milliseconds.
  */
-const longestLagMs = 2000;
+const maxLagMs = 2000;
 
 export interface ResumedSourceOptions {
   informer: Informer<AnyObject>;
@@ -123,7 +123,7 @@ export class ResumedSource implements Source {
     const from = this.#from ?? 0n;
     if (from <= informer.revision) return true;
     const isReached = await withinTime(
-      { timeoutMs: longestLagMs, signal, late: () => newTimeout('the cache has not come to the stored position') },
+      { timeoutMs: maxLagMs, signal, timeoutError: () => newTimeout('the cache has not come to the stored position') },
       (limit) => informer.waitUntil(() => from <= informer.revision, limit),
     );
     if (isReached || signal.aborted) return isReached;

@@ -7,12 +7,12 @@ export interface Clock {
 }
 
 /** Node fires a longer timer immediately. */
-const longestTimer = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, Math.min(ms, longestTimer));
+    const timer = setTimeout(callback, Math.min(ms, maxTimerMs));
     return () => clearTimeout(timer);
   },
 };

@@ -31,7 +31,7 @@ beforeAll(async () => {
     Database.connect({ connection, log: silentLog, connectionTimeoutMs: 1000 }),
     Database.connect({ connection, log: silentLog, poolSize: 1 }),
   ]);
-  store = await PostgresStore.open({ database, log: silentLog, readTimeout: 300, outageLimit: 1000 });
+  store = await PostgresStore.open({ database, log: silentLog, readTimeoutMs: 300, outageLimitMs: 1000 });
   session = await operator.newClient();
   await store.ensureModel(model);
   await store.write(createOf(model, sampleObject('there')));
@@ -150,8 +150,8 @@ test('with a database that accepts no connections everything waits at most its l
     store.ensureModel(sampleModel('another')),
     store.changes.catchUp(),
     store.ping(),
-    store.exclusively('anything', async () => undefined),
-    store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 }),
+    store.runExclusively('anything', async () => undefined),
+    store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 0 }),
   ];
   for (const outcome of await Promise.allSettled(tried)) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StorageError' } });

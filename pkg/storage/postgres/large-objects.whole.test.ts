@@ -7,7 +7,7 @@ import { decodeBody } from '../body.ts';
 import type { ChunkPosition, ChunkQuery, ObjectStream, StoredObject } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes } from '../storetest/sample-model.ts';
 import { LargeReads } from './connection/large-reads.ts';
-import { PageReader } from './list/list-page.ts';
+import { PageReader } from './list/page-reader.ts';
 import { MatchBounds } from './list/match-bounds.ts';
 import { ObjectCounter } from './list/object-counter.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -166,7 +166,7 @@ describe('lists of large objects', () => {
       const stream = await store.stream(resource, {
         ...nothing,
         order: 'sort',
-        room: { owner, admit: async () => undefined, settle: () => undefined },
+        readBudget: { owner, admit: async () => undefined, reportHeld: () => undefined },
       });
       held.push(stream);
       return stream;

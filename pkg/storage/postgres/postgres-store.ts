@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { migrate, Notifications, type Database, type DatabaseLog } from '#pkg/database/index';
 import { ownerUidIndex, type GroupResource, type ObjectKey } from '#pkg/apimachinery/index';
 import type { KeyEvaluator } from '../key-evaluator.ts';
-import type { ReadRoom } from '../read-room.ts';
+import type { ReadBudget } from '../read-budget.ts';
 import { StorageError } from '../storage-error.ts';
 import type { StoreMeasures, StoreObserver, StoreState } from '../store-observer.ts';
 import type {
@@ -26,18 +26,18 @@ import type {
 import { BatchRunner } from './write/batch-runner.ts';
 import { ChangeLog } from './change-log/change-log.ts';
 import { IdempotencyKeyReader } from './write/idempotency-key-reader.ts';
-import { Compactor } from './history/compaction.ts';
+import { Compactor } from './history/compactor.ts';
 import { isStaleTable } from './connection/database-failure.ts';
 import { checkEpoch } from './history/epoch.ts';
-import { runExclusively } from './connection/exclusive-lock.ts';
+import { runExclusively } from './connection/run-exclusively.ts';
 import { IndexBuilder } from './index/index-builder.ts';
 import { KeyComputer } from './index/key-computer.ts';
 import { KeyReader } from './index/key-reader.ts';
 import { LargeReads } from './connection/large-reads.ts';
-import { ChunkReader } from './list/list-chunk.ts';
-import { PageReader } from './list/list-page.ts';
+import { ChunkReader } from './list/chunk-reader.ts';
+import { PageReader } from './list/page-reader.ts';
 import { listSessionSettings } from './list/list-query.ts';
-import { StreamReader } from './list/list-stream.ts';
+import { StreamReader } from './list/stream-reader.ts';
 import { MatchBounds } from './list/match-bounds.ts';
 import { platformMigrations } from './migrations.ts';
 import { ObjectCounter } from './list/object-counter.ts';
@@ -46,7 +46,7 @@ import { explainDryRun } from './write/explain-failure.ts';
 import { ReplicaPresence } from './connection/replica-presence.ts';
 import { rememberUnchanged } from './write/idempotency-keys.ts';
 import { Snapshots } from './list/snapshots.ts';
-import { measureStore } from './store-measures.ts';
+import { measureStore } from './measure-store.ts';
 import { TableCatalog } from './table/table-catalog.ts';
 import { TableDefiner } from './table/table-definer.ts';
 import type { Table } from './table/table.ts';
@@ -60,9 +60,9 @@ export interface PostgresStoreOptions {
   /** Number of connections for reads, and of further ones for long lists. Default 8. */
   readConnections?: number;
   /** Timeout of a read. Milliseconds, default 30 000. */
-  readTimeout?: number;
+  readTimeoutMs?: number;
   /** How long a write waits for an unavailable database. Milliseconds, default 30 000. */
-  outageLimit?: number;
+  outageLimitMs?: number;
   /**
    * PostgreSQL's data files are used only by this program, and its user is a superuser: a restored copy of the files is
    * then detected. Default false.
@@ -77,9 +77,9 @@ export interface PostgresStoreOptions {
 
 const controlConnections = 6;
 /** Timeout of the control statements, which everything waits for. Milliseconds. */
-const controlTimeout = 10_000;
+const controlTimeoutMs = 10_000;
 /** Time for the server to report a statement's timeout. Milliseconds. */
-const graceTime = 5_000;
+const graceMs = 5_000;
 /** Number of times that one write is prepared while its table keeps changing. */
 const maxTables = 10;
 
@@ -131,8 +131,8 @@ export class PostgresStore implements Store {
     database,
     log,
     readConnections = 8,
-    readTimeout = 30_000,
-    outageLimit = 30_000,
+    readTimeoutMs = 30_000,
+    outageLimitMs = 30_000,
     ownsFiles = false,
     observer,
     keyEvaluator,
@@ -144,22 +144,22 @@ export class PostgresStore implements Store {
       name: 'control',
       max: controlConnections,
       settings: { jit: 'off' },
-      statementTimeoutMs: controlTimeout,
-      queryTimeoutMs: controlTimeout + graceTime,
+      statementTimeoutMs: controlTimeoutMs,
+      queryTimeoutMs: controlTimeoutMs + graceMs,
     });
     this.#reads = database.newPool({
       name: 'reads',
       max: readConnections,
       settings: listSessionSettings,
-      statementTimeoutMs: readTimeout,
-      queryTimeoutMs: readTimeout + graceTime,
+      statementTimeoutMs: readTimeoutMs,
+      queryTimeoutMs: readTimeoutMs + graceMs,
     });
     this.#snapshots = database.newPool({
       name: 'snapshots',
       max: readConnections,
       settings: listSessionSettings,
-      statementTimeoutMs: readTimeout,
-      queryTimeoutMs: readTimeout + graceTime,
+      statementTimeoutMs: readTimeoutMs,
+      queryTimeoutMs: readTimeoutMs + graceMs,
     });
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
@@ -193,10 +193,10 @@ export class PostgresStore implements Store {
       origin,
       replicas,
       sink: this.changes,
-      outageLimit,
+      outageLimitMs,
       observer,
     });
-    this.#batcher = new WriteBatcher(runner, outageLimit);
+    this.#batcher = new WriteBatcher(runner, outageLimitMs);
     this.#counter = new ObjectCounter(this.#reads, this.changes);
     this.#bounds = new MatchBounds(this.changes);
     const snapshots = new Snapshots(this.#snapshots);
@@ -235,8 +235,8 @@ export class PostgresStore implements Store {
     return states;
   }
 
-  get(resource: GroupResource, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined> {
-    return this.#onTable(resource, (table) => this.#keys.get(table, key, room));
+  get(resource: GroupResource, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined> {
+    return this.#onTable(resource, (table) => this.#keys.get(table, key, readBudget));
   }
 
   async write(write: Write, options: StoreWriteOptions = {}): Promise<StoredObject> {
@@ -294,8 +294,8 @@ export class PostgresStore implements Store {
     return translated(rememberUnchanged(this.#control, idempotencyKey, object));
   }
 
-  findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined> {
-    return translated(this.#idempotencyKeys.findRememberedWrite(idempotencyKey, room));
+  findRememberedWrite(idempotencyKey: IdempotencyKey, readBudget?: ReadBudget): Promise<RememberedWrite | undefined> {
+    return translated(this.#idempotencyKeys.findRememberedWrite(idempotencyKey, readBudget));
   }
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {
@@ -314,7 +314,7 @@ export class PostgresStore implements Store {
     return translated(this.#compactor.run(limits, signal));
   }
 
-  exclusively<T>(name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  runExclusively<T>(name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return runExclusively(this.#database, name, work, signal);
   }
 

@@ -95,15 +95,19 @@ export function changeCases(pair: () => StorePair): void {
     const { store } = pair();
     const start = await store.changes.catchUp();
     const asked: number[] = [];
-    const room = { owner: 'user:a', admit: async (bytes: number) => void asked.push(bytes), settle: () => undefined };
+    const readBudget = {
+      owner: 'user:a',
+      admit: async (bytes: number) => void asked.push(bytes),
+      reportHeld: () => undefined,
+    };
     await live(store, 'small', 3);
     const after = await store.changes.catchUp();
-    expect((await store.changes.read(resource, start, room)).changes).toHaveLength(5);
-    expect((await store.changes.read(resource, after, room)).changes).toEqual([]);
+    expect((await store.changes.read(resource, start, readBudget)).changes).toHaveLength(5);
+    expect((await store.changes.read(resource, after, readBudget)).changes).toEqual([]);
     expect(asked).toEqual([]);
     const large = await store.write(createOf(model, sampleObject('large', { spec: { text: 'x'.repeat(100_000) } })));
     await store.changes.catchUp();
-    const { changes, upTo } = await store.changes.read(resource, start, room);
+    const { changes, upTo } = await store.changes.read(resource, start, readBudget);
     expect(changes).toHaveLength(6);
     expect(changes.at(-1)).toMatchObject({ revision: large.revision, body: large.body });
     expect(upTo).toBeGreaterThanOrEqual(large.revision);
@@ -111,7 +115,10 @@ export function changeCases(pair: () => StorePair): void {
     expect(asked[0]).toBeGreaterThan(100_000);
     expect(asked[0]).toBeLessThan(110_000);
     await expect(
-      store.changes.read(resource, start, { ...room, admit: () => Promise.reject(newTooManyRequests('no room')) }),
+      store.changes.read(resource, start, {
+        ...readBudget,
+        admit: () => Promise.reject(newTooManyRequests('no room')),
+      }),
     ).rejects.toMatchObject({ code: 429, message: 'no room' });
   });
 
@@ -119,10 +126,10 @@ export function changeCases(pair: () => StorePair): void {
     const { store } = pair();
     let after = await store.changes.catchUp();
     const asked: number[] = [];
-    const room = {
+    const readBudget = {
       owner: 'user:a',
       admit: async (bytes: number) => void asked.push(Math.round(bytes / 100_000)),
-      settle: () => undefined,
+      reportHeld: () => undefined,
     };
     const lengths = [600_000, 300_000, 300_000, 2_000_000, 100_000];
     for (const [i, length] of lengths.entries())
@@ -130,7 +137,7 @@ export function changeCases(pair: () => StorePair): void {
     const newest = await store.changes.catchUp();
     const pieces: string[][] = [];
     while (after < newest) {
-      const { changes, upTo } = await store.changes.read(resource, after, room);
+      const { changes, upTo } = await store.changes.read(resource, after, readBudget);
       pieces.push(changes.map(({ name }) => name));
       after = upTo;
     }
@@ -143,10 +150,10 @@ export function changeCases(pair: () => StorePair): void {
     const idempotencyKey = { user: 'u', method: 'POST', path: '/compacted', key: 'k', bodyHash: 'h' };
     await store.write(createOf(model, sampleObject('spared')), { idempotency: idempotencyKey });
     const [first] = await live(store, 'forgotten', 3);
-    await store.compact({ minAge: 3_600_000, maxSize: 1e12, idempotencyKeyAge: 3_600_000 });
+    await store.compact({ minAgeMs: 3_600_000, maxSizeBytes: 1e12, idempotencyKeyAgeMs: 3_600_000 });
     await store.changes.catchUp();
     expect((await store.changes.read(resource, first! - 1)).changes).not.toHaveLength(0);
-    await store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
+    await store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 3_600_000 });
     await expect(other.changes.read(resource, first! - 1)).rejects.toMatchObject({ code: 'Compacted' });
     expect(await other.findRememberedWrite(idempotencyKey)).toMatchObject({
       bodyHash: 'h',

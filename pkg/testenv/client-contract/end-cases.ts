@@ -9,7 +9,7 @@ const unavailable = { code: 503, reason: 'ServiceUnavailable' };
 
 export function endCases(transport: ClientTransport, env: () => TestEnv): void {
   test('a watch from a revision that is no longer kept is 410 Expired', async () => {
-    await env().servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
+    await env().servers[0]!.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 60_000 });
     // The second server started after revision 1, so that its memory has no events from then.
     const { client, dispose } = transport.open({ env: env(), server: 1 });
     const reading = (async () =>

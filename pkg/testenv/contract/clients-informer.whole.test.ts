@@ -118,7 +118,7 @@ test('Watch: events and a done without an error when the server ends it', async 
 
 test('Watch: 410 arrives as an object with code 410', async () => {
   const posts = await register(env);
-  await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
+  await env.servers[0]!.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 60_000 });
   const seen: { phase: string; code: number }[] = [];
   await new Promise<unknown>((resolve, reject) => {
     new Watch(kubeConfig(env.servers[1]!.url, env.token))

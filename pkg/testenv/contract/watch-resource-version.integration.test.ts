@@ -115,7 +115,7 @@ describe('revisions that no watch can start from', () => {
   });
 
   test('older than the history: ERROR 410 Expired in a 200 stream, then the end; a new list continues', async () => {
-    await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
+    await env.servers[0]!.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 60_000 });
     // The second server started after revision 1, so that its memory has no events from then.
     const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=1`, { server: 1 });
     await stream.untilEnd();

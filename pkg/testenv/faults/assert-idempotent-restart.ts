@@ -1,6 +1,6 @@
 import type { Client, ResourceType } from '#pkg/apimachinery/index';
 import { Manager, type ControllerDefinition, type Log } from '#pkg/runtime/index';
-import { waitUntil } from './wait-until.ts';
+import { pollUntil } from './poll-until.ts';
 import { WorkCount } from './work-count.ts';
 
 export interface IdempotentRestartOptions {
@@ -37,7 +37,7 @@ export async function assertIdempotentRestart({
   manager.start();
   try {
     // A cache enqueues everything that it listed before it begins to watch.
-    await waitUntil(
+    await pollUntil(
       async () => watched.begun >= caches && work.isResting,
       timeoutMs,
       'the controllers, started again, to come to rest',

@@ -12,7 +12,7 @@ import { FaultyClient, type FaultRates } from './faulty-client.ts';
 import { CrashingControllerRunner } from './crashing-controller-runner.ts';
 import { assertIdempotentRestart } from './assert-idempotent-restart.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { waitUntil } from './wait-until.ts';
+import { pollUntil } from './poll-until.ts';
 
 /** Every kind of fault, so frequent that each run sees most of them. */
 export const commonFaults: FaultRates = {
@@ -66,7 +66,7 @@ export class FaultyRunError extends Error {
   readonly seed: number;
 
   constructor(seed: number, history: readonly string[], cause: unknown) {
-    const told = history.slice(-longestHistory);
+    const told = history.slice(-maxHistory);
     super(
       `seed ${seed}: ${cause instanceof Error ? cause.message : String(cause)}\nbefore that:\n${told.map((line) => `  ${line}`).join('\n')}`,
       { cause },
@@ -75,7 +75,7 @@ export class FaultyRunError extends Error {
   }
 }
 
-const longestHistory = 80;
+const maxHistory = 80;
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
@@ -149,7 +149,7 @@ async function untilExpected(
     last = new Error('the controllers do not come to rest');
     return work.isResting && work === running.work && work.added === added;
   };
-  await waitUntil(holds, timeoutMs, 'things to be as they must become').catch((error: Error) => {
+  await pollUntil(holds, timeoutMs, 'things to be as they must become').catch((error: Error) => {
     throw new Error(`${error.message}: ${last instanceof Error ? last.message : String(last)}`, { cause: last });
   });
 }

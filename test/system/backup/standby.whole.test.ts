@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { backUp, type BackedUpSchema } from '#pkg/backup/index';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { backedUpSchemas } from '../../../cmd/svc/commands/backup/backed-up-schemas.ts';
-import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
 import { findInstalledPostgres } from '../harness/process/installed-postgres.ts';
@@ -65,7 +65,7 @@ test('a standby is backed up, until its primary removes rows that are being read
       await written!.pool.query('DELETE FROM access.retired_usernames');
       await written!.pool.query('VACUUM access.retired_usernames');
       const others = "SELECT FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
-      await waitUntil(
+      await pollUntil(
         async () => (await read!.pool.query(others)).rowCount === 0,
         60_000,
         'the standby to end the other sessions',

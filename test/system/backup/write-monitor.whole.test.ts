@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, EmbeddedPostgres, silentLog, WriteMonitor, type DatabaseFailure } from '#pkg/database/index';
-import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
 import { findInstalledPostgres, postgresAccount } from '../harness/process/installed-postgres.ts';
@@ -66,12 +66,12 @@ async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promis
     info: (_details: object, message: string) => void reported.push(message),
     error: (_details: object, message: string) => void reported.push(message),
   };
-  const monitor = new WriteMonitor({ database, log, intervalMs: 50, retryMs: 50, answerMs: 300 });
+  const monitor = new WriteMonitor({ database, log, intervalMs: 50, retryMs: 50, answerTimeoutMs: 300 });
   await database.pool.query(`ALTER SYSTEM SET temp_file_limit = '${tempFileLimit}'`);
   await database.pool.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   await database.pool.query('SELECT pg_reload_conf()');
   monitor.start();
-  await waitUntil(async () => monitor.refusal === 'standby_missing', 60_000, 'the monitor sees that commits wait');
+  await pollUntil(async () => monitor.refusal === 'standby_missing', 60_000, 'the monitor sees that commits wait');
   const { rows } = await database.pool.query<{ now: Date }>('SELECT now()');
   const isTriedAgain = async (): Promise<boolean> =>
     (
@@ -79,7 +79,7 @@ async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promis
         rows[0]!.now,
       ])
     ).rowCount! > 0;
-  await waitUntil(isTriedAgain, 60_000, 'writes are tried again');
+  await pollUntil(isTriedAgain, 60_000, 'writes are tried again');
   // Trials end: none is left waiting.
   const waiting = await database.pool.query(
     "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND now() - query_start > '5 s'",
@@ -87,7 +87,7 @@ async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promis
   expect(waiting.rows).toEqual([]);
   await database.pool.query("ALTER SYSTEM SET synchronous_standby_names = ''");
   await database.pool.query('SELECT pg_reload_conf()');
-  await waitUntil(async () => monitor.refusal === undefined, 60_000, 'the monitor sees that writes are taken');
+  await pollUntil(async () => monitor.refusal === undefined, 60_000, 'the monitor sees that writes are taken');
   await monitor.stop();
   expect(reported).toEqual([
     'PostgreSQL takes no writes: the database waits for a synchronous standby',
@@ -133,7 +133,7 @@ testWithDebian('transaction ids that have run out are told by their name, while 
   const database = await Database.connect({ url: postgres.url(), log: silentLog, observer });
   const monitor = new WriteMonitor({ database, log: silentLog, intervalMs: 50, retryMs: 50 });
   monitor.start();
-  await waitUntil(async () => monitor.refusal !== undefined, 60_000, 'the monitor sees that writes are refused');
+  await pollUntil(async () => monitor.refusal !== undefined, 60_000, 'the monitor sees that writes are refused');
   expect(monitor.refusal).toBe('no_transaction_ids');
   await expect(database.pool.query('INSERT INTO kept VALUES (2)')).rejects.toMatchObject({ code: '54000' });
   expect(new Set(failures)).toEqual(new Set(['no_transaction_ids']));

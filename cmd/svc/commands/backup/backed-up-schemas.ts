@@ -18,7 +18,7 @@ export const backedUpSchemas: readonly BackedUpSchema[] = [
     name: 'access',
     migrations: accessMigrations,
     contents: accessContents,
-    leftOut: ['sessions', 'bearer_tokens'],
+    excludedTables: ['sessions', 'bearer_tokens'],
     selections: {},
   },
   {
@@ -26,7 +26,7 @@ export const backedUpSchemas: readonly BackedUpSchema[] = [
     migrations: platformMigrations,
     contents: platformContents,
     // A database keeps its own identity: no client may continue a watch from the history of another database.
-    leftOut: ['meta'],
+    excludedTables: ['meta'],
     selections: { change_log: rememberedChanges },
     runtimeTables: modelTables,
     stateLimits: { ...historyLimits },

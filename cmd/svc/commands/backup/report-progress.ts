@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Progress } from '#pkg/backup/index';
 
-const barInterval = 250;
-const logInterval = 10_000;
+const barIntervalMs = 250;
+const logIntervalMs = 10_000;
 const barWidth = 24;
 
 export interface ProgressView {
@@ -25,7 +25,7 @@ export function reportProgress(view: ProgressView): () => void {
       if (isTTY) process.stderr.write(`\r${progressLine(view.progress, view.fraction(), seconds)}\u001b[K`);
       else view.log.info({ ...view.progress, seconds: Math.round(seconds) }, 'under way');
     },
-    isTTY ? barInterval : logInterval,
+    isTTY ? barIntervalMs : logIntervalMs,
   );
   return () => {
     clearInterval(timer);

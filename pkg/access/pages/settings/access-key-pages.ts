@@ -6,7 +6,7 @@ import type { AccessResponse, Call, Operation } from '../../operations/operation
 import { field } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../form-refusal.ts';
+import { catchRefusal } from '../form-refusal.ts';
 import { timeElement } from '../format-time.ts';
 import { secretNote } from './secret-note.ts';
 import { pageUserOf, settingsOperation, textField } from './settings-operation.ts';
@@ -39,7 +39,7 @@ export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'updat
   };
   const create = async (call: Call): Promise<AccessResponse> => {
     const { ip_group: ipGroup = anyAddress } = await call.request.fields();
-    return unlessRefused(
+    return catchRefusal(
       async () => {
         const made = await keys.create(keyOwnerOf(call), {
           ipGroup: [anyAddress],
@@ -60,7 +60,7 @@ export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'updat
   const change = async (call: Call): Promise<AccessResponse> => {
     const { action, ...fields } = await call.request.fields();
     const id = call.params['id']!;
-    return unlessRefused(
+    return catchRefusal(
       async () => {
         const isDeletion = action === 'delete';
         const isFound = isDeletion

@@ -5,7 +5,7 @@ import { revokeField } from '../../users/revoke-credentials.ts';
 import { choiceField, field } from '../form-fields.ts';
 import { html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../form-refusal.ts';
+import { catchRefusal } from '../form-refusal.ts';
 import { pageUserOf, settingsOperation } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
 
@@ -14,7 +14,7 @@ const path = '/settings/password/';
 /** Page to change the password; it never shows submitted values again. */
 export function passwordPages(profile: Pick<OwnProfile, 'changePassword'>): Operation[] {
   const change = (call: Call): Promise<AccessResponse> =>
-    unlessRefused(
+    catchRefusal(
       async () => {
         const { isRevoking } = await profile.changePassword(
           call,

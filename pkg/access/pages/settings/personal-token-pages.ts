@@ -6,7 +6,7 @@ import type { PersonalTokens, TokenOwner } from '../../tokens/personal-tokens.ts
 import { userInfoOf } from '../../principals/principals.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../form-refusal.ts';
+import { catchRefusal } from '../form-refusal.ts';
 import { timeElement } from '../format-time.ts';
 import { newTokenForm, rolePrefix, type TokenForm } from './new-token-form.ts';
 import { secretNote } from './secret-note.ts';
@@ -51,7 +51,7 @@ export function personalTokenPages(
   };
   const create = async (call: Call): Promise<AccessResponse> => {
     const sent = readForm(await call.request.fields());
-    return unlessRefused(
+    return catchRefusal(
       async () => {
         const { displayName, days, isNarrowed, roles } = sent;
         if (isNarrowed && roles.length === 0) throw newFieldErrors({ roles: ['Choose at least one role.'] });
@@ -73,7 +73,7 @@ export function personalTokenPages(
   };
   const change = async (call: Call): Promise<AccessResponse> => {
     const action = textField((await call.request.fields())['action']);
-    return unlessRefused(
+    return catchRefusal(
       async () => {
         if (!isAction(action)) throw newFieldErrors({ non_field_errors: ['Nothing was chosen to be done.'] });
         await tokens[action](ownerOf(call), call.params['name']!);

@@ -5,7 +5,7 @@ import type { UserRecord } from '../../users/user.ts';
 import { field } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../form-refusal.ts';
+import { catchRefusal } from '../form-refusal.ts';
 import { timeElement } from '../format-time.ts';
 import { pageUserOf, settingsOperation, textField } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
@@ -36,7 +36,7 @@ export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Op
       email: textField(fields['email']),
       comment: textField(fields['comment']),
     };
-    return unlessRefused(
+    return catchRefusal(
       async () => {
         // The field may stay empty for a user without an e-mail address.
         const { email } = await profile.record(call.caller);

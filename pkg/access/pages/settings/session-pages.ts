@@ -5,7 +5,7 @@ import { endSession, type EndSessionParts } from '../../sessions/end-session.ts'
 import type { SessionRow, Sessions } from '../../sessions/sessions.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../form-refusal.ts';
+import { catchRefusal } from '../form-refusal.ts';
 import { timeElement } from '../format-time.ts';
 import { pageUserOf, settingsOperation } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
@@ -28,7 +28,7 @@ export function sessionPages(parts: SessionPageParts): Operation[] {
     });
   };
   const end = (call: Call): Promise<AccessResponse> =>
-    unlessRefused(
+    catchRefusal(
       async () => {
         if (!(await endSession(call, call.params['id']!, parts)))
           throw newAccessNotFound('This session has ended already.');
@@ -40,7 +40,7 @@ export function sessionPages(parts: SessionPageParts): Operation[] {
     const { id, username, session } = call.caller;
     await parts.database.transaction(async (on) => {
       await parts.sessions.endAll(id, { except: session!.id }, on);
-      await parts.audit.operate(
+      await parts.audit.recordOperation(
         { ...actorOf(call), action: 'revoke', resourceType: 'session', resource: username, detail: 'all but one' },
         on,
       );

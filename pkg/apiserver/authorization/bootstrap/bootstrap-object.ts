@@ -79,7 +79,7 @@ function withRules(present: readonly JsonValue[], wanted: readonly JsonValue[]):
   const held = new RuleIndex();
   held.add(compileRules(present as unknown as PolicyRule[]));
   const missing = (wanted as unknown as PolicyRule[]).flatMap((rule) =>
-    [...permissionsOf(rule)].filter(({ question }) => !held.allows(question)).map((permission) => permission.rule),
+    [...permissionsOf(rule)].filter(({ query }) => !held.allows(query)).map((permission) => permission.rule),
   );
   return [...present, ...(compactRules(missing) as unknown as JsonValue[])];
 }

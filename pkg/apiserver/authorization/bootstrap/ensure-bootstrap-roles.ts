@@ -11,7 +11,7 @@ import { bootstrapRoles } from './bootstrap-roles.ts';
 /** Attempts per object, if others change it meanwhile. */
 const maxAttempts = 10;
 
-export interface BootstrapOptions {
+export interface EnsureBootstrapRolesOptions {
   storageOf: (model: Model) => ResourceStorage;
   signal: AbortSignal;
 }
@@ -21,7 +21,7 @@ export interface BootstrapOptions {
  * parts. Additions by users stay, and objects annotated `rbac.authorization.kubernetes.io/autoupdate: "false"` stay
  * unchanged. Several replicas may run it at once. Source: k8s.io/component-helpers/auth/rbac/reconciliation.
  */
-export async function ensureBootstrapRoles(options: BootstrapOptions): Promise<void> {
+export async function ensureBootstrapRoles(options: EnsureBootstrapRolesOptions): Promise<void> {
   // Concurrently: the database then gets few statements.
   await Promise.all([
     ...bootstrapRoles.map((role) =>
@@ -37,18 +37,22 @@ export async function ensureBootstrapRoles(options: BootstrapOptions): Promise<v
   ]);
 }
 
-async function ensure({ storageOf, signal }: BootstrapOptions, model: Model, wanted: JsonApiObject): Promise<void> {
+async function ensure(
+  { storageOf, signal }: EnsureBootstrapRolesOptions,
+  model: Model,
+  wanted: JsonApiObject,
+): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       if (await isEnsured(storageOf(model), wanted, signal)) return;
     } catch (error) {
       // Another replica is doing the same.
-      if (!passing.some((reason) => isStatusError(error, reason)) || attempt === maxAttempts) throw error;
+      if (!transientReasons.some((reason) => isStatusError(error, reason)) || attempt === maxAttempts) throw error;
     }
   }
 }
 
-const passing: readonly StatusReason[] = ['AlreadyExists', 'Conflict', 'NotFound'];
+const transientReasons: readonly StatusReason[] = ['AlreadyExists', 'Conflict', 'NotFound'];
 
 /** False if it must be checked again. */
 async function isEnsured(storage: ResourceStorage, wanted: JsonApiObject, signal: AbortSignal): Promise<boolean> {

@@ -28,7 +28,7 @@ export async function requireHeld(
   subject: EscalationSubject,
 ): Promise<void> {
   refuseMissing(
-    await runInTurns(roles.missing(subject.user, rules, subject.namespace), { signal: subject.signal }),
+    await runInTurns(roles.findMissingRules(subject.user, rules, subject.namespace), { signal: subject.signal }),
     subject,
   );
 }

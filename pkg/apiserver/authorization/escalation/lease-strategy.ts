@@ -47,8 +47,8 @@ export class LeaseStrategy implements Strategy {
       );
     }
     if (
-      this.#roles.holds(user, [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] }]).length ===
-      0
+      this.#roles.missingRules(user, [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] }])
+        .length === 0
     )
       return;
     throw newForbidden(

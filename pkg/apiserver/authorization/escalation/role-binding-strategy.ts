@@ -80,7 +80,7 @@ export class RoleBindingStrategy implements Strategy {
   async #missing(ref: RoleRef, { user, namespace, signal }: EscalationSubject): Promise<PolicyRule[] | undefined> {
     const { roles, catchUp } = this.#options;
     const look = (): Promise<PolicyRule[] | undefined> =>
-      runInTurns(roles.missingOfRole(user, ref, namespace), { signal });
+      runInTurns(roles.findMissingRulesOfRole(user, ref, namespace), { signal });
     const missing = await look();
     if (missing !== undefined && missing.length === 0) return missing;
     await catchUp();

@@ -61,7 +61,7 @@ export class RoleStrategy implements Strategy {
   }
 
   #checkFullAuthority({ user, resource, name }: EscalationSubject): void {
-    if (this.#roles.holds(user, fullAuthority).length > 0)
+    if (this.#roles.missingRules(user, fullAuthority).length > 0)
       throw newForbidden(resource, name, 'must have cluster-admin privileges to use the aggregationRule');
   }
 }

@@ -9,7 +9,7 @@ import {
 import type { Attributes, Authorizer, UserInfo } from '#pkg/identity/index';
 import { reviewedUser, type Reviewer } from './review.ts';
 
-const longestLagMs = 5000;
+const maxLagMs = 5000;
 
 /** Whether the caller may do this. */
 export const reviewSelf: Reviewer = async ({ parts, user, spec }) => {
@@ -61,7 +61,7 @@ export const reviewRules: Reviewer = async ({ parts: { roles }, user, spec }) =>
       ...(resourceNames.length === 0 ? {} : { resourceNames }),
     })),
     nonResourceRules,
-    incomplete: !isComplete || roles.lagMs > longestLagMs,
+    incomplete: !isComplete || roles.lagMs > maxLagMs,
   };
 };
 

@@ -98,7 +98,7 @@ function checkPath({ info, response }: RequestContext, model: Model): void {
 async function readReview(context: RequestContext, { model, validator }: ServedReview): Promise<JsonObject> {
   const kind: GroupVersionKind = { group: model.group, version: 'v1', kind: model.names.kind };
   const { type } = parseContentType(context.request.headers['content-type'], accepted);
-  const bytes = await readBody(context, { limit: bodyLimit });
+  const bytes = await readBody(context, { maxBytes: bodyLimit });
   await context.bytes.parse(bytes.length);
   const object = await decode(type, bytes, kind.kind);
   checkTypeMeta(object, kind);

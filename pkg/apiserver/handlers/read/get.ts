@@ -3,7 +3,7 @@ import { objectFormat } from '../answer/answer-format.ts';
 import { answerObject, entityTagOf } from '../answer/answer-object.ts';
 import { textParameter } from '../request/query-parameter.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
-import { readRoom } from '../request/read-room.ts';
+import { requestReadBudget } from '../request/request-read-budget.ts';
 import { checkRevision, currentRevision, parseResourceVersion } from '../request/resource-version.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function get(request: ResourceRequest, show = (text: string): strin
   const { context, served } = request;
   const format = objectFormat(context);
   const at = parseResourceVersion(textParameter(context.query, 'resourceVersion')) ?? 0;
-  const object = await served.storage.get(requestedKey(request), readRoom(context));
+  const object = await served.storage.get(requestedKey(request), requestReadBudget(context));
   if (at > object.revision) checkRevision({ at, exact: false }, await currentRevision(served.storage, context.signal));
   if (isNotModified(context.request.headers['if-none-match'], String(object.revision))) {
     await send(context, 304, format.type, '', { Vary: 'Accept', ETag: entityTagOf(object) });

@@ -12,7 +12,7 @@ import {
   type PageFields,
 } from './list-envelope.ts';
 import { parseListOptions, type ListExtent, type ListParameters } from './list-options.ts';
-import { readRoom } from '../request/read-room.ts';
+import { requestReadBudget } from '../request/request-read-budget.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
 import { checkRevision } from '../request/resource-version.ts';
 
@@ -60,7 +60,7 @@ async function answerOf(request: ResourceRequest, { selector, sort, extent }: Li
     ...(namespace === undefined ? {} : { namespace }),
     selector,
     sort,
-    room: readRoom(context),
+    readBudget: requestReadBudget(context),
     signal: context.signal,
   };
   if (extent.type === 'all')

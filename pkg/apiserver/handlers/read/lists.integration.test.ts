@@ -150,7 +150,7 @@ describe('list', () => {
         headers: { 'Content-Type': 'application/merge-patch+json' },
       });
     for (let i = 0; i < 3; i += 1) await write(i);
-    await api.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
+    await api.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 3_600_000 });
     await write(4);
     const expired = await list(`?limit=10&continue=${first.body.metadata.continue}`);
     expect(expired).toMatchObject({

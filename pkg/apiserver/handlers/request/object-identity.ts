@@ -27,7 +27,7 @@ export function checkTypeMeta(object: JsonObject, expected: GroupVersionKind): v
  * Kubernetes.
  * @throws StatusError 400 where the object names another namespace, or its metadata is no object.
  */
-export function settleNamespace(object: JsonObject, namespace: string): void {
+export function setNamespace(object: JsonObject, namespace: string): void {
   const metadata = metadataOf(object);
   const own = metadata['namespace'];
   if (namespace === '') delete metadata['namespace'];
@@ -46,7 +46,7 @@ export function checkKey(object: JsonObject, { namespace, name }: ObjectKey): vo
     throw newBadRequest('name must be provided: metadata.name is missing in the body of the request');
   if (own !== name)
     throw newBadRequest(`the name of the object (${shortened(own)}) does not match the name on the URL (${name})`);
-  settleNamespace(object, namespace);
+  setNamespace(object, namespace);
 }
 
 function metadataOf(object: JsonObject): JsonObject {
@@ -60,7 +60,7 @@ function metadataOf(object: JsonObject): JsonObject {
  * itself names is a precondition. A patch that names the current revision needs no check now; after a write in between,
  * its revision differs and is checked.
  */
-export function releaseRevision(patched: JsonObject, current: JsonObject): void {
+export function dropInheritedRevision(patched: JsonObject, current: JsonObject): void {
   const { metadata } = patched;
   const present = isJsonObject(current['metadata']) ? current['metadata']['resourceVersion'] : undefined;
   if (isJsonObject(metadata) && metadata['resourceVersion'] === present) delete metadata['resourceVersion'];

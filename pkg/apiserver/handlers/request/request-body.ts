@@ -31,7 +31,7 @@ export async function readTypedBody(
   accepted: readonly [string, ...string[]],
 ): Promise<RawBody & { type: string }> {
   const { type } = parseContentType(context.request.headers['content-type'], accepted);
-  const bytes = await readBody(context, { limit: options.bodyLimit, timeoutMs: options.bodyTimeoutMs });
+  const bytes = await readBody(context, { maxBytes: options.bodyLimit, timeoutMs: options.bodyTimeoutMs });
   return { bytes, type, isYaml: type.endsWith('/yaml'), memory: context.bytes };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { newForbidden, newServiceUnavailable, newUnauthorized, type StatusError } from '#pkg/apimachinery/index';
-import { keepChecking } from './recheck-access.ts';
+import { recheckAccess } from './recheck-access.ts';
 
 const forbidden = newForbidden({ group: '', resource: 'events' }, '', 'no');
 
@@ -12,7 +12,7 @@ test.each([
   let looks = 0;
   const lost = await new Promise<StatusError[]>((resolve) => {
     const heard: StatusError[] = [];
-    keepChecking({
+    recheckAccess({
       everyMs: 1,
       recheck: async () => {
         looks += 1;
@@ -33,7 +33,7 @@ test.each([
 test('after its end a watch gets no result, not even of a check in progress', async () => {
   let refuse = (_error: Error): void => undefined;
   const begun = new Promise<void>((resolve) => {
-    const stop = keepChecking({
+    const stop = recheckAccess({
       everyMs: 1,
       recheck: () => {
         stop();

@@ -1,6 +1,6 @@
 import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
 
-export interface WatchRight {
+export interface RecheckAccessOptions {
   /**
    * Rejects with StatusError 401 or 403 when the right to watch is gone; with any other error when the check itself
    * fails.
@@ -17,7 +17,7 @@ export interface WatchRight {
  * other reasons, the watch continues: events and changes of roles arrive in order on one stream, so the watch sends
  * nothing newer than the roles this replica knows.
  */
-export function keepChecking({ recheck, everyMs, onLost }: WatchRight): () => void {
+export function recheckAccess({ recheck, everyMs, onLost }: RecheckAccessOptions): () => void {
   let isOver = false;
   let isChecking = false;
   const stop = (): void => {

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { newExpired } from '#pkg/apimachinery/index';
 import type { RequestBytes, RequestContext } from '#pkg/http/index';
 import type { SharedRepresentation } from '../../rest/served-resource.ts';
-import { WatchConnection, type WatchConnectionInput } from './watch-connection.ts';
+import { WatchConnection, type WatchConnectionOptions } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
 import { defaultWatchTiming } from '../options/watch-timing.ts';
 
@@ -53,14 +53,14 @@ let told: string[];
 /** The bytes that the request holds of the budget. `room` is their maximum. */
 let held: number;
 let room: number;
-const bytes: Pick<RequestBytes, 'admitNow' | 'note' | 'lower'> = {
-  admitNow: (wanted) => {
+const bytes: Pick<RequestBytes, 'tryAdmit' | 'raiseTo' | 'lowerTo'> = {
+  tryAdmit: (wanted) => {
     if (wanted > room) return false;
     held = Math.max(held, wanted);
     return true;
   },
-  note: (there) => void (held = Math.max(held, there)),
-  lower: (most) => void (held = Math.min(held, most)),
+  raiseTo: (there) => void (held = Math.max(held, there)),
+  lowerTo: (most) => void (held = Math.min(held, most)),
 };
 
 beforeEach(() => {
@@ -71,7 +71,9 @@ afterEach(() => void jest.useRealTimers());
 
 /** Creates Node's own request and response on the connection in memory. */
 async function open(
-  input: Omit<Partial<WatchConnectionInput>, 'options'> & { options?: Partial<WatchConnectionInput['options']> } = {},
+  input: Omit<Partial<WatchConnectionOptions>, 'options'> & {
+    options?: Partial<WatchConnectionOptions['timing']>;
+  } = {},
 ): Promise<{ socket: Socket; response: ServerResponse; connection: WatchConnection }> {
   const socket = new Socket();
   const { request, response } = await new Promise<{ request: IncomingMessage; response: ServerResponse }>((resolve) => {
@@ -102,7 +104,7 @@ async function open(
       delivered: () => undefined,
     },
     ...input,
-    options: { ...defaultWatchTiming, ...input.options },
+    timing: { ...defaultWatchTiming, ...input.options },
   });
   void connection.ended.then(() => connection.dispose());
   return { socket, response, connection };

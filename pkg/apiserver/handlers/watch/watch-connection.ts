@@ -10,13 +10,13 @@ import type { Representation, SharedRepresentation, WatchSink, WatchStream } fro
 import type { WatchFormat } from './watch-format.ts';
 import type { WatchTiming } from '../options/watch-timing.ts';
 
-export interface WatchConnectionInput {
+export interface WatchConnectionOptions {
   context: RequestContext;
   kind: GroupVersionKind;
   format: WatchFormat;
   bookmarks: boolean;
   durationMs: number;
-  options: WatchTiming;
+  timing: WatchTiming;
   observer: WatchObserver;
 }
 
@@ -29,7 +29,7 @@ export interface WatchConnectionInput {
  */
 export class WatchConnection implements WatchSink {
   readonly ended: Promise<void>;
-  readonly #input: WatchConnectionInput;
+  readonly #options: WatchConnectionOptions;
   readonly #timers: NodeJS.Timeout[] = [];
   #markEnded!: () => void;
   #isOver = false;
@@ -42,15 +42,15 @@ export class WatchConnection implements WatchSink {
   #stream: WatchStream | undefined;
   #resume: (() => void) | undefined;
 
-  constructor(input: WatchConnectionInput) {
-    this.#input = input;
+  constructor(input: WatchConnectionOptions) {
+    this.#options = input;
     input.observer.began();
     this.ended = new Promise((resolve) => {
       this.#markEnded = resolve;
     });
-    const { context, durationMs, options } = input;
+    const { context, durationMs, timing } = input;
     this.#timers.push(setTimeout(this.close, durationMs));
-    this.#timers.push(setInterval(this.#beat, options.heartbeatMs));
+    this.#timers.push(setInterval(this.#beat, timing.heartbeatMs));
     context.draining.addEventListener('abort', this.close, { once: true });
     context.signal.addEventListener('abort', this.#abandon, { once: true });
     context.response.on('drain', this.#onDrain);
@@ -64,7 +64,7 @@ export class WatchConnection implements WatchSink {
 
   /** Sends the response headers, so that the client knows that the watch has begun. Idempotent. */
   begin(): void {
-    const { context, format } = this.#input;
+    const { context, format } = this.#options;
     if (context.response.headersSent) return;
     // X-Accel-Buffering is for nginx, which would buffer the events otherwise.
     beginAnswer(context, 200, { 'Content-Type': format.contentType, 'X-Accel-Buffering': 'no', Vary: 'Accept' });
@@ -73,12 +73,12 @@ export class WatchConnection implements WatchSink {
 
   /** Initial objects, at the client's pace. */
   async writeObjects(objects: readonly Representation[]): Promise<void> {
-    const { context, format } = this.#input;
+    const { context, format } = this.#options;
     for (const { revision, text } of objects) {
       if (this.#isOver) return;
       this.#isSilent = false;
       context.response.write(format.event('ADDED', revision, text));
-      this.#input.observer.sent();
+      this.#options.observer.sent();
       await this.drained();
     }
   }
@@ -89,22 +89,22 @@ export class WatchConnection implements WatchSink {
    */
   follow(stream: WatchStream): void {
     this.#stream = stream;
-    const { bookmarks, context, format, options } = this.#input;
+    const { bookmarks, context, format, timing } = this.#options;
     this.#count(context.response.writableLength);
     if ((bookmarks || format.isEventStream) && !this.#isOver)
-      this.#timers.push(setInterval(() => this.bookmark(stream.cursor), options.bookmarkMs));
+      this.#timers.push(setInterval(() => this.bookmark(stream.cursor), timing.bookmarkMs));
   }
 
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void {
     if (this.#isOver) return;
-    const { format } = this.#input;
+    const { format } = this.#options;
     this.#write(object.encoded(`${format.name}:${type}`, (text) => format.event(type, object.revision, text)));
-    this.#input.observer.sent();
+    this.#options.observer.sent();
   }
 
   bookmark(revision: number, { endsInitialEvents = false }: { endsInitialEvents?: boolean } = {}): void {
     if (this.#isOver) return;
-    const { format, kind } = this.#input;
+    const { format, kind } = this.#options;
     const annotations = endsInitialEvents ? { annotations: { [initialEventsEndAnnotation]: 'true' } } : {};
     const typeMeta = format.isMetadata
       ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' }
@@ -121,13 +121,13 @@ export class WatchConnection implements WatchSink {
   /** Sends the error that ends the watch, and ends it. */
   fail(error: StatusError): void {
     if (this.#isOver) return;
-    this.#write(this.#input.format.error(error.toStatus()));
+    this.#write(this.#options.format.error(error.toStatus()));
     this.#finish();
   }
 
   /** A planned end, after a last bookmark. */
   readonly close = (): void => {
-    const { bookmarks, format } = this.#input;
+    const { bookmarks, format } = this.#options;
     if (this.#stream !== undefined && (bookmarks || format.isEventStream)) this.bookmark(this.#stream.cursor);
     this.#finish();
   };
@@ -135,9 +135,9 @@ export class WatchConnection implements WatchSink {
   /** Idempotent. Always call it at the end. */
   dispose(): void {
     this.#settle();
-    if (!this.#isDisposed) this.#input.observer.ended(this.#isSlow ? 'slow' : 'over');
+    if (!this.#isDisposed) this.#options.observer.ended(this.#isSlow ? 'slow' : 'over');
     this.#isDisposed = true;
-    const { context } = this.#input;
+    const { context } = this.#options;
     context.draining.removeEventListener('abort', this.close);
     context.signal.removeEventListener('abort', this.#abandon);
     context.response.off('drain', this.#onDrain);
@@ -145,7 +145,7 @@ export class WatchConnection implements WatchSink {
 
   /** Resolves when the client has read everything written, or the watch is over. */
   async drained(): Promise<void> {
-    while (!this.#isOver && this.#input.context.response.writableNeedDrain) {
+    while (!this.#isOver && this.#options.context.response.writableNeedDrain) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
       });
@@ -154,20 +154,20 @@ export class WatchConnection implements WatchSink {
 
   #write(bytes: Buffer): void {
     this.begin();
-    const { response } = this.#input.context;
+    const { response } = this.#options.context;
     this.#isSilent = false;
     const before = response.writableLength;
     // Checked before the write, so that one event larger than the limit is still sent.
-    if (before > this.#input.options.bufferLimit) this.#cutOff();
+    if (before > this.#options.timing.bufferLimit) this.#cutOff();
     else if (before + bytes.length <= uncountedBytes || this.#stream === undefined) response.write(bytes);
     else this.#writeCounted(bytes, before + bytes.length);
   }
 
   /** Bytes that the operating system accepts at once do not count as unread. */
   #writeCounted(bytes: Buffer, unread: number): void {
-    const { context } = this.#input;
-    context.bytes.lower(unread);
-    if (!context.bytes.admitNow(unread)) {
+    const { context } = this.#options;
+    context.bytes.lowerTo(unread);
+    if (!context.bytes.tryAdmit(unread)) {
       this.#cutOff();
       return;
     }
@@ -177,16 +177,16 @@ export class WatchConnection implements WatchSink {
   }
 
   #count(unread: number): void {
-    const { bytes } = this.#input.context;
+    const { bytes } = this.#options.context;
     this.#isCounted = unread > uncountedBytes;
-    if (this.#isCounted) bytes.note(unread);
-    bytes.lower(this.#isCounted ? unread : 0);
+    if (this.#isCounted) bytes.raiseTo(unread);
+    bytes.lowerTo(this.#isCounted ? unread : 0);
   }
 
   /** The client did not keep up. */
   #cutOff(): void {
     this.#isSlow = true;
-    const { context } = this.#input;
+    const { context } = this.#options;
     context.log.info(
       { path: context.info.path.slice(0, 1024), user: context.user.name, unread: context.response.writableLength },
       'disconnected a watcher that reads too slowly',
@@ -197,16 +197,16 @@ export class WatchConnection implements WatchSink {
   #finish(): void {
     if (this.#isOver) return;
     this.#settle();
-    const { context, options } = this.#input;
+    const { context, timing } = this.#options;
     this.begin();
     context.response.end();
-    const grace = setTimeout(() => context.response.destroy(), options.closeGraceMs);
+    const grace = setTimeout(() => context.response.destroy(), timing.closeGraceMs);
     context.response.once('close', () => clearTimeout(grace));
   }
 
   readonly #abandon = (): void => {
     this.#settle();
-    this.#input.context.response.destroy();
+    this.#options.context.response.destroy();
   };
 
   #settle(): void {
@@ -217,12 +217,12 @@ export class WatchConnection implements WatchSink {
   }
 
   readonly #beat = (): void => {
-    const { response } = this.#input.context;
+    const { response } = this.#options.context;
     if (response.writableNeedDrain) {
       this.#stalledSince ??= performance.now();
-      if (performance.now() - this.#stalledSince >= this.#input.options.stallMs) this.#cutOff();
+      if (performance.now() - this.#stalledSince >= this.#options.timing.stallMs) this.#cutOff();
     } else if (response.headersSent) {
-      if (this.#isSilent) response.write(this.#input.format.heartbeat);
+      if (this.#isSilent) response.write(this.#options.format.heartbeat);
       this.#isSilent = true;
     }
   };

@@ -2,11 +2,11 @@ import { isStatusError } from '#pkg/apimachinery/index';
 import type { ListRequest } from '../../rest/served-resource.ts';
 import { parseSelector } from '../read/list-options.ts';
 import { checkRevision, currentRevision } from '../request/resource-version.ts';
-import { copiesOfReplay, readRoom } from '../request/read-room.ts';
+import { copiesOfReplay, requestReadBudget } from '../request/request-read-budget.ts';
 import { servedKind, type ResourceRequest } from '../request/resource-request.ts';
 import { WatchConnection } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
-import { keepChecking } from './recheck-access.ts';
+import { recheckAccess } from './recheck-access.ts';
 import { parseWatchParameters, type WatchParameters } from './watch-parameters.ts';
 
 /** GET of a collection's changes, as JSON lines or server-sent events. */
@@ -24,7 +24,7 @@ export async function watch(request: ResourceRequest): Promise<void> {
     ...(namespace === undefined ? {} : { namespace }),
     selector: parseSelector(context.query, served),
     sort: [],
-    room: readRoom(context),
+    readBudget: requestReadBudget(context),
     signal: context.signal,
   };
   const { bookmarks, durationMs } = parameters;
@@ -34,13 +34,13 @@ export async function watch(request: ResourceRequest): Promise<void> {
     format,
     bookmarks,
     durationMs,
-    options: options.watch,
+    timing: options.watch,
     observer: options.watchObserver,
   });
   const { recheck } = request;
   const stopChecking =
     recheck &&
-    keepChecking({
+    recheckAccess({
       recheck: () => recheck(context),
       everyMs: options.watch.recheckMs,
       onLost: (error) => connection.fail(error),
@@ -76,7 +76,7 @@ async function run(request: ResourceRequest, watchRun: WatchRun): Promise<void> 
     ...query,
     after,
     sink: connection,
-    room: readRoom(request.context, copiesOfReplay),
+    readBudget: requestReadBudget(request.context, copiesOfReplay),
   });
   try {
     connection.begin();
@@ -105,7 +105,7 @@ async function begin(
     }
   } finally {
     await present.close();
-    context.bytes.lower(0);
+    context.bytes.lowerTo(0);
   }
   // In an event stream the bookmark sets the id to the snapshot's revision: the id of the last object may be too old to
   // resume from.

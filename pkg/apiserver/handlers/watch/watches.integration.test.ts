@@ -243,7 +243,7 @@ describe('history that is no longer kept', () => {
     const from = await revision();
     await create('h1');
     await create('h2');
-    await api.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
+    await api.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 3_600_000 });
     const replica = await startReplica(api.store);
     const reader = await (await Reader.open(`&resourceVersion=${from}`, {}, replica.url)).until(() => false);
     expect(reader.status).toBe(200);

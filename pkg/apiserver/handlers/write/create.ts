@@ -2,7 +2,7 @@ import type { Representation } from '../../rest/served-resource.ts';
 import { terminatingRefusal } from '../../rest/terminating-definition.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
-import { checkTypeMeta, settleNamespace } from '../request/object-identity.ts';
+import { checkTypeMeta, setNamespace } from '../request/object-identity.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { servedKind, objectLocation, type ResourceRequest } from '../request/resource-request.ts';
 import { findEarlierOutcome, newWriteContext } from './write-headers.ts';
@@ -23,7 +23,7 @@ export async function create(request: ResourceRequest): Promise<void> {
   const object = await decodeObject(body, write);
   checkTypeMeta(object, servedKind(served));
   object['metadata'] ??= {};
-  settleNamespace(object, namespace);
+  setNamespace(object, namespace);
   const stored = await served.storage.create(namespace, object, write);
   if (options.dryRun) await answerObject(request, stored, { status: 201, format, dryRun: true });
   else await created(request, stored, format);

@@ -5,7 +5,7 @@ import { parseDeleteOptions } from './delete-options.ts';
 import { listEnvelope, listPieces } from '../read/list-envelope.ts';
 import { parseSelector } from '../read/list-options.ts';
 import { newInvalidParameter } from '../request/query-parameter.ts';
-import { readRoom } from '../request/read-room.ts';
+import { requestReadBudget } from '../request/request-read-budget.ts';
 import { readObjectBody } from '../request/request-body.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
 import { newWriteContext, refuseIdempotencyKey } from './write-headers.ts';
@@ -40,7 +40,7 @@ export async function deleteCollection(request: ResourceRequest): Promise<void> 
     ...(namespace === undefined ? {} : { namespace }),
     selector,
     sort: [],
-    room: readRoom(context),
+    readBudget: requestReadBudget(context),
     signal: context.signal,
     ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
   };

@@ -47,7 +47,7 @@ test('lists the deleted objects at its revision, and keeps objects that were cre
 test('continues if history was compacted', async () => {
   await fill('cut', 520);
   const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dcut`, { method: 'DELETE' });
-  await api.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
+  await api.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 3_600_000 });
   expect(names((await response.json()) as Parameters<typeof names>[0])).toHaveLength(520);
   expect(names((await api.call('GET', `${posts}?labelSelector=of%3Dcut`)).body)).toEqual([]);
 });

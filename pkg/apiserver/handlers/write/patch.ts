@@ -10,7 +10,7 @@ import {
 } from '#pkg/apimachinery/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import { objectFormat } from '../answer/answer-format.ts';
-import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-identity.ts';
+import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
 import { decode, noteFindings, readTypedBody, type RawBody } from '../request/request-body.ts';
 import { requestedKey, servedKind, type ResourceRequest } from '../request/resource-request.ts';
 import { runUpdate } from './update.ts';
@@ -35,7 +35,7 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
         const patched = apply(current);
         checkTypeMeta(patched, servedKind(request.served));
         checkKey(patched, requestedKey(request));
-        releaseRevision(patched, current);
+        dropInheritedRevision(patched, current);
         return patched;
       };
     },

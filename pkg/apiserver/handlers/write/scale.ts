@@ -1,7 +1,7 @@
 import type { JsonObject, ScaleSubresource } from '#pkg/apimachinery/index';
 import { objectFormat } from '../answer/answer-format.ts';
 import { get } from '../read/get.ts';
-import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-identity.ts';
+import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
 import { patchOf, readPatch } from './patch.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
@@ -49,7 +49,7 @@ export async function patchScale(request: ResourceRequest, paths: ScaleSubresour
       return (current) => {
         const scale = apply(scaleOf(current, paths));
         checkScale(scale, request);
-        releaseRevision(scale, current);
+        dropInheritedRevision(scale, current);
         return scaled(current, scale, paths);
       };
     },

@@ -4,7 +4,7 @@ import { parseEntityTags, type RequestContext } from '#pkg/http/index';
 import type { IdempotencyKey } from '#pkg/storage/index';
 import type { Preconditions, RememberedOutcome } from '../../rest/served-resource.ts';
 import { WriteContext } from '../../rest/write-context.ts';
-import { copiesOfWrite, readRoom } from '../request/read-room.ts';
+import { copiesOfWrite, requestReadBudget } from '../request/request-read-budget.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
 import type { WriteParameters } from './write-options.ts';
 
@@ -24,8 +24,8 @@ export function newWriteContext(
     fence: readFence(context),
     warn: (text) => context.warnings.push(text),
     memory: {
-      room: readRoom(context, copiesOfWrite),
-      parse: (bytes, options) => context.bytes.parse(bytes, { extra: true, ...options }),
+      readBudget: requestReadBudget(context, copiesOfWrite),
+      parse: (bytes, options) => context.bytes.parse(bytes, { isAdditional: true, ...options }),
     },
   });
 }
@@ -63,7 +63,7 @@ export async function findEarlierOutcome(
     );
   const bodyHash = createHash('sha256').update(body).digest('base64url');
   const idempotency = { user: user.name, method: request.method ?? '', path: info.path, key, bodyHash };
-  return { idempotency, earlier: await served.storage.findRememberedWrite(idempotency, readRoom(context)) };
+  return { idempotency, earlier: await served.storage.findRememberedWrite(idempotency, requestReadBudget(context)) };
 }
 
 /** @throws StatusError 400 for a request with an idempotency key where none is supported. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { BackgroundQueue } from './background-queue.ts';
-import { waitUntil } from '../registrytest/api-client.ts';
+import { pollUntil } from '../registrytest/api-client.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -18,10 +18,10 @@ describe('BackgroundQueue', () => {
       if (outcome === 'throw') throw new Error('once');
       return outcome;
     };
-    const queue = new BackgroundQueue({ name: 'work', work, log, firstPause: 1, longestPause: 2 });
+    const queue = new BackgroundQueue({ name: 'work', work, log, firstPauseMs: 1, maxPauseMs: 2 });
     queue.add('a');
     queue.add('b');
-    await waitUntil(() => queue.size === 0);
+    await pollUntil(() => queue.size === 0);
     expect(turns.join('')).toMatch(/^aba{3}$/);
     await queue.stop();
   });
@@ -38,7 +38,7 @@ describe('BackgroundQueue', () => {
       },
     });
     queue.add('a');
-    await waitUntil(() => turns === 2 && queue.size === 0);
+    await pollUntil(() => turns === 2 && queue.size === 0);
     await queue.stop();
   });
 
@@ -55,7 +55,7 @@ describe('BackgroundQueue', () => {
       });
     const queue = new BackgroundQueue({ name: 'work', work, log });
     queue.add('a');
-    await waitUntil(() => started);
+    await pollUntil(() => started);
     await queue.stop();
     expect(ended).toBe(true);
     queue.add('b');

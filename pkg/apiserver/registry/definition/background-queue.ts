@@ -10,9 +10,9 @@ export interface BackgroundQueueOptions {
   work: (key: string, signal: AbortSignal) => Promise<'done' | 'again' | 'more'>;
   log: Logger;
   /** Pause before the second turn; doubles with each further one. Milliseconds, default 250. */
-  firstPause?: number;
+  firstPauseMs?: number;
   /** Milliseconds, default 5000. */
-  longestPause?: number;
+  maxPauseMs?: number;
 }
 
 interface Turn {
@@ -32,7 +32,7 @@ export class BackgroundQueue {
   #running: Promise<void> | undefined;
 
   constructor(options: BackgroundQueueOptions) {
-    this.#options = { firstPause: 250, longestPause: 5_000, ...options };
+    this.#options = { firstPauseMs: 250, maxPauseMs: 5_000, ...options };
   }
 
   get size(): number {
@@ -85,7 +85,7 @@ export class BackgroundQueue {
   }
 
   async #runOne(key: string, turn: Turn): Promise<void> {
-    const { work, log, name, firstPause, longestPause } = this.#options;
+    const { work, log, name, firstPauseMs, maxPauseMs } = this.#options;
     let outcome: 'done' | 'again' | 'more' = 'again';
     try {
       outcome = await work(key, this.#abort.signal);
@@ -98,7 +98,7 @@ export class BackgroundQueue {
     else if (outcome === 'more') this.#turns.set(key, { due: performance.now(), pauses: 0 });
     else
       this.#turns.set(key, {
-        due: performance.now() + Math.min(longestPause, firstPause * 2 ** turn.pauses),
+        due: performance.now() + Math.min(maxPauseMs, firstPauseMs * 2 ** turn.pauses),
         pauses: turn.pauses + 1,
       });
   }

@@ -19,7 +19,7 @@ export class DefinitionLock {
    */
   run<T>(signal: AbortSignal, work: (held: AbortSignal) => Promise<T>): Promise<T> {
     return this.#queue.run('definitions', signal, () =>
-      this.#store.exclusively(
+      this.#store.runExclusively(
         'definitions',
         async (held) => {
           await this.#store.changes.catchUp();

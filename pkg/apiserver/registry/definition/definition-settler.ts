@@ -25,7 +25,7 @@ export class DefinitionSettler {
   }
 
   /** Returns the definition with its computed status. Does not change the store. */
-  judge(definition: CustomResourceDefinition): CustomResourceDefinition {
+  withComputedStatus(definition: CustomResourceDefinition): CustomResourceDefinition {
     const others = this.#catalog.claimsOfOthers(definition.spec.group, definition.metadata.name);
     const judged = { ...definition, status: definitionStatus(definition, others, formatTimestamp(Date.now())) };
     if (!isEstablished(judged) || hasCleanupFinalizer(judged)) return judged;
@@ -35,10 +35,10 @@ export class DefinitionSettler {
     };
   }
 
-  /** Like `judge`, and creates the table and indexes before a client can read that they exist. */
+  /** Like `withComputedStatus`, and creates the table and indexes before a client can read that they exist. */
   async settle(definition: CustomResourceDefinition): Promise<CustomResourceDefinition> {
     if (isTerminating(definition)) return definition;
-    const judged = this.judge(definition);
+    const judged = this.withComputedStatus(definition);
     if (!isEstablished(judged) || !this.#isNews(judged)) return judged;
     const model = modelFromDefinition(judged);
     await this.#store.ensureModel(model);

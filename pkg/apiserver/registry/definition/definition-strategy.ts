@@ -25,7 +25,7 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy, WriteIntent } from '../../rest/strategy.ts';
 
 /** How long a write waits for this replica to serve what it wrote. Milliseconds. */
-const servedWithin = 10_000;
+const servedTimeoutMs = 10_000;
 
 export interface DefinitionStrategyOptions {
   store: Store;
@@ -88,11 +88,11 @@ export class DefinitionStrategy implements Strategy {
     const { object, context } = intent;
     if (!isDefinition(object)) return write();
     if (context.dryRun) {
-      Object.assign(object, this.#settler.judge(object));
+      Object.assign(object, this.#settler.withComputedStatus(object));
       return write();
     }
     const stored = intent.type === 'delete' ? await write() : await this.#settled(intent, object, write);
-    await this.#store.changes.waitFor(stored.revision, servedWithin);
+    await this.#store.changes.waitFor(stored.revision, servedTimeoutMs);
     return stored;
   }
 

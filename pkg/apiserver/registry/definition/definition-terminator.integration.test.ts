@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
-import { ApiClient, waitUntil } from '../registrytest/api-client.ts';
+import { ApiClient, pollUntil } from '../registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registrytest/replica-pair.ts';
 import { sampleDefinition } from '../registrytest/sample-objects.ts';
 
@@ -36,7 +36,7 @@ test('the condition counts all objects, and the finalizers of the first 500', as
   await definitions.delete('things.many.example.com');
   const wanted =
     'InstanceDeletionInProgress: 503 objects left; finalizers of the first 500: example.com/hold in 500 objects';
-  await waitUntil(async () => (await terminating('things.many.example.com')) === wanted);
+  await pollUntil(async () => (await terminating('things.many.example.com')) === wanted);
 });
 
 test('the condition names the most frequent finalizers', async () => {
@@ -48,7 +48,7 @@ test('the condition names the most frequent finalizers', async () => {
     .map((finalizer) => `${finalizer} in 1 object`)
     .join(', ');
   const wanted = `InstanceDeletionInProgress: 2 objects left; finalizers: example.com/often in 2 objects, ${named}, 3 more`;
-  await waitUntil(async () => (await terminating('things.various.example.com')) === wanted);
+  await pollUntil(async () => (await terminating('things.various.example.com')) === wanted);
 });
 
 test('the condition says that objects cannot be deleted, and the deletion is retried', async () => {
@@ -64,14 +64,14 @@ test('the condition says that objects cannot be deleted, and the deletion is ret
     );
     await database.pool.query(`CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse()`);
     await definitions.delete('things.stuck.example.com');
-    await waitUntil(async () =>
+    await pollUntil(async () =>
       (await terminating('things.stuck.example.com')).startsWith(
         'InstanceDeletionFailed: could not delete all objects: ',
       ),
     );
     expect(await ApiClient.of(pair.two.registry, 'stuck.example.com', 'v1', 'things').names()).toEqual(['free']);
     await database.pool.query(`DROP TRIGGER refuse ON ${table}`);
-    await waitUntil(
+    await pollUntil(
       async () => (await pair.two.registry.findNewest('stuck.example.com', 'v1', 'things')) === undefined,
     );
   } finally {

@@ -28,8 +28,8 @@ export interface DefinitionTerminatorOptions {
 }
 
 /** Objects deleted per acquisition of the lock: other replicas wait for it, even to stop. */
-const objectsATurn = 2_000;
-const objectsATime = 500;
+const objectsPerRound = 2_000;
+const batchSize = 500;
 /** Objects that are not marked for deletion yet. */
 const unmarked = {
   selector: { labels: [], fields: parseFieldSelector(['!metadata.deletionTimestamp'], builtinIndexes) },
@@ -51,7 +51,7 @@ export class DefinitionTerminator {
       name: 'the deletion of a definition',
       work: (name, signal) => this.#terminate(name, signal),
       log: options.log,
-      longestPause: 2_000,
+      maxPauseMs: 2_000,
     });
   }
 
@@ -69,7 +69,7 @@ export class DefinitionTerminator {
 
   async #terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
     const { store, codec } = this.#options;
-    return store.exclusively(
+    return store.runExclusively(
       `definition ${name}`,
       async (held) => {
         // Read under the lock: a definition that was recreated under this name must not be changed.
@@ -114,10 +114,10 @@ export class DefinitionTerminator {
     if (context === undefined) return true;
     return unlessDropped(true, async () => {
       let after: ChunkPosition | undefined;
-      for (let tried = 0; tried < objectsATurn;) {
+      for (let tried = 0; tried < objectsPerRound;) {
         const { items, next } = await store.chunk(resource, {
           ...unmarked,
-          limit: objectsATime,
+          limit: batchSize,
           signal,
           ...(after === undefined ? {} : { after }),
         });

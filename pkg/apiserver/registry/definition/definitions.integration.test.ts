@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type JsonObject, type StatusError } from '#pkg/apimachinery/index';
-import { ApiClient, waitUntil, objectRevision, writing } from '../registrytest/api-client.ts';
+import { ApiClient, pollUntil, objectRevision, writing } from '../registrytest/api-client.ts';
 import { startReplicas, type Replica, type ReplicaPair } from '../registrytest/replica-pair.ts';
 import { sampleDefinition, sampleVersion } from '../registrytest/sample-objects.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
@@ -237,7 +237,7 @@ describe('registration', () => {
     await Promise.all(groups.map(define));
     expect(pair.one.registry.models()).toHaveLength(before + 10);
     await Promise.all(groups.map((group) => definitions.delete(`things.${group}`)));
-    await waitUntil(() => pair.one.registry.models().length === before);
+    await pollUntil(() => pair.one.registry.models().length === before);
     expect((await definitions.names()).filter((name) => name.includes('gone'))).toEqual([]);
   });
 
@@ -287,7 +287,7 @@ describe('names', () => {
     expect(JSON.stringify(second.status)).toContain('firsts.names.example.com');
     expect(await pair.one.registry.findNewest('names.example.com', 'v1', 'seconds')).toBeUndefined();
     await definitions.delete('firsts.names.example.com');
-    await waitUntil(
+    await pollUntil(
       async () => (await pair.one.registry.findNewest('names.example.com', 'v1', 'seconds')) !== undefined,
     );
     expect(conditions(await definitions.get('seconds.names.example.com'))).toMatchObject({
@@ -328,9 +328,9 @@ describe('deletion', () => {
       (await definitions.patch('things.del.example.com', (object) => (object.metadata.finalizers = []))).metadata
         .finalizers,
     ).toHaveLength(1);
-    await waitUntil(async () => (await client.names()).join() === 'held');
+    await pollUntil(async () => (await client.names()).join() === 'held');
     await client.patch('held', (object) => (object.metadata.finalizers = []));
-    await waitUntil(async () => (await pair.one.registry.findNewest('del.example.com', 'v1', 'things')) === undefined);
+    await pollUntil(async () => (await pair.one.registry.findNewest('del.example.com', 'v1', 'things')) === undefined);
     expect(watch.lines().slice(0, 2)).toEqual(['ADDED free', 'ADDED held']);
     expect(watch.lines().slice(2).toSorted()).toEqual(['DELETED free', 'DELETED held', 'MODIFIED held']);
     expect(watch.lines().at(-1)).toBe('DELETED held');
@@ -360,7 +360,7 @@ describe('deletion', () => {
       );
       return `${found?.reason}: ${found?.message}`;
     };
-    await waitUntil(
+    await pollUntil(
       async () =>
         (await terminating()) ===
         'InstanceDeletionInProgress: 2 objects left; finalizers: example.com/x in 2 objects, example.com/y in 1 object',
@@ -372,12 +372,12 @@ describe('deletion', () => {
     ]);
     expect((await failure(other.create(thing('unserved.example.com', 'new')))).code).toBe(403);
     await other.patch('a', (object) => (object.metadata.finalizers = []));
-    await waitUntil(
+    await pollUntil(
       async () =>
         (await terminating()) === 'InstanceDeletionInProgress: 1 object left; finalizers: example.com/x in 1 object',
     );
     await other.patch('b', (object) => (object.metadata.finalizers = []));
-    await waitUntil(async () => (await failure(definitions.get(name)).catch(() => undefined))?.code === 404);
+    await pollUntil(async () => (await failure(definitions.get(name)).catch(() => undefined))?.code === 404);
     expect(await pair.two.registry.findNewest('unserved.example.com', 'v1', 'things')).toBeUndefined();
   });
 
@@ -388,7 +388,7 @@ describe('deletion', () => {
       (object) => (object.metadata.finalizers = [...(object.metadata.finalizers ?? []), 'example.com/own']),
     );
     await definitions.delete('things.own.example.com');
-    await waitUntil(
+    await pollUntil(
       async () =>
         conditions(await definitions.get('things.own.example.com'))['Terminating'] ===
         'False InstanceDeletionCompleted',
@@ -403,7 +403,7 @@ describe('deletion', () => {
       await new ApiClient((await pair.two.registry.findNewest('again.example.com', 'v1', 'things'))!.storage).names(),
     ).toEqual(['old']);
     await definitions.delete('things.again.example.com');
-    await waitUntil(
+    await pollUntil(
       async () => (await pair.two.registry.findNewest('again.example.com', 'v1', 'things')) === undefined,
     );
     const recreated = await define('again.example.com');
@@ -424,7 +424,7 @@ describe('deletion', () => {
     await pair.two.registry.stop();
     const fresh = await pair.start();
     await things('left.example.com', fresh).patch('x', (object) => (object.metadata.finalizers = []));
-    await waitUntil(async () => (await fresh.registry.findNewest('left.example.com', 'v1', 'things')) === undefined);
+    await pollUntil(async () => (await fresh.registry.findNewest('left.example.com', 'v1', 'things')) === undefined);
     pair.one = fresh;
     pair.two = await pair.start();
     definitions = definitionsOf(pair.one);
@@ -458,7 +458,7 @@ describe('change', () => {
       const [only] = (object.spec as { versions: JsonObject[] }).versions;
       only!['indexes'] = [{ name: 'spec.title', path: 'spec.title', type: 'string' }];
     });
-    await waitUntil(
+    await pollUntil(
       async () => conditions(await definitions.get('things.ix.example.com'))['IndexesReady'] === 'True Ready',
     );
     expect(await pair.one.store.indexStates({ group: 'ix.example.com', resource: 'things' })).toEqual([
@@ -480,7 +480,7 @@ describe('change', () => {
       const [only] = (object.spec as { versions: JsonObject[] }).versions;
       only!['indexes'] = [{ name: 'spec.title', path: 'spec.title', type: 'string', unique: true }];
     });
-    await waitUntil(
+    await pollUntil(
       async () => conditions(await definitions.get('things.dup.example.com'))['IndexesReady'] === 'False BuildFailed',
     );
     expect(JSON.stringify((await definitions.get('things.dup.example.com')).status)).toContain('spec.title');

@@ -2,7 +2,7 @@ import { ownerUidIndex, type GroupResource, type Model } from '#pkg/apimachinery
 import { isStorageError, type Store } from '#pkg/storage/index';
 
 /** Models queried at a time. */
-const parallel = 8;
+const maxParallel = 8;
 
 export interface DependentFinderOptions {
   store: Pick<Store, 'chunk'>;
@@ -35,7 +35,7 @@ export class DependentFinder {
         if (await this.#hasOne(model.resource, { namespace, selector, signal })) isFound = true;
       }
     };
-    await Promise.all(Array.from({ length: parallel }, worker));
+    await Promise.all(Array.from({ length: maxParallel }, worker));
     return isFound;
   }
 

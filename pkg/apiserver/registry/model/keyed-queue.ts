@@ -5,19 +5,19 @@ const maxWaiting = 512;
 
 /** Runs one piece of work at a time for each key, in the order of arrival. */
 export class KeyedQueue {
-  readonly #lines = new Map<string, { last: Promise<void>; length: number }>();
+  readonly #queues = new Map<string, { last: Promise<void>; length: number }>();
 
   isBusy(key: string): boolean {
-    return this.#lines.has(key);
+    return this.#queues.has(key);
   }
 
   /**
    * StatusError 429 when too many calls wait; the signal's StatusError (or 504) when it aborts while this call waits.
    */
   async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const line = this.#lines.get(key) ?? { last: Promise.resolve(), length: 0 };
+    const line = this.#queues.get(key) ?? { last: Promise.resolve(), length: 0 };
     if (line.length >= maxWaiting) throw newTooManyRequests('too many writes of this object are waiting');
-    this.#lines.set(key, line);
+    this.#queues.set(key, line);
     const before = line.length === 0 ? undefined : line.last;
     let leave: (() => void) | undefined;
     const left = new Promise<void>((resolve) => {
@@ -33,7 +33,7 @@ export class KeyedQueue {
     } finally {
       leave?.();
       line.length -= 1;
-      if (line.length === 0) this.#lines.delete(key);
+      if (line.length === 0) this.#queues.delete(key);
     }
   }
 }

@@ -25,7 +25,7 @@ export interface ModelContext {
   /** Maximum number of matches that a filtered page counts exactly. */
   readonly exactTotalLimit: number;
   /** The StatusError 403 if this object may not be created now; undefined if it may. */
-  readonly createRefusal: (key: ObjectKey) => StatusError | undefined;
+  readonly findCreateRefusal: (key: ObjectKey) => StatusError | undefined;
   readonly dependents: Pick<DependentFinder, 'hasAny'>;
 }
 
@@ -35,12 +35,12 @@ export function groupKind({ model }: ModelContext): { group: string; kind: strin
 }
 
 /** Converts a list request to a query of the store. */
-export function storeListQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
+export function storeListQuery({ namespace, selector, sort, readBudget, signal }: ListRequest): ListQuery {
   return {
     selector,
     sort,
     signal,
     ...(namespace === undefined ? {} : { namespace }),
-    ...(room === undefined ? {} : { room }),
+    ...(readBudget === undefined ? {} : { readBudget }),
   };
 }

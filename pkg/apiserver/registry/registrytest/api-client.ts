@@ -1,5 +1,5 @@
 import type { ApiObject, JsonObject, Selector } from '#pkg/apimachinery/index';
-export { waitUntil } from '../../../testenv/faults/wait-until.ts';
+export { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import type {
   ModelRegistry,
   ResourceStorage,

@@ -410,7 +410,10 @@ describe('idempotency', () => {
     const idempotency = { ...idempotencyKey('overtaken'), method: 'PATCH' };
     let continueWrite = (): void => {};
     const held = new Promise<() => void>((resolve) => (continueWrite = () => resolve(() => undefined)));
-    const memory = { room: { owner: 'u', admit: async () => undefined, settle: () => undefined }, parse: () => held };
+    const memory = {
+      readBudget: { owner: 'u', admit: async () => undefined, reportHeld: () => undefined },
+      parse: () => held,
+    };
     const rename = (object: JsonObject): void => void (object['spec'] = { title: 'Renamed' });
     const slow = posts.patch('overtaken', rename, writing({ idempotency, memory }));
     expect((await failure(posts.storage.findRememberedWrite(idempotency))).code).toBe(409);

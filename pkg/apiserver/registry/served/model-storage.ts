@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { newNotFound, type JsonObject, type ObjectKey } from '#pkg/apimachinery/index';
-import type { ChunkPosition, IdempotencyKey, ReadRoom, StoredObject } from '#pkg/storage/index';
+import type { ChunkPosition, IdempotencyKey, ReadBudget, StoredObject } from '#pkg/storage/index';
 import type {
   DeleteOutcome,
   DeleteRequest,
@@ -36,9 +36,9 @@ export class ModelStorage implements ResourceStorage {
     this.#context = context;
   }
 
-  async get(key: ObjectKey, room?: ReadRoom): Promise<Representation> {
+  async get(key: ObjectKey, readBudget?: ReadBudget): Promise<Representation> {
     const { store, resource } = this.#context;
-    const stored = await this.#translated(() => store.get(resource, key, room), key);
+    const stored = await this.#translated(() => store.get(resource, key, readBudget), key);
     if (stored === undefined) throw newNotFound(resource, key.name);
     return this.#represent(stored);
   }
@@ -64,8 +64,11 @@ export class ModelStorage implements ResourceStorage {
     return { revision, objects: this.#represented(deleted), close: async () => {} };
   }
 
-  async findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedOutcome | undefined> {
-    const first = await findIdempotentWrite(this.#context, idempotencyKey, room);
+  async findRememberedWrite(
+    idempotencyKey: IdempotencyKey,
+    readBudget?: ReadBudget,
+  ): Promise<RememberedOutcome | undefined> {
+    const first = await findIdempotentWrite(this.#context, idempotencyKey, readBudget);
     if (first !== undefined)
       return { type: first.type, uid: this.#uidOf(first.object), object: replayed(this.#represent(first.object)) };
     this.#context.idempotencyKeys.check(idempotencyKey, groupKind(this.#context));

@@ -73,7 +73,7 @@ export class ServedModel {
       strategy,
       queue: new KeyedQueue(),
       watches: this.#watches,
-      createRefusal: (key: ObjectKey) => this.#createRefusal(shared, key),
+      findCreateRefusal: (key: ObjectKey) => this.#findCreateRefusal(shared, key),
     };
     for (const version of model.versions) {
       const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
@@ -130,7 +130,7 @@ export class ServedModel {
     };
   }
 
-  #createRefusal({ namespaces }: SharedServing, { namespace, name }: ObjectKey): StatusError | undefined {
+  #findCreateRefusal({ namespaces }: SharedServing, { namespace, name }: ObjectKey): StatusError | undefined {
     const refusal = terminatingRefusal(this, name);
     if (refusal !== undefined || !namespaces.isTerminating(namespace)) return refusal;
     const detail = `unable to create new content in namespace ${namespace} because it is being terminated`;

@@ -12,7 +12,7 @@ export function admitObject(write: ObjectWrite): void | Promise<void> {
     // The client may have omitted the name.
     const { name }: { name?: string } = object.metadata;
     write.key = { namespace, name: name ?? '' };
-    if (model.createRefusal(write.key) !== undefined) return checkCreateAllowedNow(write);
+    if (model.findCreateRefusal(write.key) !== undefined) return checkCreateAllowedNow(write);
   } else if (request.verb === 'update') {
     const { resourceVersion, uid } = object.metadata;
     checkPreconditions(model, { resourceVersion, uid }, old!.metadata);
@@ -29,6 +29,6 @@ async function checkCreateAllowedNow(write: ObjectWrite): Promise<void> {
 
 /** Uses this replica's current knowledge. StatusError 403. */
 export function checkCreateAllowed({ model, key }: ObjectWrite): void {
-  const refusal = model.createRefusal(key);
+  const refusal = model.findCreateRefusal(key);
   if (refusal !== undefined) throw refusal;
 }

@@ -17,9 +17,9 @@ import { ObjectWrite } from './object-write.ts';
 import { runWrite } from './write-steps.ts';
 
 /** Deletions at a time: enough to fill a batch of the store, too few to delay other requests. */
-const parallel = 32;
+const maxParallel = 32;
 /** Objects read at a time. */
-const turn = 500;
+const batchSize = 500;
 
 export type CollectionRequest = ListRequest & Pick<DeleteRequest, 'propagationPolicy'>;
 
@@ -41,32 +41,32 @@ export async function deleteObjectCollection(
   write: WriteContext,
 ): Promise<CollectionDeletion> {
   const began = formatTimestamp(Date.now());
-  const first = await readTurn(context, list);
-  return { revision: first.revision, deleted: deleteTurns(context, { list, write, first, began }) };
+  const first = await readBatch(context, list);
+  return { revision: first.revision, deleted: deleteBatches(context, { list, write, first, began }) };
 }
 
-interface Turns {
+interface DeletionBatches {
   list: CollectionRequest;
   write: WriteContext;
   first: ObjectChunk;
   began: string;
 }
 
-async function* deleteTurns(
+async function* deleteBatches(
   context: ModelContext,
-  { list, write, first, began }: Turns,
+  { list, write, first, began }: DeletionBatches,
 ): AsyncGenerator<StoredObject[]> {
   const options: DeletionOptions = {
-    isMeant: meantBy(list),
+    isStillSelected: isSelectedBy(list),
     ...(list.propagationPolicy === undefined ? {} : { propagationPolicy: list.propagationPolicy }),
   };
   let chunk = first;
   let wanted = chunk.items;
   for (;;) {
-    yield await deleteTurn(context, wanted, write, options);
+    yield await deleteBatch(context, wanted, write, options);
     const { next } = chunk;
     if (next === undefined) return;
-    chunk = await readTurn(context, list, next);
+    chunk = await readBatch(context, list, next);
     // History was compacted: of the current objects, keep only those that existed when the request began.
     const isLater = chunk.revision !== first.revision;
     wanted = isLater
@@ -76,7 +76,7 @@ async function* deleteTurns(
 }
 
 /** The objects are together no larger than a chunk, so memory to parse them is reserved once. */
-async function deleteTurn(
+async function deleteBatch(
   context: ModelContext,
   objects: readonly StoredObject[],
   write: WriteContext,
@@ -93,7 +93,7 @@ async function deleteTurn(
   }
 }
 
-function meantBy({ selector }: ListRequest): NonNullable<DeleteRequest['isMeant']> {
+function isSelectedBy({ selector }: ListRequest): NonNullable<DeleteRequest['isStillSelected']> {
   const matches = compileSelector(selector);
   return (object, { keys }) => {
     try {
@@ -106,12 +106,12 @@ function meantBy({ selector }: ListRequest): NonNullable<DeleteRequest['isMeant'
   };
 }
 
-async function readTurn(
+async function readBatch(
   { store, resource }: ModelContext,
   list: ListRequest,
   after?: ChunkPosition,
 ): Promise<ObjectChunk> {
-  const query = { ...storeListQuery(list), sort: [], limit: turn };
+  const query = { ...storeListQuery(list), sort: [], limit: batchSize };
   if (after === undefined) return store.chunk(resource, query);
   try {
     return await store.chunk(resource, { ...query, after });
@@ -121,7 +121,7 @@ async function readTurn(
   }
 }
 
-type DeletionOptions = Pick<DeleteRequest, 'propagationPolicy' | 'isMeant'>;
+type DeletionOptions = Pick<DeleteRequest, 'propagationPolicy' | 'isStillSelected'>;
 
 /** Deletes each of these objects that still exists with the same uid; returns those that are deleted or marked now. */
 export async function deleteObjects(
@@ -140,7 +140,7 @@ export async function deleteObjects(
     }
   };
   // After a failure the other workers finish their current object, so that nothing runs after the response.
-  const workers = await Promise.allSettled(Array.from({ length: parallel }, () => worker().catch(stopAll(targets))));
+  const workers = await Promise.allSettled(Array.from({ length: maxParallel }, () => worker().catch(stopAll(targets))));
   const failed = workers.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
   return deleted;

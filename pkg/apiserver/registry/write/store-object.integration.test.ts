@@ -6,7 +6,7 @@ import { InformerBus } from '../../informer-bus/informer-bus.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 import { InFlightIdempotencyKeys } from '../model/in-flight-idempotency-keys.ts';
 import { NamespaceSet } from '../namespace/namespace-set.ts';
-import { ApiClient, waitUntil } from '../registrytest/api-client.ts';
+import { ApiClient, pollUntil } from '../registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registrytest/replica-pair.ts';
 import { sampleDefinition } from '../registrytest/sample-objects.ts';
 import { ServedModel } from '../served/served-model.ts';
@@ -106,7 +106,7 @@ describe('a definition that changes while an object is validated', () => {
     );
     await reached;
     await definitions.delete(`things.${group}`);
-    await waitUntil(async () => !(await definitions.names()).includes(`things.${group}`));
+    await pollUntil(async () => !(await definitions.names()).includes(`things.${group}`));
     served.retire('this resource is no longer served');
     release();
     expect(await outcome).toMatchObject({ code: 404 });

@@ -17,7 +17,7 @@ export function readStoredObject(write: ObjectWrite): void | Promise<void> {
 
 async function read(write: ObjectWrite, key: ObjectKey): Promise<void> {
   const { store, resource } = write.model;
-  const from = await store.get(resource, key, write.memory?.room);
+  const from = await store.get(resource, key, write.memory?.readBudget);
   if (from === undefined) throw newNotFound(resource, key.name);
   write.from = from;
   write.endParsing = await write.memory?.parse(from.body.length);
@@ -34,7 +34,7 @@ export function decodeStoredObject(write: ObjectWrite): void {
   write.old = old;
   if (request.verb === 'delete') {
     write.object = codec.toStored(old);
-    if (request.isMeant?.(write.object, from) === false) throw newNotFound(resource, request.key.name);
+    if (request.isStillSelected?.(write.object, from) === false) throw newNotFound(resource, request.key.name);
   }
   checkPreconditions(model, request.preconditions, old.metadata);
 }

@@ -6,7 +6,7 @@ import {
   newTooManyRequests,
   type ObjectKey,
 } from '#pkg/apimachinery/index';
-import { isStorageError, type IdempotencyKey, type ReadRoom, type RememberedWrite } from '#pkg/storage/index';
+import { isStorageError, type IdempotencyKey, type ReadBudget, type RememberedWrite } from '#pkg/storage/index';
 import { checkSameBody } from '../model/in-flight-idempotency-keys.ts';
 import { groupKind, type ModelContext } from '../model/model-context.ts';
 import { noObject, translateErrors } from '../model/status-from-storage.ts';
@@ -103,7 +103,7 @@ export async function runIdempotentWrite(write: ObjectWrite): Promise<void> {
     // The effect of the first request looks like a failure to its repetition: the object exists, is gone, or has
     // changed.
     const first = isSignOfRepetition(error)
-      ? await findIdempotentWrite(model, idempotencyKey, memory?.room)
+      ? await findIdempotentWrite(model, idempotencyKey, memory?.readBudget)
       : undefined;
     if (first === undefined) throw error;
     write.type = first.type;
@@ -121,10 +121,10 @@ export async function runIdempotentWrite(write: ObjectWrite): Promise<void> {
 export async function findIdempotentWrite(
   model: ModelContext,
   idempotencyKey: IdempotencyKey,
-  room?: ReadRoom,
+  readBudget?: ReadBudget,
 ): Promise<RememberedWrite | undefined> {
   const first = await translateErrors({ model, key: noObject }, () =>
-    model.store.findRememberedWrite(idempotencyKey, room),
+    model.store.findRememberedWrite(idempotencyKey, readBudget),
   );
   if (first !== undefined) checkSameBody(idempotencyKey, first.bodyHash, groupKind(model));
   return first;
@@ -137,7 +137,7 @@ function isSignOfRepetition(error: unknown): boolean {
 /** Attempts of one write that conflicts with other replicas' writes of the same object. */
 const maxAttempts = 10;
 /** Longest average pause between two attempts. Milliseconds. */
-const longestPause = 100;
+const maxPauseMs = 100;
 
 /**
  * Runs `attempt` until no other write came between its read and its write. The first attempt does not wait. After a
@@ -160,7 +160,7 @@ export async function retryOnConflict<T>(
       const outcome = await unlessConflict(attempt);
       if (outcome !== undefined) return outcome.value;
       // Another replica's queue may be as long as this one: pause for a random time, so that both progress.
-      await pause(Math.min(longestPause, 2 ** attempts) * (0.5 + Math.random()), undefined, { signal });
+      await pause(Math.min(maxPauseMs, 2 ** attempts) * (0.5 + Math.random()), undefined, { signal });
     }
     throw newTooManyRequests('the object is being written to by too many others: try again later');
   });

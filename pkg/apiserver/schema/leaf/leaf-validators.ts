@@ -5,7 +5,7 @@ import { isMultipleOf, isOneOf, leafCheckOf, type LeafCheck } from './leaf-check
 import { compilePattern, PatternMeter, type MeterSlot } from './linear-pattern.ts';
 
 /** Keywords with the same meaning in JSON Schema. */
-const SAME_KEYWORDS = [
+const sameKeywords = [
   'enum',
   'pattern',
   'minLength',
@@ -75,7 +75,7 @@ export function rulesOf(schema: JsonSchema): SchemaObject {
   const rules: SchemaObject = {};
   if (schema['x-kubernetes-int-or-string']) rules['type'] = ['integer', 'string'];
   else if (schema.type) rules['type'] = schema.type;
-  for (const keyword of SAME_KEYWORDS) {
+  for (const keyword of sameKeywords) {
     const value = schema[keyword] ?? undefined;
     if (value !== undefined) rules[keyword] = value;
   }

@@ -4,21 +4,21 @@ import { RE2JS } from 're2js';
  * Largest program a pattern may compile to, and longest source: together they limit the time of compiling one.
  * `[a-z]{0,63}` compiles to about 130.
  */
-const LARGEST_PROGRAM = 2000;
-const LONGEST_SOURCE = 4096;
+const maxProgramSize = 2000;
+const maxSourceLength = 4096;
 
 /**
  * Work is the size of a pattern's program times the length of the text. A unit takes 40 ns for the worst patterns, for
  * most a hundredth of that. Matching one text cannot be sliced: 2 million units take a tenth of a second at worst, and
  * are 15 000 characters under `[a-z]{0,63}`.
  */
-const MOST_WORK_A_TEXT = 2_000_000;
+const maxWorkPerText = 2_000_000;
 /** Limit of one validation, which pauses between texts: two seconds at worst. */
-const MOST_WORK = 50_000_000;
+const maxWork = 50_000_000;
 /** Work after which the validation pauses. */
-const WORK_A_SLICE = 100_000;
+const workPerSlice = 100_000;
 
-const MOST_CACHED = 500;
+const maxCached = 500;
 
 export interface LinearPattern {
   readonly expression: RE2JS;
@@ -36,12 +36,12 @@ const cache = new Map<string, LinearPattern>();
 export function compilePattern(source: string): LinearPattern {
   const known = cache.get(source);
   if (known !== undefined) return known;
-  if (source.length > LONGEST_SOURCE) throw new Error(`longer than ${LONGEST_SOURCE} characters`);
+  if (source.length > maxSourceLength) throw new Error(`longer than ${maxSourceLength} characters`);
   const expression = RE2JS.compile(source);
   const compiled = { expression, size: expression.programSize() };
-  if (compiled.size > LARGEST_PROGRAM) throw new Error('expression too large');
+  if (compiled.size > maxProgramSize) throw new Error('expression too large');
   const oldest = cache.keys().next();
-  if (cache.size >= MOST_CACHED && !oldest.done) cache.delete(oldest.value);
+  if (cache.size >= maxCached && !oldest.done) cache.delete(oldest.value);
   cache.set(source, compiled);
   return compiled;
 }
@@ -60,16 +60,16 @@ export class PatternMeter {
     const work = pattern.size * text.length;
     this.#work += work;
     this.#sincePause += work;
-    if (work > MOST_WORK_A_TEXT)
-      this.#refusal ??= `holds a text of ${text.length} characters, too long to be matched against the pattern of its schema: at most ${Math.floor(MOST_WORK_A_TEXT / pattern.size)}`;
-    else if (this.#work > MOST_WORK)
+    if (work > maxWorkPerText)
+      this.#refusal ??= `holds a text of ${text.length} characters, too long to be matched against the pattern of its schema: at most ${Math.floor(maxWorkPerText / pattern.size)}`;
+    else if (this.#work > maxWork)
       this.#refusal ??= 'holds too much text to be matched against the patterns of its schema';
     return this.#refusal === undefined && pattern.expression.test(text);
   }
 
   /** Whether the validation should pause; true once per pause. */
   takePause(): boolean {
-    if (this.#sincePause < WORK_A_SLICE) return false;
+    if (this.#sincePause < workPerSlice) return false;
     this.#sincePause = 0;
     return true;
   }

@@ -3,7 +3,7 @@ import { propertySchema } from '../child-schema.ts';
 import { isSet } from './schema-keywords.ts';
 
 /** Keywords that a combination must not have: it only restricts values, and the node around it declares them. */
-const FORBIDDEN_IN_COMBINATIONS = [
+const forbiddenInCombinations = [
   'type',
   'title',
   'description',
@@ -19,7 +19,7 @@ const FORBIDDEN_IN_COMBINATIONS = [
 ] as const;
 
 /** Limit of causes for one node: more are of no use, and a schema may lack thousands. */
-const MOST_CAUSES = 100;
+const maxCauses = 100;
 
 export interface Branch {
   schema: unknown;
@@ -80,14 +80,14 @@ export function combinationBranches(
 }
 
 export function nestedCauses(schema: Record<string, unknown>, path: string, typed: boolean): StatusCause[] {
-  const present = FORBIDDEN_IN_COMBINATIONS.filter(
+  const present = forbiddenInCombinations.filter(
     (keyword) => !(typed && keyword === 'type') && !isEmpty(keyword, schema[keyword]),
   );
   return present.map((keyword) => fieldError.forbidden(`${path}.${keyword}`, 'must be empty to be structural'));
 }
 
 /** Empty as in a Go struct: absent, '' or false. For `additionalProperties` and `default`, '' and false are values. */
-function isEmpty(keyword: (typeof FORBIDDEN_IN_COMBINATIONS)[number], value: unknown): boolean {
+function isEmpty(keyword: (typeof forbiddenInCombinations)[number], value: unknown): boolean {
   return (
     !isSet(value) || ((value === '' || value === false) && keyword !== 'default' && keyword !== 'additionalProperties')
   );
@@ -98,7 +98,7 @@ export function* completenessCauses(schema: JsonSchema, path: string): SlicedWor
   const causes: StatusCause[] = [];
   for (const branch of combinationBranches(schema, path))
     causes.push(...(yield* undeclared(branch.schema as JsonSchema, schema, { path, branch: branch.path })));
-  return causes.slice(0, MOST_CAUSES);
+  return causes.slice(0, maxCauses);
 }
 
 function* undeclared(
@@ -123,7 +123,7 @@ function* undeclared(
     else if (additional !== true)
       causes.push(fieldError.required(inner.path, `because it is defined in ${inner.branch}`));
   }
-  return causes.slice(0, MOST_CAUSES);
+  return causes.slice(0, maxCauses);
 }
 
 function isIntOrString(parts: unknown[]): boolean {

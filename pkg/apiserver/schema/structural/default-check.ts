@@ -5,7 +5,7 @@ import type { LeafValidators } from '../leaf/leaf-validators.ts';
 import { pruneValue } from '../prune.ts';
 import { ValidationWalk, type WalkMeters } from '../validation/validation-walk.ts';
 
-const MOST_CAUSES = 10;
+const maxCauses = 10;
 
 /** The limits of checking all defaults of one schema. */
 export interface DefaultCheck {
@@ -25,14 +25,14 @@ export function* defaultCauses(
   const value = cloneJson(schema.default);
   const unknown = pruneValue(value, schema);
   if (unknown.length > 0)
-    return [fieldError.invalid(at, '', `must not have unknown fields: ${unknown.slice(0, MOST_CAUSES).join(', ')}`)];
+    return [fieldError.invalid(at, '', `must not have unknown fields: ${unknown.slice(0, maxCauses).join(', ')}`)];
   try {
     applyValueDefaults(value, schema, budget);
   } catch (error) {
     if (!(error instanceof DefaultsTooLarge)) throw error;
     return [fieldError.invalid(at, '', 'the defaults within the defaults of the schema are too large together')];
   }
-  const walk = new ValidationWalk(leaves, { meters, maxCauses: MOST_CAUSES });
+  const walk = new ValidationWalk(leaves, { meters, maxCauses });
   yield* walk.visit({ schema, value, old: undefined, path: at });
   if (meters.patterns.refusal !== undefined)
     return [fieldError.invalid(at, '', `among the defaults of the schema this one ${meters.patterns.refusal}`)];

@@ -1,7 +1,7 @@
 import { fieldError, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
 import { propertySchema } from '../child-schema.ts';
 
-const SCALARS: ReadonlySet<string | undefined> = new Set(['boolean', 'integer', 'number', 'string']);
+const scalarTypes: ReadonlySet<string | undefined> = new Set(['boolean', 'integer', 'number', 'string']);
 
 /** Errors in `x-kubernetes-list-type`, `-list-map-keys` and `-map-type`. Source: apiextensions-apiserver, listtype. */
 export function listSchemaCauses(schema: JsonSchema, path: string): StatusCause[] {
@@ -84,7 +84,7 @@ function mapCauses(schema: JsonSchema, path: string): StatusCause[] {
     if (seen.has(key)) causes.push(fieldError.duplicate(`${keysPath}[${index}]`, key));
     else if (property === undefined)
       causes.push(fieldError.invalid(`${keysPath}[${index}]`, key, 'entries must all be names of item properties'));
-    else if (!SCALARS.has(property.type)) {
+    else if (!scalarTypes.has(property.type)) {
       causes.push(
         fieldError.invalid(
           `${propertyPath}.type`,

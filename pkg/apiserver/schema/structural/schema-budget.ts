@@ -3,11 +3,11 @@ import { rulesOf } from '../leaf/leaf-validators.ts';
 import { compilePattern } from '../leaf/linear-pattern.ts';
 
 /** Parts on all levels together; the largest definitions in use have about ten thousand. */
-const MOST_PARTS = 100_000;
+const maxParts = 100_000;
 /** Different rule sets, each compiled once; the largest definitions in use have a few hundred. */
-const MOST_RULES = 5000;
+const maxRules = 5000;
 /** Source and program size of all different patterns; the largest definitions in use have a few thousand. */
-const MOST_PATTERN_SIZE = 100_000;
+const maxPatternSize = 100_000;
 
 /** Counts the cost of compiling a schema, and refuses one that would block the server, however its parts are nested. */
 export class SchemaBudget {
@@ -19,15 +19,13 @@ export class SchemaBudget {
   /** Call before reading a part; returns an error text above the limit. */
   countPart(): string | undefined {
     this.#parts++;
-    return this.#parts > MOST_PARTS ? `the schema must not have more than ${MOST_PARTS} parts` : undefined;
+    return this.#parts > maxParts ? `the schema must not have more than ${maxParts} parts` : undefined;
   }
 
   /** Call for a part with well-formed keywords. */
   countRules(schema: JsonSchema): string | undefined {
     this.#rules.add(JSON.stringify(rulesOf(schema)));
-    return this.#rules.size > MOST_RULES
-      ? `the schema must not have more than ${MOST_RULES} different rules`
-      : undefined;
+    return this.#rules.size > maxRules ? `the schema must not have more than ${maxRules} different rules` : undefined;
   }
 
   /** Call before the pattern is compiled for other reasons. */
@@ -35,9 +33,9 @@ export class SchemaBudget {
     if (!this.#patterns.has(source)) {
       this.#patterns.add(source);
       this.#patternSize += source.length;
-      if (this.#patternSize <= MOST_PATTERN_SIZE) this.#patternSize += sizeOf(source);
+      if (this.#patternSize <= maxPatternSize) this.#patternSize += sizeOf(source);
     }
-    return this.#patternSize > MOST_PATTERN_SIZE ? 'the patterns of the schema are too large together' : undefined;
+    return this.#patternSize > maxPatternSize ? 'the patterns of the schema are too large together' : undefined;
   }
 }
 

@@ -5,7 +5,7 @@ import { compilePattern } from '../leaf/linear-pattern.ts';
 type Kind = 'boolean' | 'count' | 'number' | 'string' | 'strings' | 'values' | 'rules';
 
 /** The keywords whose value is not made of schemas. Unknown ones are ignored, as Kubernetes drops them. */
-const KEYWORDS: readonly (readonly [name: string, kind: Kind])[] = [
+const knownKeywords: readonly (readonly [name: string, kind: Kind])[] = [
   ['type', 'string'],
   ['format', 'string'],
   ['title', 'string'],
@@ -35,7 +35,7 @@ const KEYWORDS: readonly (readonly [name: string, kind: Kind])[] = [
   ['x-kubernetes-validations', 'rules'],
 ];
 
-const EXPECTED: Record<Kind, { is: (value: unknown) => boolean; name: string }> = {
+const expectedValues: Record<Kind, { is: (value: unknown) => boolean; name: string }> = {
   boolean: { is: (value) => typeof value === 'boolean', name: 'boolean' },
   count: { is: (value) => Number.isSafeInteger(value) && Number(value) >= 0, name: 'integer, not negative' },
   number: { is: (value) => Number.isFinite(value), name: 'number' },
@@ -53,26 +53,28 @@ const EXPECTED: Record<Kind, { is: (value: unknown) => boolean; name: string }> 
 };
 
 /** OpenAPI keywords that Kubernetes' schemas do not support. */
-const UNSUPPORTED = ['$ref', 'definitions', 'dependencies', 'patternProperties', 'additionalItems'] as const;
+const unsupportedKeywords = ['$ref', 'definitions', 'dependencies', 'patternProperties', 'additionalItems'] as const;
 
-const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as const;
+const schemaTypes = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as const;
 
 /** Errors in a node's own keywords, each checked by itself. */
 export function keywordCauses(schema: Record<string, unknown>, path: string): StatusCause[] {
-  const mistyped = KEYWORDS.filter(([name, kind]) => isSet(schema[name]) && !EXPECTED[kind].is(schema[name]));
+  const mistyped = knownKeywords.filter(
+    ([name, kind]) => isSet(schema[name]) && !expectedValues[kind].is(schema[name]),
+  );
   if (mistyped.length > 0) {
     return mistyped.map(([name, kind]) =>
-      fieldError.typeInvalid(`${path}.${name}`, typeof schema[name], `must be of type ${EXPECTED[kind].name}`),
+      fieldError.typeInvalid(`${path}.${name}`, typeof schema[name], `must be of type ${expectedValues[kind].name}`),
     );
   }
-  const causes = UNSUPPORTED.filter((name) => isSet(schema[name])).map((name) =>
-    fieldError.forbidden(`${path}.${name}`, `${name} is not supported`),
-  );
+  const causes = unsupportedKeywords
+    .filter((name) => isSet(schema[name]))
+    .map((name) => fieldError.forbidden(`${path}.${name}`, `${name} is not supported`));
   const type = schema['type'];
   if (type === 'null')
     causes.push(fieldError.forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative'));
-  else if (type && !TYPES.some((known) => known === type))
-    causes.push(fieldError.notSupported(`${path}.type`, type, TYPES));
+  else if (type && !schemaTypes.some((known) => known === type))
+    causes.push(fieldError.notSupported(`${path}.type`, type, schemaTypes));
   if (schema['uniqueItems'] === true) {
     causes.push(
       fieldError.forbidden(

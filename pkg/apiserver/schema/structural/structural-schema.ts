@@ -1,7 +1,7 @@
 import {
   fieldError,
   isJsonObject,
-  runAtOnce,
+  runSync,
   type JsonSchema,
   type SlicedWork,
   type StatusCause,
@@ -16,11 +16,11 @@ import { isSet, keywordCauses } from './schema-keywords.ts';
 import { PatternMeter } from '../leaf/linear-pattern.ts';
 import { VisitMeter } from '../validation/visit-meter.ts';
 
-const MOST_CAUSES = 100;
-const DEEPEST = 100;
+const maxCauses = 100;
+const maxDepth = 100;
 
 /** Names that would reach an object's prototype; no object contains them. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+const reservedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 type Level = 'root' | 'field' | 'item';
 
@@ -45,14 +45,14 @@ type DefaultRule = 'allowed' | 'names-only' | 'forbidden';
  * apiextensions-apiserver, pkg/apiserver/schema/validation.go.
  */
 export function validateStructuralSchema(schema: unknown, fieldPath: string): StatusCause[] {
-  return runAtOnce(validatingStructuralSchema(schema, fieldPath));
+  return runSync(validatingStructuralSchema(schema, fieldPath));
 }
 
 /** The same in slices: a schema of thousands of parts takes a second. It must not change meanwhile. */
 export function* validatingStructuralSchema(schema: unknown, fieldPath: string): SlicedWork<StatusCause[]> {
   const check = new StructuralCheck();
   yield* check.node(schema, { path: fieldPath, level: 'root', depth: 1, defaults: 'allowed' });
-  return check.causes.slice(0, MOST_CAUSES);
+  return check.causes.slice(0, maxCauses);
 }
 
 class StructuralCheck {
@@ -92,15 +92,15 @@ class StructuralCheck {
   }
 
   #add(causes: readonly StatusCause[]): void {
-    this.causes.push(...causes.slice(0, MOST_CAUSES));
+    this.causes.push(...causes.slice(0, maxCauses));
   }
 
   /** False above a limit; the first part above it is the cause, the others are not checked. */
   #affordable(raw: unknown, { path, depth }: { path: string; depth: number }): boolean {
-    if (this.#spent || this.causes.length >= MOST_CAUSES) return false;
+    if (this.#spent || this.causes.length >= maxCauses) return false;
     const pattern = isJsonObject(raw) ? raw['pattern'] : undefined;
     const fault =
-      (depth > DEEPEST ? `must not be nested deeper than ${DEEPEST} levels` : undefined) ??
+      (depth > maxDepth ? `must not be nested deeper than ${maxDepth} levels` : undefined) ??
       this.#budget.countPart() ??
       (typeof pattern === 'string' ? this.#budget.countPattern(pattern) : undefined);
     return this.#within(fault, path);
@@ -130,7 +130,7 @@ class StructuralCheck {
     } else {
       for (const [name, child] of Object.entries(properties ?? {})) {
         const path = `${place.path}.properties[${shortened(name)}]`;
-        if (RESERVED_NAMES.has(name)) this.#add([fieldError.forbidden(path, 'this name is reserved')]);
+        if (reservedNames.has(name)) this.#add([fieldError.forbidden(path, 'this name is reserved')]);
         else
           yield* this.node(child, {
             path,

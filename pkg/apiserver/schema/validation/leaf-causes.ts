@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv';
 import { fieldError, isJsonObject, type JsonSchema, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
 import { childPath } from '../child-schema.ts';
 
-const MOST_SHOWN = 200;
+const maxShownLength = 200;
 
 /** A failed rule in Kubernetes' wording. Source: k8s.io/kube-openapi/pkg/validation/errors. */
 export function leafCause(error: ErrorObject, schema: JsonSchema, value: JsonValue, path: string): StatusCause {
@@ -47,7 +47,7 @@ export function typeCause(schema: JsonSchema, value: JsonValue, path: string): S
 }
 
 export function enumCause(schema: JsonSchema, value: JsonValue, path: string): StatusCause {
-  return fieldError.notSupported(path, shown(value), (schema.enum ?? []).slice(0, MOST_SHOWN).map(shown));
+  return fieldError.notSupported(path, shown(value), (schema.enum ?? []).slice(0, maxShownLength).map(shown));
 }
 
 /** A failed combination has one cause, on the field: the server cannot know which branch was meant. */
@@ -88,7 +88,7 @@ function sizeOf(value: JsonValue): number {
 
 /** Shortened before it becomes text: a value may have megabytes, and many rules may fail on it. */
 function shown(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return value.length > MOST_SHOWN ? `${value.slice(0, MOST_SHOWN)}...` : value;
+  if (typeof value === 'string') return value.length > maxShownLength ? `${value.slice(0, maxShownLength)}...` : value;
   return typeof value === 'object' && value !== null ? typeName(value) : value;
 }
 

@@ -23,14 +23,14 @@ export function duplicateValue(item: JsonValue, schema: JsonSchema): JsonValue {
   return schema['x-kubernetes-list-type'] === 'map' ? keysOf(item, schema) : item;
 }
 
-const ITEMS_A_SLICE = 64;
+const itemsPerSlice = 64;
 
 /** The key of each item, in order. */
 export function* keysInList(list: readonly JsonValue[], keyOf: ItemKey): SlicedWork<string[]> {
   const keys: string[] = [];
   for (const item of list) {
     keys.push(keyOf(item));
-    if (keys.length % ITEMS_A_SLICE === 0) yield;
+    if (keys.length % itemsPerSlice === 0) yield;
   }
   return keys;
 }

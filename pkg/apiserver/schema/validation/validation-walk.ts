@@ -23,10 +23,10 @@ import { duplicateValue, itemKeyOf, keysInList, repeatedKeys, type ItemKey } fro
 import { objectMetaSchema } from '../object-meta-schema.ts';
 import type { VisitMeter } from './visit-meter.ts';
 
-const MOST_CAUSES = 100;
+const defaultMaxCauses = 100;
 
 /** Values checked between two pauses. */
-const VALUES_A_SLICE = 64;
+const valuesPerSlice = 64;
 
 /** The meters of a walk; the walks that it starts share them. */
 export interface WalkMeters {
@@ -35,7 +35,7 @@ export interface WalkMeters {
 }
 
 /** Trying a combination only needs the count of causes. */
-const UNNAMED: StatusCause = { reason: 'FieldValueInvalid', message: '' };
+const unnamedCause: StatusCause = { reason: 'FieldValueInvalid', message: '' };
 
 interface Site {
   schema: JsonSchema;
@@ -64,7 +64,10 @@ export class ValidationWalk {
   /** Whether the walk is inside a combination. Only then visits are counted: otherwise each value has just one. */
   #combined: boolean;
 
-  constructor(leaves: LeafValidators, { meters, maxCauses = MOST_CAUSES }: { meters: WalkMeters; maxCauses?: number }) {
+  constructor(
+    leaves: LeafValidators,
+    { meters, maxCauses = defaultMaxCauses }: { meters: WalkMeters; maxCauses?: number },
+  ) {
     this.#leaves = leaves;
     this.#meters = meters;
     this.#most = maxCauses;
@@ -90,12 +93,12 @@ export class ValidationWalk {
 
   /** A walk that only tries stops at the first failure and needs no message. */
   #add(makeCause: () => StatusCause): void {
-    if (!this.#isStopped) this.causes.push(this.#most === 1 ? UNNAMED : makeCause());
+    if (!this.#isStopped) this.causes.push(this.#most === 1 ? unnamedCause : makeCause());
   }
 
   *#visit(site: Site, root: boolean): SlicedWork<void> {
     if (this.#isStopped) return;
-    if (++this.#values % VALUES_A_SLICE === 0 || this.#meters.patterns.takePause()) yield;
+    if (++this.#values % valuesPerSlice === 0 || this.#meters.patterns.takePause()) yield;
     if (this.#combined) this.#meters.visits.count(site.value);
     // An unchanged scalar needs no check: for example, a long text need not be matched again.
     if (site.value === site.old && typeof site.value !== 'object') return;
@@ -131,7 +134,7 @@ export class ValidationWalk {
   #checkLeaf({ schema, value, path }: Site): boolean {
     if (this.#leaves.passes(schema, value, this.#meters.patterns)) return true;
     if (this.#most === 1) {
-      this.#add(() => UNNAMED);
+      this.#add(() => unnamedCause);
       return false;
     }
     const failures = this.#leaves.failures(schema, value, this.#meters.patterns);
@@ -160,7 +163,7 @@ export class ValidationWalk {
       if (value === undefined || value === '') this.#add(() => fieldError.required(at, 'must not be empty'));
       else
         yield* this.visit({
-          schema: key === 'kind' ? KIND : API_VERSION,
+          schema: key === 'kind' ? kindSchema : apiVersionSchema,
           value,
           old: isJsonObject(old) ? ownValue(old, key) : undefined,
           path: at,
@@ -232,7 +235,7 @@ export class ValidationWalk {
     for (const schema of schemas) {
       const attempt = new ValidationWalk(this.#leaves, { meters: this.#meters, maxCauses: 1 });
       // Each attempt counts its own values for pauses, and may be short.
-      if (++this.#values % VALUES_A_SLICE === 0) yield;
+      if (++this.#values % valuesPerSlice === 0) yield;
       yield* attempt.visit({ schema, value, old: undefined, path: '' });
       if (attempt.causes.length === 0) count += 1;
       if (count >= enough) break;
@@ -241,8 +244,8 @@ export class ValidationWalk {
   }
 }
 
-const API_VERSION: JsonSchema = { type: 'string', pattern: '^([^/]+/)?[^/]+$' };
-const KIND: JsonSchema = { type: 'string', maxLength: 63, pattern: '^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$' };
+const apiVersionSchema: JsonSchema = { type: 'string', pattern: '^([^/]+/)?[^/]+$' };
+const kindSchema: JsonSchema = { type: 'string', maxLength: 63, pattern: '^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$' };
 
 function ownValue(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;

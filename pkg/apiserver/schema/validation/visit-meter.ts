@@ -4,10 +4,10 @@ import type { JsonValue } from '#pkg/apimachinery/index';
  * Values that one validation may check against parts of combinations: two parts on each of a hundred thousand items.
  * All of it takes a few hundred milliseconds.
  */
-const MOST_VISITS = 200_000;
+const maxVisits = 200_000;
 
 /** Characters that a node's rules process in the time of one visit. */
-const CHARACTERS_PER_VISIT = 64;
+const charactersPerVisit = 64;
 
 /**
  * Counts the work of combinations in one validation: `anyOf` of five hundred parts makes fifty million visits of a
@@ -19,12 +19,12 @@ export class VisitMeter {
   #visits = 0;
 
   get exhausted(): boolean {
-    return this.#visits > MOST_VISITS;
+    return this.#visits > maxVisits;
   }
 
   /** Members count with the value that contains them, even if they are not visited. */
   count(value: JsonValue): void {
-    if (typeof value === 'string') this.#visits += 1 + Math.floor(value.length / CHARACTERS_PER_VISIT);
+    if (typeof value === 'string') this.#visits += 1 + Math.floor(value.length / charactersPerVisit);
     else if (Array.isArray(value)) this.#visits += 1 + value.length;
     else if (typeof value === 'object' && value !== null) this.#visits += 1 + Object.keys(value).length;
     else this.#visits += 1;

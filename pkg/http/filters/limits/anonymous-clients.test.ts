@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newUnauthorized } from '#pkg/apimachinery/index';
-import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { TrustedProxies } from '../../connection/client-address.ts';
 import { secretKey } from '../../request/credential-key.ts';
 import { ByteBudget } from '../../memory/byte-budget.ts';
@@ -174,7 +174,7 @@ describe('a body that is still arriving', () => {
   });
 
   test('that arrives too slowly is 408', async () => {
-    const server = await start({ total: 4, senders: { minRate: 1000, graceMs: 20 } });
+    const server = await start({ total: 4, senders: { minBytesPerSecond: 1000, graceMs: 20 } });
     expect(await readAll((await sendSlowly(server, 1))[0]!)).toMatch(
       /^HTTP\/1.1 408 [^]*less than 1000 bytes a second/,
     );
@@ -221,11 +221,11 @@ describe('an answer that nobody reads', () => {
     const sockets = await Promise.all(
       Array.from({ length: 32 }, () => sendWithoutReading(server, ask('/large', mine))),
     );
-    await waitUntil(() => server.answers === 33 && server.limits.running === 0);
+    await pollUntil(() => server.answers === 33 && server.limits.running === 0);
     expect([(await server.send({ path: '/x', headers: mine })).status, server.refused]).toEqual([429, [by]]);
     expect((await server.send({ path: '/x', headers: others })).status).toBe(200);
     sockets[0]!.resume();
-    await waitUntil(async () => (await server.send({ path: '/x', headers: mine })).status === 200);
+    await pollUntil(async () => (await server.send({ path: '/x', headers: mine })).status === 200);
     for (const socket of sockets) socket.destroy();
   });
 
@@ -234,11 +234,11 @@ describe('an answer that nobody reads', () => {
     const server = await start({ total: 4, perUser: 1, maxWaitMs: 0 }, { budget });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const socket = await sendWithoutReading(server, ask('/large', good));
-    await waitUntil(() => server.answers === 2 && server.limits.running === 0);
-    expect(budget.moved.used).toBe(largeBytes);
+    await pollUntil(() => server.answers === 2 && server.limits.running === 0);
+    expect(budget.transfer.used).toBe(largeBytes);
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     socket.destroy();
-    await waitUntil(() => budget.moved.used === 0);
+    await pollUntil(() => budget.transfer.used === 0);
   });
 
   test('while it is produced in pieces holds no slot that others need, and continues without one when it is read', async () => {
@@ -246,7 +246,7 @@ describe('an answer that nobody reads', () => {
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const socket = await sendWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
     // The request keeps its slots after the lookup until it waits for its reader.
-    await waitUntil(
+    await pollUntil(
       () => server.lookups.length === 2 && server.limits.running === 0,
       undefined,
       'the answer to wait for its reader',

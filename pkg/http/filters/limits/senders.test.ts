@@ -82,7 +82,7 @@ describe('arriving bodies', () => {
     { reason: 'slowly, for a long time', bytes: 512_000, ms: 1_000_000, isCut: false },
   ])('are cut off if they arrive too slowly: $reason', ({ bytes, ms, isCut }) => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
-    const { add, cuts } = start({ minRate: 500, graceMs: 5000 });
+    const { add, cuts } = start({ minBytesPerSecond: 500, graceMs: 5000 });
     add('a').received(bytes);
     now = ms;
     jest.advanceTimersByTime(1250);

@@ -9,7 +9,7 @@ export interface SendersOptions {
   /** Bodies that anonymous clients of one network may send at a time. */
   perAddress?: number;
   /** Minimum rate of a body in bytes a second, on average after `graceMs`. */
-  minRate?: number;
+  minBytesPerSecond?: number;
   /** Default 5 s. */
   graceMs?: number;
   /** Called for every 429: for bodies that were refused and for bodies that were cut off. */
@@ -72,7 +72,11 @@ export class Senders {
     const now = performance.now();
     let slowest: SlowSender | undefined;
     for (const each of among)
-      if (now - each.since >= youngMs && (slowest === undefined || each.rate(now) < slowest.rate(now))) slowest = each;
+      if (
+        now - each.since >= youngMs &&
+        (slowest === undefined || each.bytesPerSecond(now) < slowest.bytesPerSecond(now))
+      )
+        slowest = each;
     if (slowest === undefined) throw refusals[by].error;
     slowest.cut(refusals[by].error);
   }
@@ -87,25 +91,29 @@ export class Senders {
 
   /** One timer for all bodies; it runs while there are any. */
   #watch(): void {
-    const { minRate = 0 } = this.#options;
-    if (this.#timer !== undefined || minRate === 0) return;
+    const { minBytesPerSecond = 0 } = this.#options;
+    if (this.#timer !== undefined || minBytesPerSecond === 0) return;
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
-        this.#cutSlow(minRate);
+        this.#cutSlow(minBytesPerSecond);
         if (this.#all.size > 0) this.#watch();
       },
       Math.max(10, Math.min(1000, this.#graceMs / 4)),
     ).unref();
   }
 
-  #cutSlow(minRate: number): void {
+  #cutSlow(minBytesPerSecond: number): void {
     const now = performance.now();
     for (const sender of this.#all) {
       const ms = now - sender.since - this.#graceMs;
-      if (ms <= 0 || sender.bytes * 1000 >= minRate * ms) continue;
+      if (ms <= 0 || sender.bytes * 1000 >= minBytesPerSecond * ms) continue;
       sender.cut(
-        new StatusError(408, 'BadRequest', `the body of the request came at less than ${minRate} bytes a second`),
+        new StatusError(
+          408,
+          'BadRequest',
+          `the body of the request came at less than ${minBytesPerSecond} bytes a second`,
+        ),
       );
     }
   }
@@ -123,7 +131,7 @@ class SlowSender implements Sender {
     this.#onEnd = onEnd;
   }
 
-  rate(now: number): number {
+  bytesPerSecond(now: number): number {
     return this.bytes / (now - this.since);
   }
 

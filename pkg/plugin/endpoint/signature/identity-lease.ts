@@ -15,7 +15,7 @@ export const keyAnnotation = 'svc.run/endpoint-key';
 const maxServers = 500;
 
 /** A longer lease counts as this long. Seconds. */
-const longestLease = 600;
+const maxLeaseSeconds = 600;
 /** Allowance for clock skew. Milliseconds. */
 const maxAheadMs = 60_000;
 
@@ -38,7 +38,7 @@ export function expiryOf({ spec }: Lease, now: number): number {
   const renewed = Date.parse(spec?.renewTime ?? '');
   return renewed > now + maxAheadMs
     ? Number.NaN
-    : renewed + Math.min(spec?.leaseDurationSeconds ?? Number.NaN, longestLease) * 1000;
+    : renewed + Math.min(spec?.leaseDurationSeconds ?? Number.NaN, maxLeaseSeconds) * 1000;
 }
 
 export function formatPublicKey(key: KeyObject): string {

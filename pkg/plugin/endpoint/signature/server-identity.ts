@@ -22,7 +22,7 @@ export interface CallSigner {
 
 /** Timeout of one renewal with its cleanup. Milliseconds. */
 const roundMs = 15_000;
-const longestRetryMs = 10_000;
+const maxRetryMs = 10_000;
 /** An expired lease is kept this long, because clocks may differ. */
 const graceMs = 60_000;
 /** Expired leases of other servers that one renewal removes at most. */
@@ -87,7 +87,7 @@ export class ServerIdentity implements CallSigner {
         if (signal.aborted) return;
         log.warn({ err: error, lease: this.name }, 'could not renew the lease of this server; retrying');
         waitMs = Math.min(retryMs, renewMs);
-        retryMs = Math.min(retryMs * 2, longestRetryMs);
+        retryMs = Math.min(retryMs * 2, maxRetryMs);
       }
       await pause(waitMs, signal, { ref: false });
     }

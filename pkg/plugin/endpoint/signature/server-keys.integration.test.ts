@@ -4,7 +4,7 @@ import type { Client, Reader } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { leaseType, type Lease, type Log } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { formatPublicKey, identityPrefix, keyAnnotation } from './identity-lease.ts';
 import { ServerIdentity } from './server-identity.ts';
 import { ServerKeys } from './server-keys.ts';
@@ -57,7 +57,7 @@ describe('the identity of a server', () => {
     const server = identity();
     const keys = new ServerKeys({ client: counted });
     server.start();
-    await waitUntil(async () => (await names()).includes(server.name));
+    await pollUntil(async () => (await names()).includes(server.name));
     const lease = await client.get(leaseType, { namespace: systemNamespace, name: server.name });
     expect(lease.metadata.annotations).toEqual({ [keyAnnotation]: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/) });
     expect(lease.spec).toMatchObject({ leaseDurationSeconds: 180, holderIdentity: `here_${server.name}` });
@@ -73,17 +73,17 @@ describe('the identity of a server', () => {
     const server = identity(20);
     const key = { namespace: systemNamespace, name: server.name };
     server.start();
-    await waitUntil(async () => (await names()).includes(server.name));
+    await pollUntil(async () => (await names()).includes(server.name));
     const first = await client.get(leaseType, key);
-    await waitUntil(async () => (await client.get(leaseType, key)).spec!.renewTime !== first.spec!.renewTime);
+    await pollUntil(async () => (await client.get(leaseType, key)).spec!.renewTime !== first.spec!.renewTime);
     await client.patch(leaseType, key, { type: 'merge', patch: { metadata: { annotations: null } } });
-    await waitUntil(
+    await pollUntil(
       async () =>
         (await client.get(leaseType, key)).metadata.annotations?.[keyAnnotation] ===
         first.metadata.annotations![keyAnnotation],
     );
     await client.delete(leaseType, key);
-    await waitUntil(async () => (await names()).includes(server.name));
+    await pollUntil(async () => (await names()).includes(server.name));
     await server.stop();
     expect(await names()).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe('the identity of a server', () => {
     await client.create(leaseType, leaseOf('svc-apiserverless', { [keyAnnotation]: 'x' }, long));
     const server = identity();
     server.start();
-    await waitUntil(async () => !(await names()).includes('svc-apiserver-gone'));
+    await pollUntil(async () => !(await names()).includes('svc-apiserver-gone'));
     await server.stop();
     const { items } = await client.list(leaseType, { namespace: systemNamespace });
     expect(items.map(({ metadata }) => metadata.name)).toEqual(
@@ -116,7 +116,7 @@ describe('keys', () => {
   test('are read once for concurrent lookups, and not again for invented names', async () => {
     const server = identity();
     server.start();
-    await waitUntil(async () => (await names()).includes(server.name));
+    await pollUntil(async () => (await names()).includes(server.name));
     const keys = new ServerKeys({ client: counted });
     const found = await Promise.all(
       Array.from({ length: 50 }, (_, i) => keys.find(i % 2 === 0 ? server.name : `svc-apiserver-${i}`)),
@@ -132,7 +132,7 @@ describe('keys', () => {
     await client.create(leaseType, leaseOf('svc-apiserver-none', { [keyAnnotation]: 'x' }, new Date().toISOString()));
     const server = identity();
     server.start();
-    await waitUntil(async () => (await names()).includes(server.name));
+    await pollUntil(async () => (await names()).includes(server.name));
     let now = Date.now();
     const keys = new ServerKeys({ client: counted, now: () => now });
     expect(await keys.find('svc-apiserver-none')).toBeUndefined();

@@ -13,8 +13,8 @@ interface ServerKey {
 /** Age after which keys are read again. Milliseconds. */
 const freshMs = 10_000;
 /** How long keys stay valid while the API cannot be read. Milliseconds. */
-const longestTrustMs = 60_000;
-const shortestPauseMs = 1000;
+const maxTrustMs = 60_000;
+const minPauseMs = 1000;
 const requestMs = 5000;
 
 export interface ServerKeysOptions {
@@ -45,9 +45,9 @@ export class ServerKeys {
   async find(name: string): Promise<KeyObject | undefined> {
     const now = performance.now();
     const isWanted = now - this.#readAt > freshMs || !this.#known.has(name);
-    if (isWanted && now - this.#askedAt > shortestPauseMs) this.#reading ??= this.#read();
+    if (isWanted && now - this.#askedAt > minPauseMs) this.#reading ??= this.#read();
     await this.#reading;
-    if (performance.now() - this.#readAt > longestTrustMs) throw new Error('the keys of API servers are not known');
+    if (performance.now() - this.#readAt > maxTrustMs) throw new Error('the keys of API servers are not known');
     const found = this.#known.get(name);
     return found !== undefined && found.expiry >= this.#now() ? found.key : undefined;
   }
@@ -59,7 +59,7 @@ export class ServerKeys {
       this.#readAt = performance.now();
     } catch (error) {
       // The last read is recent enough.
-      if (performance.now() - this.#readAt > longestTrustMs) throw error;
+      if (performance.now() - this.#readAt > maxTrustMs) throw error;
     } finally {
       this.#askedAt = performance.now();
       this.#reading = undefined;

@@ -62,7 +62,7 @@ describe('the dependencies of a plugin', () => {
   test.each(cases)('$reason', ({ of, others = [], started = [], problem }) => {
     const found = dependencyProblem(of, [of, ...others], (name) => started.includes(name));
     expect(
-      found === undefined ? undefined : `${found.waits ? 'waits' : 'fails'} ${found.reason} ${found.message}`,
+      found === undefined ? undefined : `${found.isWaiting ? 'waits' : 'fails'} ${found.reason} ${found.message}`,
     ).toBe(problem);
   });
 });

@@ -5,7 +5,7 @@ import { resolveDependencies } from '../../manifest/resolve-dependencies.ts';
 export interface DependencyProblem {
   reason: string;
   message: string;
-  waits: boolean;
+  isWaiting: boolean;
 }
 
 /** Undefined if every dependency of `plugin` exists, in a matching version, and has started. */
@@ -26,11 +26,11 @@ export function dependencyProblem(
     })),
   );
   const problem = problems.get(name);
-  if (problem !== undefined) return { reason: problem.reason, message: problem.message, waits: false };
+  if (problem !== undefined) return { reason: problem.reason, message: problem.message, isWaiting: false };
   const missing = dependencies.filter((dependency) => !isAvailable(dependency));
   return missing.length === 0
     ? undefined
-    : { reason: 'DependencyNotStarted', message: `it waits for: ${missing.join(', ')}`, waits: true };
+    : { reason: 'DependencyNotStarted', message: `it waits for: ${missing.join(', ')}`, isWaiting: true };
 }
 
 export function dependenciesOf({ spec }: Plugin): string[] {

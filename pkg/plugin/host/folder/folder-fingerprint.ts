@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PluginError } from '../../plugin-error.ts';
 
 /** Limits of a plugin's own files; a larger folder is not a plugin. */
-const most = { files: 5000, depth: 12 };
+const limits = { files: 5000, depth: 12 };
 
 export interface FolderFingerprint {
   /** Changes whenever a file is added, removed or written. */
@@ -28,10 +28,10 @@ export async function fingerprintFolder(folder: string): Promise<FolderFingerpri
       const { name } = entry;
       if (name.startsWith('.') || name === 'node_modules') continue;
       files += 1;
-      if (files > most.files || depth > most.depth)
+      if (files > limits.files || depth > limits.depth)
         throw new PluginError({
           reason: 'FolderTooLarge',
-          message: `the folder has more than ${most.files} files, or they lie deeper than ${most.depth} folders`,
+          message: `the folder has more than ${limits.files} files, or they lie deeper than ${limits.depth} folders`,
         });
       const inner = `${within}/${name}`;
       // A dangling link counts as a file.

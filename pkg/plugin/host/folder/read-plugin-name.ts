@@ -33,7 +33,7 @@ function nameIn(bytes: Buffer): unknown {
 }
 
 /** The folders below `dir` whose manifest has this name. `dir` need not exist. */
-export async function foldersNamed(dir: string, name: string): Promise<string[]> {
+export async function findPluginFolders(dir: string, name: string): Promise<string[]> {
   const entries = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     return [];

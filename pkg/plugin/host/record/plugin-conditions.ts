@@ -28,7 +28,7 @@ export type ConditionChange = { isTrue: boolean; reason: string; message?: strin
 export type ConditionChanges = Partial<Record<PluginConditionType, ConditionChange>>;
 
 /** Limit of a message; the log has all of it. Characters. */
-const longestMessage = 4000;
+const maxMessageLength = 4000;
 
 /** Applies the changes; the transition time of a condition changes only with its status. */
 export function changeConditions(
@@ -58,5 +58,5 @@ export function changeConditions(
 
 /** A message may quote any text, but the API cannot store every character. */
 function storable(message: string): string {
-  return Buffer.from(message.slice(0, longestMessage)).toString().replaceAll('\0', '\uFFFD');
+  return Buffer.from(message.slice(0, maxMessageLength)).toString().replaceAll('\0', '\uFFFD');
 }

@@ -3,7 +3,7 @@ import { definitionType, doNotOverwriteLabel, pluginLabel, type PresetRecord } f
 import { unregisterModel } from '../../model/unregister-model.ts';
 import type { PluginRecord } from './plugin-record.ts';
 
-export interface UnregisterModels {
+export interface UnregisterModelsOptions {
   /** Names of the models that stay served. */
   except?: readonly string[];
   /** The plugin's shipped presets: the preset rules apply to definitions among them. Default: the present inventory. */
@@ -26,7 +26,7 @@ export interface LeftModel {
 export async function withdrawModels(
   client: Client,
   record: PluginRecord,
-  { except = [], shipped = record.inventory, signal }: UnregisterModels,
+  { except = [], shipped = record.inventory, signal }: UnregisterModelsOptions,
 ): Promise<LeftModel[]> {
   const plugin = record.name;
   const { items } = await client.list(definitionType, { labelSelector: `${pluginLabel}=${plugin}`, signal });
@@ -53,7 +53,11 @@ export async function withdrawModels(
 }
 
 /** The same, but a remaining model is a failure. @throws StatusError */
-export async function unregisterModels(client: Client, record: PluginRecord, options: UnregisterModels): Promise<void> {
+export async function unregisterModels(
+  client: Client,
+  record: PluginRecord,
+  options: UnregisterModelsOptions,
+): Promise<void> {
   const [left] = await withdrawModels(client, record, options);
   if (left !== undefined) throw left.error;
 }

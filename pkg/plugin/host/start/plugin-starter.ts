@@ -13,7 +13,7 @@ import { restorePlugin } from './restore-plugin.ts';
 import { preparePlugin, startPlugin, workerStopMs, type PreparedPlugin } from './start-plugin.ts';
 import { undoStart } from '../stop/stop-plugin.ts';
 
-export interface StarterOptions {
+export interface PluginStarterOptions {
   /** Creates a client with the plugin's own user. */
   clientOf: (plugin: string) => Client;
   bundleDir: string;
@@ -47,12 +47,12 @@ interface StartAttempt {
 
 /** Starts plugins: undoes a failed start, and delays the next attempt. */
 export class PluginStarter {
-  readonly #options: StarterOptions;
+  readonly #options: PluginStarterOptions;
   readonly #retry = new RetryTimes();
   readonly #slots = new StartSlots();
   readonly #underWay = new Map<string, AbortController>();
 
-  constructor(options: StarterOptions) {
+  constructor(options: PluginStarterOptions) {
     this.#options = options;
   }
 

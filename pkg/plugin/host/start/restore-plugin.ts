@@ -1,9 +1,9 @@
 import { isFenceLost } from '#pkg/apimachinery/index';
 import type { RunningPlugin } from './running-plugins.ts';
-import { applyContent, type ContentOptions } from './start-plugin.ts';
+import { applyContent, type ApplyContentOptions } from './start-plugin.ts';
 import { unregisterModels } from '../record/plugin-definitions.ts';
 
-export type PluginRestoreOptions = Omit<ContentOptions, 'prepared'>;
+export type PluginRestoreOptions = Omit<ApplyContentOptions, 'prepared'>;
 
 /**
  * Restores the models, presets and controllers of the running version after the start of a newer version failed.

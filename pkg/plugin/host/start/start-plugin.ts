@@ -28,7 +28,7 @@ export interface PreparedPlugin {
   readonly content: string;
 }
 
-export interface StartOptions {
+export interface StartPluginOptions {
   record: PluginRecord;
   prepared: PreparedPlugin;
   /** Fenced, like `pluginClient`. */
@@ -75,7 +75,7 @@ export interface StartedPlugin {
  * terminated; the caller must undo models and presets.
  * @throws StartFailure; other errors if a write to the API failed
  */
-export async function startPlugin(options: StartOptions): Promise<StartedPlugin> {
+export async function startPlugin(options: StartPluginOptions): Promise<StartedPlugin> {
   const { record, prepared, pluginClient, log, environment, signal, onHealth } = options;
   const { limits, environment: visible = [] } = record.spec;
   const worker = await step('Healthy', () =>
@@ -102,7 +102,7 @@ export async function startPlugin(options: StartOptions): Promise<StartedPlugin>
   }
 }
 
-export type ContentOptions = Pick<StartOptions, 'record' | 'prepared' | 'client' | 'log' | 'signal'>;
+export type ApplyContentOptions = Pick<StartPluginOptions, 'record' | 'prepared' | 'client' | 'log' | 'signal'>;
 
 /**
  * Brings models and presets to this version. Answers the preset objects that existed before and belong to a user.
@@ -110,7 +110,7 @@ export type ContentOptions = Pick<StartOptions, 'record' | 'prepared' | 'client'
  */
 export async function applyContent(
   worker: PluginWorker,
-  { record, prepared, client, log, signal }: ContentOptions,
+  { record, prepared, client, log, signal }: ApplyContentOptions,
 ): Promise<{ adopted: PresetRecord[] }> {
   const plugin = record.name;
   const { models } = worker.description;
@@ -131,7 +131,7 @@ export async function applyContent(
   );
 }
 
-async function bringUp(worker: PluginWorker, options: StartOptions): Promise<StatusChange> {
+async function bringUp(worker: PluginWorker, options: StartPluginOptions): Promise<StatusChange> {
   const { record, client, lister, url, signal, takeOver } = options;
   const { models, endpoints } = worker.description;
   await step('Healthy', async () =>

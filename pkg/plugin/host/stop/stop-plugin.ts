@@ -9,7 +9,7 @@ import type { PluginRecord } from '../record/plugin-record.ts';
 /** How long to wait for presets that finalizers block. Milliseconds. */
 const removalMs = 30_000;
 
-export interface StopOptions {
+export interface StopPluginOptions {
   record: PluginRecord;
   /** Fenced. */
   client: Client;
@@ -18,7 +18,7 @@ export interface StopOptions {
 }
 
 /** Stops presets, endpoints, worker and models, in this order; each step can be repeated after a crash. */
-export async function stopPlugin(options: StopOptions & { stopWorker: () => Promise<void> }): Promise<void> {
+export async function stopPlugin(options: StopPluginOptions & { stopWorker: () => Promise<void> }): Promise<void> {
   const { record, client, stopWorker, signal } = options;
   await record.refresh(signal);
   const shipped = record.inventory;
@@ -47,7 +47,7 @@ export async function stopPlugin(options: StopOptions & { stopWorker: () => Prom
  * Undoes a failed start: everything if no start has succeeded since the last stop, otherwise only the new models. It
  * decides by the status, so a crash in between does not matter.
  */
-export async function undoStart(options: StopOptions): Promise<void> {
+export async function undoStart(options: StopPluginOptions): Promise<void> {
   const { record, client, signal } = options;
   await record.refresh(signal);
   const shipped = record.inventory;
@@ -57,7 +57,7 @@ export async function undoStart(options: StopOptions): Promise<void> {
 }
 
 /** Returns the condition that lists models that are still served, if any. */
-function stillServed({ record, log }: StopOptions, left: readonly LeftModel[]): ConditionChange {
+function stillServed({ record, log }: StopPluginOptions, left: readonly LeftModel[]): ConditionChange {
   if (left.length === 0) return undefined;
   const message = `these could not be taken out of service: ${left.map(({ name, error }) => `${name} (${error.message})`).join(', ')}`;
   log.warn({ plugin: record.name, reason: message }, 'stopped a plugin, but some of its models are still served');
@@ -65,7 +65,7 @@ function stillServed({ record, log }: StopOptions, left: readonly LeftModel[]): 
 }
 
 /** Returns the condition that lists presets that are left, if any. */
-async function removePresets({ record, client, log, signal }: StopOptions): Promise<ConditionChange> {
+async function removePresets({ record, client, log, signal }: StopPluginOptions): Promise<ConditionChange> {
   if (record.inventory.length === 0) return undefined;
   const presets = new PresetReconciler({ client, log });
   const { left } = await presets.remove({

@@ -2,7 +2,7 @@ import { isJsonObject } from '#pkg/apimachinery/index';
 import type { PluginDefinition } from '../../definition/define-plugin.ts';
 
 const shape = 'export default definePlugin({ models, controllers, endpoints })';
-const most = { models: 100, controllers: 100, endpoints: 500 } as const;
+const maxCounts = { models: 100, controllers: 100, endpoints: 500 } as const;
 
 /**
  * Checks that the default export of a plugin's module comes from `definePlugin`. @throws TypeError that says what it is
@@ -21,9 +21,9 @@ export function checkDefinition(module: Readonly<Record<string, unknown>>): Plug
       throw new TypeError(
         `the default export of the module has no list of ${name}: it was not made by definePlugin; it must be: ${shape}`,
       );
-    if (list.length > most[name as keyof typeof most])
+    if (list.length > maxCounts[name as keyof typeof maxCounts])
       throw new TypeError(
-        `the plugin has ${list.length} ${name}: at most ${most[name as keyof typeof most]} are allowed`,
+        `the plugin has ${list.length} ${name}: at most ${maxCounts[name as keyof typeof maxCounts]} are allowed`,
       );
   }
   (models as unknown[]).forEach((model, i) => {

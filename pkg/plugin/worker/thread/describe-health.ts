@@ -4,7 +4,7 @@ import type { PluginHealth } from '../control-message.ts';
 import { errorText } from '../error-text.ts';
 
 /** Controllers that are described in full. */
-const mostControllers = 5;
+const maxControllers = 5;
 
 /**
  * Describes the state of a manager's controllers. With `hasSettled` a controller that is still starting counts as a
@@ -25,7 +25,7 @@ export function describeHealth(
 
 function textOf(troubled: Manager['controllers']): string {
   const told = troubled
-    .slice(0, mostControllers)
+    .slice(0, maxControllers)
     .map(({ name, problem }) =>
       problem === undefined
         ? `the controller ${name} is still starting`

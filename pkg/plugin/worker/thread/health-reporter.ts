@@ -6,7 +6,7 @@ import type { PluginHealth } from '../control-message.ts';
  * Minimum between two reports, and between two reports that differ only in texts: each is a write of the Plugin.
  * Milliseconds.
  */
-const shortestMs = 5000;
+const minIntervalMs = 5000;
 const textsMs = 60_000;
 
 export interface HealthReporterOptions {
@@ -31,7 +31,7 @@ export class HealthReporter {
 
   /** Call it when the health may have changed. */
   note(): void {
-    if (this.#cancel === undefined) this.#wait(this.#at + shortestMs);
+    if (this.#cancel === undefined) this.#wait(this.#at + minIntervalMs);
   }
 
   /** Reports now. */
@@ -59,9 +59,9 @@ export class HealthReporter {
     const isOtherKind =
       (health.controllers === undefined) !== (this.#reported.controllers === undefined) ||
       (health.reconciles === undefined) !== (this.#reported.reconciles === undefined);
-    const due = isOtherKind ? this.#at + shortestMs : this.#at + textsMs;
+    const due = isOtherKind ? this.#at + minIntervalMs : this.#at + textsMs;
     // Checks again soon, because a change of more than texts may be reported earlier.
-    if (due > clock.now()) this.#wait(Math.min(due, clock.now() + shortestMs));
+    if (due > clock.now()) this.#wait(Math.min(due, clock.now() + minIntervalMs));
     else this.#report(health);
   }
 

@@ -10,7 +10,7 @@ import type { StoredObject } from '../../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
 import { ChangeLog } from './change-log.ts';
 import { LargeReads } from '../connection/large-reads.ts';
-import { ChunkReader } from '../list/list-chunk.ts';
+import { ChunkReader } from '../list/chunk-reader.ts';
 import { MatchBounds } from '../list/match-bounds.ts';
 import { ObjectCounter } from '../list/object-counter.ts';
 import { ReplicaPresence } from '../connection/replica-presence.ts';
@@ -113,7 +113,7 @@ test('a chunk is one snapshot, whatever is written or compacted between its two 
   );
 
   const compacting = reader(
-    interrupted(database.pool, () => store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 })),
+    interrupted(database.pool, () => store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 0 })),
   );
   await expect(compacting.read(table, { ...nothing, limit: 10, after: first.next! })).rejects.toMatchObject({
     code: 'Compacted',
@@ -167,7 +167,7 @@ test('a reader that is up to date loses nothing to compaction, also if the last 
   let open = (): void => {};
   answerable = new Promise((resolve) => (open = resolve));
   const next = await store.write(createOf(model, sampleObject('next-after-last')));
-  await store.compact({ minAge: 0, maxSize: 1e12, idempotencyKeyAge: 0 });
+  await store.compact({ minAgeMs: 0, maxSizeBytes: 1e12, idempotencyKeyAgeMs: 0 });
   open();
   expect(await log.catchUp()).toBe(next.revision);
   expect((await store.changes.read(resourceOf(model), at)).changes.map(({ revision }) => revision)).toEqual([

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { GroupResource } from '#pkg/apimachinery/index';
 import type { DatabaseLog, Notifications } from '#pkg/database/index';
 import type { Change, ChangeFeed, ChangeListener, Incarnation } from '../../change.ts';
-import type { ReadRoom } from '../../read-room.ts';
+import type { ReadBudget } from '../../read-budget.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import { type ReplicaPresence, changesChannel } from '../connection/replica-presence.ts';
@@ -25,7 +25,7 @@ import {
   type LogRow,
 } from './change-rows.ts';
 
-const pollInterval = 500;
+const pollIntervalMs = 500;
 export interface ChangeLogOptions {
   pool: Pool;
   notifications: Notifications;
@@ -106,7 +106,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     );
     this.#unsubscribe.push(notifications.onReconnect(() => this.#reconnected()));
     replicas.start();
-    this.#timer = setInterval(() => this.#wake(), pollInterval);
+    this.#timer = setInterval(() => this.#wake(), pollIntervalMs);
   }
 
   async stop(): Promise<void> {
@@ -148,18 +148,18 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return this.#cursor >= revision;
   }
 
-  read(resource: GroupResource, after: number, room?: ReadRoom): Promise<{ changes: Change[]; upTo: number }> {
-    return translated(this.#readModel(resource, after, room));
+  read(resource: GroupResource, after: number, readBudget?: ReadBudget): Promise<{ changes: Change[]; upTo: number }> {
+    return translated(this.#readModel(resource, after, readBudget));
   }
 
   async #readModel(
     resource: GroupResource,
     after: number,
-    room: ReadRoom | undefined,
+    readBudget: ReadBudget | undefined,
   ): Promise<{ changes: Change[]; upTo: number }> {
     const upTo = this.#cursor;
     const table = await this.#options.catalog.get(resource);
-    const rows = await this.#modelRows([after, upTo, table.id], room);
+    const rows = await this.#modelRows([after, upTo, table.id], readBudget);
     const compacted = Number(rows[0]!.compacted);
     if (after < Math.max(compacted, table.replaces))
       throw new StorageError('Compacted', 'this history is no longer kept');
@@ -169,16 +169,16 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return { changes, upTo: complete ? upTo : Math.max(changes.at(-1)?.revision ?? upTo, after) };
   }
 
-  async #modelRows(values: number[], room: ReadRoom | undefined): Promise<LogRow[]> {
+  async #modelRows(values: number[], readBudget: ReadBudget | undefined): Promise<LogRow[]> {
     const { pool, large } = this.#options;
     const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBrieflyText, values });
     const first = rows[0]!;
     const all = Number(first.page_bytes ?? 0);
     if (all <= briefBytes) return rows;
     const bytes = Math.max(first.size ?? 0, Math.min(all, modelReadBytes));
-    await room?.admit(bytes);
+    await readBudget?.admit(bytes);
     return (
-      await large.run({ owner: room?.owner, bytes }, () =>
+      await large.run({ owner: readBudget?.owner, bytes }, () =>
         pool.query<LogRow>({ name: 'read-model', text: readModelText, values }),
       )
     ).rows;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, Notifications, silentLog } from '#pkg/database/index';
-import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import { ReplicaPresence, changesChannel } from './replica-presence.ts';
 
@@ -40,14 +40,14 @@ const notify = (payload: string): Promise<unknown> =>
 test('a process that gets no answer is alone, until another starts or may have started', async () => {
   const first = await begin('first');
   expect(first.replicas.present).toBe(true);
-  await waitUntil(() => !first.replicas.present);
+  await pollUntil(() => !first.replicas.present);
 
   const second = await begin('second');
-  await waitUntil(() => first.replicas.present && second.replicas.present);
+  await pollUntil(() => first.replicas.present && second.replicas.present);
 
   await notify('first');
   await notify('second');
-  await waitUntil(() => first.changes.length > 0 && second.changes.length > 0);
+  await pollUntil(() => first.changes.length > 0 && second.changes.length > 0);
   expect([first.changes, second.changes]).toEqual([['second'], ['first']]);
 });
 
@@ -63,12 +63,12 @@ test('after a lost connection a process assumes that another started meanwhile',
   await notifications.start();
   await notifications.on(changesChannel, (payload) => void replicas.heard(payload));
   replicas.start();
-  await waitUntil(() => !replicas.present);
+  await pollUntil(() => !replicas.present);
   await database2.pool.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
   );
-  await waitUntil(() => replicas.present);
-  await waitUntil(() => !replicas.present);
+  await pollUntil(() => replicas.present);
+  await pollUntil(() => !replicas.present);
 });
 
 async function createDatabaseOfItsOwn(): Promise<TestDatabase> {

@@ -11,8 +11,8 @@ const probe = { interval: 5_000, answer: 5_000 };
  * The server ends the session after this idle time, which is longer than this process needs to detect the loss.
  * Milliseconds.
  */
-const forsaken = 30_000;
-const settings = `SET idle_session_timeout = ${forsaken}; SET lock_timeout = 1000; SET statement_timeout = 0`;
+const forsakenAfterMs = 30_000;
+const settings = `SET idle_session_timeout = ${forsakenAfterMs}; SET lock_timeout = 1000; SET statement_timeout = 0`;
 
 /**
  * A dedicated session for locks that are held over many statements. The locks end with the process or the connection.

@@ -17,14 +17,14 @@ export class HistorySize {
     this.#pool = pool;
   }
 
-  /** The revision up to which history must be deleted to be no larger than `maxSize` bytes; 0 if it is small enough. */
-  async excess(compacted: number, newest: number, maxSize: number): Promise<number> {
+  /** The revision up to which history must be deleted to be no larger than `maxSizeBytes`; 0 if it is small enough. */
+  async excess(compacted: number, newest: number, maxSizeBytes: number): Promise<number> {
     await this.#measure(compacted, newest);
     const total = this.#parts.reduce((sum, { size }) => sum + size, 0);
-    if (total <= maxSize) return 0;
+    if (total <= maxSizeBytes) return 0;
     const { rows } = await this.#pool.query<{ rev: string }>(
       'SELECT rev FROM (SELECT rev, sum(size) OVER (ORDER BY rev) AS total FROM platform.change_log WHERE rev > $1) t WHERE total >= $2 ORDER BY rev LIMIT 1',
-      [compacted, total - maxSize],
+      [compacted, total - maxSizeBytes],
     );
     return Number(rows[0]?.rev ?? 0);
   }

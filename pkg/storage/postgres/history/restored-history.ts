@@ -1,10 +1,10 @@
 import type { ClientBase } from 'pg';
 import { formatGroupResource, type IndexDefinition } from '#pkg/apimachinery/index';
 import { voidHistory } from './epoch.ts';
-import { isLeases, leaseHeld } from '../table/lease-fence.ts';
+import { isLeaseTable, leaseHeld } from '../table/lease-fence.ts';
 import { ownersTrigger } from '../table/owner-elements.ts';
 import { namespaceExists } from '../table/table-definer.ts';
-import { isNamespaces, sqlType, tableName, type Column } from '../table/table.ts';
+import { isNamespaceTable, sqlType, tableName, type Column } from '../table/table.ts';
 
 /** The newest revision and epoch of a database. A restored database must continue above them. */
 export interface HistoryState {
@@ -52,9 +52,9 @@ export async function adoptRestored(
     if (columns === undefined || !areColumns(row.columns, columns))
       return `its model ${formatGroupResource({ group: row.api_group, resource: row.resource })} is not what its table is`;
     const resource = { group: row.api_group, resource: row.resource };
-    if (isNamespaces({ resource }))
+    if (isNamespaceTable({ resource }))
       await replaceFunction(client, 'platform.namespace_exists(text, bigint)', namespaceExists(tableName(row)));
-    if (isLeases({ resource }))
+    if (isLeaseTable({ resource }))
       await replaceFunction(client, 'platform.lease_held(text, text, int)', leaseHeld(tableName(row)));
   }
   const { rowCount: outside } = await client.query(

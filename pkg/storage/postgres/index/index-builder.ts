@@ -17,12 +17,12 @@ import type { TableCatalog } from '../table/table-catalog.ts';
 import { createIndexStatements, type TableDefiner } from '../table/table-definer.ts';
 import { sqlType, tableName, type Column, type Table } from '../table/table.ts';
 import type { KeyComputer } from './key-computer.ts';
-import { indexOwners, tablesWithoutOwners } from './owner-indexer.ts';
+import { indexOwners, tablesWithoutOwners } from './index-owners.ts';
 
 /** Rows, and bytes of their bodies, that are read at a time and written per acquisition of the revision lock. */
 const stepRows = 200;
 const stepBytes = 2 * 1024 * 1024;
-const retryPause = 2000;
+const retryPauseMs = 2000;
 
 /**
  * Builds indexes for existing data: fills their columns step by step, builds them without blocking writers, and drops
@@ -95,7 +95,7 @@ export class IndexBuilder {
         if (!this.#stopping.signal.aborted)
           this.#log.warn({ err: error, model: key }, 'an index could not be built yet; trying again');
       }
-      await pause(retryPause, this.#stopping.signal);
+      await pause(retryPauseMs, this.#stopping.signal);
     }
   }
 

@@ -8,10 +8,10 @@ import { readyColumns } from './computed-keys-sql.ts';
 import { isStaleTable } from '../connection/database-failure.ts';
 import type { KeyReader } from './key-reader.ts';
 import type { ComputedColumn, Table } from '../table/table.ts';
-import type { Computed, WriteKeys } from '../write/write-keys.ts';
+import type { KeyComputation, WriteKeys } from '../write/write-keys.ts';
 
 /** Characters of JSON: the log keeps the keys with every change. */
-const maxText = 256 * 1024;
+const maxTextLength = 256 * 1024;
 /** Maximum number of scripts kept in memory. */
 const maxScripts = 100;
 
@@ -48,7 +48,7 @@ export class KeyComputer {
     table: Table,
     columns: readonly ComputedColumn[],
     bodies: readonly string[],
-  ): Promise<Computed[] | undefined> {
+  ): Promise<KeyComputation[] | undefined> {
     const script = await this.#scriptOf(table);
     if (script === undefined) return undefined;
     if (this.#evaluator === undefined) throw new StorageError('KeysUnavailable', 'this process computes no keys');
@@ -63,10 +63,10 @@ export class KeyComputer {
         if (cause !== undefined) causes.push(cause);
       }
       const isFault = row.some((result) => 'fault' in result);
-      if (JSON.stringify(keys).length <= maxText) return { keys, causes, isFault };
+      if (JSON.stringify(keys).length <= maxTextLength) return { keys, causes, isFault };
       return {
         keys: noKeys(columns),
-        causes: [...causes, fieldError.tooLong(columns.map(({ index }) => index.name).join(', '), maxText)],
+        causes: [...causes, fieldError.tooLong(columns.map(({ index }) => index.name).join(', '), maxTextLength)],
         isFault,
       };
     });

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { ObjectKey } from '#pkg/apimachinery/index';
-import type { ReadRoom } from '../../read-room.ts';
+import type { ReadBudget } from '../../read-budget.ts';
 import type { StoredObject } from '../../store.ts';
 import { computedKeysSql } from './computed-keys-sql.ts';
 import { classifyFailure } from '../connection/database-failure.ts';
@@ -49,10 +49,10 @@ export class KeyReader {
     this.#largeReads = large;
   }
 
-  async get(table: Table, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined> {
-    const row = await this.#brief(table, key, room?.owner);
+  async get(table: Table, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined> {
+    const row = await this.#brief(table, key, readBudget?.owner);
     if (row === undefined) return undefined;
-    return hasRowBody(row) ? storedWithKeys(row) : this.#large(table, key, room);
+    return hasRowBody(row) ? storedWithKeys(row) : this.#large(table, key, readBudget);
   }
 
   #brief(table: Table, key: ObjectKey, owner: string | undefined): Promise<KeyedRow | undefined> {
@@ -135,18 +135,18 @@ export class KeyReader {
   async #large(
     table: Table,
     { namespace, name }: ObjectKey,
-    room: ReadRoom | undefined,
+    readBudget: ReadBudget | undefined,
   ): Promise<StoredObject | undefined> {
     const from = `FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`;
     const values = [namespace, name];
     // The body is larger than the inline limit; its exact size is read only if memory is counted.
     let bytes = inlineBytes;
-    if (room !== undefined) {
+    if (readBudget !== undefined) {
       const { rows } = await this.#pool.query<{ size: number }>(`SELECT octet_length(body) AS size ${from}`, values);
       bytes = rows[0]?.size ?? 0;
-      await room.admit(bytes);
+      await readBudget.admit(bytes);
     }
-    const { rows } = await this.#largeReads.run({ owner: room?.owner, bytes }, () =>
+    const { rows } = await this.#largeReads.run({ owner: readBudget?.owner, bytes }, () =>
       this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values),
     );
     return rows[0] === undefined ? undefined : storedWithKeys(rows[0]);

@@ -13,7 +13,7 @@ import {
   type Sortable,
 } from '#pkg/apimachinery/index';
 import type { ChunkPosition, ChunkQuery, StoredObject } from '../../store.ts';
-import { selects, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
+import { hasSelector, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
 
 type SortValue = IndexValue | null;
 
@@ -95,7 +95,7 @@ export async function oldVersionsInChunk(
   const matches = compileSelector(selector);
   const compare = compareBySort(sort);
   const position = after === undefined ? undefined : { ...after, keys: positionKeys(sort, after) };
-  const isRead = selects({ selector }) || sort.some(({ index }) => ownKey(index, rows[0]!) === undefined);
+  const isRead = hasSelector({ selector }) || sort.some(({ index }) => ownKey(index, rows[0]!) === undefined);
   const turns = new EventLoopTurns();
   const positioned: PositionedObject[] = [];
   for (const row of rows) {

@@ -40,7 +40,7 @@ export function compileList(
 }
 
 /** Does the list have selectors? */
-export function selects({ selector }: { selector: Selector }): boolean {
+export function hasSelector({ selector }: { selector: Selector }): boolean {
   return selector.labels.length > 0 || selector.fields.length > 0;
 }
 

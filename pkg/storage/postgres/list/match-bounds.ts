@@ -5,11 +5,11 @@ import type { Table } from '../table/table.ts';
 const maxBounds = 1000;
 const maxModels = 1000;
 /** Longer selectors (characters) are not remembered, to save memory. */
-const maxKey = 2000;
+const maxKeyLength = 2000;
 /** Time for the feed to reach a list's revision. Milliseconds. */
-const feedWait = 5000;
+const feedTimeoutMs = 5000;
 /** Matches counted above a limit: this many changes may follow before a new count is needed. */
-export const margin = 2000;
+export const boundMargin = 2000;
 
 interface Bound {
   matches: number;
@@ -59,7 +59,7 @@ export class MatchBounds {
     query: ListQuery,
     { revision, limit }: { revision: number; limit: number },
   ): Promise<boolean> {
-    return (await this.#feed.waitFor(revision, feedWait)) && this.exceeds(table, query, limit);
+    return (await this.#feed.waitFor(revision, feedTimeoutMs)) && this.exceeds(table, query, limit);
   }
 
   /** Call it before the matches are counted. The result takes their number, or a lower bound of it. */
@@ -67,7 +67,7 @@ export class MatchBounds {
     const losses = this.#lossesOf(table.id);
     return (matches) => {
       const key = keyOf(table, query);
-      if (key.length > maxKey) return;
+      if (key.length > maxKeyLength) return;
       this.#bounds.delete(key);
       this.#bounds.set(key, { matches, losses });
       if (this.#bounds.size > maxBounds) this.#bounds.delete(this.#bounds.keys().next().value!);

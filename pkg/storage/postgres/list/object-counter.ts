@@ -7,7 +7,7 @@ const maxRecent = 16_384;
 /** Maximum number of cached counts of models and namespaces; the least recently used one is dropped first. */
 const maxCounts = 10_000;
 /** Time for the feed to reach the database's revision of the count. Milliseconds. */
-const feedWait = 5000;
+const feedTimeoutMs = 5000;
 
 /** Number of objects of one model, in total or in one namespace. */
 interface Count {
@@ -49,7 +49,8 @@ export class ObjectCounter {
     const key = keyOf(table.id, namespace);
     if (!this.#counts.has(key)) await this.#load(table, namespace, key);
     const counted = this.#counts.get(key)?.asOf;
-    if (counted === undefined || !(await this.#feed.waitFor(Math.max(revision, counted), feedWait))) return undefined;
+    if (counted === undefined || !(await this.#feed.waitFor(Math.max(revision, counted), feedTimeoutMs)))
+      return undefined;
     const count = this.#counts.get(key);
     if (count === undefined || revision < this.#forgotten) return undefined;
     this.#counts.delete(key);

@@ -1,10 +1,10 @@
 import type { ObjectKey } from '#pkg/apimachinery/index';
-import type { ReadRoom } from '../../read-room.ts';
+import type { ReadBudget } from '../../read-budget.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { StoredObject } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
-import { snapshotTime, type Snapshot } from './snapshots.ts';
+import { snapshotTimeoutMs, type Snapshot } from './snapshots.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Approximate bytes of bodies in memory at a time. */
@@ -44,7 +44,7 @@ export class ObjectCursor {
     this.#timer = setTimeout(() => {
       this.#expired = true;
       void this.close();
-    }, snapshotTime);
+    }, snapshotTimeoutMs);
     this.#timer.unref();
   }
 
@@ -67,15 +67,15 @@ export class ObjectCursor {
    * May be iterated once; the snapshot ends with the iteration. StorageError Timeout if the snapshot expires,
    * Unavailable if the cursor was closed before.
    */
-  async *objects(room?: ReadRoom): AsyncGenerator<StoredObject[]> {
+  async *objects(readBudget?: ReadBudget): AsyncGenerator<StoredObject[]> {
     let size = firstFetch;
     try {
       for (;;) {
         const rows = await this.#fetch(size);
         for (const piece of pieces(rows)) {
           // A list that has begun is never rejected.
-          room?.settle(sizeOf(piece));
-          yield await this.#complete(piece, room?.owner);
+          readBudget?.reportHeld(sizeOf(piece));
+          yield await this.#complete(piece, readBudget?.owner);
         }
         if (rows.length < size) return;
         const average = sizeOf(rows) / rows.length;

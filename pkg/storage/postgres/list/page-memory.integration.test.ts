@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
-import type { ReadRoom } from '../../read-room.ts';
+import type { ReadBudget } from '../../read-budget.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
 import { PostgresStore } from '../postgres-store.ts';
 
@@ -34,13 +34,13 @@ afterAll(async () => {
 /** Reads a list; returns the number of objects found, and the bytes that it requested. */
 type List = (namespace: string) => Promise<{ found: number; asked: number[] }>;
 
-function listOf(read: (namespace: string, room: ReadRoom) => Promise<{ items: unknown[] }>): List {
+function listOf(read: (namespace: string, readBudget: ReadBudget) => Promise<{ items: unknown[] }>): List {
   return async (namespace) => {
     const asked: number[] = [];
     const { items } = await read(namespace, {
       owner: 'user:a',
       admit: async (bytes) => void asked.push(bytes),
-      settle: () => undefined,
+      reportHeld: () => undefined,
     });
     return { found: items.length, asked };
   };
@@ -49,10 +49,13 @@ function listOf(read: (namespace: string, room: ReadRoom) => Promise<{ items: un
 const query = { selector: { labels: [], fields: [] }, sort: [] };
 
 test.each<[string, List]>([
-  ['chunks', listOf((namespace, room) => store.chunk(resourceOf(model), { ...query, namespace, limit, room }))],
+  [
+    'chunks',
+    listOf((namespace, readBudget) => store.chunk(resourceOf(model), { ...query, namespace, limit, readBudget })),
+  ],
   [
     'pages',
-    listOf((namespace, room) =>
+    listOf((namespace, readBudget) =>
       store.page(resourceOf(model), {
         ...query,
         namespace,
@@ -60,7 +63,7 @@ test.each<[string, List]>([
         size: limit,
         exactTotal: false,
         exactTotalLimit: 10,
-        room,
+        readBudget,
       }),
     ),
   ],
@@ -94,12 +97,12 @@ test('a continued chunk reserves memory for the changes since its snapshot, and 
   );
   const asked: number[] = [];
   const settled: number[] = [];
-  const room = {
+  const readBudget = {
     owner: 'user:a',
     admit: async (bytes: number) => void asked.push(bytes),
-    settle: (bytes: number) => void settled.push(bytes),
+    reportHeld: (bytes: number) => void settled.push(bytes),
   };
-  const { items } = await store.chunk(resource, { ...query, namespace, limit, after: after!, room });
+  const { items } = await store.chunk(resource, { ...query, namespace, limit, after: after!, readBudget });
   expect(items.map(({ body }) => body.length > largeText.length)).toEqual([true, true, true]);
   // One request for the rows, by the size of earlier ones, and one for their old versions.
   expect(asked).toEqual([expect.any(Number), expect.any(Number)]);

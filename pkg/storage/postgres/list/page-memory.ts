@@ -1,21 +1,21 @@
-import type { ReadRoom } from '../../read-room.ts';
+import type { ReadBudget } from '../../read-budget.ts';
 import type { StoredObject } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import type { PageBound } from './list-query.ts';
 import type { Table } from '../table/table.ts';
 
 /** Read without reserving memory. */
-export const unasked: PageBound = { bytes: 512 * 1024, oneMore: false };
+export const unreservedBound: PageBound = { bytes: 512 * 1024, oneMore: false };
 
 /** Maximum number of remembered sizes, of the most recently read places. */
 const maxSizes = 4096;
 
-interface PageQuestion {
+interface PageReadOptions {
   /** Maximum number of objects. */
   limit: number;
   /** Absent for all namespaces. */
   namespace: string | undefined;
-  room: ReadRoom | undefined;
+  readBudget: ReadBudget | undefined;
   holdsConnection: boolean;
 }
 
@@ -31,7 +31,7 @@ interface PageWork<T> {
  * of the last read per table and namespace, so that few pages are started without memory and read again. Large objects
  * in one namespace do not delay lists of another.
  */
-export class PageRoom {
+export class PageMemory {
   /** Average object size in bytes by place; the most recently read place is at the end. */
   readonly #sizes = new Map<string, number>();
   readonly #most: PageBound;
@@ -46,7 +46,7 @@ export class PageRoom {
   /** Reads the page. If the result was cut, reads it again with reserved memory. */
   async read<T>(
     table: Table,
-    { limit, namespace = '', room, holdsConnection }: PageQuestion,
+    { limit, namespace = '', readBudget, holdsConnection }: PageReadOptions,
     { read, isCut, itemsOf }: PageWork<T>,
   ): Promise<T> {
     const place = `${table.id}/${namespace}`;
@@ -54,16 +54,16 @@ export class PageRoom {
     const readMost = async (bytes: number): Promise<T> => {
       // Does not wait: other requests may need the caller's connection.
       if (holdsConnection) return read(this.#most);
-      await room?.admit(bytes);
-      return this.#large.run({ owner: room?.owner, bytes }, () => read(this.#most));
+      await readBudget?.admit(bytes);
+      return this.#large.run({ owner: readBudget?.owner, bytes }, () => read(this.#most));
     };
-    const isLarge = expected > unasked.bytes;
-    let result = isLarge ? await readMost(Math.min(expected, this.#most.bytes)) : await read(unasked);
+    const isLarge = expected > unreservedBound.bytes;
+    let result = isLarge ? await readMost(Math.min(expected, this.#most.bytes)) : await read(unreservedBound);
     if (!isLarge && isCut(result)) result = await readMost(this.#most.bytes);
     const items = itemsOf(result);
     const size = items.reduce((sum, { body }) => sum + body.length, 0);
     if (items.length > 0) this.#remember(place, size / items.length);
-    room?.settle(size);
+    readBudget?.reportHeld(size);
     return result;
   }
 

@@ -3,7 +3,7 @@ import { pause } from '#pkg/apimachinery/index';
 import { StorageError } from '../../storage-error.ts';
 
 /** A snapshot held longer than this would keep PostgreSQL from vacuuming. Milliseconds. */
-export const snapshotTime = 60_000;
+export const snapshotTimeoutMs = 60_000;
 /** Connections that one owner can never take, so that other owners get one. */
 const reserve = 2;
 
@@ -67,7 +67,7 @@ export class Snapshots {
     }
     try {
       await client.query(
-        `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${snapshotTime}`,
+        `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${snapshotTimeoutMs}`,
       );
     } catch (error) {
       client.release(error instanceof Error ? error : true);

@@ -5,7 +5,7 @@ import type { Table } from './table.ts';
 /** The model whose objects fences name. Besides namespaces, the only model that the store knows by name. */
 export const leaseResource = { group: 'coordination.k8s.io', resource: 'leases' };
 
-export function isLeases({ resource }: Pick<Table, 'resource'>): boolean {
+export function isLeaseTable({ resource }: Pick<Table, 'resource'>): boolean {
   return resource.group === leaseResource.group && resource.resource === leaseResource.resource;
 }
 
@@ -45,7 +45,7 @@ export function leaseHeld(table: string): string {
     END $$`;
 }
 
-export function fenceLost({ namespace, lease, transitions }: Fence): StorageError {
+export function newFenceLost({ namespace, lease, transitions }: Fence): StorageError {
   return new StorageError(
     'FenceLost',
     `the lease ${namespace}/${lease} is no longer held after ${transitions} transitions: another leads, or nobody does`,

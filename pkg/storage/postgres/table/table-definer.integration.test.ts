@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from 'pg';
 import { Database, silentLog, type DatabaseLog } from '#pkg/database/index';
-import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import {
   createOf,
@@ -49,11 +49,11 @@ test("a start does not wait for readers of a deleted model's table; it is droppe
   const told: unknown[] = [];
   const log: DatabaseLog = { ...silentLog, info: (details) => told.push(details) };
   const started = await PostgresStore.open({ database, log });
-  await waitUntil(async () => told.length > 0 && !(await exists(left[1]!)));
+  await pollUntil(async () => told.length > 0 && !(await exists(left[1]!)));
   expect(told).toEqual([{ tables: 1 }]);
   await started.ensureModel(sampleModel('meanwhile'));
   await reader.query('COMMIT');
-  await waitUntil(async () => !(await exists(left[0]!)));
+  await pollUntil(async () => !(await exists(left[0]!)));
   expect(told).toHaveLength(1);
   await started.close();
 });
@@ -67,7 +67,7 @@ test('a table that cannot be dropped is logged once, and the start continues', a
     database,
     log: { ...silentLog, warn: (_details, message) => told.push(message) },
   });
-  await waitUntil(() => Promise.resolve(told.length > 0));
+  await pollUntil(() => Promise.resolve(told.length > 0));
   await started.ensureModel(sampleModel('viewed'));
   await started.close();
   expect(told).toEqual(['a table of a deleted definition cannot be dropped']);
@@ -79,7 +79,7 @@ test('the table of a model that was created during the sweep is kept', async () 
   await database.pool.query(`CREATE TABLE ${table} (n int)`);
   await reader.query('BEGIN; SELECT pg_advisory_xact_lock(818)');
   const started = await PostgresStore.open({ database, log: silentLog });
-  await waitUntil(
+  await pollUntil(
     async () =>
       (
         await database.pool.query(
@@ -112,7 +112,7 @@ describe('a store that is open', () => {
     expect(await exists(table)).toBe(true);
     await store.ensureModel(model);
     await reader.query('COMMIT');
-    await waitUntil(async () => !(await exists(table)));
+    await pollUntil(async () => !(await exists(table)));
     await store.write(createOf(model, sampleObject('a')));
   });
 
@@ -130,6 +130,6 @@ describe('a store that is open', () => {
     await store.write(createOf(before, sampleObject('a')));
     await reader.query('COMMIT');
     await store.ensureModel(after);
-    await waitUntil(async () => (await store.indexStates(resourceOf(after))).every(({ state }) => state === 'ready'));
+    await pollUntil(async () => (await store.indexStates(resourceOf(after))).every(({ state }) => state === 'ready'));
   });
 });

@@ -5,22 +5,22 @@ import { StorageError } from '../../storage-error.ts';
 import type { StoredModel } from '../../store.ts';
 import { isLockTimeout } from '../connection/database-failure.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
-import { planIndexes } from './index-planner.ts';
-import { isLeases, leaseHeld } from './lease-fence.ts';
+import { planIndexes } from './plan-indexes.ts';
+import { isLeaseTable, leaseHeld } from './lease-fence.ts';
 import { ownersTrigger } from './owner-elements.ts';
 import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
-import { indexName, isNamespaces, sqlType, tableName, type Column, type Table } from './table.ts';
+import { indexName, isNamespaceTable, sqlType, tableName, type Column, type Table } from './table.ts';
 
 /** Lock for changes to the tables of models: one at a time over all replicas. */
 const definitionLock = 818;
 /**
  * Milliseconds. While a statement waits to change a table, all later statements on it wait too: give up soon and retry.
  */
-const lockWait = 200;
+const lockWaitMs = 200;
 /** Shorter than the timeout of a request, including the wait for other changes. Milliseconds. */
 const defaultLockTimeoutMs = 10_000;
-const shortestPauseMs = 200;
-const longestPauseMs = 2_000;
+const minPauseMs = 200;
+const maxPauseMs = 2_000;
 /** A process that freezes during a change loses its locks before the blocked writers give up. Milliseconds. */
 const begin = 'BEGIN; SET LOCAL lock_timeout = 5000; SET LOCAL idle_in_transaction_session_timeout = 5000';
 /**
@@ -106,7 +106,7 @@ export class TableDefiner {
       await this.#inTransaction(async (client) => {
         const { rows } = await client.query('SELECT FROM platform.models WHERE id = $1', [table.id]);
         if (rows.length > 0) return;
-        await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
+        await client.query(`SET LOCAL lock_timeout = ${lockWaitMs}`);
         await client.query(`DROP TABLE IF EXISTS ${tableName(table)}`);
       });
       return true;
@@ -166,9 +166,9 @@ export class TableDefiner {
     if (model.scope === 'Namespaced')
       await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
     for (const column of columns) for (const text of createIndexStatements(table, column)) await client.query(text);
-    if (isNamespaces({ resource: { group: model.group, resource: model.names.plural } }))
+    if (isNamespaceTable({ resource: { group: model.group, resource: model.names.plural } }))
       await client.query(namespaceExists(name));
-    if (isLeases({ resource: { group: model.group, resource: model.names.plural } }))
+    if (isLeaseTable({ resource: { group: model.group, resource: model.names.plural } }))
       await client.query(leaseHeld(name));
     return false;
   }
@@ -181,7 +181,7 @@ export class TableDefiner {
     const columns = plan.columns.map((column) =>
       column.state === 'failed' ? { name: column.name, index: column.index, state: 'building' as const } : column,
     );
-    await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
+    await client.query(`SET LOCAL lock_timeout = ${lockWaitMs}`);
     for (const { from, to } of plan.reused) for (const text of reuseTexts(row, from, to)) await client.query(text);
     for (const column of plan.added)
       await client.query(`ALTER TABLE ${tableName(row)} ADD COLUMN ${columnDefinition(column)}`);
@@ -205,7 +205,7 @@ export class TableDefiner {
 
 async function withLockRetries<T>(lockTimeoutMs: number, work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + lockTimeoutMs;
-  for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  for (let pauseMs = minPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return await work();
     } catch (error) {

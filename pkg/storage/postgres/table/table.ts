@@ -76,6 +76,6 @@ export function columnOf(table: Table, index: IndexDefinition): Pick<Column, 'na
   );
 }
 
-export function isNamespaces({ resource }: Pick<Table, 'resource'>): boolean {
+export function isNamespaceTable({ resource }: Pick<Table, 'resource'>): boolean {
   return resource.group === '' && resource.resource === 'namespaces';
 }

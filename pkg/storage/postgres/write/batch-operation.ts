@@ -2,7 +2,7 @@ import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pk
 import { encodeStoredBody } from '../../body.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { IdempotencyKey, StoredObject, Write, StoreWriteOptions } from '../../store.ts';
-import { fenceKey, isLeases } from '../table/lease-fence.ts';
+import { fenceKey, isLeaseTable } from '../table/lease-fence.ts';
 import { ownerElements } from '../table/owner-elements.ts';
 import type { Table } from '../table/table.ts';
 import type { WriteKeys } from './write-keys.ts';
@@ -107,7 +107,7 @@ function exclusivesOf({ table, namespace, name, keys, from, idempotencyKey, comp
     exclusives.push(
       JSON.stringify([idempotencyKey.user, idempotencyKey.method, idempotencyKey.path, idempotencyKey.key]),
     );
-  if (isLeases(table)) exclusives.push(fenceKey(namespace, name));
+  if (isLeaseTable(table)) exclusives.push(fenceKey(namespace, name));
   const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
   if (unique.length === 0) return exclusives;
   const old =

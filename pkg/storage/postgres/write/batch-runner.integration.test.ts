@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import type { ApiObject } from '#pkg/apimachinery/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { CuttingProxy } from '../../../testenv/cutting-proxy.ts';
-import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes } from '../../storetest/sample-model.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
@@ -44,7 +44,7 @@ beforeAll(async () => {
     pool: direct.pool,
     origin: 'test',
     replicas: { present: false },
-    outageLimit: 60_000,
+    outageLimitMs: 60_000,
     sink: {
       cursor: 0,
       committed: (_first, _last, changes) => void heard.push(`committed ${changes.map(({ name }) => name).join(' ')}`),
@@ -116,11 +116,11 @@ test('a statement whose connection is lost is terminated before its write is sen
   heard = [];
   await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${revisionLock})`);
   const running = runner.run([writeOf(sampleObject('d'))]);
-  await waitUntil(async () => (await waiting()) !== undefined);
+  await pollUntil(async () => (await waiting()) !== undefined);
   const lost = connection.session!.pid;
   await proxy.cut(1);
   // The session waits for the lock on the server, and does not know that its connection is lost.
-  await waitUntil(async () => ![undefined, lost].includes(await waiting()));
+  await pollUntil(async () => ![undefined, lost].includes(await waiting()));
   expect(await isThere(lost)).toBe(false);
   await other.query('COMMIT');
   await running;
@@ -142,7 +142,7 @@ test('a write is not sent again if the log no longer shows whether it was done',
   const { rows } = await direct.pool.query<{ compacted: string }>('SELECT compacted FROM platform.meta');
   await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${revisionLock})`);
   const running = runner.run([writeOf(sampleObject('f'))]);
-  await waitUntil(async () => (await waiting()) !== undefined);
+  await pollUntil(async () => (await waiting()) !== undefined);
   await direct.pool.query('UPDATE platform.meta SET compacted = 1000');
   await proxy.cut(1);
   await running;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { pause } from '#pkg/apimachinery/index';
-import { becauseOf } from '#pkg/database/index';
+import { failureSuffix } from '#pkg/database/index';
 import type { Change } from '../../change.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { BatchReport, StoreObserver } from '../../store-observer.ts';
@@ -13,7 +13,7 @@ import {
 } from '../connection/database-failure.ts';
 import type { ReplicaPresence } from '../connection/replica-presence.ts';
 import { translateError } from '../connection/translate-error.ts';
-import { fenceLost } from '../table/lease-fence.ts';
+import { newFenceLost } from '../table/lease-fence.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { constraintFailure, explainFailure } from './explain-failure.ts';
 import { newIdempotencyKeyUsed, usedIdempotencyKeys } from './idempotency-keys.ts';
@@ -63,7 +63,7 @@ export interface BatchRunnerOptions {
   replicas: Pick<ReplicaPresence, 'present'>;
   sink: BatchSink;
   /** How long a write may wait for its outcome while the database is unavailable. Milliseconds. */
-  outageLimit: number;
+  outageLimitMs: number;
   observer?: StoreObserver | undefined;
 }
 
@@ -170,7 +170,7 @@ export class BatchRunner {
     const found = row?.found == null ? undefined : Number(row.found);
     try {
       const isFenceLost = fence !== undefined && row?.fence_holds === false;
-      const failure = isFenceLost ? fenceLost(fence) : await explainFailure(this.#options.pool, operation, found);
+      const failure = isFenceLost ? newFenceLost(fence) : await explainFailure(this.#options.pool, operation, found);
       if (failure !== undefined) write.failed(failure);
       return failure !== undefined;
     } catch (error) {
@@ -233,7 +233,7 @@ export class BatchRunner {
   /** Reads the tables again and resends the writes. */
   async #again(writes: readonly PendingWrite[], tries: number, error?: unknown): Promise<void> {
     if (tries >= maxTries)
-      throw new StorageError('Timeout', `the write could not be completed${becauseOf(error)}`, { cause: error });
+      throw new StorageError('Timeout', `the write could not be completed${failureSuffix(error)}`, { cause: error });
     await pause(tries * 20);
     this.#options.sink.stale(writes.map(({ operation }) => operation));
     const prepared: PendingWrite[] = [];
@@ -254,10 +254,10 @@ export class BatchRunner {
     error: unknown,
     tries: number,
   ): Promise<void> {
-    const { connection, outageLimit, sink } = this.#options;
+    const { connection, outageLimitMs, sink } = this.#options;
     const lost = connection.session;
     await connection.drop();
-    const deadline = performance.now() + outageLimit;
+    const deadline = performance.now() + outageLimitMs;
     for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
       try {
         if (lost !== undefined) await this.#endSession(lost);
@@ -273,7 +273,7 @@ export class BatchRunner {
       } catch (failure) {
         if (failure instanceof StorageError) throw failure;
         if (performance.now() > deadline) {
-          throw new StorageError('Timeout', `whether the write was made is not known${becauseOf(failure)}`, {
+          throw new StorageError('Timeout', `whether the write was made is not known${failureSuffix(failure)}`, {
             cause: failure,
           });
         }

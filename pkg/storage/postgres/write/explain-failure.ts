@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { formatGroupResource } from '#pkg/apimachinery/index';
 import { StorageError } from '../../storage-error.ts';
-import { fenceLost, fenceValues } from '../table/lease-fence.ts';
+import { newFenceLost, fenceValues } from '../table/lease-fence.ts';
 import { toSqlValue } from '../table/sql-value.ts';
-import { indexName, sqlType, tableName, isNamespaces } from '../table/table.ts';
+import { indexName, sqlType, tableName, isNamespaceTable } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function explainFailure(
   if (found !== operation.from?.revision) return conflict(operation);
   if (
     operation.type === 'D' &&
-    isNamespaces(operation.table) &&
+    isNamespaceTable(operation.table) &&
     (await holds(pool, 'SELECT platform.namespace_in_use($1, 0) AS holds', [operation.name]))
   ) {
     return new StorageError('NamespaceNotEmpty', `namespace "${operation.name}" still holds objects`);
@@ -35,7 +35,7 @@ export async function explainDryRun(pool: Pool, operation: BatchOperation): Prom
     fence !== undefined &&
     !(await holds(pool, 'SELECT platform.lease_held($1, $2, $3) AS holds', fenceValues(fence)))
   )
-    return fenceLost(fence);
+    return newFenceLost(fence);
   if (operation.type === 'C') return explainCreate(pool, operation);
   const { rows } = await pool.query<{ rev: string }>(
     `SELECT rev FROM ${tableName(operation.table)} WHERE namespace = $1 AND name = $2`,

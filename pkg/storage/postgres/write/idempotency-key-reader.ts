@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { ReadRoom } from '../../read-room.ts';
+import type { ReadBudget } from '../../read-budget.ts';
 import type { IdempotencyKey, RememberedWrite } from '../../store.ts';
 import { readRememberedWrite, usedIdempotencyKeys } from './idempotency-keys.ts';
 
@@ -25,11 +25,14 @@ export class IdempotencyKeyReader {
     this.#pool = pool;
   }
 
-  async findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+  async findRememberedWrite(
+    idempotencyKey: IdempotencyKey,
+    readBudget?: ReadBudget,
+  ): Promise<RememberedWrite | undefined> {
     if (this.#group === undefined || this.#group.idempotencyKeys.length === maxGroup) this.#group = this.#newGroup();
     const { idempotencyKeys, taken } = this.#group;
     const position = idempotencyKeys.push(idempotencyKey) - 1;
-    return (await taken).has(position) ? readRememberedWrite(this.#pool, idempotencyKey, room) : undefined;
+    return (await taken).has(position) ? readRememberedWrite(this.#pool, idempotencyKey, readBudget) : undefined;
   }
 
   #newGroup(): KeyGroup {

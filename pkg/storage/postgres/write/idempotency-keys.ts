@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { ReadRoom } from '../../read-room.ts';
+import type { ReadBudget } from '../../read-budget.ts';
 import { StorageError } from '../../storage-error.ts';
 import { changeTypes } from './batch-operation.ts';
 import type { IdempotencyKey, RememberedWrite, StoredObject } from '../../store.ts';
@@ -19,7 +19,7 @@ interface KeyRow {
 /** Bodies up to this size are read at once; a larger one once memory is reserved. */
 const inlineBytes = 64 * 1024;
 /** Limit for bodies of any size. */
-const mostBytes = 2 ** 31 - 1;
+const unlimitedBytes = 2 ** 31 - 1;
 
 /**
  * Reads the outcome of an idempotency key: from the log row that compaction keeps for it, or from the key's own row if
@@ -28,13 +28,13 @@ const mostBytes = 2 ** 31 - 1;
 export async function readRememberedWrite(
   pool: Pool,
   idempotencyKey: IdempotencyKey,
-  room?: ReadRoom,
+  readBudget?: ReadBudget,
 ): Promise<RememberedWrite | undefined> {
-  let row = await readKeyRow(pool, idempotencyKey, room === undefined ? mostBytes : inlineBytes);
+  let row = await readKeyRow(pool, idempotencyKey, readBudget === undefined ? unlimitedBytes : inlineBytes);
   if (row === undefined) return undefined;
   if (row.body === null && row.size !== null) {
-    await room?.admit(row.size);
-    row = await readKeyRow(pool, idempotencyKey, mostBytes);
+    await readBudget?.admit(row.size);
+    row = await readKeyRow(pool, idempotencyKey, unlimitedBytes);
     if (row === undefined) return undefined;
   }
   if (row.body === null) throw new StorageError('Compacted', 'the outcome of this idempotency key is no longer kept');

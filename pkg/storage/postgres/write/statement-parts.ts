@@ -1,5 +1,5 @@
 import { arrayLiteral, toSqlArray, toSqlValue } from '../table/sql-value.ts';
-import { isNamespaces, sqlType, tableName, type Table } from '../table/table.ts';
+import { isNamespaceTable, sqlType, tableName, type Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 import { changesChannel } from '../connection/replica-presence.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
@@ -131,7 +131,7 @@ export function writeRows(type: BatchOperation['type'], rows: NumberedRows, wher
     const assigned = content.map((parameter) => `${parameter.column} = ${value(parameter)}`).join(', ');
     return `UPDATE ${m} m SET rev = ${revision}, ${assigned} FROM ${from} WHERE ${key} AND ${where} RETURNING m.rev`;
   }
-  const guard = isNamespaces(table) ? ` AND NOT platform.namespace_in_use(${value(name)}, ${revision})` : '';
+  const guard = isNamespaceTable(table) ? ` AND NOT platform.namespace_in_use(${value(name)}, ${revision})` : '';
   return `DELETE FROM ${m} m USING ${from} WHERE ${key} AND ${where}${guard} RETURNING ${revision}`;
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
-import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { awaitStandby, waitingForStandby } from '../../../testenv/standby-wait.ts';
 import { createTestDatabase } from '../../../testenv/test-database.ts';
 import { startTestPostgres, type TestPostgres } from '../../../testenv/test-postgres.ts';
@@ -35,10 +35,10 @@ test('a write whose session ends while it waits for a standby is acknowledged wh
   await awaitStandby(database, 'away');
   let isSettled = false;
   const writing = store.write(createOf(model, sampleObject(kept.name))).finally(() => (isSettled = true));
-  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 30_000, 'the write to wait');
+  await pollUntil(async () => (await waitingForStandby(database)) !== undefined, 30_000, 'the write to wait');
   const sent = await waitingForStandby(database);
   await database.pool.query('SELECT pg_terminate_backend($1, 5000)', [sent]);
-  await waitUntil(
+  await pollUntil(
     async () => ![undefined, sent].includes(await waitingForStandby(database)),
     30_000,
     'another session to wait in its place',

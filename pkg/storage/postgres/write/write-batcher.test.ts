@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Fence } from '#pkg/apimachinery/index';
-import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+import { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { createOf, sampleModel, sampleObject, widgetIndexes } from '../../storetest/sample-model.ts';
 import type { PendingWrite } from './batch-runner.ts';
 import { leaseResource } from '../table/lease-fence.ts';
@@ -21,7 +21,7 @@ class Sent {
   /** Ends each batch until `count` batches were sent. */
   async until(count: number): Promise<string[][]> {
     for (;;) {
-      await waitUntil(() => this.#ends.length > 0 || this.batches.length >= count);
+      await pollUntil(() => this.#ends.length > 0 || this.batches.length >= count);
       if (this.batches.length >= count) break;
       this.#ends.pop()!();
     }

@@ -24,16 +24,16 @@ const maxWaitingBytes = 128 * 1024 * 1024;
 export class WriteBatcher {
   readonly #runner: Pick<BatchRunner, 'run'>;
   /** How long a write may wait to be sent. Milliseconds. */
-  readonly #outageLimit: number;
+  readonly #outageLimitMs: number;
   #waiting: PendingWrite[] = [];
   #waitingBytes = 0;
   #isLargeNext = false;
   #running: Promise<void> | undefined;
   #closed = false;
 
-  constructor(runner: Pick<BatchRunner, 'run'>, outageLimit: number) {
+  constructor(runner: Pick<BatchRunner, 'run'>, outageLimitMs: number) {
     this.#runner = runner;
-    this.#outageLimit = outageLimit;
+    this.#outageLimitMs = outageLimitMs;
   }
 
   get queueLength(): number {
@@ -76,7 +76,7 @@ export class WriteBatcher {
    * try again.
    */
   #dropStale(): void {
-    const oldest = performance.now() - this.#outageLimit;
+    const oldest = performance.now() - this.#outageLimitMs;
     if ((this.#waiting[0]?.since ?? oldest) >= oldest) return;
     const stale = this.#waiting.filter(({ since }) => since < oldest);
     this.#waiting = this.#waiting.filter(({ since }) => since >= oldest);

@@ -2,7 +2,7 @@ import type { ComputedKeys, StatusCause } from '#pkg/apimachinery/index';
 import type { Change } from '../../change.ts';
 
 /** The results of the key functions for one object. */
-export interface Computed {
+export interface KeyComputation {
   keys: ComputedKeys;
   /** Why the object cannot be stored; its keys are valid all the same. */
   causes: StatusCause[];
@@ -11,7 +11,7 @@ export interface Computed {
 }
 
 /** The computed keys of one write to a table with computed columns. */
-export interface WriteKeys extends Omit<Computed, 'isFault'> {
+export interface WriteKeys extends Omit<KeyComputation, 'isFault'> {
   body: string;
   /** The keys as text for the log; null for a deletion. */
   text: string | null;

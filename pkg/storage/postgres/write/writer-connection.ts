@@ -5,12 +5,12 @@ import type { BatchStatement } from './batch-statement.ts';
 /** Maximum number of prepared statements; beyond it the connection is reopened, because a server never drops one. */
 const maxPrepared = 128;
 /** Longer than the server's timeout for a batch: a later answer will never arrive. Milliseconds. */
-const answerTime = 15_000;
+const answerTimeoutMs = 15_000;
 /**
  * How long a statement's plan is used: it depends on the table sizes at planning time, and tables may grow fast.
  * Milliseconds.
  */
-const planAge = 5000;
+const maxPlanAgeMs = 5000;
 /**
  * One generic plan for all calls of a statement, created at the first call: the calls are alike, whatever their values.
  * Read committed, whatever the default, so that a statement sees what was committed before it acquired the lock.
@@ -53,11 +53,11 @@ export class WriterConnection {
     const client = this.#client ?? (await this.#open());
     if (performance.now() > this.#replanAt) {
       await client.query(limitedQuery('DISCARD PLANS'));
-      this.#replanAt = performance.now() + planAge;
+      this.#replanAt = performance.now() + maxPlanAgeMs;
     }
     const name = this.#names.get(statement.text) ?? `write-${this.#names.size}`;
     this.#names.set(statement.text, name);
-    const query = { name, text: statement.text, values: statement.values, query_timeout: answerTime };
+    const query = { name, text: statement.text, values: statement.values, query_timeout: answerTimeoutMs };
     return client.query<Row>(query);
   }
 
@@ -82,7 +82,7 @@ export class WriterConnection {
       const row = rows[0];
       if (row === undefined) throw new Error('pg_stat_activity does not show this session');
       this.#session = { pid: row.pid, startedAt: row.started_at };
-      this.#replanAt = performance.now() + planAge;
+      this.#replanAt = performance.now() + maxPlanAgeMs;
     } catch (error) {
       await endClient(client);
       throw error;
@@ -100,6 +100,6 @@ export class WriterConnection {
 
 /** `query_timeout` is missing in the types of pg. */
 function limitedQuery(text: string): QueryConfig {
-  const config: QueryConfig & { query_timeout: number } = { text, query_timeout: answerTime };
+  const config: QueryConfig & { query_timeout: number } = { text, query_timeout: answerTimeoutMs };
   return config;
 }

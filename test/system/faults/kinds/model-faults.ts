@@ -61,7 +61,7 @@ export const modelFaults: readonly Fault[] = [
       const database = await Database.connect({ connection: postgres.testConnection, log: silentLog, poolSize: 2 });
       const store = await PostgresStore.open({ database, log: silentLog });
       const stop = pausing(100, () =>
-        store.compact({ minAge: keptMs, maxSize: Number.MAX_SAFE_INTEGER, idempotencyKeyAge: idempotencyKeyAgeMs }),
+        store.compact({ minAgeMs: keptMs, maxSizeBytes: Number.MAX_SAFE_INTEGER, idempotencyKeyAgeMs }),
       );
       const away = watchers.filter((_, i) => i % 2 === 0);
       for (const watcher of away) watcher.leave();

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { isPrototypeKey, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
 import { toStructuralSchema } from '../../../model/to-structural-schema.ts';
 
-const deepest = 100;
+const maxDepth = 100;
 
 /**
  * A TypeBox schema as plain JSON, which requests are validated with. @throws TypeError with the path, for a schema that
@@ -25,7 +25,7 @@ export function describedSchema(schema: TSchema, path: string): JsonSchema {
 }
 
 function plainAt(value: unknown, path: string, depth: number): JsonValue {
-  if (depth > deepest) throw new TypeError(`${path} is nested deeper than ${deepest} levels`);
+  if (depth > maxDepth) throw new TypeError(`${path} is nested deeper than ${maxDepth} levels`);
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' || typeof value === 'bigint') return numberAt(value, path);
   if (value instanceof RegExp) return value.source;

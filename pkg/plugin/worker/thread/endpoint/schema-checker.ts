@@ -14,9 +14,9 @@ import { CheckBudget, TooMuchWork } from './check-budget.ts';
 
 const maxCauses = 100;
 /** Limit of steps for one check; several times what the largest body needs. */
-const mostSteps = 20_000_000;
+const maxSteps = 20_000_000;
 /** Limit of steps for finding all errors rather than the first: each error takes memory. */
-const mostStepsForAll = 100_000;
+const maxStepsForAll = 100_000;
 
 export type SchemaCheck = (value: JsonValue) => StatusCause[];
 
@@ -34,7 +34,7 @@ export class SchemaChecker {
     const validate = this.#ajv.compile(schema);
     let findAll: ValidateFunction | undefined;
     return (value) => {
-      if (this.#run(validate, value, mostSteps) === 'tooMuch')
+      if (this.#run(validate, value, maxSteps) === 'tooMuch')
         return [
           fieldError.invalid(
             root,
@@ -45,7 +45,7 @@ export class SchemaChecker {
       const { errors } = validate;
       if (errors === null || errors === undefined) return [];
       findAll ??= this.#thorough.compile(schema);
-      const all = this.#run(findAll, value, mostStepsForAll) === 'tooMuch' ? errors : (findAll.errors ?? errors);
+      const all = this.#run(findAll, value, maxStepsForAll) === 'tooMuch' ? errors : (findAll.errors ?? errors);
       return causesOf(all, root);
     };
   }
