@@ -68,6 +68,6 @@ test('a method and a path have one operation', () => {
 
 test('a parameter has one name', () => {
   expect(() => new OperationTable([operation('GET', '/a/{id}/'), operation('PUT', '/a/{name}/')])).toThrow(
-    'a parameter of /a/{name}/ is {id} elsewhere',
+    'a parameter of /a/{name}/ is named {id} in another path',
   );
 });
