@@ -167,8 +167,9 @@ export interface Store {
   ensureModel(model: StoredModel, lockTimeoutMs?: number): Promise<void>;
   /**
    * Removes a model with all its objects, at once and without events; idempotent. Its disk space may be freed later.
+   * With `ifEmpty`, returns false and removes nothing if the model has objects. Default: false.
    */
-  dropModel(resource: GroupResource): Promise<void>;
+  dropModel(resource: GroupResource, options?: { ifEmpty?: boolean }): Promise<boolean>;
   /** The state of every declared index; empty for a model without indexes. */
   indexStates(resource: GroupResource): Promise<IndexState[]>;
 

@@ -216,11 +216,12 @@ export class PostgresStore implements Store {
     if (unfinished) this.#builder.start({ group: model.group, resource: model.names.plural });
   }
 
-  async dropModel(resource: GroupResource): Promise<void> {
-    const dropped = await translated(this.#definer.drop(resource));
-    if (dropped === undefined) return;
+  async dropModel(resource: GroupResource, { ifEmpty = false } = {}): Promise<boolean> {
+    const dropped = await translated(this.#definer.drop(resource, ifEmpty));
+    if (typeof dropped === 'string') return dropped === 'no model';
     this.#counter.forget(dropped.id);
     if (!dropped.isTableGone) this.#builder.startSweep();
+    return true;
   }
 
   async indexStates(resource: GroupResource): Promise<IndexState[]> {

@@ -3,7 +3,15 @@ import { decodeBody } from '../body.ts';
 import { builtinIndexes, parseFieldSelector, pause } from '#pkg/apimachinery/index';
 import type { PageQuery, Store } from '../store.ts';
 import type { StorePair } from './store-pair.ts';
-import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes, type StoreModel } from './sample-model.ts';
+import {
+  createOf,
+  deleteOf,
+  resourceOf,
+  sampleModel,
+  sampleObject,
+  widgetIndexes,
+  type StoreModel,
+} from './sample-model.ts';
 
 async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   const deadline = Date.now() + 60_000;
@@ -60,6 +68,25 @@ export function modelCases(pair: () => StorePair): void {
     await other.ensureModel(model);
     await store.write(createOf(model, sampleObject('a', { spec: { slug: 's' } })));
     await other.write(createOf(model, sampleObject('c')));
+  });
+
+  test('a model that must be empty is dropped only without objects, also those that another replica is writing', async () => {
+    const { store, other } = pair();
+    const model = sampleModel('emptied');
+    const resource = resourceOf(model);
+    await store.ensureModel(model);
+    const created = await other.write(createOf(model, sampleObject('a')));
+    expect(await store.dropModel(resource, { ifEmpty: true })).toBe(false);
+    expect(await store.get(resource, { namespace: '', name: 'a' })).toEqual(created);
+    await other.write(deleteOf(model, created));
+    const [isDropped, written] = await Promise.all([
+      store.dropModel(resource, { ifEmpty: true }),
+      other.write(createOf(model, sampleObject('b'))).catch((error: unknown) => error),
+    ]);
+    if (isDropped) expect(written).toMatchObject({ code: 'ModelNotFound' });
+    else expect(await store.get(resource, { namespace: '', name: 'b' })).toEqual(written);
+    expect(await store.dropModel(resource)).toBe(true);
+    expect(await store.dropModel(resource, { ifEmpty: true })).toBe(true);
   });
 
   test('a replica that knew a model before it was recreated finds its current incarnation', async () => {

@@ -68,7 +68,7 @@ export class DefinitionTerminator {
   }
 
   async #terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
-    const { store, codec } = this.#options;
+    const { store, codec, contextOf } = this.#options;
     return store.runExclusively(
       `definition ${name}`,
       async (held) => {
@@ -97,7 +97,8 @@ export class DefinitionTerminator {
           return isAll ? 'again' : 'more';
         }
         held.throwIfAborted();
-        await store.dropModel(resource);
+        // A replica that has not seen the deletion yet may have created an object after the last look.
+        if (!(await store.dropModel(resource, { ifEmpty: contextOf(resource) !== undefined }))) return 'more';
         await rewriteDefinition({ store, codec, signal: held }, name, (present) =>
           withDefinitionCondition(withoutCleanup(present), deletionCompleted),
         );

@@ -63,16 +63,21 @@ export class TableDefiner {
 
   /**
    * Returns the number of the model's table, if it existed. The model is removed at once; a table that is being read is
-   * left to `sweep`.
+   * left to `sweep`. With `ifEmpty`, a model with objects stays.
    */
-  async drop(resource: GroupResource): Promise<{ id: number; isTableGone: boolean } | undefined> {
+  async drop(
+    resource: GroupResource,
+    ifEmpty: boolean,
+  ): Promise<{ id: number; isTableGone: boolean } | 'no model' | 'has objects'> {
     const id = await this.#inTransaction(async (client) => {
       await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
       const { rows } = await client.query<{ id: number }>(
-        'DELETE FROM platform.models WHERE api_group = $1 AND resource = $2 RETURNING id',
+        'SELECT id FROM platform.models WHERE api_group = $1 AND resource = $2',
         [resource.group, resource.resource],
       );
-      if (rows[0] === undefined) return undefined;
+      if (rows[0] === undefined) return 'no model';
+      if (ifEmpty && (await hasObjects(client, rows[0]))) return 'has objects';
+      await client.query('DELETE FROM platform.models WHERE id = $1', [rows[0].id]);
       await client.query(
         'INSERT INTO platform.dropped_models SELECT $1, $2, max(rev) FROM platform.change_log ON CONFLICT (api_group, resource) DO UPDATE SET rev = excluded.rev',
         [resource.group, resource.resource],
@@ -80,7 +85,7 @@ export class TableDefiner {
       return rows[0].id;
     });
     this.#catalog.forget(resource);
-    return id === undefined ? undefined : { id, isTableGone: await this.#dropTable({ id }) };
+    return typeof id === 'string' ? id : { id, isTableGone: await this.#dropTable({ id }) };
   }
 
   /**
@@ -223,6 +228,13 @@ async function saveColumns(client: PoolClient, id: number, columns: readonly Col
     id,
     JSON.stringify(await withSince(client, columns)),
   ]);
+}
+
+/** By an index, as a table whose objects were just deleted is long. */
+async function hasObjects(client: PoolClient, table: Pick<Table, 'id'>): Promise<boolean> {
+  await client.query('SET LOCAL enable_seqscan = off');
+  const { rowCount } = await client.query(`SELECT FROM ${tableName(table)} LIMIT 1`);
+  return rowCount !== 0;
 }
 
 /** Sets `since` on computed columns that become ready: from that revision on the log has their keys. */
