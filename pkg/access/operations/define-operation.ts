@@ -2,7 +2,7 @@ import { Type, type Static, type TObject, type TSchema } from 'typebox';
 import type { AnswerHeaders } from '#pkg/http/index';
 import { CheckedFields } from './checked-fields.ts';
 import { nullable } from './field-schemas.ts';
-import { listAnswer, pageFields, type ListSource } from './list-answer.ts';
+import { listAnswer, rangeFields, type ListSource } from './list-answer.ts';
 import {
   jsonAnswer,
   noContent,
@@ -102,7 +102,7 @@ export function defineList<Query extends TObject, Record extends TSchema, Row, G
   const all = Type.Array(record);
   const page = Type.Object({ count: Type.Integer(), next: url, previous: url, results: all });
   const answers = { 200: Type.Unsafe({ oneOf: [all, page] }) };
-  const query = Type.Object({ ...pageFields, ...declaration.query?.properties });
+  const query = Type.Object({ ...rangeFields, ...declaration.query?.properties });
   return {
     ...routed({ ...declaration, method: 'GET', answers, query }),
     access: 'user',

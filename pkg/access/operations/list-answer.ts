@@ -17,7 +17,7 @@ const limitField = Type.Object({
 const offsetField = Type.Object({ offset: wholeNumber(0, 'From there on; with `limit` only.') });
 
 /** Query parameters of every list. */
-export const pageFields = { ...limitField.properties, ...offsetField.properties };
+export const rangeFields = { ...limitField.properties, ...offsetField.properties };
 
 /**
  * Reads `limit` (larger values than 1000 count as 1000) and `offset`; undefined: the whole list. Throws `{limit: [..]}`

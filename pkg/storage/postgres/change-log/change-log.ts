@@ -20,7 +20,7 @@ import {
   readLogText,
   readModelBrieflyText,
   readModelText,
-  readRows,
+  maxReadRows,
   writtenAtMs,
   type LogRow,
 } from './change-rows.ts';
@@ -165,7 +165,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       throw new StorageError('Compacted', 'this history is no longer kept');
     const changes = rows.flatMap(changeFromRow);
     const found = Number(rows[0]!.page_rows ?? 0);
-    const complete = found < readRows && rows.length >= found;
+    const complete = found < maxReadRows && rows.length >= found;
     return { changes, upTo: complete ? upTo : Math.max(changes.at(-1)?.revision ?? upTo, after) };
   }
 
@@ -292,7 +292,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       const news = rows.filter((row) => Number(row.rev) > this.#cursor && row.type !== 'M');
       this.#tell(news.flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)), news.map(writtenAtMs));
       const found = Number(rows[0]!.page_rows);
-      if (found < readRows && rows.length >= found) this.#currentAt = asked;
+      if (found < maxReadRows && rows.length >= found) this.#currentAt = asked;
       else this.#again = true;
     } while (this.#again && !this.#stopped);
   }

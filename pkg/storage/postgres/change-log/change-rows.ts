@@ -3,7 +3,7 @@ import { changeTypes } from '../write/batch-operation.ts';
 import { withKeys } from '../write/write-keys.ts';
 
 /** Rows scanned at a time. */
-export const readRows = 1000;
+export const maxReadRows = 1000;
 /** Bytes of bodies read at a time by the reader of all changes; a single larger row is read alone. */
 const readBytes = 4 * 1024 * 1024;
 /** The same limit for the history of one model, which many watches may read at a time. */
@@ -30,7 +30,7 @@ function readText({ condition, bytes, header = '' }: { condition: string; bytes:
 }
 
 function pageText(condition: string): string {
-  return `SELECT ${columns}, ${markOf} AS mark FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${readRows}`;
+  return `SELECT ${columns}, ${markOf} AS mark FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${maxReadRows}`;
 }
 
 /**
