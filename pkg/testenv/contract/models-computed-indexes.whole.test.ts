@@ -150,7 +150,7 @@ describe('declared with the model', () => {
 });
 
 describe('422 that names the index', () => {
-  const rows: [reason: string, functions: string, cause: string][] = [
+  const rows: [reason: string, functions: string, cause: string | RegExp][] = [
     [
       'a throw',
       "f: (o) => { if (o.spec.bad) throw new Error('not this one'); return 1; }",
@@ -172,9 +172,10 @@ describe('422 that names the index', () => {
       'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms',
     ],
     [
+      // On a slow machine the time of the allocating function may end before memory runs out.
       'all memory in one step',
       "f: (o) => o.spec.bad ? 'x'.repeat(2 ** 28).split('').length : 1",
-      'it: FieldValueInvalid: Invalid value: index it: the process that runs its functions ran out of memory',
+      /it: FieldValueInvalid: Invalid value: index it: the process that runs its functions (ran out of memory|could not be interrupted)/,
     ],
     [
       'no key',
@@ -195,9 +196,10 @@ describe('422 that names the index', () => {
       ),
     );
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201, 422, 201, 201, 201, 201]);
-    expect(causesOf(answers[4]!)).toEqual([expect.stringContaining(cause)]);
+    const expected = [typeof cause === 'string' ? expect.stringContaining(cause) : expect.stringMatching(cause)];
+    expect(causesOf(answers[4]!)).toEqual(expected);
     const refused = await patch(model, 'o1', { spec: { bad: true } });
-    expect([refused.status, causesOf(refused)]).toEqual([422, causesOf(answers[4]!)]);
+    expect([refused.status, causesOf(refused)]).toEqual([422, expected]);
     expect(namesIn(await select(model, 'it=1'))).toHaveLength(8);
   });
 });

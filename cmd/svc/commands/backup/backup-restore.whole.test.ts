@@ -453,7 +453,7 @@ describe('the commands refuse with one sentence', () => {
     {
       reason: 'a database with data',
       args: () => ['restore', ...onDatabase(home), `--from=${file}`],
-      sentence: /^svc: The database has the schema access and platform already; /,
+      sentence: /^svc: The database already has the schema access and platform; /,
     },
     {
       reason: 'no such file',
