@@ -2,8 +2,7 @@
  * Runs the system tests and benchmarks, and prints a table and `N passed, N failed`; exits 1 on any failure.
  *
  *   node hack/run-suites.mjs             the complete suites, one by one: `make everything`, for hours
- *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; two at a time, but for those
- *                                        that measure times
+ *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; two at a time where they wait
  *   --only=a,b                           only these suites
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -18,12 +17,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /**
  * In this order. A suite gets `arguments`, and also `sample` or `whole`; it writes its counts to the file of
  * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
- * `runsAlone`: it measures times, or others need what it makes.
+ * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes.
  */
 const suites = [
   // It makes the build that others run.
   { name: 'verify', run: npmRun('verify'), runsAlone: true },
-  { name: 'test', run: npmTest(), report: 'jest' },
+  { name: 'test', run: npmTest(), report: 'jest', runsAlone: true },
   {
     name: 'whole',
     run: npmTest(),
@@ -31,6 +30,7 @@ const suites = [
     env: { SVC_TEST_WHOLE: '1' },
     sample: [`(${sampleOfWholeTests().join('|')})\\.whole\\.test`],
     whole: ['\\.whole\\.test'],
+    runsAlone: true,
   },
   {
     name: 'plans',
@@ -79,15 +79,14 @@ const suites = [
   { name: 'capacity', run: built('capacity', 'bench/capacity'), report: 'exit status', isWholeOnly: true },
 ];
 
-/** One whole test of each kind, and those that no other suite covers. */
+/** Those that no other suite covers. */
 function sampleOfWholeTests() {
   return [
-    'cmd/svc/(svc|.*/plugin-reload)',
     'hack/start',
+    'cmd/svc/.*/plugin-reload',
     'test/system/(chart/chart|observability/alerts)',
     'pkg/access/pages/pages\\.browser',
     'pkg/storage/.*/synchronous-standby',
-    'pkg/testenv/contract/watch-replicas',
   ];
 }
 
