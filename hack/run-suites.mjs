@@ -6,7 +6,7 @@
  *   --only=a,b                           only these suites
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -212,5 +212,5 @@ function endSuite(suite) {
   } catch {
     // The group has already ended.
   }
-  if (output !== undefined) writeSync(1, readFileSync(output));
+  if (output !== undefined) process.stdout.write(readFileSync(output));
 }
