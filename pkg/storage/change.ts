@@ -54,8 +54,8 @@ export interface ChangeFeed {
   waitFor(revision: number, timeoutMs: number): Promise<boolean>;
   /**
    * Reads changes of one model after a revision and up to `cursor`: at most 1 MiB of bodies at a time, or one larger
-   * change. `upTo` is the last revision that the result covers. `readBudget` must admit a read of more than 64 KiB (default:
-   * always admitted); the caller settles with it. StorageError Compacted.
+   * change. `upTo` is the last revision that the result covers. `readBudget` must admit a read of more than 64 KiB
+   * (default: always admitted); the caller reports to it what it holds. StorageError Compacted.
    */
   read(resource: GroupResource, after: number, readBudget?: ReadBudget): Promise<{ changes: Change[]; upTo: number }>;
   /** A model's current incarnation, read from the database; undefined if there is none. */

@@ -68,12 +68,12 @@ export class TokenStore {
   async #lookUpNext(): Promise<void> {
     this.#running += 1;
     while (this.#waiting.length > 0) {
-      const questions = this.#waiting.splice(0, maxBatchSize);
+      const lookups = this.#waiting.splice(0, maxBatchSize);
       try {
-        const found = await this.#findAll(questions.map(({ hash }) => hash));
-        questions.forEach(({ answer }, index) => answer(found.get(index)));
+        const found = await this.#findAll(lookups.map(({ hash }) => hash));
+        lookups.forEach(({ answer }, index) => answer(found.get(index)));
       } catch (error) {
-        for (const { fail } of questions) fail(error);
+        for (const { fail } of lookups) fail(error);
       }
     }
     this.#running -= 1;

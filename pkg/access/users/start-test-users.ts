@@ -18,8 +18,8 @@ export interface TestUsers {
 }
 
 /**
- * The operations on users, with real logins and sessions, and cheap hashes. `isNamedByBinding`: default never; `more`: further
- * operations.
+ * The operations on users, with real logins and sessions, and cheap hashes. `isNamedByBinding`: default never; `more`:
+ * further operations.
  */
 export async function startTestUsers({
   isNamedByBinding = () => false,

@@ -64,13 +64,14 @@ async function mostUsed(
 
 /** Returns what ends the watch and returns the most bytes that were used meanwhile. */
 function watchPeak(pool: ByteBudget['transfer']): () => number {
+  const add = pool.add.bind(pool);
   let peak = pool.used;
   pool.add = (...grant) => {
-    Object.getPrototypeOf(pool).add.apply(pool, grant);
+    add(...grant);
     peak = Math.max(peak, pool.used);
   };
   return () => {
-    Reflect.deleteProperty(pool, 'add');
+    pool.add = add;
     return peak;
   };
 }

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { chmod, chown, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { installedPostgres, postgresAccount, type Account } from '../harness/process/installed-postgres.ts';
+import { postgresAccount } from '#pkg/database/embedded/account';
+import type { Account } from '#pkg/database/embedded/run-program';
+import { installedPostgres } from '../harness/process/installed-postgres.ts';
 
 const run = promisify(execFile);
 

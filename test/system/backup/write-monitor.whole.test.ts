@@ -3,11 +3,12 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { postgresAccount } from '#pkg/database/embedded/account';
 import { Database, EmbeddedPostgres, silentLog, WriteMonitor, type DatabaseFailure } from '#pkg/database/index';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { defaultDataParent } from '../harness/process/postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
-import { findInstalledPostgres, postgresAccount } from '../harness/process/installed-postgres.ts';
+import { findInstalledPostgres } from '../harness/process/installed-postgres.ts';
 
 const run = promisify(execFile);
 const hasDebian = (await findInstalledPostgres()) !== undefined;

@@ -5,8 +5,9 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { postgresAccount } from '#pkg/database/embedded/account';
 import { pollUntil } from '../harness/poll-until.ts';
-import { installedPostgres, postgresAccount } from '../harness/process/installed-postgres.ts';
+import { installedPostgres } from '../harness/process/installed-postgres.ts';
 import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
 
 const run = promisify(execFile);

@@ -1,8 +1,8 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
+import { postgresAccount } from '#pkg/database/embedded/account';
 import { pollUntil } from '../harness/poll-until.ts';
-import { postgresAccount } from '../harness/process/installed-postgres.ts';
 import { PostgresNode, postgresPort } from './postgres-node.ts';
 
 const database = 'svc';

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '#pkg/apimachinery/index';
 import type { ContainerSpec, ProbeSpec } from './manifests.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function probe(
   } = spec;
   let successes = 0;
   let failures = 0;
-  await delay(initialDelaySeconds * 1000, undefined, { signal }).catch(() => undefined);
+  await pause(initialDelaySeconds * 1000, signal);
   while (!signal.aborted) {
     const isGood = await passes(url, timeoutSeconds * 1000, signal);
     if (signal.aborted) return;
@@ -26,7 +26,7 @@ export async function probe(
     failures = isGood ? 0 : failures + 1;
     if (successes === successThreshold) tell(true);
     if (failures === failureThreshold) tell(false);
-    await delay(periodSeconds * 1000, undefined, { signal }).catch(() => undefined);
+    await pause(periodSeconds * 1000, signal);
   }
 }
 

@@ -42,13 +42,13 @@ export class WatchConnection implements WatchSink {
   #stream: WatchStream | undefined;
   #resume: (() => void) | undefined;
 
-  constructor(input: WatchConnectionOptions) {
-    this.#options = input;
-    input.observer.began();
+  constructor(options: WatchConnectionOptions) {
+    this.#options = options;
+    options.observer.began();
     this.ended = new Promise((resolve) => {
       this.#markEnded = resolve;
     });
-    const { context, durationMs, timing } = input;
+    const { context, durationMs, timing } = options;
     this.#timers.push(setTimeout(this.close, durationMs));
     this.#timers.push(setInterval(this.#beat, timing.heartbeatMs));
     context.draining.addEventListener('abort', this.close, { once: true });

@@ -39,7 +39,7 @@ export class IndexBuildMonitor {
       work,
       log,
       firstPauseMs: maxPauseMs / 10,
-      maxPauseMs: maxPauseMs,
+      maxPauseMs,
     });
   }
 
