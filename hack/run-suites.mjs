@@ -2,7 +2,7 @@
  * Runs the system tests and benchmarks, and prints a table and `N passed, N failed`; exits 1 on any failure.
  *
  *   node hack/run-suites.mjs             the complete suites, one by one: `make everything`, for hours
- *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; two at a time where they wait
+ *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; two at a time
  *   --only=a,b                           only these suites
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -17,11 +17,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /**
  * In this order. A suite gets `arguments`, and also `sample` or `whole`; it writes its counts to the file of
  * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
- * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes.
+ * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes. Of the others a
+ * sample starts the long ones first, so that two at a time end together.
  */
 const suites = [
   // It makes the build that others run.
-  { name: 'verify', run: npmRun('verify'), runsAlone: true },
+  { name: 'verify', run: npmRun('verify'), whole: ['--whole'], runsAlone: true },
   { name: 'test', run: npmTest(), report: 'jest', runsAlone: true },
   {
     name: 'whole',
@@ -41,12 +42,10 @@ const suites = [
     isWholeOnly: true,
   },
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
-  { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
   { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
-  { name: 'matrix', run: built('matrix'), sample: ['--cells=1000', '--seed=ci'] },
-  { name: 'seeds', run: source('seeds'), sample: ['--runs=12', '--seed=1'] },
-  { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=5'] },
-  { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
+  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=6000'], whole: ['--seconds=600'] },
+  { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
+  { name: 'tenants', run: built('tenants'), sample: ['--seconds=6', '--quiet=3', '--untimed'] },
   // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
   {
     name: 'faults',
@@ -56,17 +55,13 @@ const suites = [
       '--seconds=12',
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
-    runsAlone: true,
   },
-  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--seconds=5'], whole: ['--seconds=600'], runsAlone: true },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
-  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'], runsAlone: true },
-  {
-    name: 'tenants',
-    run: built('tenants'),
-    sample: ['--seconds=12', '--quiet=5', '--untimed'],
-    runsAlone: true,
-  },
+  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=20'] },
+  { name: 'matrix', run: built('matrix'), sample: ['--cells=600', '--seed=ci'] },
+  { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=5'] },
+  { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
+  { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },
   { name: 'holds', run: built('holds'), sample: ['--every=64', '--models=10'], runsAlone: true },
   { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
   {
@@ -83,7 +78,6 @@ const suites = [
 function sampleOfWholeTests() {
   return [
     'hack/start',
-    'cmd/svc/.*/plugin-reload',
     'test/system/(chart/chart|observability/alerts)',
     'pkg/access/pages/pages\\.browser',
     'pkg/storage/.*/synchronous-standby',

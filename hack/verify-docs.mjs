@@ -1,13 +1,14 @@
 /**
  * Executes the documentation: every ```sh block of README.md and docs/, each file against its own server. `node
- * hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build` first. It
- * occupies the ports of the reader's own server. http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444) in a page
- * means the test's server; blocks also get its address as $BASE. Pages that must work wherever controllers run are
- * executed twice: in one process, and with API and controllers in separate processes. Two pages are executed at a time.
+ * hack/verify-docs.mjs [--whole] [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build`
+ * first. It occupies the ports of the reader's own server. http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444) in
+ * a page means the test's server; blocks also get its address as $BASE. `--whole` also executes the pages that must work
+ * wherever controllers run with API and controllers in separate processes. Two pages are executed at a time.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { holdPorts } from './docs/hold-ports.mjs';
 import { shellBlocks } from './docs/markdown-blocks.mjs';
 import { matchesOutput } from './docs/matches-output.mjs';
@@ -15,7 +16,8 @@ import { runBlocks } from './docs/run-blocks.mjs';
 import { startServer, withoutOptions } from './docs/start-server.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const named = process.argv.slice(2).map((file) => resolve(file));
+const { values: options, positionals } = parseArgs({ options: { whole: { type: 'boolean' } }, allowPositionals: true });
+const named = positionals.map((file) => resolve(file));
 const files =
   named.length > 0
     ? named
@@ -24,14 +26,18 @@ const files =
 /** The ports of `npm start`. */
 const readersPorts = [8090, 8091, 8443, 8444];
 
-/** Pages that are also executed with separate processes. */
+/** Pages that `--whole` also executes with separate processes. */
 const inBothWays = new Set(['docs/plugins.md']);
 
 const pages = files.flatMap((file) => {
   const name = relative(root, file);
   const blocks = shellBlocks(readFileSync(file, 'utf8'));
   if (blocks.length === 0) return [];
-  return (inBothWays.has(name) ? [false, true] : [false]).map((inParts) => ({ name, blocks, inParts }));
+  return (options.whole && inBothWays.has(name) ? [false, true] : [false]).map((inParts) => ({
+    name,
+    blocks,
+    inParts,
+  }));
 });
 
 let failures = 0;

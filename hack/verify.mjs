@@ -1,13 +1,16 @@
 /**
  * Runs all checks that are not tests: `npm run verify`. The steps of one row run one by one, the rows in parallel; a
- * row ends at its first failing step. `--summary=<file>` writes how many steps passed and failed, for CI.
+ * row ends at its first failing step. `--summary=<file>` writes how many steps passed and failed, for CI; `--whole`
+ * executes the documentation in every way.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const node = process.execPath;
+const { values: options } = parseArgs({ options: { summary: { type: 'string' }, whole: { type: 'boolean' } } });
 const rows = [
   [
     { name: 'typecheck', command: [node, 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'] },
@@ -22,15 +25,14 @@ const rows = [
   ],
   [
     { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
-    { name: 'documentation', command: [node, 'hack/verify-docs.mjs'] },
+    { name: 'documentation', command: [node, 'hack/verify-docs.mjs', ...(options.whole ? ['--whole'] : [])] },
   ],
 ];
 
 const summary = { passed: 0, failed: 0, failures: [] };
 await Promise.all(rows.map(runRow));
 process.exitCode = summary.failed === 0 ? 0 : 1;
-const file = process.argv.find((arg) => arg.startsWith('--summary='))?.slice('--summary='.length);
-if (file !== undefined) writeFileSync(file, JSON.stringify(summary));
+if (options.summary !== undefined) writeFileSync(options.summary, JSON.stringify(summary));
 
 async function runRow(steps) {
   for (const { name, command } of steps) {

@@ -33,6 +33,10 @@ export interface ClientTransport {
 export const transports: readonly ClientTransport[] = [
   { name: 'loopback', namespace: 'loopback', open: openLoopback },
   { name: 'REST', namespace: 'rest', open: openRest },
+];
+
+/** The same through the port of a plugin's worker. */
+export const portTransports: readonly ClientTransport[] = [
   { name: 'port over loopback', namespace: 'port-loopback', open: (options) => overPort(openLoopback(options)) },
   { name: 'port over REST', namespace: 'port-rest', open: (options) => overPort(openRest(options)) },
 ];

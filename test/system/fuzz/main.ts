@@ -26,21 +26,22 @@ async function fuzz(service: Service, options: FuzzOptions): Promise<FuzzReport>
   }
 }
 
-async function runBatches({ run, server }: ServiceRun, { seconds, requests }: FuzzOptions): Promise<void> {
+async function runBatches({ run, server }: ServiceRun, { seconds, requests = Infinity }: FuzzOptions): Promise<void> {
   const began = Date.now();
-  const continues = (): boolean =>
-    requests === undefined ? Date.now() - began < seconds * 1000 : run.report.requests < requests;
+  const left = (): number => requests - run.report.requests;
+  const continues = (): boolean => left() > 0 && (requests < Infinity || Date.now() - began < seconds * 1000);
   // On a slow machine the time ends before the count.
-  const batch = (mode: BatchMode, count: number): Promise<void> => run.batch(mode, count, Date.now() + longestBatchMs);
+  const batch = (mode: BatchMode, count: number): Promise<void> =>
+    run.batch(mode, Math.min(count, Math.max(left(), 0)), Date.now() + longestBatchMs);
   // Warm-up, so that compiled code and caches do not count as growth.
-  await batch('free', 3000);
+  await batch('free', Math.min(3000, requests / 4));
   const atStart = server.residentMemory;
   let most = atStart;
   let reportedAt = began;
   while (continues()) {
-    await batch('free', 4000);
-    await batch('quiet', 3000);
     await batch('exclusive', 60);
+    await batch('quiet', Math.min(3000, requests / 4));
+    await batch('free', 4000);
     most = Math.max(most, server.residentMemory);
     if (Date.now() - reportedAt < progressMs) continue;
     reportedAt = Date.now();

@@ -48,7 +48,7 @@ export async function runRollout(options: RolloutOptions, { folder, report, onVe
     await onCluster(
       { folder: join(folder, 'traffic'), build: earlier.folder, report },
       async (cluster, credentials) => {
-        const traffic = await Traffic.start(cluster, { credentials, seed: options.seed });
+        const traffic = await Traffic.start(cluster, { credentials, seed: options.seed, isQuick: options.isQuick });
         try {
           const render = (folderOfBuild: string) =>
             renderRelease({ build: folderOfBuild, databaseUrl: cluster.databaseUrl, credentials });

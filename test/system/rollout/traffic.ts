@@ -33,8 +33,8 @@ export interface Tally {
 }
 
 /**
- * 64 clients at the load balancer and eight watchers: all responses are recorded, and checked against the log at the
- * end.
+ * 64 clients at the load balancer, or 19 in a quick run, and eight watchers: all responses are recorded, and checked
+ * against the log at the end.
  */
 export class Traffic {
   readonly #run: RecordedRun;
@@ -43,15 +43,15 @@ export class Traffic {
 
   static async start(
     cluster: Cluster,
-    { credentials, seed }: { credentials: Credentials; seed: number },
+    { credentials, seed, isQuick }: { credentials: Credentials; seed: number; isQuick: boolean },
   ): Promise<Traffic> {
     const balancer: Target = { name: 'the load balancer', port: cluster.port('apiserver') };
     const workload = new Workload({
       targets: [balancer],
       token: credentials.adminToken,
       random: new SeededRandom(seed),
-      writers,
-      readers,
+      writers: isQuick ? writers / 4 : writers,
+      readers: isQuick ? readers / 4 : readers,
     });
     const modelChanges: ModelChangeRecord[] = [];
     const recorder = await ChangeLogRecorder.start(cluster.pair);

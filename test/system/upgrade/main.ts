@@ -68,9 +68,8 @@ async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: s
   if (only !== 'beside') {
     const chosen =
       from === undefined
-        ? quick
-          ? [landings[0]!, previousLanding]
-          : landings
+        ? // The oldest takes every migration.
+          landings.slice(0, quick ? 1 : undefined)
         : from.map((commit): Milestone => ({ commit, word: 'a commit' }));
     if (from === undefined)
       checks.push([
@@ -81,8 +80,8 @@ async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: s
         }),
       ]);
     let shape: string[] | undefined;
-    for (const [index, landing] of chosen.entries()) {
-      const ends = quick ? ([index % 2 === 0 ? 'SIGKILL' : 'SIGTERM'] as const) : (['SIGTERM', 'SIGKILL'] as const);
+    for (const landing of chosen) {
+      const ends = quick ? (['SIGKILL'] as const) : (['SIGTERM', 'SIGKILL'] as const);
       for (const end of ends) {
         checks.push([
           `from ${landing.word} (${landing.commit.slice(0, 7)}), which ended by ${end}`,

@@ -13,7 +13,7 @@ export interface UpgradeRunOptions {
 }
 
 export const usage = `Usage: make upgrade ARGS='...'
-  --quick              two earlier versions instead of all, and less load
+  --quick              the oldest version instead of all, and less load
   --from=REV,...       these commits instead
   --only=in-place      only upgrades of stopped servers; or beside: only two versions on one database
   --build=FOLDER       upgrade to what is built there (default: this repository)
