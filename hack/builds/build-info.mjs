@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
-const SHORT_COMMIT = 12;
+const shortCommitDigits = 12;
 /** The inputs of the build. */
 const inputs = ['cmd', 'pkg', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 const release = /^v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/;
@@ -34,7 +34,7 @@ function ofGit(root, version) {
       .flatMap((tag) => release.exec(tag)?.[1] ?? []);
     const tagged = tags.at(-1);
     if (tagged !== undefined && !isDirty) return { version: tagged, commit };
-    return { version: `${version}+${commit.slice(0, SHORT_COMMIT)}${isDirty ? '.dirty' : ''}`, commit };
+    return { version: `${version}+${commit.slice(0, shortCommitDigits)}${isDirty ? '.dirty' : ''}`, commit };
   } catch {
     return undefined;
   }

@@ -8,8 +8,8 @@
  */
 import { readFileSync } from 'node:fs';
 
-const WIDTH = 138;
-const BASE = 36;
+const lineWidth = 138;
+const radix = 36;
 const source = readFileSync(process.argv[2] ?? 'confusables.txt', 'utf8');
 const version = /^# Version: ([\d.]+)$/m.exec(source)?.[1];
 if (version === undefined) throw new Error('This is not confusables.txt: it has no version.');
@@ -24,7 +24,7 @@ for (const line of source.split('\n')) {
   if (one === undefined || !isDecomposed(Number.parseInt(one, 16))) continue;
   const key = target
     .split(' ')
-    .map((point) => Number.parseInt(point, 16).toString(BASE))
+    .map((point) => Number.parseInt(point, 16).toString(radix))
     .join('+');
   alike.set(key, [...(alike.get(key) ?? []), Number.parseInt(one, 16)]);
 }
@@ -34,13 +34,13 @@ const entries = [...alike]
     ([target, points]) =>
       `${target}=${points
         .toSorted((a, b) => a - b)
-        .map((point) => point.toString(BASE))
+        .map((point) => point.toString(radix))
         .join(',')}`,
   )
   .toSorted();
 const lines = [''];
 for (const entry of entries.flatMap(cut)) {
-  if (lines.at(-1).length + entry.length >= WIDTH) lines.push('');
+  if (lines.at(-1).length + entry.length >= lineWidth) lines.push('');
   lines[lines.length - 1] += `${entry} `;
 }
 
@@ -55,7 +55,7 @@ function cut(entry) {
   const parts = [];
   for (const point of points.split(',')) {
     const last = parts.at(-1);
-    if (last === undefined || last.length + point.length + 1 >= WIDTH) parts.push(`${target}=${point}`);
+    if (last === undefined || last.length + point.length + 1 >= lineWidth) parts.push(`${target}=${point}`);
     else parts[parts.length - 1] = `${last},${point}`;
   }
   return parts;

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 
-const TIMEOUT_MS = 400_000;
+const defaultTimeoutMs = 400_000;
 
 /**
  * Runs blocks in one bash session, which ends at the first failure together with its background processes. `outputs[i]`
  * is the stdout of block i; missing for blocks that did not run. `code` is the exit code of the session.
  */
-export async function runBlocks(blocks, { cwd, env, timeoutMs = TIMEOUT_MS }) {
+export async function runBlocks(blocks, { cwd, env, timeoutMs = defaultTimeoutMs }) {
   const mark = `--- ${randomUUID()} ---`;
   const script = blocks.map(({ script: each }) => `printf '\\n%s\\n' '${mark}'\n${each}`).join('\n');
   // Detached: a separate process group, so that background processes can be killed too.

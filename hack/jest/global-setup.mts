@@ -8,7 +8,7 @@ import type { DatabaseLog } from '../../pkg/database/log.ts';
 import { removeAbandoned } from './abandoned-database.ts';
 import { processorSlowness } from './processor-slowness.ts';
 
-const PREFIX = 'svc-jest-';
+const folderPrefix = 'svc-jest-';
 const guardFile = fileURLToPath(new URL('database-guard.ts', import.meta.url));
 
 /** More than the databases of a run use at once. */
@@ -33,8 +33,8 @@ export default async function globalSetup(): Promise<void> {
     return;
   }
   const folder = await databaseFolder();
-  await removeAbandoned(folder, PREFIX);
-  const dataDir = await mkdtemp(join(folder, PREFIX));
+  await removeAbandoned(folder, folderPrefix);
+  const dataDir = await mkdtemp(join(folder, folderPrefix));
   // mkdtemp creates it with 0700, and PostgreSQL's user must be able to enter if we are root.
   if (process.getuid?.() === 0) await chmod(dataDir, 0o711);
   const stopGuard = startGuard(dataDir);

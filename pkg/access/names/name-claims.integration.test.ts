@@ -14,29 +14,29 @@ const orgs = '/api/v1/orgs/orgs/';
 const a = '\u0430';
 const taken = 'This looks like a name that is taken.';
 
-let world: TestUsers;
+let fixtures: TestUsers;
 let admin: string;
 let replicas: AccessReplica[];
 beforeAll(async () => {
   const namespaces = { ensure: () => Promise.resolve() } as unknown as OrgNamespaces;
-  world = await startTestUsers({ more: (parts) => orgOperations({ ...parts, namespaces }) });
-  replicas = [world.server, await world.server.startReplica()];
+  fixtures = await startTestUsers({ more: (parts) => orgOperations({ ...parts, namespaces }) });
+  replicas = [fixtures.server, await fixtures.server.startReplica()];
 });
 beforeEach(async () => {
-  const { pool } = world.server.access;
+  const { pool } = fixtures.server.access;
   await pool.query('TRUNCATE access.users, access.operate_logs CASCADE');
   await pool.query('TRUNCATE access.organization_skeletons');
   await pool.query('DELETE FROM access.organizations WHERE NOT builtin');
   admin = await add({ username: 'admin', systemRoles: ['SystemAdmin'] });
   await newClaims().claims.adopt();
 });
-afterAll(() => world.server.stop());
+afterAll(() => fixtures.server.stop());
 
-const add = (user: TestUser): Promise<string> => world.server.addUser(user);
-const create = (username: string, at = world.server as AccessReplica): Promise<AccessAnswer> =>
+const add = (user: TestUser): Promise<string> => fixtures.server.addUser(user);
+const create = (username: string, at = fixtures.server as AccessReplica): Promise<AccessAnswer> =>
   at.send('POST', path, { as: admin, body: { username, name: username, email: `${Math.random()}@example.com` } });
 const rows = async (table: string): Promise<unknown[]> =>
-  (await world.server.access.pool.query(`SELECT owner, made_of FROM access.${table} ORDER BY made_of`)).rows;
+  (await fixtures.server.access.pool.query(`SELECT owner, made_of FROM access.${table} ORDER BY made_of`)).rows;
 
 /** The claims of a new process. */
 function newClaims(): { claims: NameClaims; warnings: () => object[] } {
@@ -46,7 +46,7 @@ function newClaims(): { claims: NameClaims; warnings: () => object[] } {
     { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
   );
   return {
-    claims: new NameClaims({ database: world.server.access, log }),
+    claims: new NameClaims({ database: fixtures.server.access, log }),
     warnings: () => lines.map(({ kind, name, like }) => ({ kind, name, like })),
   };
 }
@@ -57,8 +57,8 @@ describe('a username that looks like another', () => {
     async (username) => {
       for (const replica of replicas)
         expect(await create(username, replica)).toMatchObject({ status: 400, json: { username: [taken] } });
-      expect((await world.server.access.pool.query('SELECT 1 FROM access.users')).rowCount).toBe(1);
-      expect((await world.server.access.pool.query('SELECT 1 FROM access.operate_logs')).rowCount).toBe(0);
+      expect((await fixtures.server.access.pool.query('SELECT 1 FROM access.users')).rowCount).toBe(1);
+      expect((await fixtures.server.access.pool.query('SELECT 1 FROM access.operate_logs')).rowCount).toBe(0);
     },
   );
 
@@ -86,7 +86,7 @@ describe('a username that looks like another', () => {
   test('is available when the other is deleted', async () => {
     const { json } = await create('mia');
     expect((await create(`mi${a}`)).status).toBe(400);
-    expect((await world.server.send('DELETE', `${path}${(json as { id: string }).id}/`, { as: admin })).status).toBe(
+    expect((await fixtures.server.send('DELETE', `${path}${(json as { id: string }).id}/`, { as: admin })).status).toBe(
       204,
     );
     expect((await create(`mi${a}`)).status).toBe(201);
@@ -110,12 +110,14 @@ describe('existing names', () => {
     ]);
     // Neither blocks the other, and a third is refused.
     for (const id of [older, younger])
-      expect(await world.server.send('PATCH', `${path}${id}/`, { as: admin, body: { comment: 'x' } })).toMatchObject({
-        status: 200,
-      });
+      expect(await fixtures.server.send('PATCH', `${path}${id}/`, { as: admin, body: { comment: 'x' } })).toMatchObject(
+        {
+          status: 200,
+        },
+      );
     expect((await create('l\u0435o')).status).toBe(400);
     // The remaining one gets the claims of the deleted one.
-    await world.server.send('DELETE', `${path}${older}/`, { as: admin });
+    await fixtures.server.send('DELETE', `${path}${older}/`, { as: admin });
     expect((await create('leo')).json).toEqual({ username: [taken] });
   });
 
@@ -125,7 +127,7 @@ describe('existing names', () => {
     const younger = await add({ username: 'Ivan' });
     await newClaims().claims.adopt();
     expect((await create('iv\u0430n')).json).toEqual({ username: [taken] });
-    await world.server.send('DELETE', `${path}${older}/`, { as: admin });
+    await fixtures.server.send('DELETE', `${path}${older}/`, { as: admin });
     expect((await create('lv\u0430n')).json).toEqual({ username: [taken] });
     expect((await rows('username_skeletons')).filter((row) => (row as { owner: string }).owner === younger)).toEqual(
       [1, 2].map(() => ({ owner: younger, made_of: `${confusablesVersion} Ivan` })),
@@ -133,7 +135,7 @@ describe('existing names', () => {
   });
 
   test('are claimed in several batches', async () => {
-    await world.server.access.pool.query(
+    await fixtures.server.access.pool.query(
       "INSERT INTO access.users (username, username_key, name, search_text) SELECT n, n, n, n FROM (SELECT 'user' || i FROM generate_series(1, 450) i) AS made (n)",
     );
     await Promise.all([newClaims().claims.prepare(), newClaims().claims.prepare()]);
@@ -149,7 +151,7 @@ describe('existing names', () => {
   });
 
   test('are compared again after a change of the data', async () => {
-    const { pool } = world.server.access;
+    const { pool } = fixtures.server.access;
     await pool.query("UPDATE access.username_skeletons SET made_of = '1.0 admin', skeleton = sha256('old')");
     await newClaims().claims.prepare();
     expect(await rows('username_skeletons')).toEqual([{ owner: admin, made_of: `${confusablesVersion} admin` }]);
@@ -158,7 +160,7 @@ describe('existing names', () => {
 
   test('are not waited for: a user who is being changed is left to the next round', async () => {
     const id = await add({ username: 'busy' });
-    await world.server.access.transaction(async (on) => {
+    await fixtures.server.access.transaction(async (on) => {
       await on.query('SELECT 1 FROM access.users WHERE id = $1 FOR UPDATE', [id]);
       await newClaims().claims.adopt();
       expect(await rows('username_skeletons')).toHaveLength(1);
@@ -178,9 +180,9 @@ describe('existing names', () => {
 
 describe('the name of an organization', () => {
   const createOrg = (name: string): Promise<AccessAnswer> =>
-    world.server.send('POST', orgs, { as: admin, body: { name } });
+    fixtures.server.send('POST', orgs, { as: admin, body: { name } });
   const rename = (id: string, body: object, method = 'PATCH'): Promise<AccessAnswer> =>
-    world.server.send(method, `${orgs}${id}/`, { as: admin, body });
+    fixtures.server.send(method, `${orgs}${id}/`, { as: admin, body });
   const idOf = ({ json }: AccessAnswer): string => (json as { id: string }).id;
 
   test('that looks like another is refused, at creation and at a change', async () => {
@@ -195,8 +197,10 @@ describe('the name of an organization', () => {
   });
 
   test('that already looked like another is kept, also by a request that sends it back unchanged', async () => {
-    await world.server.access.pool.query("INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme')");
-    const { rows: made } = await world.server.access.pool.query<{ id: string }>(
+    await fixtures.server.access.pool.query(
+      "INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme')",
+    );
+    const { rows: made } = await fixtures.server.access.pool.query<{ id: string }>(
       "INSERT INTO access.organizations (name, name_key) VALUES ('\u0410cme', 'x') RETURNING id",
     );
     const { claims, warnings } = newClaims();
@@ -210,7 +214,7 @@ describe('the name of an organization', () => {
   });
 
   test('that is given up by a rename is claimed by its lookalike from before', async () => {
-    const { pool } = world.server.access;
+    const { pool } = fixtures.server.access;
     const { rows: made } = await pool.query<{ id: string }>(
       "INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme') RETURNING id",
     );

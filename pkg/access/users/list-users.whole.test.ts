@@ -12,13 +12,13 @@ interface Shown {
 }
 
 const path = '/api/v1/users/users/';
-let world: TestUsers;
+let fixtures: TestUsers;
 let admin: string;
 let otherOrg: string;
 
 beforeAll(async () => {
-  world = await startTestUsers();
-  const { server } = world;
+  fixtures = await startTestUsers();
+  const { server } = fixtures;
   const { rows } = await server.access.pool.query<{ id: string }>(
     "INSERT INTO access.organizations (name, name_key) VALUES ('Other', 'other') RETURNING id",
   );
@@ -51,11 +51,11 @@ beforeAll(async () => {
   });
   await server.addUser({ username: 'dee', name: 'Dee' });
 });
-afterAll(() => world.server.stop());
+afterAll(() => fixtures.server.stop());
 
 const root = { 'X-SVC-ORG': 'ROOT' };
 const get = (query = '', options: { as?: string; headers?: Record<string, string | string[]> } = {}) =>
-  world.server.send('GET', `${path}${query.replaceAll(/[^!-~]/gu, encodeURIComponent)}`, { as: admin, ...options });
+  fixtures.server.send('GET', `${path}${query.replaceAll(/[^!-~]/gu, encodeURIComponent)}`, { as: admin, ...options });
 const namesOf = (json: unknown): string[] => (json as Shown[]).map(({ username }) => username);
 
 describe('the list', () => {
@@ -134,7 +134,7 @@ describe('the list', () => {
 describe('a page', () => {
   test('has the count, and URLs of its neighbours that keep the other parameters', async () => {
     const url = (offset: number): string =>
-      `${world.server.url}${path}?order=username&limit=2&offset=${offset}&oid=ROOT`;
+      `${fixtures.server.url}${path}?order=username&limit=2&offset=${offset}&oid=ROOT`;
     expect((await get('?order=username&limit=2&offset=2&oid=ROOT')).json).toMatchObject({
       count: 5,
       next: url(4),
@@ -254,7 +254,7 @@ describe('access to the list', () => {
     },
   ];
   test.each(cases)('$reason', async ({ system = [], org = [], in: where, status, code }) => {
-    const as = await world.server.addUser({
+    const as = await fixtures.server.addUser({
       username: `caller${Math.random()}`,
       systemRoles: system,
       orgRoles: { [otherOrg]: org },
@@ -262,11 +262,11 @@ describe('access to the list', () => {
     const answer = await get('?username=cleo', { as, headers: where === undefined ? {} : { 'X-SVC-ORG': where } });
     expect(answer).toMatchObject({ status, ...(code === undefined ? {} : { json: { code } }) });
     if (status === 200) expect(namesOf(answer.json)).toEqual(['cleo']);
-    await world.server.access.pool.query('DELETE FROM access.users WHERE id = $1', [as]);
+    await fixtures.server.access.pool.query('DELETE FROM access.users WHERE id = $1', [as]);
   });
 
   test('is refused without a credential', async () => {
-    expect(await world.server.send('GET', path)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
+    expect(await fixtures.server.send('GET', path)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
   });
 });
 
@@ -274,7 +274,7 @@ describe('thousands of users', () => {
   const many = 2600;
   let ids: string[];
   beforeAll(async () => {
-    const { rows } = await world.server.access.pool.query<{ id: string }>(
+    const { rows } = await fixtures.server.access.pool.query<{ id: string }>(
       `INSERT INTO access.users (username, username_key, name, email, email_key, search_text, date_joined, last_login, is_active)
         SELECT 'n' || i, 'n' || i, CASE WHEN i % 3 = 0 THEN 'same' ELSE 'name ' || i % 50 END, e, e, 'n' || i,
           timestamptz '2025-01-01' + (i / 2) * interval '1 microsecond', CASE WHEN i % 4 = 0 THEN NULL ELSE timestamptz '2025-06-01' + i % 7 * interval '1 microsecond' END, i % 2 = 0
@@ -284,7 +284,7 @@ describe('thousands of users', () => {
     ids = rows.map(({ id }) => id).toSorted();
   });
   afterAll(async () => {
-    await world.server.access.pool.query('DELETE FROM access.users WHERE id = ANY($1)', [ids]);
+    await fixtures.server.access.pool.query('DELETE FROM access.users WHERE id = ANY($1)', [ids]);
   });
 
   test.each(['name', 'email', 'id', 'is_active', 'date_joined', 'last_login'].flatMap((field) => [field, `-${field}`]))(

@@ -8,15 +8,15 @@ const profile = '/api/v1/users/profile/';
 const password = 'a quiet heron at dusk';
 const fresh = 'another bird at dawn';
 
-let world: TestUsers;
+let fixtures: TestUsers;
 let admin: string;
 let mia: string;
 let keyId: string;
 beforeAll(async () => {
-  world = await startTestUsers();
+  fixtures = await startTestUsers();
 });
 beforeEach(async () => {
-  const { server, parts } = world;
+  const { server, parts } = fixtures;
   await server.access.pool.query('TRUNCATE access.users, access.operate_logs CASCADE');
   admin = await server.addUser({
     username: 'admin',
@@ -35,14 +35,14 @@ beforeEach(async () => {
   );
   keyId = rows[0]!.id;
 });
-afterAll(() => world.server.stop());
+afterAll(() => fixtures.server.stop());
 
 const send = (method: string, id: string, body?: unknown): Promise<AccessAnswer> =>
-  world.server.send(method, `${path}${id}/`, { as: admin, body });
+  fixtures.server.send(method, `${path}${id}/`, { as: admin, body });
 const login = (username: string, secret: string) =>
-  world.parts.login.login({ username, password: secret, address: '192.0.2.1', userAgent: '', type: 'api' });
+  fixtures.parts.login.login({ username, password: secret, address: '192.0.2.1', userAgent: '', type: 'api' });
 const actions = async (): Promise<string[]> => {
-  const { rows } = await world.server.access.pool.query<{ line: string }>(
+  const { rows } = await fixtures.server.access.pool.query<{ line: string }>(
     "SELECT concat_ws(' ', username, action, resource_type, resource, detail) AS line FROM access.operate_logs ORDER BY id",
   );
   return rows.map(({ line }) => line.trim());
@@ -50,7 +50,7 @@ const actions = async (): Promise<string[]> => {
 
 /** Inserts one credential of each kind, without any checks. */
 async function give(userId: string): Promise<void> {
-  const { pool } = world.server.access;
+  const { pool } = fixtures.server.access;
   const sealed = "decode('01' || repeat('ab', 6) || repeat('00', 40), 'hex')";
   await pool.query("INSERT INTO access.key_checks (key_id, sealed) VALUES ('abababababab', '') ON CONFLICT DO NOTHING");
   await pool.query(`INSERT INTO access.access_keys (id, user_id, secret) VALUES (gen_random_uuid(), $1, ${sealed})`, [
@@ -73,7 +73,7 @@ async function give(userId: string): Promise<void> {
 }
 /** Numbers of valid credentials: keys, private tokens, personal tokens. */
 async function left(userId: string): Promise<number[]> {
-  const { rows } = await world.server.access.pool.query<{ counts: number[] }>(
+  const { rows } = await fixtures.server.access.pool.query<{ counts: number[] }>(
     `SELECT ARRAY[(SELECT count(*) FROM access.access_keys WHERE user_id = $1), (SELECT count(*) FROM access.private_tokens WHERE user_id = $1),
       (SELECT count(*) FROM access.personal_tokens WHERE user_id = $1 AND revoked IS NULL)]::integer[] AS counts`,
     [userId],
@@ -124,7 +124,7 @@ describe('other credentials, with a new password', () => {
   test('of the caller end if the request asks for it: in the profile, and as an administrator', async () => {
     const passwords = { old_password: password, new_password: fresh, new_password_again: fresh };
     const change = (body: object): Promise<AccessAnswer> =>
-      world.server.send('PUT', `${profile}password/`, { as: mia, body });
+      fixtures.server.send('PUT', `${profile}password/`, { as: mia, body });
     expect((await change(passwords)).status).toBe(200);
     expect(await left(mia)).toEqual([1, 1, 2]);
     expect(

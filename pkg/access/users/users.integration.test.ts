@@ -8,29 +8,29 @@ const path = '/api/v1/users/users/';
 const profile = '/api/v1/users/profile/';
 const password = 'a quiet heron at dusk';
 
-let world: TestUsers;
+let fixtures: TestUsers;
 let other: AccessReplica;
 let otherOrg: string;
 let admin: string;
 
 beforeAll(async () => {
-  world = await startTestUsers({
+  fixtures = await startTestUsers({
     isNamedByBinding: (username) =>
       username === 'unknowable' ? Promise.reject(new Error('away')) : username.toLowerCase() === 'bound',
   });
-  other = await world.server.startReplica();
-  const { rows } = await world.server.access.pool.query<{ id: string }>(
+  other = await fixtures.server.startReplica();
+  const { rows } = await fixtures.server.access.pool.query<{ id: string }>(
     "INSERT INTO access.organizations (name, name_key) VALUES ('Other', 'other') RETURNING id",
   );
   otherOrg = rows[0]!.id;
 });
 beforeEach(async () => {
-  await world.server.access.pool.query('TRUNCATE access.users, access.login_failures, access.operate_logs CASCADE');
+  await fixtures.server.access.pool.query('TRUNCATE access.users, access.login_failures, access.operate_logs CASCADE');
   admin = await add({ username: 'admin', systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } });
 });
-afterAll(() => world.server.stop());
+afterAll(() => fixtures.server.stop());
 
-const add = (user: TestUser): Promise<string> => world.server.addUser(user);
+const add = (user: TestUser): Promise<string> => fixtures.server.addUser(user);
 const member = (username: string): Promise<string> => add({ username, orgRoles: { [defaultOrgId]: ['OrgUser'] } });
 const send = (
   method: string,
@@ -38,17 +38,17 @@ const send = (
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<AccessAnswer> =>
-  world.server.send(method, `${path}${id === '' ? '' : `${id}/`}`, { as: admin, body, headers });
+  fixtures.server.send(method, `${path}${id === '' ? '' : `${id}/`}`, { as: admin, body, headers });
 const create = (body: object, as = admin, headers: Record<string, string> = {}): Promise<AccessAnswer> =>
-  world.server.send('POST', path, { as, body, headers });
+  fixtures.server.send('POST', path, { as, body, headers });
 const actions = async (): Promise<string[]> => {
-  const { rows } = await world.server.access.pool.query<{ line: string }>(
+  const { rows } = await fixtures.server.access.pool.query<{ line: string }>(
     "SELECT concat_ws(' ', username, action, resource_type, resource, detail) AS line FROM access.operate_logs ORDER BY id",
   );
   return rows.map(({ line }) => line.trim());
 };
 const login = (username: string, secret: string) =>
-  world.parts.login.login({ username, password: secret, address: '192.0.2.1', userAgent: '', type: 'api' });
+  fixtures.parts.login.login({ username, password: secret, address: '192.0.2.1', userAgent: '', type: 'api' });
 
 describe('a new user', () => {
   const mia = { username: 'Mia', name: ' Mia M. ', email: 'mia@example.com', password };
@@ -91,7 +91,7 @@ describe('a new user', () => {
   });
 
   test('may be sent as a form', async () => {
-    const answer = await world.server.send('POST', path, {
+    const answer = await fixtures.server.send('POST', path, {
       as: admin,
       body: 'username=f&name=F&email=f%40example.com&is_active=false&date_expired=',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -242,7 +242,10 @@ describe('a new user', () => {
   test('is created once by many concurrent requests for one name to two replicas', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, i) =>
-        (i % 2 === 0 ? world.server : other).send('POST', path, { as: admin, body: { ...mia, password: undefined } }),
+        (i % 2 === 0 ? fixtures.server : other).send('POST', path, {
+          as: admin,
+          body: { ...mia, password: undefined },
+        }),
       ),
     );
     expect([201, 400].map((wanted) => answers.filter(({ status }) => status === wanted).length)).toEqual([1, 11]);
@@ -266,8 +269,8 @@ describe('one user', () => {
   test('is visible only to those who may list users', async () => {
     const id = await member('mia');
     const auditor = await add({ username: 'eye', orgRoles: { [defaultOrgId]: ['OrgAuditor'] } });
-    expect((await world.server.send('GET', `${path}${id}`, { as: auditor })).status).toBe(200);
-    expect((await world.server.send('GET', `${path}${id}`, { as: id })).status).toBe(403);
+    expect((await fixtures.server.send('GET', `${path}${id}`, { as: auditor })).status).toBe(200);
+    expect((await fixtures.server.send('GET', `${path}${id}`, { as: id })).status).toBe(403);
   });
 
   test('changes only in the fields that were sent', async () => {
@@ -286,7 +289,7 @@ describe('one user', () => {
         system_roles: [{ name: 'SystemUser' }],
       },
     });
-    expect((await world.server.send('GET', `${path}?search=new`, { as: admin })).json).toMatchObject([{ id }]);
+    expect((await fixtures.server.send('GET', `${path}?search=new`, { as: admin })).json).toMatchObject([{ id }]);
     expect(
       await send('PUT', id, {
         username: 'mia',
@@ -330,7 +333,7 @@ describe('one user', () => {
       ['PATCH', `${id}/unblock`],
     ] as const) {
       expect(
-        await world.server.send(method, `${path}${at}/`, {
+        await fixtures.server.send(method, `${path}${at}/`, {
           as: orgAdmin,
           body: { name: 'x', email: 'x@example.com', username: 'mia' },
         }),
@@ -340,11 +343,11 @@ describe('one user', () => {
 
   test('with a new password loses all sessions, and logs in with it', async () => {
     const id = await member('mia');
-    const session = await world.parts.sessions.create({ userId: id, address: '', userAgent: '' });
-    await world.parts.bearerTokens.issue(id);
+    const session = await fixtures.parts.sessions.create({ userId: id, address: '', userAgent: '' });
+    await fixtures.parts.bearerTokens.issue(id);
     expect((await send('PATCH', id, { password })).status).toBe(200);
-    expect(await world.parts.sessions.find(session!.token)).toBeUndefined();
-    expect((await world.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
+    expect(await fixtures.parts.sessions.find(session!.token)).toBeUndefined();
+    expect((await fixtures.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
     expect(await login('mia', password)).toMatchObject({ id });
     expect((await actions())[0]).toBe('admin update user mia password');
   });
@@ -353,16 +356,16 @@ describe('one user', () => {
     'disabled by %j and enabled again has no earlier session or token',
     async (body) => {
       const id = await member('mia');
-      const session = await world.parts.sessions.create({ userId: id, address: '', userAgent: '' });
-      await world.parts.bearerTokens.issue(id);
+      const session = await fixtures.parts.sessions.create({ userId: id, address: '', userAgent: '' });
+      await fixtures.parts.bearerTokens.issue(id);
       expect((await send('PATCH', id, body)).status).toBe(200);
       // A login that was in progress.
-      expect(await world.parts.sessions.create({ userId: id, address: '', userAgent: '' })).toBeUndefined();
-      expect(await world.parts.bearerTokens.issue(id)).toBeUndefined();
+      expect(await fixtures.parts.sessions.create({ userId: id, address: '', userAgent: '' })).toBeUndefined();
+      expect(await fixtures.parts.bearerTokens.issue(id)).toBeUndefined();
       expect((await send('PATCH', id, { is_active: true, date_expired: null })).status).toBe(200);
-      expect(await world.parts.sessions.find(session!.token)).toBeUndefined();
-      expect((await world.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
-      expect(await world.parts.bearerTokens.issue(id)).toBeDefined();
+      expect(await fixtures.parts.sessions.find(session!.token)).toBeUndefined();
+      expect((await fixtures.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
+      expect(await fixtures.parts.bearerTokens.issue(id)).toBeDefined();
     },
   );
 
@@ -382,7 +385,7 @@ describe('one user', () => {
         reason: 'password_failed',
       });
     await expect(login('mia', password)).rejects.toMatchObject({ reason: 'block_login' });
-    expect(await world.server.send('PUT', `${path}mia/unblock`, { as: admin })).toMatchObject({
+    expect(await fixtures.server.send('PUT', `${path}mia/unblock`, { as: admin })).toMatchObject({
       status: 200,
       json: { id },
     });
@@ -453,8 +456,10 @@ describe('an administrator always remains', () => {
       orgRoles: { [defaultOrgId]: ['OrgUser'] },
     });
     // The other two are disabled and expired: only the caller is a valid administrator.
-    await world.server.access.pool.query('UPDATE access.users SET is_active = false WHERE id = $1', [gone]);
-    await world.server.access.pool.query("UPDATE access.users SET date_expired = '2020-01-01' WHERE id = $1", [late]);
+    await fixtures.server.access.pool.query('UPDATE access.users SET is_active = false WHERE id = $1', [gone]);
+    await fixtures.server.access.pool.query("UPDATE access.users SET date_expired = '2020-01-01' WHERE id = $1", [
+      late,
+    ]);
     expect((await send('PATCH', admin, { date_expired: '2099-01-01T00:00:00Z' })).status).toBe(403);
     expect((await send(method, 'late', body)).status).toBe(method === 'DELETE' ? 204 : 200);
     expect(await send(method, admin, body)).toMatchObject({ status: 403 });
@@ -468,34 +473,36 @@ describe('an administrator always remains', () => {
       orgRoles: { [defaultOrgId]: ['OrgUser'] },
     });
     for (const { method, body } of removals)
-      expect((await world.server.send(method, `${path}${admin}/`, { as: temporary, body })).status).toBe(403);
+      expect((await fixtures.server.send(method, `${path}${admin}/`, { as: temporary, body })).status).toBe(403);
     expect((await send('PATCH', admin, { date_expired: '2099-01-01T00:00:00Z' })).status).toBe(403);
     expect((await send('DELETE', temporary)).status).toBe(204);
   });
 
   test('an administrator who sends their own record back changes nothing, and is not refused', async () => {
-    await world.server.access.pool.query("UPDATE access.users SET date_expired = '2099-01-01' WHERE id = $1", [admin]);
+    await fixtures.server.access.pool.query("UPDATE access.users SET date_expired = '2099-01-01' WHERE id = $1", [
+      admin,
+    ]);
     const { json } = await send('GET', admin);
     expect((await send('PUT', admin, json)).status).toBe(200);
   });
 
   test.each(removals)('of two who $reason each other concurrently, one stays', async ({ method, body }) => {
     for (let round = 0; round < 4; round += 1) {
-      await world.server.access.pool.query('TRUNCATE access.users CASCADE');
+      await fixtures.server.access.pool.query('TRUNCATE access.users CASCADE');
       const [a, b] = await Promise.all(
         ['a', 'b'].map((username) =>
           add({ username, systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } }),
         ),
       );
       const answers = await Promise.all([
-        world.server.send(method, `${path}${b}/`, { as: a, body }),
+        fixtures.server.send(method, `${path}${b}/`, { as: a, body }),
         other.send(method, `${path}${a}/`, { as: b, body }),
       ]);
       const statuses = answers.map(({ status }) => status);
       // The later caller may fail authentication already.
       expect(statuses.filter((status) => status < 300)).toHaveLength(1);
       expect([401, 403]).toContain(statuses.find((status) => status >= 300));
-      const { rows } = await world.server.access.pool.query('SELECT 1 FROM access.principals WHERE is_valid');
+      const { rows } = await fixtures.server.access.pool.query('SELECT 1 FROM access.principals WHERE is_valid');
       expect(rows).toHaveLength(1);
     }
   });
@@ -504,7 +511,7 @@ describe('an administrator always remains', () => {
 describe("the user's own profile", () => {
   test('is visible to and changed by everybody, in name, address and comment', async () => {
     const id = await add({ username: 'mia', orgRoles: { [otherOrg]: ['OrgUser'] } });
-    expect(await world.server.send('GET', profile, { as: id })).toMatchObject({
+    expect(await fixtures.server.send('GET', profile, { as: id })).toMatchObject({
       status: 200,
       json: { id, username: 'mia', org_roles: [{ org: otherOrg, name: 'OrgUser' }] },
     });
@@ -517,7 +524,7 @@ describe("the user's own profile", () => {
       system_roles: ['SystemAdmin'],
       password: 'x',
     };
-    expect(await world.server.send('PATCH', profile, { as: id, body })).toMatchObject({
+    expect(await fixtures.server.send('PATCH', profile, { as: id, body })).toMatchObject({
       status: 200,
       json: {
         username: 'mia',
@@ -528,11 +535,11 @@ describe("the user's own profile", () => {
         system_roles: [{ name: 'SystemUser' }],
       },
     });
-    expect((await world.server.send('PUT', profile, { as: id, body })).json).toEqual({
+    expect((await fixtures.server.send('PUT', profile, { as: id, body })).json).toEqual({
       email: ['This field is required.'],
     });
     expect(
-      (await world.server.send('PUT', profile, { as: id, body: { ...body, email: 'admin@EXAMPLE.com' } })).json,
+      (await fixtures.server.send('PUT', profile, { as: id, body: { ...body, email: 'admin@EXAMPLE.com' } })).json,
     ).toEqual({ email: ['This field must be unique.'] });
     expect(await actions()).toEqual(['mia update user mia name, comment']);
   });
@@ -541,10 +548,10 @@ describe("the user's own profile", () => {
     let mia: string;
     const fresh = 'another bird at dawn';
     beforeEach(async () => {
-      mia = await add({ username: 'mia', passwordHash: await world.parts.hasher.hash(password) });
+      mia = await add({ username: 'mia', passwordHash: await fixtures.parts.hasher.hash(password) });
     });
     const change = (body: object, headers: Record<string, string> = {}) =>
-      world.server.send('PUT', `${profile}password/`, {
+      fixtures.server.send('PUT', `${profile}password/`, {
         ...(headers['Cookie'] === undefined ? { as: mia } : {}),
         body,
         headers,
@@ -553,18 +560,18 @@ describe("the user's own profile", () => {
 
     test('changes, and ends all other sessions, and all Bearer tokens', async () => {
       const [mine, another] = await Promise.all(
-        [1, 2].map(() => world.parts.sessions.create({ userId: mia, address: '', userAgent: '' })),
+        [1, 2].map(() => fixtures.parts.sessions.create({ userId: mia, address: '', userAgent: '' })),
       );
-      await world.parts.bearerTokens.issue(mia);
+      await fixtures.parts.bearerTokens.issue(mia);
       const cookies = { Cookie: `svc_sessionid=${mine!.token}` };
       expect(await change(right, cookies)).toMatchObject({ status: 403, json: { code: 'csrf_failed' } });
       expect(await change(right, { ...cookies, 'X-CSRFToken': mine!.csrfToken })).toMatchObject({
         status: 200,
         json: { username: 'mia' },
       });
-      expect(await world.parts.sessions.find(mine!.token)).toBeDefined();
-      expect(await world.parts.sessions.find(another!.token)).toBeUndefined();
-      expect((await world.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
+      expect(await fixtures.parts.sessions.find(mine!.token)).toBeDefined();
+      expect(await fixtures.parts.sessions.find(another!.token)).toBeUndefined();
+      expect((await fixtures.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
       expect(await login('mia', fresh)).toMatchObject({ id: mia });
       await expect(login('mia', password)).rejects.toMatchObject({ reason: 'password_failed' });
       expect(await actions()).toEqual(['mia change_password user mia']);

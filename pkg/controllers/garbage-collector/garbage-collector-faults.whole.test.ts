@@ -54,23 +54,23 @@ interface Made {
 }
 
 /** Objects that reference each other, and some missing owners. */
-async function makeWorld(
+async function createObjects(
   random: SeededRandom,
   { seed, isOrphaning }: { seed: number; isOrphaning: boolean },
 ): Promise<Made[]> {
-  const world: Made[] = [];
+  const objects: Made[] = [];
   for (let i = 4 + random.below(9); i > 0; i -= 1) {
     const type = random.pick(thingTypes);
     const namespace = random.chance(0.8) ? 'default' : 'other';
     const object = await client.create(
       type,
-      newThing(type, `s${seed}-${world.length}`, type.namespaced ? { namespace } : {}),
+      newThing(type, `s${seed}-${objects.length}`, type.namespaced ? { namespace } : {}),
     );
-    world.push({ type, object, references: [] });
+    objects.push({ type, object, references: [] });
   }
-  for (const each of world) {
+  for (const each of objects) {
     for (let i = random.below(4); i > 0; i -= 1) {
-      const owner = random.pick(world);
+      const owner = random.pick(objects);
       if (each.references.some(({ uid }) => uid === owner.object.metadata.uid)) continue;
       if (isOrphaning && !mayOwn(owner, each)) continue;
       const isGhost = !isOrphaning && random.chance(0.15);
@@ -85,7 +85,7 @@ async function makeWorld(
       patch: { metadata: { ownerReferences: each.references.map((reference) => ({ ...reference })) } },
     });
   }
-  return world;
+  return objects;
 }
 
 function mayOwn(owner: Made, dependent: Made): boolean {
@@ -98,9 +98,9 @@ function modelOf({ type, object, references }: Made): ExpectedObject {
 }
 
 /** The remaining objects with the owners that they reference. */
-async function left(world: readonly Made[]): Promise<Map<string, string[]>> {
+async function left(objects: readonly Made[]): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
-  for (const { type, object } of world) {
+  for (const { type, object } of objects) {
     const now = await getIfPresent(client, type, object);
     if (now !== undefined)
       found.set(object.metadata.name, (now.metadata.ownerReferences ?? []).map(({ uid }) => uid).toSorted());
@@ -125,8 +125,8 @@ async function remove(
 }
 
 /** Changes objects concurrently, so that the collector's reads become stale. */
-async function disturb(random: SeededRandom, world: readonly Made[]): Promise<void> {
-  for (const { type, object } of world.filter(() => random.chance(0.3))) {
+async function disturb(random: SeededRandom, objects: readonly Made[]): Promise<void> {
+  for (const { type, object } of objects.filter(() => random.chance(0.3))) {
     await client
       .patch(type, keyOfObject(object), {
         type: 'merge',
@@ -144,7 +144,7 @@ test(
     for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
       const random = new SeededRandom(seed);
       const isOrphaning = random.chance(0.25);
-      const world = await makeWorld(random, { seed, isOrphaning });
+      const objects = await createObjects(random, { seed, isOrphaning });
       const faulty = new FaultyClient({ client: env.servers[0]!.client, seed, rates });
       const run = (): Manager =>
         new Manager({
@@ -156,25 +156,25 @@ test(
         });
       let manager = run();
       manager.start();
-      const deleted = world.filter(() => random.chance(0.35));
+      const deleted = objects.filter(() => random.chance(0.35));
       for (const each of deleted) {
         await remove(each, isOrphaning ? 'Orphan' : random.pick(['Background', 'Foreground']));
-        await disturb(random, world);
+        await disturb(random, objects);
         if (!random.chance(0.2)) continue;
         await manager.stop();
         manager = run();
         manager.start();
       }
       const expected = expectedRemainingObjects(
-        world.map(modelOf),
+        objects.map(modelOf),
         deleted.map(({ object }) => object.metadata.uid),
         isOrphaning,
       );
       const deadline = Date.now() + 20_000;
-      await pollUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline);
+      await pollUntil(async () => sameMaps(await left(objects), expected) || Date.now() > deadline);
       faulty.heal();
       // One pass reads every type: after repeated failures it waits for its next try, with growing delays.
-      await pollUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline + 100_000);
+      await pollUntil(async () => sameMaps(await left(objects), expected) || Date.now() > deadline + 100_000);
       // Waits for everything that is still enqueued: a last dependent with a missing owner is deleted after it.
       const boss = await client.create(
         bossType,
@@ -184,8 +184,8 @@ test(
       );
       await pollUntil(async () => (await getIfPresent(client, bossType, boss)) === undefined || Date.now() > deadline);
       await manager.stop();
-      expect({ seed, left: await left(world) }).toEqual({ seed, left: expected });
-      for (const { type, object } of world)
+      expect({ seed, left: await left(objects) }).toEqual({ seed, left: expected });
+      for (const { type, object } of objects)
         await client.delete(type, keyOfObject(object), { propagationPolicy: 'Background' }).catch(() => undefined);
     }
   },

@@ -47,20 +47,20 @@ async function ranBefore(name: string): Promise<ShippingPlugin> {
   return plugin;
 }
 
-interface World {
+interface PresetState {
   objects: [name: string, labels: Record<string, string>, spec: unknown][];
   inventory: PresetRecord[];
 }
 
 /** All objects with a name prefix, and the inventory; without names, plugin and uids. */
-async function world(name: string, inventory: readonly PresetRecord[]): Promise<World> {
+async function readState(name: string, inventory: readonly PresetRecord[]): Promise<PresetState> {
   const { items } = await client.list(Widget);
   const own = items.filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
   const text = JSON.stringify({
     objects: own.map(({ metadata, spec }) => [metadata.name, metadata.labels, spec]),
     inventory: inventory.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   });
-  return JSON.parse(text.replaceAll(`plugin-${name}`, 'PLUGIN').replaceAll(`${name}-`, 'NAME-')) as World;
+  return JSON.parse(text.replaceAll(`plugin-${name}`, 'PLUGIN').replaceAll(`${name}-`, 'NAME-')) as PresetState;
 }
 
 async function ended(work: Promise<unknown>): Promise<boolean> {
@@ -86,14 +86,14 @@ describe('after a crash at any step, and a new run with the stored state', () =>
     const whole = await ranBefore('whole');
     const counter = new CrashScheduler();
     await whole.start(after('whole'), { killer: counter });
-    const expected = await world('whole', whole.inventory);
+    const expected = await readState('whole', whole.inventory);
     expect(counter.steps).toBeGreaterThan(8);
     await atEveryStep(counter.steps, async (step, moment) => {
       const name = `start-${step}-${moment}`;
       const plugin = await ranBefore(name);
       expect(await ended(plugin.start(after(name), { killer: new CrashScheduler(step, moment) }))).toBe(false);
       await plugin.start(after(name));
-      expect([step, moment, await world(name, plugin.inventory)]).toEqual([step, moment, expected]);
+      expect([step, moment, await readState(name, plugin.inventory)]).toEqual([step, moment, expected]);
     });
   });
 
@@ -102,7 +102,7 @@ describe('after a crash at any step, and a new run with the stored state', () =>
     await whole.start(after('stopped'));
     const counter = new CrashScheduler();
     await whole.stop({ killer: counter });
-    const expected = await world('stopped', whole.inventory);
+    const expected = await readState('stopped', whole.inventory);
     expect(expected.objects.map(([name, labels]) => [name, labels['mine']])).toEqual([
       ['NAME-adopted', 'x'],
       ['NAME-dropped-adopted', 'x'],
@@ -116,7 +116,7 @@ describe('after a crash at any step, and a new run with the stored state', () =>
       await plugin.start(after(name));
       expect(await ended(plugin.stop({ killer: new CrashScheduler(step, moment) }))).toBe(false);
       await plugin.stop();
-      expect([step, moment, await world(name, plugin.inventory)]).toEqual([step, moment, expected]);
+      expect([step, moment, await readState(name, plugin.inventory)]).toEqual([step, moment, expected]);
     });
   });
 
@@ -130,7 +130,7 @@ describe('after a crash at any step, and a new run with the stored state', () =>
       const plugin = new ShippingPlugin(client, `plugin-${name}`);
       await ended(plugin.start(objects(name), { killer: new CrashScheduler(step, moment) }));
       await plugin.stop();
-      expect([step, moment, await world(name, plugin.inventory)]).toEqual([
+      expect([step, moment, await readState(name, plugin.inventory)]).toEqual([
         step,
         moment,
         { objects: [], inventory: [] },
@@ -256,9 +256,9 @@ test('an inventory that cannot be stored ends the run at once, at any step', asy
 test('with random faults the result is the same', async () => {
   const whole = await ranBefore('calm');
   await whole.start(after('calm'));
-  const started = await world('calm', whole.inventory);
+  const started = await readState('calm', whole.inventory);
   await whole.stop();
-  const stopped = await world('calm', whole.inventory);
+  const stopped = await readState('calm', whole.inventory);
   const storm = async (seed: number): Promise<void> => {
     const name = `storm-${seed}`;
     const { inventory } = await ranBefore(name);
@@ -268,12 +268,12 @@ test('with random faults the result is the same', async () => {
     );
     plugin.inventory = inventory;
     await untilDone(() => plugin.start(after(name)));
-    expect([seed, await world(name, plugin.inventory)]).toEqual([seed, started]);
+    expect([seed, await readState(name, plugin.inventory)]).toEqual([seed, started]);
     await untilDone(async () => {
       const { left } = await plugin.stop();
       expect(left).toEqual([]);
     });
-    expect([seed, await world(name, plugin.inventory)]).toEqual([seed, stopped]);
+    expect([seed, await readState(name, plugin.inventory)]).toEqual([seed, stopped]);
   };
   await Promise.all(Array.from({ length: 8 }, (_, seed) => storm(seed)));
 });
@@ -315,7 +315,7 @@ test('two hosts that start and stop it concurrently, both as leader, end with on
     ]);
     await Promise.all([first!.stop(), second!.stop()]);
     const stopped = await client.get(pluginType, { namespace: '', name: `plugin-${name}` });
-    expect(await world(name, stopped.status?.presets ?? [])).toEqual({
+    expect(await readState(name, stopped.status?.presets ?? [])).toEqual({
       objects: [['NAME-mine', { mine: 'x' }, { color: 'mine', size: 3 }]],
       inventory: [],
     });

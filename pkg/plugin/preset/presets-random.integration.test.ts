@@ -56,7 +56,7 @@ const step: fc.Arbitrary<Turn | Edit> = fc.oneof(
 );
 
 /** One plugin with three names, and its invariants under all events. */
-class World {
+class PresetModel {
   readonly #plugin: ShippingPlugin;
   readonly #prefix: string;
   /** Uids of objects that users created, or took from the plugin, and never gave to it. */
@@ -253,7 +253,7 @@ function unlessGone(error: unknown): void {
 
 test('with any changes of users and crashes at any step: no object of a user is deleted, and no object of the plugin is forgotten', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 20 }), async (steps) => new World().run(steps)),
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 20 }), async (steps) => new PresetModel().run(steps)),
     { numRuns: 30 },
   );
 });

@@ -50,7 +50,7 @@ export interface FaultyClientOptions {
 }
 
 /** State shared by a client and its successors after crashes. */
-interface World {
+interface FaultyClientState {
   client: Client;
   faults: SeededFaults;
   rates: FaultRates;
@@ -62,7 +62,7 @@ interface World {
  * object.
  */
 export class FaultyClient extends ClientWrapper {
-  readonly #world: World;
+  readonly #state: FaultyClientState;
   #death: CrashError | undefined;
   #die!: () => void;
   /** Resolves at the crash. */
@@ -70,10 +70,10 @@ export class FaultyClient extends ClientWrapper {
 
   constructor(
     { client, seed, rates, onFault = () => undefined }: FaultyClientOptions,
-    world: World = { client, faults: new SeededFaults(seed), rates, onFault },
+    state: FaultyClientState = { client, faults: new SeededFaults(seed), rates, onFault },
   ) {
-    super(world.client);
-    this.#world = world;
+    super(state.client);
+    this.#state = state;
     this.crashed = new Promise((resolve) => {
       this.#die = resolve;
     });
@@ -81,12 +81,12 @@ export class FaultyClient extends ClientWrapper {
 
   /** The client of the restarted process after a crash. It continues the sequence of faults. */
   restarted(): FaultyClient {
-    return new FaultyClient({ ...this.#world, seed: 0 }, this.#world);
+    return new FaultyClient({ ...this.#state, seed: 0 }, this.#state);
   }
 
   /** Applies to all lives. */
   setRates(rates: FaultRates): void {
-    this.#world.rates = rates;
+    this.#state.rates = rates;
   }
 
   /** Ends all faults. */
@@ -127,7 +127,7 @@ export class FaultyClient extends ClientWrapper {
     const call = nameOf(write);
     this.#checkAlive();
     const crashes = this.#happens('crash', call);
-    const comesThrough = this.#world.faults.of(`comes through ${call}`).chance(0.5);
+    const comesThrough = this.#state.faults.of(`comes through ${call}`).chance(0.5);
     if (crashes && !comesThrough) this.#crash();
     if (namesRevision(write) && this.#happens('conflict', call))
       throw newConflict(
@@ -164,7 +164,7 @@ export class FaultyClient extends ClientWrapper {
   }
 
   #happens(fault: keyof FaultRates, call: string): boolean {
-    const { rates, faults, onFault } = this.#world;
+    const { rates, faults, onFault } = this.#state;
     if (!faults.of(`${fault} ${call}`).chance(rates[fault] ?? 0)) return false;
     onFault(`${fault}: ${call}`);
     return true;
@@ -172,7 +172,7 @@ export class FaultyClient extends ClientWrapper {
 
   /** Usually some turns of the event loop; sometimes long enough for whole reconciles. */
   async #delayResponse(call: string): Promise<void> {
-    const random: SeededRandom = this.#world.faults.of(`linger ${call}`);
+    const random: SeededRandom = this.#state.faults.of(`linger ${call}`);
     if (random.chance(0.2)) await pause(random.below(20));
     else
       for (let turns = random.below(20); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));

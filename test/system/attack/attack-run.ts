@@ -4,11 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import type { HaproxyProcess } from '../harness/process/haproxy-process.ts';
 import { freePort } from '../harness/process/free-port.ts';
 import type { AttackOptions } from './attack-options.ts';
-import { startAttackWorld, type AttackWorld } from './attack-world.ts';
+import { startAttackFixtures, type AttackFixtures } from './attack-fixtures.ts';
 import type { Order, Results } from './attacker.ts';
 import { attacks, type Attack } from './attacks.ts';
 import { LegitimateUser, type UserResults } from './legitimate-user.ts';
@@ -33,15 +33,15 @@ export interface Verdict {
 
 /** Runs each attack separately, against the server and through haproxy, while a user works. */
 export async function runAttacks(options: AttackOptions, report: (verdict: Verdict) => void): Promise<void> {
-  const world = await startAttackWorld(options.dataParent);
+  const fixtures = await startAttackFixtures(options.dataParent);
   const attacker = fork(fileURLToPath(new URL('attacker.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
   const folder = await mkdtemp(join(options.dataParent, 'svc-attack-'));
   let proxy: HaproxyProcess | undefined;
   try {
     const proxied: ServicePorts = { platform: await freePort(), access: await freePort() };
-    proxy = await startProxy(folder, { at: proxied, to: world.ports });
+    proxy = await startProxy(folder, { at: proxied, to: fixtures.ports });
     const ways = [
-      { way: 'direct', ports: world.ports },
+      { way: 'direct', ports: fixtures.ports },
       { way: 'haproxy', ports: proxied },
     ];
     const chosen = attacks.filter(({ name }) => name.includes(options.only));
@@ -51,23 +51,23 @@ export async function runAttacks(options: AttackOptions, report: (verdict: Verdi
       const own = chosen.filter((attack, i) =>
         tls(attack) ? index === 0 : !options.isSample || i % ways.length === index,
       );
-      await attackBy({ world, attacker, ports, way, seconds, chosen: own, options, report });
+      await attackBy({ fixtures, attacker, ports, way, seconds, chosen: own, options, report });
     }
-    if (!world.server.process.isRunning)
+    if (!fixtures.server.process.isRunning)
       throw new Error(
-        `the process ended: ${world.server.process.exitStatus}; ${world.server.process.log().slice(-3000)}`,
+        `the process ended: ${fixtures.server.process.exitStatus}; ${fixtures.server.process.log().slice(-3000)}`,
       );
-    await world.server.fetch('/livez');
+    await fixtures.server.fetch('/livez');
   } finally {
     attacker.kill();
     await proxy?.stop();
-    await world.stop();
+    await fixtures.stop();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 interface Way {
-  world: AttackWorld;
+  fixtures: AttackFixtures;
   attacker: ChildProcess;
   ports: ServicePorts;
   way: string;
@@ -77,15 +77,15 @@ interface Way {
   report: (verdict: Verdict) => void;
 }
 
-async function attackBy({ world, attacker, ports, way, seconds, chosen, options, report }: Way): Promise<void> {
-  const user = new LegitimateUser(world, {
+async function attackBy({ fixtures, attacker, ports, way, seconds, chosen, options, report }: Way): Promise<void> {
+  const user = new LegitimateUser(fixtures, {
     ports,
     address: userAddress,
-    ...(way === 'direct' ? { tlsPort: world.tlsPort } : {}),
+    ...(way === 'direct' ? { tlsPort: fixtures.tlsPort } : {}),
   });
   try {
     // The effects of the previous attack may last on a slow machine.
-    await pollUntil(() => user.introduce().then(() => true), {
+    await retryUntilTrue(() => user.introduce().then(() => true), {
       what: 'the user is served before any attack',
       timeoutMs: 60_000,
     });
@@ -102,7 +102,7 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
     for (const attack of chosen) {
       attacker.send({
         attack,
-        port: tls(attack) ? world.tlsPort : ports[attack.service],
+        port: tls(attack) ? fixtures.tlsPort : ports[attack.service],
         addresses: attackerAddresses,
         seed: options.seed,
       } satisfies Order);
@@ -111,7 +111,7 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
       attacker.send('stop');
       const [results] = (await once(attacker, 'message')) as [Results];
       // Connections left from the attack are accepted first.
-      await pollUntil(async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok, {
+      await retryUntilTrue(async () => (await fetch(`http://127.0.0.1:${fixtures.ports[attack.service]}/livez`)).ok, {
         what: 'a new connection is served again',
         timeoutMs: 60_000,
       });

@@ -2,7 +2,7 @@ import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:ht
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { signDraft } from '../harness/client/sign-request.ts';
-import type { AttackWorld } from './attack-world.ts';
+import type { AttackFixtures } from './attack-fixtures.ts';
 import type { ServicePorts } from './proxy.ts';
 
 /** Requests a second. */
@@ -42,7 +42,7 @@ export class LegitimateUser {
 
   /** `tlsPort`: the platform's https port, used too. */
   constructor(
-    world: AttackWorld,
+    fixtures: AttackFixtures,
     { ports, address, tlsPort }: { ports: ServicePorts; address: string; tlsPort?: number },
   ) {
     this.#ports = ports;
@@ -50,7 +50,7 @@ export class LegitimateUser {
     this.#agent = new Agent({ keepAlive: true, localAddress: address });
     // The certificate does not matter here.
     this.#tlsAgent = new TlsAgent({ keepAlive: true, localAddress: address, rejectUnauthorized: false });
-    this.#questions = questionsOf(world).filter(({ isTls }) => isTls !== true || tlsPort !== undefined);
+    this.#questions = questionsOf(fixtures).filter(({ isTls }) => isTls !== true || tlsPort !== undefined);
   }
 
   /** Sends each request once, so that the server knows the credentials. */
@@ -127,7 +127,7 @@ export class LegitimateUser {
   }
 }
 
-function questionsOf({ token, credentials, session, accessKey, login, personalToken }: AttackWorld): Question[] {
+function questionsOf({ token, credentials, session, accessKey, login, personalToken }: AttackFixtures): Question[] {
   const privateToken = credentials.flatMap(({ headers }) =>
     headers.flatMap(([, value]) => (value.startsWith('token ') ? [value] : [])),
   )[0]!;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ApiServer, type ApiServerRequest } from '../harness/process/api-server.ts';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 
 const waitMs = 60_000;
 
@@ -58,7 +58,7 @@ export class ChurnedServer {
 
   async until(path: string, holds: (status: number, body: Json) => boolean): Promise<void> {
     let last: Json = {};
-    await pollUntil(
+    await retryUntilTrue(
       async () => {
         const { status, body } = await this.#request(path);
         last = body;

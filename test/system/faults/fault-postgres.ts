@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { isDatabaseUnreachable } from '#pkg/database/index';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { PostgresProcess } from '../harness/process/postgres-process.ts';
 import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
 
@@ -144,7 +144,7 @@ export class FaultPostgres extends PostgresProcess {
 
   /** Resolves when it accepts connections, with another process id than `before`. */
   async answers(before = 0): Promise<void> {
-    await pollUntil(
+    await retryUntilTrue(
       async () => {
         await (await this.connect()).end();
         return (await this.postmasterPid()) !== before;

@@ -4,7 +4,7 @@ import { ServerProcess, type ExitStatus } from '../harness/process/server-proces
 import { freePort } from '../harness/process/free-port.ts';
 import type { FaultPostgres } from './fault-postgres.ts';
 import { FaultProxy } from './fault-proxy.ts';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 
 const clockShift = new URL('clock-shift.mjs', import.meta.url).href;
 const readyTimeoutMs = 90_000;
@@ -123,7 +123,7 @@ export class Replica {
 
   /** Resolves when it is ready. */
   async ready(): Promise<void> {
-    await pollUntil(() => this.isReady(), { what: `${this.name} is ready`, timeoutMs: readyTimeoutMs });
+    await retryUntilTrue(() => this.isReady(), { what: `${this.name} is ready`, timeoutMs: readyTimeoutMs });
     this.#hasBeenReady = true;
   }
 

@@ -1,7 +1,7 @@
 import type { WireRequest } from '../harness/wire/wire-request.ts';
 import type { SeededRandom } from '../harness/seeded-random.ts';
 import type { Answer } from '../harness/wire/answer.ts';
-import type { FuzzTargets } from './world.ts';
+import type { FuzzTargets } from './fuzz-targets.ts';
 
 /** The requests of one case, in order, with area-specific checks of the responses. */
 export interface FuzzCase {
@@ -20,7 +20,7 @@ export interface AttackArea<W = FuzzTargets> {
   name: string;
   /** Relative frequency. */
   weight: number;
-  generate(random: SeededRandom, world: W): Omit<FuzzCase, 'area'>;
+  generate(random: SeededRandom, fixtures: W): Omit<FuzzCase, 'area'>;
 }
 
 /** One of a few object names, so that a long run leaves few objects; a case must not write to others. */

@@ -8,7 +8,7 @@ import { shrinkCase } from './shrink-case.ts';
 import { violation, type Violation } from './violation.ts';
 import { showRequest } from '../harness/wire/encode-request.ts';
 import { WireClient } from '../harness/wire/wire-client.ts';
-import type { FuzzTargets } from './world.ts';
+import type { FuzzTargets } from './fuzz-targets.ts';
 
 /**
  * How the cases of a batch run: concurrently; concurrently, only those that change nothing; one by one, comparing the

@@ -8,11 +8,11 @@ import { platformJudge } from './oracles/judge-platform.ts';
 import { readPlatformState } from './oracles/platform-state.ts';
 import { StateDigest } from './oracles/state-digest.ts';
 import { violation } from './violation.ts';
-import { prepareWorld, type FuzzTargets } from './world.ts';
+import { createFuzzTargets, type FuzzTargets } from './fuzz-targets.ts';
 
 let env: TestEnv;
 let target: FuzzTarget;
-let world: FuzzTargets;
+let fixtures: FuzzTargets;
 const errors: string[] = [];
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
     takeErrors: () => errors.splice(0),
     takeHolds: async () => [],
   };
-  world = await prepareWorld(call, target);
+  fixtures = await createFuzzTargets(call, target);
 });
 
 afterAll(async () => {
@@ -46,7 +46,7 @@ const sampled = areas.map((area) => (area.name === 'definitions' ? { ...area, we
 test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])(
   'hostile requests are answered according to the contract, and leave the server unchanged: seed %s',
   async (seed) => {
-    const run = new FuzzRun({ target, seed, areas: sampled, world, concurrency: 32, slow: false });
+    const run = new FuzzRun({ target, seed, areas: sampled, fixtures, concurrency: 32, slow: false });
     await run.batch('free', 800);
     await run.batch('quiet', 500);
     await run.batch('exclusive', 25);

@@ -25,7 +25,7 @@ const area: AttackArea = {
   weight: 1,
   generate: () => ({ changes: 'never', requests: [get('/x'), json('POST', '/x', '{}')] }),
 };
-const world = { token: 't', posts: '', notes: '', frees: '', continueTokens: [], revision: 1, secrets: [] };
+const fixtures = { token: 't', posts: '', notes: '', frees: '', continueTokens: [], revision: 1, secrets: [] };
 
 interface Facts {
   state?: () => number;
@@ -66,7 +66,7 @@ async function findings(
   mode: 'free' | 'quiet' | 'exclusive' = 'free',
   areas: readonly AttackArea[] = [area],
 ): Promise<Rule[]> {
-  const run = new FuzzRun({ target, seed: 's', areas, world, concurrency: 2, slow: false, limitMs: 200 });
+  const run = new FuzzRun({ target, seed: 's', areas, fixtures, concurrency: 2, slow: false, limitMs: 200 });
   await run.batch(mode, 3);
   const { findings: found } = await run.finish();
   return [...found.values()].map(({ rule }) => rule);
@@ -189,7 +189,7 @@ test('a logged error counts', async () => {
 });
 
 describe('a blocked event loop', () => {
-  const fuzzCase: FuzzCase = { ...area.generate(undefined as never, world), area: 'test' };
+  const fuzzCase: FuzzCase = { ...area.generate(undefined as never, fixtures), area: 'test' };
   const ran = { number: 7, fuzzCase, began: 0, ended: 1000, bytes: 1 };
   const hold: Hold = { began: 10, ended: 20, cpu: 300 };
 
@@ -231,7 +231,7 @@ describe('a failing case is reduced', () => {
         requests: [json('POST', '/x?a=b&c=d', 'x'.repeat(50), [['A', 'b']]), get('/y')],
       }),
     };
-    const run = new FuzzRun({ target, seed: 's', areas: [large], world, concurrency: 1, slow: false });
+    const run = new FuzzRun({ target, seed: 's', areas: [large], fixtures, concurrency: 1, slow: false });
     await run.batch('free', 1);
     const [finding] = (await run.finish()).findings.values();
     expect(finding!.replay).toBe(

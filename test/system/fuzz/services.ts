@@ -10,7 +10,7 @@ import { accessJudge } from './oracles/judge-access.ts';
 import { platformJudge } from './oracles/judge-platform.ts';
 import { readPlatformState } from './oracles/platform-state.ts';
 import { AttackedServer, type AttackedService } from './server/attacked-server.ts';
-import { prepareWorld } from './world.ts';
+import { createFuzzTargets } from './fuzz-targets.ts';
 
 export const serviceNames = ['platform', 'access'] as const;
 export type ServiceName = (typeof serviceNames)[number];
@@ -74,7 +74,7 @@ export const services: readonly Service[] = [
       startRun(options, {
         service: platform,
         areas,
-        prepare: (server) => prepareWorld((method, path, body) => server.call(method, path, body), server),
+        prepare: (server) => createFuzzTargets((method, path, body) => server.call(method, path, body), server),
       }),
   },
   {
@@ -97,7 +97,7 @@ async function startRun<W>(
 ): Promise<ServiceRun> {
   const server = await AttackedServer.start(dataParent, service);
   try {
-    const source = { seed, areas: all.filter(({ name }) => names.includes(name)), world: await prepare(server) };
+    const source = { seed, areas: all.filter(({ name }) => names.includes(name)), fixtures: await prepare(server) };
     return {
       server,
       run: new FuzzRun({ ...source, target: server, concurrency, slow: true }),
@@ -110,12 +110,12 @@ async function startRun<W>(
 }
 
 async function prepareAccess(server: AttackedServer): Promise<AccessUsers> {
-  const world = await prepareAccessUsers({
+  const fixtures = await prepareAccessUsers({
     accessPort: server.port,
     adminPassword: () => Promise.resolve(server.adminPassword),
     createPrivateToken: (username) => server.command('private-token', 'create', `--user=${username}`),
   });
-  server.token = world.token;
-  server.secrets = [...server.secrets, ...secretsOf(world)];
-  return world;
+  server.token = fixtures.token;
+  server.secrets = [...server.secrets, ...secretsOf(fixtures)];
+  return fixtures;
 }

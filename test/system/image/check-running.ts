@@ -2,7 +2,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newPersonalToken } from '#pkg/identity/index';
 import type { BuildInfo } from '../../../hack/builds/build-info.mjs';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { LoopbackAddresses } from '../harness/process/loopback.ts';
 import { ContainedProgram, type ContainedOptions } from './contained-program.ts';
 import { repository } from '../../../hack/image/dockerfile.ts';
@@ -119,7 +119,7 @@ async function expectEnd(program: ContainedProgram, code: number, says: RegExp):
 
 async function ready(url: string, servers: readonly ContainedProgram[]): Promise<void> {
   const over = (): ContainedProgram | undefined => servers.find((server) => server.hasEnded);
-  await pollUntil(async () => over() !== undefined || (await fetch(`${url}/readyz`)).ok, {
+  await retryUntilTrue(async () => over() !== undefined || (await fetch(`${url}/readyz`)).ok, {
     what: `${url} is ready`,
     timeoutMs: startTimeoutMs,
   });
@@ -129,12 +129,12 @@ async function ready(url: string, servers: readonly ContainedProgram[]): Promise
 
 async function usePlugin(api: string, bearer: string): Promise<void> {
   const plugin = `${api}/apis/plugin.svc.run/v1alpha1/plugins/blog`;
-  await pollUntil(async () => (await ask(plugin, { bearer })).status === 200, {
+  await retryUntilTrue(async () => (await ask(plugin, { bearer })).status === 200, {
     what: 'the plugin is seen',
     timeoutMs: startTimeoutMs,
   });
   await ask(plugin, { method: 'PATCH', body: { spec: { enabled: true } }, bearer });
-  await pollUntil(async () => (await ask(plugin, { bearer })).body['status']?.['phase'] === 'Started', {
+  await retryUntilTrue(async () => (await ask(plugin, { bearer })).body['status']?.['phase'] === 'Started', {
     what: 'the plugin runs',
     timeoutMs: startTimeoutMs,
   });
@@ -160,10 +160,13 @@ async function usePlugin(api: string, bearer: string): Promise<void> {
     events += value;
   }
   await reader.cancel();
-  await pollUntil(async () => JSON.stringify((await ask(`${api}${blog}/posts`, { bearer })).body).includes('"first"'), {
-    what: 'the post is listed',
-    timeoutMs: startTimeoutMs,
-  });
+  await retryUntilTrue(
+    async () => JSON.stringify((await ask(`${api}${blog}/posts`, { bearer })).body).includes('"first"'),
+    {
+      what: 'the post is listed',
+      timeoutMs: startTimeoutMs,
+    },
+  );
 }
 
 interface Call {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { ServerProcess, type ExitStatus } from '../harness/process/server-process.ts';
 import type { ContainerSpec, PodTemplate } from './manifests.ts';
 import { prepareContainer, type ContainerView, type PodPlace } from './pod-files.ts';
@@ -102,7 +102,7 @@ export class Pod {
 
   /** Resolves when it is ready. */
   async ready(timeoutMs = readyTimeoutMs): Promise<void> {
-    await pollUntil(() => this.#isReady, { what: `${this.name} is ready; its log is ${this.logFile}`, timeoutMs });
+    await retryUntilTrue(() => this.#isReady, { what: `${this.name} is ready; its log is ${this.logFile}`, timeoutMs });
   }
 
   /** Kills the process (SIGKILL), which then restarts with the back-off. False if none runs. */

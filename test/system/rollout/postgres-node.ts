@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { postgresAccount } from '#pkg/database/embedded/account';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { installedPostgres } from '../harness/process/installed-postgres.ts';
 import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
 
@@ -121,7 +121,7 @@ export class PostgresNode {
     closeSync(log);
     this.#child = child;
     child.once('exit', () => (this.#child = undefined));
-    await pollUntil(
+    await retryUntilTrue(
       async () => {
         if (this.#child !== child) throw new Error(`${this.name} ended; its log is in ${this.#folder}`);
         await this.query('SELECT 1');
@@ -164,7 +164,7 @@ export class PostgresNode {
   async set(setting: string, value: string): Promise<void> {
     await this.query(`ALTER SYSTEM SET ${setting} = '${value.replaceAll("'", "''")}'`);
     await this.query('SELECT pg_reload_conf()');
-    await pollUntil(
+    await retryUntilTrue(
       async () => {
         const [row] = await this.query<{ value: string }>('SELECT current_setting($1) AS value', [setting]);
         return row?.value === value;

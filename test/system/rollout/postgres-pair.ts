@@ -2,7 +2,7 @@ import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { postgresAccount } from '#pkg/database/embedded/account';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { PostgresNode, postgresPort } from './postgres-node.ts';
 
 const database = 'svc';
@@ -87,7 +87,7 @@ export class PostgresPair {
       "SELECT pg_create_physical_replication_slot('standby', true) WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = 'standby')",
     );
     await standby.follow(primary, 'standby');
-    await pollUntil(async () => (await this.#streaming()) !== undefined, {
+    await retryUntilTrue(async () => (await this.#streaming()) !== undefined, {
       what: `${standby.name} streams`,
       timeoutMs: timeoutMs,
     });
@@ -97,7 +97,7 @@ export class PostgresPair {
   async setSynchronous(isSynchronous: boolean): Promise<void> {
     await this.#primary.set('synchronous_standby_names', isSynchronous ? `ANY 1 (${this.standby.name})` : '');
     if (isSynchronous)
-      await pollUntil(async () => (await this.#streaming()) === 'quorum', {
+      await retryUntilTrue(async () => (await this.#streaming()) === 'quorum', {
         what: `${this.standby.name} is synchronous`,
         timeoutMs: timeoutMs,
       });
@@ -106,7 +106,7 @@ export class PostgresPair {
   /** Disconnects the standby; the primary keeps the WAL for it. */
   async detachStandby(): Promise<void> {
     await this.standby.set('primary_conninfo', '');
-    await pollUntil(async () => (await this.#streaming()) === undefined, {
+    await retryUntilTrue(async () => (await this.#streaming()) === undefined, {
       what: `${this.standby.name} hears nothing`,
       timeoutMs: timeoutMs,
     });

@@ -9,7 +9,7 @@ import {
   type TestEnvOptions,
 } from '../../../pkg/testenv/index.ts';
 import blog from '../../../config/samples/plugins/blog/index.ts';
-import { BlogWorld } from './blog-world.ts';
+import { BlogScenario } from './blog-scenario.ts';
 
 const folder = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -40,7 +40,7 @@ export class SeededBlogs {
 
   /** @throws FaultyRunError */
   run(seed: number): Promise<void> {
-    const { act, expect } = new BlogWorld();
+    const { act, expect } = new BlogScenario();
     return runControllersUnderFaults({ client: this.#env.servers[0]!.steadyClient, plugin: blog, seed, act, expect });
   }
 

@@ -1,18 +1,19 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pollUntil } from '../harness/poll-until.ts';
+import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { signalProcess } from '../harness/process/signal-process.ts';
 
-const STOP_MS = 20_000;
+const stopTimeoutMs = 20_000;
 
 /** Stops every PostgreSQL with data below a folder: an embedded one survives a killed program. */
 export async function stopPostgresBelow(home: string): Promise<void> {
   for (const pidFile of await pidFiles(home)) {
     const [pid, dataDir] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
     if (dataDir?.startsWith(home) !== true || !signal(Number(pid), 'SIGINT')) continue;
-    await pollUntil(() => !signal(Number(pid), 0), { what: `PostgreSQL ${pid} has stopped`, timeoutMs: STOP_MS }).catch(
-      () => signal(Number(pid), 'SIGKILL'),
-    );
+    await retryUntilTrue(() => !signal(Number(pid), 0), {
+      what: `PostgreSQL ${pid} has stopped`,
+      timeoutMs: stopTimeoutMs,
+    }).catch(() => signal(Number(pid), 'SIGKILL'));
   }
 }
 

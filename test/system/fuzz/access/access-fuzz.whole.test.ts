@@ -18,7 +18,7 @@ import { accessAreas } from './areas/index.ts';
 let home: TestDatabase;
 let folder: string;
 let target: FuzzTarget;
-let world: AccessUsers;
+let fixtures: AccessUsers;
 
 beforeAll(async () => {
   home = await createTestDatabase();
@@ -37,7 +37,7 @@ beforeAll(async () => {
     await command.exited;
     return command.stdout.trim();
   };
-  world = await prepareAccessUsers({
+  fixtures = await prepareAccessUsers({
     accessPort: port,
     adminPassword: () => Promise.resolve(password),
     createPrivateToken,
@@ -45,8 +45,8 @@ beforeAll(async () => {
   let seen = 0;
   target = {
     port,
-    token: world.token,
-    secrets: [password, ...secretsOf(world)],
+    token: fixtures.token,
+    secrets: [password, ...secretsOf(fixtures)],
     digest: await StateDigest.open(home.connection, readAccessState),
     judge: accessJudge,
     call: () => Promise.reject(new Error('not for this')),
@@ -70,7 +70,7 @@ afterAll(async () => {
 test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])(
   'access management answers hostile requests according to its contract, and is unchanged: seed %s',
   async (seed) => {
-    const run = new FuzzRun({ target, seed, areas: accessAreas, world, concurrency: 32, slow: false });
+    const run = new FuzzRun({ target, seed, areas: accessAreas, fixtures, concurrency: 32, slow: false });
     await run.batch('free', 800);
     await run.batch('quiet', 300);
     await run.batch('exclusive', 60);

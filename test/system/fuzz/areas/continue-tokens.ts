@@ -1,7 +1,7 @@
 import { get } from '../../harness/wire/wire-request.ts';
 import { percent, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import type { FuzzTargets } from '../world.ts';
+import type { FuzzTargets } from '../fuzz-targets.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 type Token = Record<string, unknown>;
@@ -35,8 +35,8 @@ function forge(random: SeededRandom, token: string): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-function tokenFor(random: SeededRandom, world: FuzzTargets): { search: string; token: string } {
-  const { search, token } = random.pick(world.continueTokens);
+function tokenFor(random: SeededRandom, fixtures: FuzzTargets): { search: string; token: string } {
+  const { search, token } = random.pick(fixtures.continueTokens);
   const mutated = random.one(
     () => token,
     () => forge(random, token),
@@ -47,16 +47,16 @@ function tokenFor(random: SeededRandom, world: FuzzTargets): { search: string; t
     () => Buffer.from('['.repeat(random.below(40_000))).toString('base64url'),
     () => hostileText(random),
   );
-  return { search: random.chance(0.9) ? search : random.pick(world.continueTokens).search, token: mutated };
+  return { search: random.chance(0.9) ? search : random.pick(fixtures.continueTokens).search, token: mutated };
 }
 
 /** Server tokens, changed and forged: they are not signed, so every part is client input. */
 export const continueTokens: AttackArea = {
   name: 'continue tokens',
   weight: 6,
-  generate(random, world) {
-    const { search, token } = tokenFor(random, world);
-    const target = `${random.chance(0.95) ? world.posts : world.notes}?limit=${random.pick([1, 2, 100, 10_001])}&${search}&continue=${percent(token)}`;
+  generate(random, fixtures) {
+    const { search, token } = tokenFor(random, fixtures);
+    const target = `${random.chance(0.95) ? fixtures.posts : fixtures.notes}?limit=${random.pick([1, 2, 100, 10_001])}&${search}&continue=${percent(token)}`;
     return { changes: 'never', requests: [get(target)] };
   },
 };

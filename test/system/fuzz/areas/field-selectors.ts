@@ -78,11 +78,11 @@ function judge([first, second]: readonly (Answer | undefined)[]): string | undef
 export const fieldSelectors: AttackArea = {
   name: 'field selectors',
   weight: 8,
-  generate(random, world) {
+  generate(random, fixtures) {
     const selector = fieldSelector(random);
     const more = random.chance(0.2) ? [['fieldSelector', fieldSelector(random)] as const] : [];
     const base = query([['fieldSelector', selector], ...more]);
-    const target = random.pick([world.posts, world.posts, world.notes]) + base;
+    const target = random.pick([fixtures.posts, fixtures.posts, fixtures.notes]) + base;
     return { changes: 'never', requests: [get(target), get(`${target}&limit=5`)], judge };
   },
 };

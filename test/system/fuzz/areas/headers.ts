@@ -2,7 +2,7 @@ import { get, type WireRequest } from '../../harness/wire/wire-request.ts';
 import type { AttackArea, FuzzCase } from '../fuzz-case.ts';
 import { caseName } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, type FuzzTargets } from '../world.ts';
+import { group, type FuzzTargets } from '../fuzz-targets.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 const mediaTypes = [
@@ -148,9 +148,9 @@ const cookies = [
   'svc_sessionid',
 ];
 
-function withoutPermission(random: SeededRandom, world: FuzzTargets): Omit<FuzzCase, 'area'> {
+function withoutPermission(random: SeededRandom, fixtures: FuzzTargets): Omit<FuzzCase, 'area'> {
   const value = random.chance(0.2)
-    ? `Bearer ${mutateText(random, world.token)}`.replaceAll(/[^\x20-\x7e]/g, '')
+    ? `Bearer ${mutateText(random, fixtures.token)}`.replaceAll(/[^\x20-\x7e]/g, '')
     : random.pick(authorizations);
   const isCookie = random.chance(0.2);
   const headers: WireRequest['headers'] = isCookie
@@ -159,14 +159,14 @@ function withoutPermission(random: SeededRandom, world: FuzzTargets): Omit<FuzzC
         ['X-CSRFToken', 'x'],
         ['Origin', 'http://fuzz'],
       ]
-    : [['Authorization', value === `Bearer ${world.token}` ? 'x' : value]];
+    : [['Authorization', value === `Bearer ${fixtures.token}` ? 'x' : value]];
   const method = random.pick(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
   const body = method === 'GET' || method === 'HEAD' ? {} : { body: Buffer.from('{}') };
   const request: WireRequest = {
     method,
     target: random.pick([
-      world.posts,
-      `${world.posts}/p1`,
+      fixtures.posts,
+      `${fixtures.posts}/p1`,
       '/metrics',
       '/openapi/v3',
       '/apis',
@@ -191,13 +191,13 @@ function withoutPermission(random: SeededRandom, world: FuzzTargets): Omit<FuzzC
 export const headers: AttackArea = {
   name: 'headers',
   weight: 8,
-  generate(random, world) {
-    if (random.chance(0.25)) return withoutPermission(random, world);
+  generate(random, fixtures) {
+    if (random.chance(0.25)) return withoutPermission(random, fixtures);
     const list = random.some(random.chance(0.05) ? random.pick([100, 255, 260, 400]) : 4, () => header(random));
     const name = caseName(random);
     const post: WireRequest = {
       method: 'POST',
-      target: world.frees,
+      target: fixtures.frees,
       headers: list,
       body: Buffer.from(JSON.stringify({ apiVersion: `${group}/v1`, kind: 'Free', metadata: { name } })),
     };
@@ -218,8 +218,8 @@ export const headers: AttackArea = {
         requests: [
           get(
             random.pick([
-              world.posts,
-              `${world.posts}/p1`,
+              fixtures.posts,
+              `${fixtures.posts}/p1`,
               '/livez',
               '/version',
               '/apis',
@@ -236,7 +236,7 @@ export const headers: AttackArea = {
       () => ({
         changes: 'never',
         requests: [
-          { method: 'HEAD', target: random.pick([world.posts, `${world.posts}/p1`, '/livez']), headers: list },
+          { method: 'HEAD', target: random.pick([fixtures.posts, `${fixtures.posts}/p1`, '/livez']), headers: list },
         ],
       }),
       () => ({ changes: 'maybe', requests: [post] }),

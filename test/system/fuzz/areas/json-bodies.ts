@@ -1,7 +1,7 @@
 import { json, type WireRequest } from '../../harness/wire/wire-request.ts';
 import { caseName, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, type FuzzTargets } from '../world.ts';
+import { group, type FuzzTargets } from '../fuzz-targets.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 
 /** The value as the spec or another part of an object of this name. */
@@ -19,8 +19,8 @@ export function objectAround(random: SeededRandom, kind: string, name: string): 
   };
 }
 
-export function anyWrite(random: SeededRandom, world: FuzzTargets, name: string, body: Buffer): WireRequest {
-  const collection = random.pick([world.frees, world.frees, world.posts, world.notes]);
+export function anyWrite(random: SeededRandom, fixtures: FuzzTargets, name: string, body: Buffer): WireRequest {
+  const collection = random.pick([fixtures.frees, fixtures.frees, fixtures.posts, fixtures.notes]);
   const suffix = random.pick([
     '',
     '',
@@ -42,10 +42,10 @@ export function anyWrite(random: SeededRandom, world: FuzzTargets, name: string,
 export const jsonBodies: AttackArea = {
   name: 'json bodies',
   weight: 10,
-  generate(random, world) {
+  generate(random, fixtures) {
     const name = caseName(random);
     const around = objectAround(random, random.pick(['Free', 'Free', 'Post', 'Note']), name);
     const body = random.chance(0.5) ? hostileJsonBody(random, around) : Buffer.from(around(jsonText(random)));
-    return { changes: 'maybe', requests: [anyWrite(random, world, name, body)] };
+    return { changes: 'maybe', requests: [anyWrite(random, fixtures, name, body)] };
   },
 };

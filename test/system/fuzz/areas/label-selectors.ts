@@ -44,7 +44,7 @@ export function labelSelector(random: SeededRandom): string {
 export const labelSelectors: AttackArea = {
   name: 'label selectors',
   weight: 6,
-  generate(random, world) {
+  generate(random, fixtures) {
     const pairs = random.some(2, () => ['labelSelector', labelSelector(random)] as const);
     const watch = random.chance(0.05);
     const search = query([
@@ -59,7 +59,9 @@ export const labelSelectors: AttackArea = {
     ]);
     return {
       changes: 'never',
-      requests: [{ ...get(random.pick([world.posts, world.notes]) + search), ...(watch ? { stream: true } : {}) }],
+      requests: [
+        { ...get(random.pick([fixtures.posts, fixtures.notes]) + search), ...(watch ? { stream: true } : {}) },
+      ],
     };
   },
 };

@@ -43,13 +43,13 @@ const flags = ['true', 'false', '1', '0', 'TRUE', 'yes', '', 'null'];
 export const lists: AttackArea = {
   name: 'lists',
   weight: 10,
-  generate(random, world) {
+  generate(random, fixtures) {
     const revision = (): string =>
       random.one(
         () => '0',
-        () => String(world.revision),
-        () => String(world.revision - random.below(50)),
-        () => String(world.revision + random.below(10_000_000)),
+        () => String(fixtures.revision),
+        () => String(fixtures.revision - random.below(50)),
+        () => String(fixtures.revision + random.below(10_000_000)),
         () => count(random),
       );
     const makers: (() => [string, string])[] = [
@@ -58,7 +58,7 @@ export const lists: AttackArea = {
       () => ['page', count(random)],
       () => ['size', count(random)],
       () => ['limit', count(random)],
-      () => ['continue', random.pick(world.continueTokens).token],
+      () => ['continue', random.pick(fixtures.continueTokens).token],
       () => ['resourceVersion', revision()],
       () => ['resourceVersionMatch', random.pick(['Exact', 'NotOlderThan', 'exact', '', hostileText(random)])],
       () => ['exactTotal', random.pick(flags)],
@@ -78,7 +78,7 @@ export const lists: AttackArea = {
       '*/*',
       'application/problem+json, application/json',
     ]);
-    const target = random.pick([world.posts, world.posts, world.notes, world.frees]) + raw;
+    const target = random.pick([fixtures.posts, fixtures.posts, fixtures.notes, fixtures.frees]) + raw;
     return {
       changes: 'never',
       requests: [get(random.chance(0.03) ? malformedEscape(random, target) : target, [['Accept', accept]])],

@@ -1,6 +1,6 @@
 import { get, json } from '../../harness/wire/wire-request.ts';
 import { percent, wellFormed, type AttackArea, type FuzzCase } from '../fuzz-case.ts';
-import { group } from '../world.ts';
+import { group } from '../fuzz-targets.ts';
 import { hostileText } from './hostile-text.ts';
 
 /**
@@ -10,7 +10,7 @@ import { hostileText } from './hostile-text.ts';
 export const names: AttackArea = {
   name: 'names',
   weight: 5,
-  generate(random, world) {
+  generate(random, fixtures) {
     const text = hostileText(random);
     const segment = percent(text);
     const meta = (): object => ({
@@ -35,7 +35,7 @@ export const names: AttackArea = {
         changes: 'never',
         requests: [
           get(
-            `${random.pick([world.posts, world.notes])}/${segment}${random.pick(['', '/status', '/scale', `/${segment}`, '/x/y'])}`,
+            `${random.pick([fixtures.posts, fixtures.notes])}/${segment}${random.pick(['', '/status', '/scale', `/${segment}`, '/x/y'])}`,
           ),
         ],
       }),
@@ -51,7 +51,7 @@ export const names: AttackArea = {
       () => ({
         changes: 'maybe',
         requests: [
-          json('POST', random.pick([world.frees, world.notes]), {
+          json('POST', random.pick([fixtures.frees, fixtures.notes]), {
             apiVersion: `${group}/v1`,
             kind: 'Free',
             metadata: { ...meta(), labels },
@@ -61,13 +61,13 @@ export const names: AttackArea = {
       () => ({
         changes: 'maybe',
         requests: [
-          json('POST', `${world.frees}?dryRun=All`, { apiVersion: `${group}/v1`, kind: 'Free', metadata: meta() }),
+          json('POST', `${fixtures.frees}?dryRun=All`, { apiVersion: `${group}/v1`, kind: 'Free', metadata: meta() }),
         ],
       }),
       () => ({
         changes: 'maybe',
         requests: [
-          json('PUT', `${world.frees}/${segment}`, { apiVersion: `${group}/v1`, kind: 'Free', metadata: meta() }),
+          json('PUT', `${fixtures.frees}/${segment}`, { apiVersion: `${group}/v1`, kind: 'Free', metadata: meta() }),
         ],
       }),
       () => ({
@@ -75,7 +75,7 @@ export const names: AttackArea = {
         requests: [
           json(
             'DELETE',
-            `${world.frees}/f${random.below(500)}${random.pick(['', '?dryRun=All', '?gracePeriodSeconds=-1', `?propagationPolicy=${segment}`])}`,
+            `${fixtures.frees}/f${random.below(500)}${random.pick(['', '?dryRun=All', '?gracePeriodSeconds=-1', `?propagationPolicy=${segment}`])}`,
             options,
           ),
         ],
@@ -83,7 +83,7 @@ export const names: AttackArea = {
       () => ({
         changes: 'never',
         requests: [
-          json('DELETE', `${world.frees}?dryRun=All&labelSelector=${segment}&fieldSelector=${segment}`, options),
+          json('DELETE', `${fixtures.frees}?dryRun=All&labelSelector=${segment}&fieldSelector=${segment}`, options),
         ],
       }),
     );

@@ -3,7 +3,7 @@ import { caseName, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
-import { group } from '../world.ts';
+import { group } from '../fuzz-targets.ts';
 
 const tokens = [
   'spec',
@@ -99,10 +99,10 @@ function patch(random: SeededRandom, target: string): WireRequest {
 export const patches: AttackArea = {
   name: 'patches',
   weight: 10,
-  generate(random, world) {
+  generate(random, fixtures) {
     const name = caseName(random);
     const free = random.chance(0.7);
-    const collection = free ? world.frees : world.posts;
+    const collection = free ? fixtures.frees : fixtures.posts;
     const create = json('POST', collection, {
       apiVersion: `${group}/v1`,
       kind: free ? 'Free' : 'Post',

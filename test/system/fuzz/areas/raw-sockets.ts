@@ -1,7 +1,7 @@
 import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import { caseName, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, type FuzzTargets } from '../world.ts';
+import { group, type FuzzTargets } from '../fuzz-targets.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
 
 const credential = 'Authorization: Bearer $TOKEN\r\n';
@@ -102,11 +102,11 @@ function head(random: SeededRandom, { posts, frees }: FuzzTargets): string {
   return `${line}\r\n${random.chance(0.97) ? 'Host: fuzz\r\n' : ''}${credential}Content-Type: application/json\r\n`;
 }
 
-function bytes(random: SeededRandom, world: FuzzTargets): string {
+function bytes(random: SeededRandom, fixtures: FuzzTargets): string {
   const name = caseName(random);
   const body = JSON.stringify({ apiVersion: `${group}/v1`, kind: 'Free', metadata: { name }, spec: { a: 'b' } });
-  const request = (): string => head(random, world) + random.pick(framings(body));
-  const honest = `GET ${world.posts}/p1 HTTP/1.1\r\nHost: fuzz\r\n${credential}\r\n`;
+  const request = (): string => head(random, fixtures) + random.pick(framings(body));
+  const honest = `GET ${fixtures.posts}/p1 HTTP/1.1\r\nHost: fuzz\r\n${credential}\r\n`;
   return random.one(
     request,
     request,
@@ -120,8 +120,8 @@ function bytes(random: SeededRandom, world: FuzzTargets): string {
 }
 
 /** A valid request followed by other bytes, which must not change its response. */
-function honestFirst(random: SeededRandom, world: FuzzTargets): WireRequest {
-  const honest = `GET ${world.posts}/p1 HTTP/1.1\r\nHost: fuzz\r\n${credential}\r\n`;
+function honestFirst(random: SeededRandom, fixtures: FuzzTargets): WireRequest {
+  const honest = `GET ${fixtures.posts}/p1 HTTP/1.1\r\nHost: fuzz\r\n${credential}\r\n`;
   return {
     method: 'GET',
     target: '',
@@ -135,18 +135,18 @@ function honestFirst(random: SeededRandom, world: FuzzTargets): WireRequest {
 export const rawSockets: AttackArea = {
   name: 'raw sockets',
   weight: 5,
-  generate(random, world) {
+  generate(random, fixtures) {
     if (random.chance(0.15)) {
       return {
         changes: 'never',
-        requests: [honestFirst(random, world)],
+        requests: [honestFirst(random, fixtures)],
         judge: ([answer]) =>
           answer?.status === 200
             ? undefined
             : `an honest request with garbage behind it was answered ${answer?.status ?? 'nothing'}`,
       };
     }
-    const all = Buffer.from(bytes(random, world), 'latin1');
+    const all = Buffer.from(bytes(random, fixtures), 'latin1');
     const sent = random.chance(0.2) ? mutateBytes(random, all) : all;
     const cut = random.below(sent.length + 1);
     const waits = random.chance(0.03);

@@ -1,7 +1,7 @@
 import { get, json } from '../../harness/wire/wire-request.ts';
 import { caseName, type AttackArea } from '../fuzz-case.ts';
 import { exactDifference, parseExact, type ExactJson } from '../oracles/exact-json.ts';
-import { group } from '../world.ts';
+import { group } from '../fuzz-targets.ts';
 import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { jsonText } from './hostile-json.ts';
 
@@ -30,16 +30,16 @@ function judge(sent: string): (answers: readonly (Answer | undefined)[]) => stri
 export const roundTrips: AttackArea = {
   name: 'round trips',
   weight: 5,
-  generate(random, world) {
+  generate(random, fixtures) {
     const name = `r${caseName(random)}`;
     const members = random.some(4, (index) => `"m${index}":${jsonText(random, 3)}`);
     const body = `{"apiVersion":"${group}/v1","kind":"Free","metadata":{"name":"${name}"},"spec":{${members.join(',')}}}`;
     return {
       changes: 'maybe',
       requests: [
-        json('DELETE', `${world.frees}/${name}`, ''),
-        json('POST', world.frees, body),
-        get(`${world.frees}/${name}`),
+        json('DELETE', `${fixtures.frees}/${name}`, ''),
+        json('POST', fixtures.frees, body),
+        get(`${fixtures.frees}/${name}`),
       ],
       judge: judge(body),
     };

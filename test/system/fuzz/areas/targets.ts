@@ -1,7 +1,7 @@
 import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import type { AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, type FuzzTargets } from '../world.ts';
+import { group, type FuzzTargets } from '../fuzz-targets.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 const methods = [
@@ -97,8 +97,8 @@ function paths({ posts, notes }: FuzzTargets): string[] {
   ];
 }
 
-function target(random: SeededRandom, world: FuzzTargets): string {
-  const path = random.pick(paths(world));
+function target(random: SeededRandom, fixtures: FuzzTargets): string {
+  const path = random.pick(paths(fixtures));
   const at = random.below(path.length + 1);
   return random.one(
     () => path,
@@ -145,9 +145,9 @@ function target(random: SeededRandom, world: FuzzTargets): string {
 export const targets: AttackArea = {
   name: 'targets',
   weight: 8,
-  generate(random, world) {
+  generate(random, fixtures) {
     const method = random.pick(methods);
-    const wanted = target(random, world);
+    const wanted = target(random, fixtures);
     const plain =
       /^[\x21-\x7e]+$/.test(wanted) &&
       method !== 'CONNECT' &&

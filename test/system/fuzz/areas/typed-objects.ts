@@ -1,7 +1,7 @@
 import { json } from '../../harness/wire/wire-request.ts';
 import { caseName, wellFormed, type AttackArea } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group } from '../world.ts';
+import { group } from '../fuzz-targets.ts';
 import { jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
 
@@ -46,13 +46,13 @@ function members(random: SeededRandom): string[] {
 export const typedObjects: AttackArea = {
   name: 'typed objects',
   weight: 10,
-  generate(random, world) {
+  generate(random, fixtures) {
     const name = caseName(random);
     const isPost = random.chance(0.7);
     const spec = `{${members(random).join(',')}}`;
     const status = random.chance(0.3) ? `,"status":{"replicas":${jsonText(random, 1)},"phase":"x"}` : '';
     const body = `{"apiVersion":"${group}/v1","kind":"${isPost ? 'Post' : 'Note'}","metadata":{"name":"${name}"},"spec":${spec}${status}}`;
-    const collection = isPost ? world.posts : world.notes;
+    const collection = isPost ? fixtures.posts : fixtures.notes;
     const scale = `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"${name}"},"spec":{"replicas":${jsonText(random, 1)}}}`;
     const write = random.one(
       () => json('POST', collection, body),

@@ -7,8 +7,8 @@ import { labelSelector } from './label-selectors.ts';
 export const watches: AttackArea = {
   name: 'watches',
   weight: 2,
-  generate(random, world) {
-    const { revision } = world;
+  generate(random, fixtures) {
+    const { revision } = fixtures;
     const number = (): string =>
       random.pick([
         '0',
@@ -40,7 +40,7 @@ export const watches: AttackArea = {
           'metadata.name=a,metadata.name=b',
         ]),
       ],
-      () => ['continue', random.pick(world.continueTokens).token],
+      () => ['continue', random.pick(fixtures.continueTokens).token],
       () => ['watch', random.pick(['0', 'false', '', 'true', 'x'])],
       () => ['limit', number()],
     ];
@@ -67,7 +67,7 @@ export const watches: AttackArea = {
         'Last-Event-ID',
         random.pick(['0', '1', String(revision), '9'.repeat(20), '9'.repeat(21), '-1', 'x', '']),
       ]);
-    const target = random.pick([world.posts, world.notes]) + search;
+    const target = random.pick([fixtures.posts, fixtures.notes]) + search;
     return {
       changes: 'never',
       requests: [{ ...get(random.chance(0.05) ? malformedEscape(random, target) : target, headers), stream: true }],

@@ -3,7 +3,7 @@ import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { anyWrite, objectAround } from './json-bodies.ts';
 import { jsonText } from './hostile-json.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
-import { group } from '../world.ts';
+import { group } from '../fuzz-targets.ts';
 
 /** Nested lists of aliases: nine levels of nine expand to a billion. */
 function bomb(random: SeededRandom): string {
@@ -125,13 +125,13 @@ function yamlSpec(random: SeededRandom): string {
 export const yamlBodies: AttackArea = {
   name: 'yaml bodies',
   weight: 3,
-  generate(random, world) {
+  generate(random, fixtures) {
     const name = caseName(random);
     const text = random.chance(0.8)
       ? `apiVersion: ${group}/v1\nkind: Free\nmetadata:\n  name: ${name}\nspec:\n  ${yamlSpec(random)}\n${random.pick(['', '', '---\n', '---\na: 1\n', '...\n'])}`
       : objectAround(random, 'Free', name)(yamlSpec(random));
     const body = random.chance(0.2) ? mutateBytes(random, Buffer.from(text)) : Buffer.from(text);
-    const request = anyWrite(random, { ...world, posts: world.frees, notes: world.frees }, name, body);
+    const request = anyWrite(random, { ...fixtures, posts: fixtures.frees, notes: fixtures.frees }, name, body);
     const headers: [string, string][] = [
       ['Content-Type', random.pick(['application/yaml', 'text/yaml', 'application/yaml; charset=utf-8'])],
       ['Accept', random.pick(['application/yaml', 'application/json', '*/*'])],

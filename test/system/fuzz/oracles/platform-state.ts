@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { group } from '../world.ts';
+import { group } from '../fuzz-targets.ts';
 import type { State } from './state-digest.ts';
 
 interface ModelRow {

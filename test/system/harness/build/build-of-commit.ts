@@ -12,10 +12,10 @@ import { parseLock, satisfies } from './lock-file.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/svc-builds');
-const INSTALL_TIMEOUT_MS = 10 * 60_000;
-const COMPILE_TIMEOUT_MS = 5 * 60_000;
+const installTimeoutMs = 10 * 60_000;
+const compileTimeoutMs = 5 * 60_000;
 /** Limit of the output of `git archive` and the compiler. */
-const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+const maxOutputBytes = 64 * 1024 * 1024;
 
 export interface CommitBuild {
   /** 40 digits. */
@@ -66,7 +66,7 @@ async function build(commit: string, folder: string): Promise<void> {
     const archive = join(work, 'tree.tar');
     await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], {
       cwd: root,
-      maxBuffer: MAX_OUTPUT_BYTES,
+      maxBuffer: maxOutputBytes,
     });
     const tree = join(work, 'tree');
     await mkdir(tree);
@@ -84,8 +84,8 @@ async function compile(tree: string, commit: string): Promise<void> {
   try {
     await run(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
       cwd: tree,
-      timeout: COMPILE_TIMEOUT_MS,
-      maxBuffer: MAX_OUTPUT_BYTES,
+      timeout: compileTimeoutMs,
+      maxBuffer: maxOutputBytes,
     });
   } catch (error) {
     throw new Error(`Commit ${commit} does not compile:\n${(error as { stdout?: string }).stdout ?? String(error)}`, {
@@ -105,7 +105,7 @@ async function modulesFor(commit: string): Promise<string> {
 }
 
 async function show(commit: string, path: string): Promise<string> {
-  return (await run('git', ['show', `${commit}:${path}`], { cwd: root, maxBuffer: MAX_OUTPUT_BYTES })).stdout;
+  return (await run('git', ['show', `${commit}:${path}`], { cwd: root, maxBuffer: maxOutputBytes })).stdout;
 }
 
 async function install(commit: string, lock: string, folder: string): Promise<void> {
@@ -115,8 +115,8 @@ async function install(commit: string, lock: string, folder: string): Promise<vo
     await writeFile(join(work, 'package.json'), await show(commit, 'package.json'));
     await run('npm', ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
       cwd: work,
-      timeout: INSTALL_TIMEOUT_MS,
-      maxBuffer: MAX_OUTPUT_BYTES,
+      timeout: installTimeoutMs,
+      maxBuffer: maxOutputBytes,
     });
     await moveInto(work, folder);
   } catch (error) {

@@ -4,8 +4,8 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const LOOK_MS = 250;
-const PATIENCE_MS = 15 * 60_000;
+const pollIntervalMs = 250;
+const lockTimeoutMs = 15 * 60_000;
 
 /**
  * Runs `make`, which creates `path`, unless another process is doing so: then waits for it. Takes over from a dead
@@ -14,7 +14,7 @@ const PATIENCE_MS = 15 * 60_000;
 export async function withPathLock(path: string, make: () => Promise<void>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const lock = `${path}.lock`;
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + lockTimeoutMs;
   while (!existsSync(path)) {
     if (await take(lock)) {
       try {
@@ -27,7 +27,7 @@ export async function withPathLock(path: string, make: () => Promise<void>): Pro
     if (!(await isHeld(lock))) await rm(lock, { force: true });
     else if (performance.now() > deadline)
       throw new Error(`${lock} is held for too long; is the process in it still at work?`);
-    else await delay(LOOK_MS);
+    else await delay(pollIntervalMs);
   }
 }
 

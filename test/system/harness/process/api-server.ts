@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
-import { pollUntil } from '../poll-until.ts';
+import { retryUntilTrue } from '../retry-until-true.ts';
 import { runProgram, ServerProcess, type ServerProcessOptions } from './server-process.ts';
 
 const servedTimeoutMs = 120_000;
@@ -136,7 +136,7 @@ export class ApiServer {
   }
 
   async untilServed(path: string): Promise<void> {
-    await pollUntil(() => this.fetch(path).then(() => true), {
+    await retryUntilTrue(() => this.fetch(path).then(() => true), {
       what: `${path} is served`,
       timeoutMs: servedTimeoutMs,
       intervalMs: 5,

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pollUntil } from '../poll-until.ts';
+import { retryUntilTrue } from '../retry-until-true.ts';
 
 export interface HaproxyOptions {
   /** True once it forwards requests; an error counts as false. */
@@ -33,7 +33,7 @@ export class HaproxyProcess {
     closeSync(log);
     const haproxy = new HaproxyProcess(child);
     try {
-      await pollUntil(async () => haproxy.#hasEnded || (await isReady()), {
+      await retryUntilTrue(async () => haproxy.#hasEnded || (await isReady()), {
         what: 'haproxy passes requests on',
         timeoutMs: startTimeoutMs,
       });

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { pollUntil } from '../poll-until.ts';
+import { retryUntilTrue } from '../retry-until-true.ts';
 
 export const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 /** Bytes of the log in an error message. */
@@ -125,7 +125,7 @@ export class ServerProcess {
   async ready(readyUrl = this.#options.readyUrl): Promise<Record<string, unknown>> {
     const { startTimeoutMs: timeoutMs = 120_000 } = this.#options;
     let facts: Record<string, unknown> | undefined;
-    await pollUntil(
+    await retryUntilTrue(
       async () => {
         if (!this.isRunning) return true;
         if (readyUrl === undefined) facts = readyLine(this.#ownLog());

@@ -3,7 +3,7 @@ import type { FaultRecord, History, ModelChangeRecord } from '../history/history
 import type { Workload } from './workload.ts';
 import { makeModel } from './define-models.ts';
 import type { RecordedDatabase, ChangeLogRecorder } from './change-log-recorder.ts';
-import { pollUntil } from '../poll-until.ts';
+import { retryUntilTrue } from '../retry-until-true.ts';
 import type { Target } from './recording-client.ts';
 import { readList } from './read-list.ts';
 import { namespaces, namespacesPath, sampleModels } from './sample-models.ts';
@@ -70,7 +70,7 @@ async function heardOfEverything({ database, workload: { watchers }, problems }:
   try {
     const [row] = await database.query<{ newest: string }>('SELECT max(rev) AS newest FROM platform.change_log');
     const newest = Number(row?.newest);
-    await pollUntil(() => watchers.every(({ position, isOpen }) => position >= newest && isOpen), {
+    await retryUntilTrue(() => watchers.every(({ position, isOpen }) => position >= newest && isOpen), {
       what: `every watcher has heard of revision ${newest}`,
       timeoutMs: settleMs,
     });

@@ -3,7 +3,7 @@ import type { ApiAnswer } from '../client/api-client.ts';
 import type { RecordingClient, Target } from './recording-client.ts';
 import { now } from '../history/instant.ts';
 import { definitionOf, definitionsPath, pathOf, type SampleModel } from './sample-models.ts';
-import { pollUntil } from '../poll-until.ts';
+import { retryUntilTrue } from '../retry-until-true.ts';
 
 const timeoutMs = 60_000;
 
@@ -17,7 +17,7 @@ export interface ModelTargets {
 /** Creates a model; resolves when both servers serve it. */
 export async function makeModel(targets: ModelTargets, model: SampleModel): Promise<void> {
   const record = begin(targets, { type: 'make', model: model.name, requested: now() });
-  await pollUntil(async () => [201, 409].includes((await send(targets, 'POST', '', definitionOf(model))).status), {
+  await retryUntilTrue(async () => [201, 409].includes((await send(targets, 'POST', '', definitionOf(model))).status), {
     what: `${model.name} is made`,
     timeoutMs,
   });
@@ -28,11 +28,11 @@ export async function makeModel(targets: ModelTargets, model: SampleModel): Prom
 /** Deletes the definition, with all objects; resolves when it is gone. */
 export async function dropModel(targets: ModelTargets, model: SampleModel): Promise<void> {
   const record = begin(targets, { type: 'drop', model: model.name, requested: now() });
-  await pollUntil(async () => [200, 404].includes((await send(targets, 'DELETE', `/${model.name}`)).status), {
+  await retryUntilTrue(async () => [200, 404].includes((await send(targets, 'DELETE', `/${model.name}`)).status), {
     what: `${model.name} is dropped`,
     timeoutMs,
   });
-  await pollUntil(async () => (await send(targets, 'GET', `/${model.name}`)).status === 404, {
+  await retryUntilTrue(async () => (await send(targets, 'GET', `/${model.name}`)).status === 404, {
     what: `${model.name} is gone`,
     timeoutMs,
   });
@@ -43,7 +43,7 @@ export async function dropModel(targets: ModelTargets, model: SampleModel): Prom
 export async function declareIndex(targets: ModelTargets, model: SampleModel, withOptional: boolean): Promise<void> {
   const index = `spec.${model.optionalIndex?.field ?? ''}`;
   const record = begin(targets, { type: 'index', model: model.name, index, requested: now() });
-  await pollUntil(
+  await retryUntilTrue(
     async () => (await send(targets, 'PUT', `/${model.name}`, definitionOf(model, { withOptional }))).status === 200,
     { what: `the definition of ${model.name} is changed`, timeoutMs },
   );
@@ -65,7 +65,7 @@ async function served(
   status: number,
 ): Promise<void> {
   for (const { name, port } of replicas) {
-    await pollUntil(
+    await retryUntilTrue(
       async () => (await operator.api.request({ port, path: `${pathOf(model)}?limit=1${more}` })).status === status,
       { what: `${name} answers ${status} for ${model.plural}${more}`, timeoutMs },
     );

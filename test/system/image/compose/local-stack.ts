@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HaproxyProcess } from '../../harness/process/haproxy-process.ts';
 import { ServerProcess, type ExitStatus } from '../../harness/process/server-process.ts';
-import { pollUntil } from '../../harness/poll-until.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { LoopbackAddresses } from '../../harness/process/loopback.ts';
 import { deployFolder, programsOf, readComposeFile, type ComposeFile, type Service } from './compose-file.ts';
 
@@ -80,7 +80,7 @@ export class LocalStack {
       await Promise.all(replicas.map((replica) => this.#healthy(replica)));
     }
     for (const port of [8090, 8091])
-      await pollUntil(async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok, {
+      await retryUntilTrue(async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok, {
         what: `haproxy leads to port ${port}`,
         timeoutMs: waitMs,
       });
@@ -159,7 +159,7 @@ export class LocalStack {
     const [, command, ...args] = this.#file.services[replica.service]!.healthcheck!.test.map((word) =>
       word.replace('127.0.0.1', replica.address),
     );
-    await pollUntil(
+    await retryUntilTrue(
       async () => {
         if (!replica.process.isRunning) throw new Error('the process has ended');
         const [code] = (await once(spawn(command!, args, { stdio: 'ignore' }), 'close')) as [number | null];

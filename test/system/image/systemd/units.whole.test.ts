@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newPersonalToken } from '#pkg/identity/index';
 import { databaseUrlOf } from '../../../../cmd/svc/start-test-program.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../pkg/testenv/test-database.ts';
-import { pollUntil } from '../../harness/poll-until.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { LoopbackAddresses } from '../../harness/process/loopback.ts';
 import { repository } from '../../../../hack/image/dockerfile.ts';
 import { sampleOptions, Unit } from './unit.ts';
@@ -91,10 +91,13 @@ testHere(
       let said = '';
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      await pollUntil(async () => child.exitCode !== null || (await fetch(`http://${address}:${port}/readyz`)).ok, {
-        what: `${program} is ready`,
-        timeoutMs: 60_000,
-      });
+      await retryUntilTrue(
+        async () => child.exitCode !== null || (await fetch(`http://${address}:${port}/readyz`)).ok,
+        {
+          what: `${program} is ready`,
+          timeoutMs: 60_000,
+        },
+      );
       expect(child.exitCode === null ? '' : said).toBe('');
     }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeModel } from '../../harness/workload/define-models.ts';
 import { SeededRandom } from '../../harness/seeded-random.ts';
-import { pollUntil } from '../../harness/poll-until.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { RecordingClient } from '../../harness/workload/recording-client.ts';
 import { now } from '../../harness/history/instant.ts';
 import { OperationLog } from '../../harness/workload/operation-log.ts';
@@ -65,18 +65,18 @@ export async function failoverAsynchronous({
       'svc',
     );
     const keptRevision = Number(kept?.rev);
-    await pollUntil(() => followers.every(({ position }) => position > keptRevision), {
+    await retryUntilTrue(() => followers.every(({ position }) => position > keptRevision), {
       what: 'every follower has received the writes that will be lost',
       timeoutMs: recoveryMs,
     });
     const killed = now();
     await pair.failOver();
     const promoted = now();
-    await pollUntil(
+    await retryUntilTrue(
       () => cluster.deployment('apiserver').pods.every(({ ends, isReady }) => ends.length > 0 && isReady),
       { what: 'the API servers have been restarted', timeoutMs: recoveryMs },
     );
-    await pollUntil(() => writers.every(({ acknowledged }) => (acknowledged.at(-1)?.at ?? 0) > promoted), {
+    await retryUntilTrue(() => writers.every(({ acknowledged }) => (acknowledged.at(-1)?.at ?? 0) > promoted), {
       what: 'writes go on',
       timeoutMs: recoveryMs,
     });
@@ -134,7 +134,7 @@ async function checkFollowers({
   const present = await objectsBySql(cluster);
   const isSame = ({ objects }: Follower): boolean =>
     objects.size === present.size && [...objects].every(([name, state]) => present.get(name) === state);
-  await pollUntil(() => followers.every(isSame), {
+  await retryUntilTrue(() => followers.every(isSame), {
     what: 'every follower holds what the database holds',
     timeoutMs: recoveryMs,
   }).catch(() => undefined);

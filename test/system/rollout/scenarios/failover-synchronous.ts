@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServerProcess } from '../../harness/process/server-process.ts';
-import { pollUntil } from '../../harness/poll-until.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { now } from '../../harness/history/instant.ts';
 import { postgresPort } from '../postgres-node.ts';
 import type { ScenarioContext } from '../scenario.ts';
@@ -35,18 +35,18 @@ export async function failoverSynchronous(stage: ScenarioContext): Promise<void>
     async () => {
       await pair.failOver();
       const promoted = now();
-      await pollUntil(() => traffic.hasWrittenSince(promoted), {
+      await retryUntilTrue(() => traffic.hasWrittenSince(promoted), {
         what: 'writes go on after the failover',
         timeoutMs: recoveryMs,
       });
-      await pollUntil(
+      await retryUntilTrue(
         () =>
           cluster
             .deployment('apiserver')
             .pods.every((pod) => pod.ends.length > (endsBefore.get(pod) ?? 0) && pod.isReady),
         { what: 'the API servers have been restarted after the failover', timeoutMs: recoveryMs },
       );
-      await pollUntil(() => cluster.pods.every(({ isReady }) => isReady), {
+      await retryUntilTrue(() => cluster.pods.every(({ isReady }) => isReady), {
         what: 'every pod is ready after the failover',
         timeoutMs: recoveryMs,
       });
@@ -92,7 +92,7 @@ async function waitsForStandby({ cluster, traffic, report }: ScenarioContext): P
     );
     await standby.start();
     const back = now();
-    await pollUntil(() => traffic.hasWrittenSince(back), {
+    await retryUntilTrue(() => traffic.hasWrittenSince(back), {
       what: 'writes go on when the standby is back',
       timeoutMs: recoveryMs,
     });

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { pollUntil } from '../../harness/poll-until.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { now } from '../../harness/history/instant.ts';
 import type { Pod } from '../pod.ts';
 import { someOf, type ScenarioContext } from '../scenario.ts';
@@ -39,13 +39,16 @@ async function killOne(stage: ScenarioContext, pod: Pod): Promise<void> {
   const ready = async (): Promise<number> => {
     const endsBefore = pod.ends.length;
     pod.kill();
-    await pollUntil(() => pod.ends.length > endsBefore, { what: `${pod.name} is gone`, timeoutMs: readyTimeoutMs });
+    await retryUntilTrue(() => pod.ends.length > endsBefore, {
+      what: `${pod.name} is gone`,
+      timeoutMs: readyTimeoutMs,
+    });
     await pod.ready(readyTimeoutMs);
     return now() - killed;
   };
   const ledAnew = async (): Promise<number | undefined> => {
     if (led.pod !== pod) return undefined;
-    await pollUntil(async () => ![undefined, led.identity].includes((await leader(stage)).identity), {
+    await retryUntilTrue(async () => ![undefined, led.identity].includes((await leader(stage)).identity), {
       what: 'another process leads the controllers',
       timeoutMs: takeoverMs,
     });
@@ -75,7 +78,7 @@ async function killOne(stage: ScenarioContext, pod: Pod): Promise<void> {
 /** Waits until a process leads, as it always does except during a change. */
 async function untilLed(stage: ScenarioContext): Promise<{ identity: string; pod: Pod }> {
   let led: Awaited<ReturnType<typeof leader>> = {};
-  await pollUntil(
+  await retryUntilTrue(
     async () => {
       led = await leader(stage);
       return led.pod !== undefined;

@@ -1,10 +1,10 @@
-import { pollUntil } from '../../harness/poll-until.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { ServiceClient, type ApiObject, type Json } from '../service-client.ts';
 import { booksDefinition, booksPath, definitionsPath } from '../fixtures/definitions.ts';
 import { logIn } from '../fixtures/people.ts';
 import type { Version } from './version.ts';
 
-const SOON_MS = 20_000;
+const agreementTimeoutMs = 20_000;
 const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 
 /**
@@ -35,9 +35,9 @@ async function modelMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
   const spec = { ...(booksDefinition['spec'] as Json), group };
   await one.api.post(definitionsPath, { ...booksDefinition, metadata: { name: `books.${group}` }, spec });
   const path = `/apis/${group}/v1/namespaces/library/books`;
-  await pollUntil(async () => (await other.api.send('GET', path)).status === 200, {
+  await retryUntilTrue(async () => (await other.api.send('GET', path)).status === 200, {
     what: `${other.name} serves the model`,
-    timeoutMs: SOON_MS,
+    timeoutMs: agreementTimeoutMs,
   });
   await other.api.post(path, {
     apiVersion: `${group}/v1`,
@@ -53,9 +53,9 @@ async function modelMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
   });
   if (rival.status !== 409) throw new Error(`a unique value was taken twice: ${rival.status}`);
   await other.api.expect('DELETE', `${definitionsPath}/books.${group}`);
-  await pollUntil(async () => (await one.api.send('GET', path)).status === 404, {
+  await retryUntilTrue(async () => (await one.api.send('GET', path)).status === 404, {
     what: `${one.name} no longer serves the model`,
-    timeoutMs: SOON_MS,
+    timeoutMs: agreementTimeoutMs,
   });
 }
 
@@ -84,11 +84,14 @@ async function roleMadeOnOne(one: Version, other: Version, { password, mark }: M
   };
   const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/library/rolebindings';
   await one.api.post(bindings, binding);
-  await pollUntil(async () => (await as(other)) === 200, { what: `${other.name} knows the role`, timeoutMs: SOON_MS });
+  await retryUntilTrue(async () => (await as(other)) === 200, {
+    what: `${other.name} knows the role`,
+    timeoutMs: agreementTimeoutMs,
+  });
   await other.api.expect('DELETE', `${bindings}/${mark}`);
-  await pollUntil(async () => (await as(one)) === 403, {
+  await retryUntilTrue(async () => (await as(one)) === 403, {
     what: `${one.name} knows that the role is gone`,
-    timeoutMs: SOON_MS,
+    timeoutMs: agreementTimeoutMs,
   });
 }
 
@@ -100,7 +103,7 @@ async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
   const reader = new ServiceClient(other.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`);
   await reader.get(`${booksPath}/counter`);
   await other.api.expect('PUT', `${tokensPath}/${mark}/actions/revocation`);
-  await pollUntil(
+  await retryUntilTrue(
     async () =>
       (
         await new ServiceClient(one.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`).send(
@@ -108,7 +111,7 @@ async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
           booksPath,
         )
       ).status === 401,
-    { what: `${one.name} knows that the token is revoked`, timeoutMs: SOON_MS },
+    { what: `${one.name} knows that the token is revoked`, timeoutMs: agreementTimeoutMs },
   );
 }
 
@@ -136,7 +139,7 @@ export async function controllersWork(api: ServiceClient, mark: string): Promise
     metadata: { name: `owned-${mark}`, ownerReferences },
   });
   await api.expect('DELETE', `${booksPath}/owner-${mark}`);
-  await pollUntil(async () => (await api.send('GET', `${booksPath}/owned-${mark}`)).status === 404, {
+  await retryUntilTrue(async () => (await api.send('GET', `${booksPath}/owned-${mark}`)).status === 404, {
     what: 'deleting an owner deletes what it owns',
     timeoutMs: 60_000,
   });

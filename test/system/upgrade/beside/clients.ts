@@ -1,11 +1,11 @@
-import { pollUntil } from '../../harness/poll-until.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import type { ServiceClient, ApiObject } from '../service-client.ts';
 import { booksPath } from '../fixtures/definitions.ts';
 import { Follower } from './follower.ts';
 import { Load } from './load.ts';
 
-const WORKERS = 8;
-const HEARD_MS = 60_000;
+const workerCount = 8;
+const watchTimeoutMs = 60_000;
 
 /** Writers and watchers during a whole rollout. */
 export class Clients {
@@ -17,7 +17,7 @@ export class Clients {
   constructor(api: ServiceClient, position: string) {
     this.#position = position;
     this.#targets = [api];
-    this.#load = new Load(() => this.#targets, WORKERS);
+    this.#load = new Load(() => this.#targets, workerCount);
     this.follow(api);
   }
 
@@ -71,9 +71,9 @@ export class Clients {
     })) as unknown as ApiObject;
     const problems: string[] = [];
     for (const [index, follower] of this.#followers.entries()) {
-      await pollUntil(() => follower.position === last.metadata.resourceVersion, {
+      await retryUntilTrue(() => follower.position === last.metadata.resourceVersion, {
         what: `watch ${index} receives the last event`,
-        timeoutMs: HEARD_MS,
+        timeoutMs: watchTimeoutMs,
       }).catch((error: Error) => problems.push(error.message));
       await follower.end();
       problems.push(...follower.problems);

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { revisionOf, type ServiceClient } from '../service-client.ts';
 import { booksPath } from '../fixtures/definitions.ts';
 
-const PAUSE_MS = 50;
-const ROUND_S = 20;
-const MAX_PROBLEMS = 20;
+const pauseMs = 50;
+const roundSeconds = 20;
+const maxProblems = 20;
 
 /** A client that watches, and resumes an ended stream at its last revision, also on another replica. */
 export class Follower {
@@ -38,16 +38,16 @@ export class Follower {
     while (!this.#over.signal.aborted) {
       try {
         await this.#api.watch(
-          `${booksPath}?watch=true&resourceVersion=${this.#position}&timeoutSeconds=${ROUND_S}`,
+          `${booksPath}?watch=true&resourceVersion=${this.#position}&timeoutSeconds=${roundSeconds}`,
           (events) => this.#hear(events),
           this.#over.signal,
         );
       } catch (error) {
         if (this.#over.signal.aborted) return;
         // The server has ended: use the next one.
-        if (this.problems.length < MAX_PROBLEMS) this.problems.push(`a watch failed: ${(error as Error).message}`);
+        if (this.problems.length < maxProblems) this.problems.push(`a watch failed: ${(error as Error).message}`);
       }
-      await delay(PAUSE_MS);
+      await delay(pauseMs);
     }
   }
 

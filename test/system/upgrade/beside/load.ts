@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceClient, ApiObject, Json } from '../service-client.ts';
 import { book, booksPath } from '../fixtures/definitions.ts';
 
-const MAX_PROBLEMS = 20;
-const COUNTER_TRIES = 50;
+const maxProblems = 20;
+const maxCounterAttempts = 50;
 
 /** The present servers. */
 export type Targets = () => readonly ServiceClient[];
@@ -51,7 +51,7 @@ export class Load {
         await this.#oneLife(at, `load-${worker}-${round}`, round);
         if (round % 5 === 0) await this.#count(at);
       } catch (error) {
-        if (this.problems.length < MAX_PROBLEMS) this.problems.push(`a client failed: ${describe(error)}`);
+        if (this.problems.length < maxProblems) this.problems.push(`a client failed: ${describe(error)}`);
       }
       this.#rounds[worker] = round + 1;
     }
@@ -90,7 +90,7 @@ export class Load {
 
   /** Retries conflicts: a lost increment is detected at the end. */
   async #count(at: (step: number) => ServiceClient): Promise<void> {
-    for (let step = 0; step < COUNTER_TRIES; step += 1) {
+    for (let step = 0; step < maxCounterAttempts; step += 1) {
       const counter = (await this.#counting(at(step).get(`${booksPath}/counter`))) as unknown as ApiObject & {
         spec: { year: number };
       };
@@ -106,7 +106,7 @@ export class Load {
       }
       if (status !== 409) throw new Error(`counting answered ${status}`);
     }
-    throw new Error(`the counter had ${COUNTER_TRIES} conflicts in a row`);
+    throw new Error(`the counter had ${maxCounterAttempts} conflicts in a row`);
   }
 
   async #counting<T>(request: Promise<T>): Promise<T> {
@@ -118,7 +118,7 @@ export class Load {
   }
 
   #hold(holds: boolean, otherwise: string): void {
-    if (!holds && this.problems.length < MAX_PROBLEMS) this.problems.push(otherwise);
+    if (!holds && this.problems.length < maxProblems) this.problems.push(otherwise);
   }
 }
 

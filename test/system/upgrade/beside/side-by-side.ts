@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresProcess, unsafeSettings } from '../../harness/process/postgres-process.ts';
 import { newPersonalToken } from '#pkg/identity/index';
-import { pollUntil } from '../../harness/poll-until.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import type { ServiceClient, ApiObject } from '../service-client.ts';
 import { book, booksDefinition, booksPath, definitionsPath, namespacesPath } from '../fixtures/definitions.ts';
 import { agree, controllersWork, leader } from './agreement.ts';
 import { Clients } from './clients.ts';
 import { Version, type Shared } from './version.ts';
 
-const SERVED_MS = 60_000;
-const HANDOVER_MS = 60_000;
+const serveTimeoutMs = 60_000;
+const handoverTimeoutMs = 60_000;
 
 export interface SideBySideOptions {
   /** Builds. */
@@ -97,9 +97,9 @@ async function rollOut(
 async function prepare(api: ServiceClient): Promise<string> {
   await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
   await api.post(definitionsPath, booksDefinition);
-  await pollUntil(async () => (await api.send('GET', booksPath)).status === 200, {
+  await retryUntilTrue(async () => (await api.send('GET', booksPath)).status === 200, {
     what: 'the model is served',
-    timeoutMs: SERVED_MS,
+    timeoutMs: serveTimeoutMs,
   });
   const counter = book('counter', 0);
   const made = (await api.post(booksPath, { ...counter, spec: { isbn: 'counter', year: 0 } })) as unknown as ApiObject;
@@ -110,9 +110,9 @@ async function prepare(api: ServiceClient): Promise<string> {
 /** The controllers of the remaining version lead and work. */
 async function handedOver(api: ServiceClient, mark: string): Promise<string[]> {
   try {
-    await pollUntil(async () => (await leader(api)) !== '', {
+    await retryUntilTrue(async () => (await leader(api)) !== '', {
       what: 'somebody leads the controllers',
-      timeoutMs: HANDOVER_MS,
+      timeoutMs: handoverTimeoutMs,
     });
     await controllersWork(api, mark);
     return [];

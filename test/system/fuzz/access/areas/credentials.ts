@@ -114,12 +114,12 @@ function judged(request: WireRequest, code: Code | undefined): Omit<FuzzCase, 'a
 export const credentials: AttackArea<AccessUsers> = {
   name: 'access credentials',
   weight: 10,
-  generate(random, world) {
+  generate(random, fixtures) {
     const method = random.pick(['GET', 'GET', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
     const body = method === 'GET' || method === 'HEAD' ? {} : { body: Buffer.from('{}') };
     const target = random.pick(protectedPaths);
     const request: WireRequest = { method, target, headers: [], isAnonymous: true, ...body };
-    const { headers, code } = wrong(random, world);
+    const { headers, code } = wrong(random, fixtures);
     return random.one<Omit<FuzzCase, 'area'>>(
       () => judged({ ...request, headers }, code),
       () => judged({ ...request, headers }, code),
@@ -145,7 +145,7 @@ export const credentials: AttackArea<AccessUsers> = {
           },
           'not_authenticated',
         ),
-      () => withoutCsrfToken(random, world),
+      () => withoutCsrfToken(random, fixtures),
     );
   },
 };

@@ -31,7 +31,7 @@ function username(random: SeededRandom): string {
 export const logins: AttackArea<AccessUsers> = {
   name: 'access logins',
   weight: 2,
-  generate(random, world) {
+  generate(random, fixtures) {
     const target = random.pick(paths);
     const password = wellFormed(hostileText(random));
     const fields = random.one<Record<string, unknown>>(
@@ -54,7 +54,7 @@ export const logins: AttackArea<AccessUsers> = {
     };
     const right = json('POST', target, {
       username: random.pick(['reader', ' READER', 'reader@fuzz.example']),
-      password: world.login.password,
+      password: fixtures.login.password,
     });
     return random.one<Omit<FuzzCase, 'area'>>(
       () => refused({ changes: 'never', requests: [request] }),
@@ -68,7 +68,7 @@ export const logins: AttackArea<AccessUsers> = {
             },
           ],
         }),
-      () => refused({ changes: 'never', requests: [asCaller(request, anyCaller(random, world))] }),
+      () => refused({ changes: 'never', requests: [asCaller(request, anyCaller(random, fixtures))] }),
       () => ({
         changes: 'maybe',
         requests: [{ ...right, isAnonymous: true }],

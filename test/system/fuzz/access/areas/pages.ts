@@ -72,9 +72,9 @@ function formFields(random: SeededRandom, csrfToken: string): Record<string, unk
 export const pageForms: AttackArea<AccessUsers> = {
   name: 'access pages',
   weight: 6,
-  generate(random, world) {
-    const { session } = world;
-    const pager = world.credentials[2]!;
+  generate(random, fixtures) {
+    const { session } = fixtures;
+    const pager = fixtures.credentials[2]!;
     const asSession = { ...pager, headers: [pager.headers[0]!] };
     const token = random.pick(['x'.repeat(43), '', wellFormed(hostileText(random))]);
     const cookie: [string, string] = [

@@ -154,7 +154,7 @@ function target(random: SeededRandom): string {
 export const paths: AttackArea<AccessUsers> = {
   name: 'access paths',
   weight: 8,
-  generate(random, world) {
+  generate(random, fixtures) {
     const wanted = target(random);
     const method = random.pick(methods);
     const list = random.some(random.chance(0.05) ? random.pick([100, 255, 260]) : 4, (): [string, string] => [
@@ -170,7 +170,7 @@ export const paths: AttackArea<AccessUsers> = {
     if (isPlain && random.chance(0.5))
       return {
         changes: 'never',
-        requests: [random.chance(0.5) ? { ...plain, isAnonymous: true } : asCaller(plain, anyCaller(random, world))],
+        requests: [random.chance(0.5) ? { ...plain, isAnonymous: true } : asCaller(plain, anyCaller(random, fixtures))],
       };
     const verb = random.chance(0.6) ? method : 'POST';
     const lines = [

@@ -143,7 +143,7 @@ function organization(random: SeededRandom): WireRequest['headers'] {
 export const queries: AttackArea<AccessUsers> = {
   name: 'access queries',
   weight: 10,
-  generate(random, world) {
+  generate(random, fixtures) {
     const list = random.chance(0.2);
     const path = list
       ? random.pick(logs)
@@ -158,8 +158,8 @@ export const queries: AttackArea<AccessUsers> = {
           keysPath,
           sessionsPath,
           profilePath,
-          `${usersPath}${random.pick(world.users)}/`,
-          `${orgsPath}${random.pick(world.organizations)}/`,
+          `${usersPath}${random.pick(fixtures.users)}/`,
+          `${orgsPath}${random.pick(fixtures.organizations)}/`,
           `${random.pick([usersPath, orgsPath, systemBindings, orgBindings, keysPath, '/api/v1/rbac/roles/'])}${idText(random)}/`,
         ]);
     const parameters = random.some(random.chance(0.02) ? 200 : 4, () => parameter(random));
@@ -178,7 +178,7 @@ export const queries: AttackArea<AccessUsers> = {
             target: random.chance(0.03) ? malformedEscape(random, target) : target,
             headers: [...organization(random), ...accept],
           },
-          anyCaller(random, world),
+          anyCaller(random, fixtures),
         ),
       ],
     };

@@ -179,21 +179,21 @@ const own = [profilePath, keysPath, sessionsPath, loginPath];
 export const records: AttackArea<AccessUsers> = {
   name: 'access records',
   weight: 12,
-  generate(random, world) {
+  generate(random, fixtures) {
     const request = write(random);
     const organization: WireRequest['headers'] = random.chance(0.3)
       ? [['X-SVC-ORG', random.pick(['ROOT', 'kept', 'nope', '', 'a,b'])]]
       : [];
-    const caller = anyCaller(random, world);
+    const caller = anyCaller(random, fixtures);
     const sent = asCaller({ ...request, headers: [...organization, ...request.headers] }, caller);
     const mayWrite = caller.rank === 'administrator' || own.some((path) => request.target.startsWith(path));
     const another = asCaller(
       {
         method: random.pick(['PUT', 'PATCH', 'DELETE', 'GET']),
-        target: `${keysPath}${world.accessKey.id}/`,
+        target: `${keysPath}${fixtures.accessKey.id}/`,
         ...bodyOf(random, keyFields(random)),
       },
-      world.credentials[random.pick([0, 2, 3, 4])]!,
+      fixtures.credentials[random.pick([0, 2, 3, 4])]!,
     );
     return random.one<Omit<FuzzCase, 'area'>>(
       ...Array.from(

@@ -100,8 +100,8 @@ function broken(random: SeededRandom, request: WireRequest): WireRequest {
 export const signatures: AttackArea<AccessUsers> = {
   name: 'access signatures',
   weight: 8,
-  generate(random, world) {
-    const request = random.chance(0.5) ? draft(random, world) : message(random, world);
+  generate(random, fixtures) {
+    const request = random.chance(0.5) ? draft(random, fixtures) : message(random, fixtures);
     const isLetIn = (status: number): boolean => status === 200 || status === 400;
     return random.one<Omit<FuzzCase, 'area'>>(
       () => ({
@@ -112,7 +112,7 @@ export const signatures: AttackArea<AccessUsers> = {
       }),
       () => refused(broken(random, request)),
       () => refused(broken(random, request)),
-      () => refused(ofAnotherBody(random, world)),
+      () => refused(ofAnotherBody(random, fixtures)),
       // The result of these is unspecified.
       () => ({ changes: 'never', requests: [garbled(random, request)] }),
       () => ({ changes: 'never', requests: [garbled(random, request)] }),

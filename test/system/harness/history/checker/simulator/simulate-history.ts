@@ -1,7 +1,7 @@
 import type { CompactionSample, FinalState, History, IncarnationRecord, ModelChangeRecord } from '../../history.ts';
 import { SeededRandom } from '../../../seeded-random.ts';
 import { Schedule, type Activity } from './schedule.ts';
-import { SimulatedClient, type SimulatedWorld } from './simulated-client.ts';
+import { SimulatedClient, type SimulationState } from './simulated-client.ts';
 import { observed, SimulatedStore } from './simulated-store.ts';
 import { SimulatedWatcher } from './simulated-watcher.ts';
 
@@ -29,7 +29,7 @@ export function simulateHistory(
   const store = new SimulatedStore('posts.example.com');
   const schedule = new Schedule();
   const life = new ModelLife(store, schedule);
-  const world: SimulatedWorld = {
+  const simulation: SimulationState = {
     store,
     schedule,
     random,
@@ -41,10 +41,10 @@ export function simulateHistory(
   };
   const compactions: CompactionSample[] = [];
   let left = clients;
-  const isOver = (): boolean => left === 0 && world.pending === 0 && life.isOver;
-  const watching = Array.from({ length: watchers }, (_, id) => new SimulatedWatcher(world, id));
+  const isOver = (): boolean => left === 0 && simulation.pending === 0 && life.isOver;
+  const watching = Array.from({ length: watchers }, (_, id) => new SimulatedWatcher(simulation, id));
   for (let id = 0; id < clients; id += 1)
-    schedule.start(finishing(new SimulatedClient(world, id).run(requests), () => (left -= 1)));
+    schedule.start(finishing(new SimulatedClient(simulation, id).run(requests), () => (left -= 1)));
   for (const watcher of watching) schedule.start(watcher.run(isOver));
   if (drop) schedule.start(life.run(random.fork('life')), requests * pause * 0.4);
   else life.isOver = true;
@@ -56,7 +56,7 @@ export function simulateHistory(
     models: [{ name: store.model, namespaced: true, unique: ['slug'] }],
     incarnations: life.incarnations,
     modelChanges: life.changes,
-    operations: world.operations,
+    operations: simulation.operations,
     watchers: watching.map(({ record }) => record),
     log: store.log,
     compactions,

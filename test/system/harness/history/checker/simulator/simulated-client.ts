@@ -10,7 +10,7 @@ import {
   type StoredState,
 } from './simulated-store.ts';
 
-export interface SimulatedWorld {
+export interface SimulationState {
   store: SimulatedStore;
   schedule: Schedule;
   random: SeededRandom;
@@ -27,16 +27,16 @@ type Head = Pick<Operation, 'client' | 'seq' | 'replica' | 'invoked' | 'complete
 
 /** A client with random requests, one at a time, that records the responses. */
 export class SimulatedClient {
-  readonly #world: SimulatedWorld;
+  readonly #simulation: SimulationState;
   readonly #id: number;
   readonly #random: SeededRandom;
   #seq = 0;
   #lastSeen: StoredState | undefined;
 
-  constructor(world: SimulatedWorld, id: number) {
-    this.#world = world;
+  constructor(simulation: SimulationState, id: number) {
+    this.#simulation = simulation;
     this.#id = id;
-    this.#random = world.random.fork(`client ${id}`);
+    this.#random = simulation.random.fork(`client ${id}`);
   }
 
   *run(requests: number): Activity {
@@ -56,7 +56,7 @@ export class SimulatedClient {
       else if (verb === 'chunks') yield* this.#chunks();
       else if (verb === 'deleteCollection') yield* this.#deleteCollection();
       else yield* this.#write(verb);
-      yield this.#random.floatBetween(0, this.#world.pause);
+      yield this.#random.floatBetween(0, this.#simulation.pause);
     }
   }
 
@@ -66,7 +66,7 @@ export class SimulatedClient {
     paging: Paging,
     namespace = this.#random.pick(['', 'a', 'b']),
   ): Generator<number, { id: OperationId; revision: number } | undefined, void> {
-    const { store } = this.#world;
+    const { store } = this.#simulation;
     const head = this.#begin(namespace);
     const sort = this.#random.chance(0.5)
       ? []
@@ -85,7 +85,7 @@ export class SimulatedClient {
   }
 
   *#chunks(): Activity {
-    const { store } = this.#world;
+    const { store } = this.#simulation;
     const selector = this.selector();
     let snapshot: StoredState[] | undefined;
     let revision = 0;
@@ -122,7 +122,7 @@ export class SimulatedClient {
   }
 
   *#get(): Activity {
-    const { store } = this.#world;
+    const { store } = this.#simulation;
     const head = this.#begin(this.#random.pick(['a', 'b']));
     const name = this.#name();
     yield this.#delay();
@@ -138,7 +138,7 @@ export class SimulatedClient {
   }
 
   *#deleteCollection(): Activity {
-    const { store } = this.#world;
+    const { store } = this.#simulation;
     const head = this.#begin(this.#random.pick(['a', 'b']));
     const selector = this.selector();
     yield this.#delay();
@@ -208,11 +208,11 @@ export class SimulatedClient {
   }
 
   *#send(write: SimulatedWrite): Generator<number, { outcome: SimulatedOutcome | undefined; isLost: boolean }, void> {
-    const { store, schedule } = this.#world;
+    const { store, schedule } = this.#simulation;
     yield this.#delay();
     const result = this.#random.weighted({ answered: 8, appliedUnknown: 1, neverApplied: 1, appliedLater: 0.5 });
     if (result === 'appliedLater') {
-      this.#world.pending += 1;
+      this.#simulation.pending += 1;
       schedule.start(this.#applyLate(write, this.#random.floatBetween(0, 60)));
     }
     const outcome = result === 'answered' || result === 'appliedUnknown' ? store.write(write) : undefined;
@@ -222,8 +222,8 @@ export class SimulatedClient {
 
   *#applyLate(write: SimulatedWrite, after: number): Activity {
     yield after;
-    this.#world.store.write(write);
-    this.#world.pending -= 1;
+    this.#simulation.store.write(write);
+    this.#simulation.pending -= 1;
   }
 
   #begin(namespace: string): Head {
@@ -232,19 +232,19 @@ export class SimulatedClient {
       client: this.#id,
       seq: this.#seq,
       replica: this.#random.pick(['one', 'two']),
-      invoked: this.#world.schedule.now,
+      invoked: this.#simulation.schedule.now,
       completed: 0,
-      model: this.#world.store.model,
+      model: this.#simulation.store.model,
       namespace,
     };
   }
 
   #end(head: Head): Head {
-    return { ...head, completed: this.#world.schedule.now };
+    return { ...head, completed: this.#simulation.schedule.now };
   }
 
   #push(operation: Operation): void {
-    this.#world.operations.push(operation);
+    this.#simulation.operations.push(operation);
   }
 
   #delay(): number {
@@ -252,7 +252,7 @@ export class SimulatedClient {
   }
 
   #name(): string {
-    return `n${this.#random.below(this.#world.names)}`;
+    return `n${this.#random.below(this.#simulation.names)}`;
   }
 
   #labels(): Record<string, string> {
@@ -266,7 +266,7 @@ export class SimulatedClient {
     const random = this.#random;
     const tags = ['x', 'y', 'z'].filter(() => random.chance(0.4));
     return {
-      slug: random.chance(0.3) ? null : `s${random.below(this.#world.names * 3)}`,
+      slug: random.chance(0.3) ? null : `s${random.below(this.#simulation.names * 3)}`,
       rank: random.chance(0.2) ? null : random.below(10),
       tags,
     };

@@ -3,23 +3,29 @@ import type { SeededRandom } from '../../../seeded-random.ts';
 import { expectedEvent } from '../checks/event-expectation.ts';
 import { matcherOf } from '../log/object-match.ts';
 import type { Activity } from './schedule.ts';
-import { SimulatedClient, type SimulatedWorld } from './simulated-client.ts';
+import { SimulatedClient, type SimulationState } from './simulated-client.ts';
 import { observed } from './simulated-store.ts';
 
 /** Watches, is disconnected, and resumes; starts from a list, its last position, or the existing objects. */
 export class SimulatedWatcher {
   readonly record: WatcherRecord;
-  readonly #world: SimulatedWorld;
+  readonly #simulation: SimulationState;
   readonly #random: SeededRandom;
   readonly #lister: SimulatedClient;
   #position: number | undefined;
 
-  constructor(world: SimulatedWorld, id: number) {
-    this.#world = world;
-    this.#random = world.random.fork(`watcher ${id}`);
-    this.#lister = new SimulatedClient(world, 100 + id);
+  constructor(simulation: SimulationState, id: number) {
+    this.#simulation = simulation;
+    this.#random = simulation.random.fork(`watcher ${id}`);
+    this.#lister = new SimulatedClient(simulation, 100 + id);
     const selector: SelectorRecord = id === 0 ? { labels: [], fields: [] } : this.#lister.selector();
-    this.record = { id, model: world.store.model, namespace: this.#random.pick(['', '', 'a']), selector, streams: [] };
+    this.record = {
+      id,
+      model: simulation.store.model,
+      namespace: this.#random.pick(['', '', 'a']),
+      selector,
+      streams: [],
+    };
   }
 
   /** Runs until `isOver` returns true and it has all events. */
@@ -29,14 +35,14 @@ export class SimulatedWatcher {
       this.record.streams.push(stream);
       yield this.#random.floatBetween(0, 5);
       const ended = yield* this.#follow(stream, isOver);
-      stream.ended = { ...ended, at: this.#world.schedule.now } as StreamEnd;
+      stream.ended = { ...ended, at: this.#simulation.schedule.now } as StreamEnd;
       if (stream.ended.type === 'live') return;
       yield this.#random.floatBetween(1, 30);
     }
   }
 
   *#open(): Generator<number, WatchStreamRecord, void> {
-    const { schedule } = this.#world;
+    const { schedule } = this.#simulation;
     const base = {
       replica: this.#random.pick(['one', 'two']),
       opened: schedule.now,
@@ -63,12 +69,12 @@ export class SimulatedWatcher {
     stream: WatchStreamRecord,
     isOver: () => boolean,
   ): Generator<number, { type: StreamEnd['type']; status?: number; reason?: string }, void> {
-    const { store, schedule } = this.#world;
+    const { store, schedule } = this.#simulation;
     const events = stream.events as WatchEventRecord[];
     const life = store.incarnation;
     if (life === undefined) return { type: 'refused', status: 404, reason: 'NotFound' };
     const from = stream.start.type === 'revision' ? stream.start.revision : store.newest;
-    if (from < Math.max(store.compacted, this.#world.replaces()))
+    if (from < Math.max(store.compacted, this.#simulation.replaces()))
       return { type: 'expired', status: 410, reason: 'Expired' };
     if (stream.start.type === 'objects') {
       const matches = matcherOf(this.record.selector);
@@ -88,13 +94,13 @@ export class SimulatedWatcher {
     events: WatchEventRecord[],
     { from, life, isOver }: { from: number; life: number; isOver: () => boolean },
   ): Generator<number, { type: StreamEnd['type'] }, void> {
-    const { store, schedule } = this.#world;
+    const { store, schedule } = this.#simulation;
     const matches = matcherOf(this.record.selector);
     for (let next = store.log.findIndex(({ revision }) => revision > from); ;) {
       if (next === -1) next = store.log.length;
       for (; next < store.log.length && this.#random.chance(0.9); next += 1) {
         const row = store.log[next]!;
-        if (store.incarnation !== life && row.revision > this.#world.replaces()) return { type: 'closed' };
+        if (store.incarnation !== life && row.revision > this.#simulation.replaces()) return { type: 'closed' };
         const event =
           row.incarnation !== life
             ? undefined

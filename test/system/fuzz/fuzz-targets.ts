@@ -1,4 +1,4 @@
-/** The targets of requests, created by `prepareWorld`. */
+/** The targets of requests, created by `createFuzzTargets`. */
 export interface FuzzTargets {
   token: string;
   /** Collections of the models of every run. */
@@ -67,7 +67,7 @@ const postIndexes = [
  * Creates models with an index of each type, namespaced and cluster-scoped, one that preserves unknown fields, and
  * thirty objects.
  */
-export async function prepareWorld(
+export async function createFuzzTargets(
   call: Call,
   { token, secrets }: { token: string; secrets: readonly string[] },
 ): Promise<FuzzTargets> {

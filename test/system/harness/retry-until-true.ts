@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface PollOptions {
+export interface RetryOptions {
   /** The condition in the error: "the plugin has started". */
   readonly what: string;
   readonly timeoutMs: number;
@@ -12,9 +12,9 @@ export interface PollOptions {
  * Resolves as soon as `condition` is true; an error counts as false. Rejects after `timeoutMs` with `what` and, as its
  * cause, the condition's last error.
  */
-export async function pollUntil(
+export async function retryUntilTrue(
   condition: () => Promise<boolean> | boolean,
-  { what, timeoutMs, intervalMs = 50 }: PollOptions,
+  { what, timeoutMs, intervalMs = 50 }: RetryOptions,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (let failure: unknown; ;) {

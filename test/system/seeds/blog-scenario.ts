@@ -11,7 +11,7 @@ const future = '2220-02-02T02:02:02Z';
 const apiVersion = 'blog.example.com/v1';
 
 /** The users' actions of one run that the objects do not show. */
-export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
+export class BlogScenario implements Pick<FaultyRunOptions, 'act' | 'expect'> {
   /** The posts of each comment that no user deleted. */
   readonly #postsOf = new Map<string, Set<string>>();
   readonly #deletedPosts = new Set<string>();

@@ -8,7 +8,7 @@ const maxConnections = 2000;
 /** Per address and minute: so low that a short attack exceeds it. */
 const maxWrongCredentials = 300;
 
-export interface AttackWorld extends AccessUsers {
+export interface AttackFixtures extends AccessUsers {
   server: ApiServer;
   ports: ServicePorts;
   /** The platform's https port. */
@@ -22,7 +22,7 @@ export interface AttackWorld extends AccessUsers {
  * `svc serve` with defaults, except for Basic and low limits, and users with every kind of credential. Only 127.0.0.1
  * is a proxy.
  */
-export async function startAttackWorld(dataParent: string): Promise<AttackWorld> {
+export async function startAttackFixtures(dataParent: string): Promise<AttackFixtures> {
   const postgres = await PostgresProcess.start({ parent: dataParent, settings: unsafeSettings });
   let server: ApiServer | undefined;
   const stop = async (): Promise<void> => {
