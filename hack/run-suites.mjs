@@ -2,7 +2,7 @@
  * Runs the system tests and benchmarks, and prints a table and `N passed, N failed`; exits 1 on any failure.
  *
  *   node hack/run-suites.mjs             the complete suites, one by one: `make everything`, for hours
- *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; two at a time
+ *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; three at a time
  *   --only=a,b                           only these suites
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -15,22 +15,22 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * In this order. A suite gets `arguments`, and also `sample` or `whole`; it writes its counts to the file of
- * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
+ * In this order. A suite gets `arguments`, and also `sample` or `whole` (and `wholeEnv`); it writes its counts to the
+ * file of `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
  * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes. Of the others a
- * sample starts the long ones first, so that two at a time end together.
+ * sample starts the long ones first, so that three at a time end together.
  */
 const suites = [
   // It makes the build that others run.
   { name: 'verify', run: npmRun('verify'), whole: ['--whole'], runsAlone: true },
-  { name: 'test', run: npmTest(), report: 'jest', runsAlone: true },
+  { name: 'test', run: npmTest(), report: 'jest', wholeEnv: { SVC_TEST_WHOLE: '1' }, runsAlone: true },
   {
     name: 'whole',
     run: npmTest(),
     report: 'jest',
     env: { SVC_TEST_WHOLE: '1' },
     sample: [`(${sampleOfWholeTests().join('|')})\\.whole\\.test`],
-    whole: ['\\.whole\\.test'],
+    isSampleOnly: true,
     runsAlone: true,
   },
   {
@@ -62,7 +62,7 @@ const suites = [
   { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
   { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'], runsAlone: true },
-  { name: 'holds', run: built('holds'), sample: ['--every=64', '--models=10'], runsAlone: true },
+  { name: 'holds', run: built('holds'), sample: ['--every=128', '--models=5'], runsAlone: true },
   { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
   {
     name: 'bench',
@@ -127,18 +127,20 @@ for (const [signal, status] of [
 
 const isShallow =
   spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' }).stdout.trim() === 'true';
-const chosen = suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly));
+const chosen = suites.filter(
+  ({ name, isSampleOnly, isWholeOnly }) => only?.includes(name) ?? !(values.sample ? isWholeOnly : isSampleOnly),
+);
 const table = [];
 const files = [];
 for (const group of groupSuites(chosen)) {
   const waiting = group.values();
-  await Promise.all([runSuites(waiting), runSuites(waiting)]);
+  await Promise.all(Array.from({ length: values.sample ? 3 : 1 }, () => runSuites(waiting)));
 }
 process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(10)}${rest.join('  ')}`).join('\n')}\n\n`);
 process.exitCode =
   spawnSync(process.execPath, ['hack/print-summary.mjs', ...files], { cwd: root, stdio: 'inherit' }).status ?? 1;
 
-/** Groups of suites that may run two at a time, one group after another. */
+/** Groups of suites that may run at the same time, one group after another. */
 function groupSuites(ordered) {
   const groups = [];
   for (const suite of ordered) {
@@ -169,7 +171,7 @@ async function runSuites(untaken) {
   }
 }
 
-function runSuite({ name, run, report, env, arguments: always = [], sample = [], whole = [] }, file) {
+function runSuite({ name, run, report, env, wholeEnv, arguments: always = [], sample = [], whole = [] }, file) {
   const summary =
     report === 'jest' ? ['--json', `--outputFile=${file}`] : report === 'exit status' ? [] : [`--summary=${file}`];
   const [program, ...args] = [...run, ...always, ...(values.sample ? sample : whole), ...summary];
@@ -182,7 +184,7 @@ function runSuite({ name, run, report, env, arguments: always = [], sample = [],
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: root,
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...env, ...(values.sample ? {} : wholeEnv) },
       stdio: ['ignore', sink, sink],
       detached: true,
     });

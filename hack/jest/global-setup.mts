@@ -50,6 +50,7 @@ export default async function globalSetup(): Promise<void> {
     shared_buffers: '128MB',
     // Statements of tests are too short to gain from it.
     jit: 'off',
+    autovacuum: 'off',
   };
   const server = await EmbeddedPostgres.start({ dataDir, log, settings });
   process.env['SVC_TEST_DATABASE'] = JSON.stringify(server.connection);
