@@ -43,7 +43,7 @@ const suites = [
   },
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
   { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
-  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=6000'], whole: ['--seconds=600'] },
+  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=4000'], whole: ['--seconds=600'] },
   { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
   { name: 'tenants', run: built('tenants'), sample: ['--seconds=6', '--quiet=3', '--untimed'] },
   // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
@@ -52,7 +52,7 @@ const suites = [
     run: built('faults'),
     sample: [
       '--seed=1',
-      '--seconds=12',
+      '--seconds=8',
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
   },
@@ -62,7 +62,7 @@ const suites = [
   { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
   { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'], runsAlone: true },
-  { name: 'holds', run: built('holds'), sample: ['--every=128', '--models=5'], runsAlone: true },
+  { name: 'holds', run: built('holds'), sample: ['--every=64', '--models=0'], runsAlone: true },
   { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
   {
     name: 'bench',
