@@ -50,6 +50,7 @@ export default async function globalSetup(): Promise<void> {
     shared_buffers: '128MB',
     // Statements of tests are too short to gain from it.
     jit: 'off',
+    // Databases live for seconds.
     autovacuum: 'off',
   };
   const server = await EmbeddedPostgres.start({ dataDir, log, settings });
