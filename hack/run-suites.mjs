@@ -15,22 +15,22 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * In this order. A suite gets `arguments`, and also `sample` or `whole` (and `wholeEnv`); it writes its counts to the
- * file of `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
+ * In this order. A suite gets `arguments`, and also `sample` or `whole`; it writes its counts to the file of
+ * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
  * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes. Of the others a
  * sample starts the long ones first, so that three at a time end together.
  */
 const suites = [
   // It makes the build that others run.
   { name: 'verify', run: npmRun('verify'), whole: ['--whole'], runsAlone: true },
-  { name: 'test', run: npmTest(), report: 'jest', wholeEnv: { SVC_TEST_WHOLE: '1' }, runsAlone: true },
+  { name: 'test', run: npmTest(), report: 'jest', runsAlone: true },
   {
     name: 'whole',
     run: npmTest(),
     report: 'jest',
     env: { SVC_TEST_WHOLE: '1' },
     sample: [`(${sampleOfWholeTests().join('|')})\\.whole\\.test`],
-    isSampleOnly: true,
+    whole: ['\\.whole\\.test'],
     runsAlone: true,
   },
   {
@@ -127,14 +127,12 @@ for (const [signal, status] of [
 
 const isShallow =
   spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' }).stdout.trim() === 'true';
-const chosen = suites.filter(
-  ({ name, isSampleOnly, isWholeOnly }) => only?.includes(name) ?? !(values.sample ? isWholeOnly : isSampleOnly),
-);
+const chosen = suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly));
 const table = [];
 const files = [];
 for (const group of groupSuites(chosen)) {
   const waiting = group.values();
-  await Promise.all(Array.from({ length: values.sample ? 3 : 1 }, () => runSuites(waiting)));
+  await Promise.all([runSuites(waiting), runSuites(waiting), runSuites(waiting)]);
 }
 process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(10)}${rest.join('  ')}`).join('\n')}\n\n`);
 process.exitCode =
@@ -171,7 +169,7 @@ async function runSuites(untaken) {
   }
 }
 
-function runSuite({ name, run, report, env, wholeEnv, arguments: always = [], sample = [], whole = [] }, file) {
+function runSuite({ name, run, report, env, arguments: always = [], sample = [], whole = [] }, file) {
   const summary =
     report === 'jest' ? ['--json', `--outputFile=${file}`] : report === 'exit status' ? [] : [`--summary=${file}`];
   const [program, ...args] = [...run, ...always, ...(values.sample ? sample : whole), ...summary];
@@ -184,7 +182,7 @@ function runSuite({ name, run, report, env, wholeEnv, arguments: always = [], sa
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: root,
-      env: { ...process.env, ...env, ...(values.sample ? {} : wholeEnv) },
+      env: { ...process.env, ...env },
       stdio: ['ignore', sink, sink],
       detached: true,
     });

@@ -247,7 +247,7 @@ test('decides as the Kubernetes documentation says, whatever roles and bindings 
     }
   });
   await fc.assert(property, { numRuns: 60 });
-  expect(decisions).toBeGreaterThan(2_000);
+  expect(decisions).toBeGreaterThan(8_000);
   // Both answers are frequent.
   expect(Math.min(allowedCount, decisions - allowedCount) / decisions).toBeGreaterThan(0.05);
 });
@@ -285,5 +285,5 @@ test('a user who holds rules may do all that they allow', () => {
     }
   });
   fc.assert(property, { numRuns: 100 });
-  expect(held).toBeGreaterThan(20);
+  expect(held).toBeGreaterThan(50);
 });

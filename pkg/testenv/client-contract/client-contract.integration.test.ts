@@ -1,16 +1,4 @@
-import { afterAll, beforeAll } from '@jest/globals';
-import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { transports } from './transport.ts';
-import { prepareContract } from './note-model.ts';
 import { runClientContract } from './run-client-contract.ts';
+import { directTransports } from './transport.ts';
 
-let env: TestEnv | undefined;
-
-beforeAll(async () => {
-  env = await startTestEnv({ replicas: 2 });
-  await prepareContract(env);
-});
-
-afterAll(() => env?.stop());
-
-for (const transport of transports) runClientContract(transport, () => env!);
+runClientContract(directTransports);

@@ -1,7 +1,7 @@
 import type { ApiObject, ResourceType } from '#pkg/apimachinery/index';
 import type { TestEnv } from '../start-test-env.ts';
 import { retryUntilPasses } from '../contract/api-call.ts';
-import { portTransports, transports } from './transport.ts';
+import { transports } from './transport.ts';
 
 /** The model of the contract: namespaced, with a status subresource, indexes of two types, and a field of any type. */
 export type Note = ApiObject<NoteSpec, { phase?: string; words?: number }>;
@@ -40,7 +40,7 @@ export function newNote(
 export async function prepareContract(env: TestEnv): Promise<void> {
   const bodies: [string, unknown][] = [
     ['/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition],
-    ...[...transports, ...portTransports].map(({ namespace }): [string, unknown] => [
+    ...transports.map(({ namespace }): [string, unknown] => [
       '/api/v1/namespaces',
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
     ]),

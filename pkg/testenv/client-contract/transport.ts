@@ -30,7 +30,7 @@ export interface ClientTransport {
   open(options: TransportOptions): OpenTransport;
 }
 
-export const transports: readonly ClientTransport[] = [
+export const directTransports: readonly ClientTransport[] = [
   { name: 'loopback', namespace: 'loopback', open: openLoopback },
   { name: 'REST', namespace: 'rest', open: openRest },
 ];
@@ -40,6 +40,8 @@ export const portTransports: readonly ClientTransport[] = [
   { name: 'port over loopback', namespace: 'port-loopback', open: (options) => overPort(openLoopback(options)) },
   { name: 'port over REST', namespace: 'port-rest', open: (options) => overPort(openRest(options)) },
 ];
+
+export const transports: readonly ClientTransport[] = [...directTransports, ...portTransports];
 
 function openLoopback({ env, server = 0 }: TransportOptions): OpenTransport {
   const warnings: string[] = [];
