@@ -31,7 +31,6 @@ const suites = [
     env: { SVC_TEST_WHOLE: '1' },
     sample: [`(${sampleOfWholeTests().join('|')})\\.whole\\.test`],
     whole: ['\\.whole\\.test'],
-    runsAlone: true,
   },
   {
     name: 'plans',
