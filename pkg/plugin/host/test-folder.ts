@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** A folder of plugins for tests; files are given by their paths in a plugin. */
@@ -18,25 +18,26 @@ export class TestFolder {
   }
 
   /**
-   * Atomic: a new folder appears complete, and in an existing one each changed file is replaced as a whole, so that the
-   * host never reads a partial file.
+   * A new folder appears complete. In an existing one the changed files are replaced at once, so that the host, which
+   * waits until a folder has been left alone for its interval, never takes some of them for all.
    */
   async write(plugin: string, files: Record<string, string>): Promise<void> {
     const target = join(this.dir, plugin);
     const made = await mkdtemp(join(this.root, 'made-'));
     await mkdir(dirname(target), { recursive: true });
     const isNew = !existsSync(target);
+    const changed: string[] = [];
     for (const [path, text] of Object.entries(files)) {
       if (!isNew && (await readFile(join(target, path), 'utf8').catch(() => undefined)) === text) continue;
-      const file = join(made, path);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, text);
-      if (isNew) continue;
-      await mkdir(dirname(join(target, path)), { recursive: true });
-      await rename(file, join(target, path));
+      changed.push(path);
+      for (const folder of isNew ? [made] : [made, target])
+        await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(made, path), text);
     }
-    if (isNew) await rename(made, target);
-    else await rm(made, { recursive: true });
+    if (isNew) return rename(made, target);
+    // Not one by one with pauses: on a busy machine each could take longer than the interval.
+    for (const path of changed) renameSync(join(made, path), join(target, path));
+    await rm(made, { recursive: true });
   }
 
   remove(plugin: string): Promise<void> {
