@@ -127,6 +127,7 @@ export class AccessServer extends ServiceServer {
           withMetrics({ registry: metrics }),
           withAccessErrors(challengesOf(credentials), errorPage),
           withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
+          this.withScrapeToken,
           inFlight.beforeAuthentication,
         ],
         dispatch,

@@ -19,6 +19,7 @@ import {
   type CredentialReader,
   type EndpointGroup,
   type Exemption,
+  type Filter,
   type Handler,
   type HealthCheck,
   type InFlightLimits,
@@ -122,17 +123,18 @@ export class ApiServer extends ServiceServer {
         yield* endpointGroups;
       },
     };
-    this.begin(apiHandler({ ...this.#options, ...parts, groups, limits }));
+    this.begin(apiHandler({ ...this.#options, ...parts, groups, limits, withScrapeToken: this.withScrapeToken }));
   }
 }
 
 interface ApiHandlerOptions extends ApiServerOptions, ApiParts {
   groups: Iterable<EndpointGroup>;
   limits: InFlightLimits;
+  withScrapeToken: Filter;
 }
 
 function apiHandler(options: ApiHandlerOptions): Handler {
-  const { authenticator, authorizer, log, metrics, http, groups, limits } = options;
+  const { authenticator, authorizer, log, metrics, http, groups, limits, withScrapeToken } = options;
   const isExempt = ({ path }: RequestInfo): boolean => openHealthPaths.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
   return chain(
@@ -145,6 +147,7 @@ function apiHandler(options: ApiHandlerOptions): Handler {
       withStatus(),
       withCors({ allowedOrigins: http.allowedOrigins ?? [] }),
       withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),
+      withScrapeToken,
       limits.beforeAuthentication,
       withAuthentication(authenticator, open),
       withImpersonation(authorizer),

@@ -43,6 +43,7 @@ export { withLogging } from './filters/with-logging.ts';
 export { withMetrics, type WithMetricsOptions } from './filters/with-metrics.ts';
 export * from './filters/with-request-id.ts';
 export * from './filters/with-security-headers.ts';
+export * from './filters/with-scrape-token.ts';
 export * from './filters/with-status.ts';
 export { withStrictTransport } from './filters/with-strict-transport.ts';
 export * from './filters/with-timeout.ts';

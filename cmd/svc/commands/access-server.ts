@@ -12,6 +12,7 @@ import { listenForAccess } from '../composition/start-access-server.ts';
 import { newLogger } from '../process/logger.ts';
 import { DatabaseMetrics } from '../metrics/database-metrics.ts';
 import { openAccess, prepareAdministrator } from '../composition/open-access.ts';
+import { openScrapeToken } from '../composition/open-scrape-token.ts';
 import { openPlatformDatabase, startWriteMonitor } from '../composition/open-storage.ts';
 import type { LoadedOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
@@ -55,7 +56,13 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const writes = startWriteMonitor(database, { log, teardown });
     observer.registerWrites(writes);
     const opened = await openCertificate(options, { selfMade: false, log, teardown });
-    const server = await listenForAccess(options, { log, teardown, certificate: opened?.certificate, metrics });
+    const server = await listenForAccess(options, {
+      log,
+      teardown,
+      certificate: opened?.certificate,
+      scrapeToken: await openScrapeToken(options, log),
+      metrics,
+    });
     await migrate(database, 'access', accessMigrations);
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });

@@ -17,6 +17,7 @@ import {
   withLogging,
   withMetrics,
   withRequestId,
+  withScrapeToken,
   withSecurityHeaders,
   withStatus,
   type EndpointGroup,
@@ -37,6 +38,7 @@ import { runUntilSignal, type Running } from '../process/run-until-signal.ts';
 import { explainListenFailure } from '../process/start-failure.ts';
 import { pluginHost, type Environment } from '../composition/start-plugins.ts';
 import { platformControllers } from '../composition/platform-controllers.ts';
+import { openScrapeToken } from '../composition/open-scrape-token.ts';
 import { platformServer } from '../composition/platform-server.ts';
 import { readTokenFile } from '../composition/read-token-file.ts';
 import { svcBuild, svcVersion } from '../process/svc-version.ts';
@@ -161,6 +163,7 @@ async function listen(
       yield* hosted;
     },
   };
+  const scrapeToken = await openScrapeToken(options, log);
   const authentication = withAuthentication(new BearerAuthenticator(holderOf(token)), {
     isOpen: isOpenEndpoint(groups),
   });
@@ -175,6 +178,7 @@ async function listen(
         withLogging(log),
         withMetrics({ registry: metrics }),
         withStatus(),
+        withScrapeToken(scrapeToken, expressHandler(health)),
         authentication,
       ],
       expressHandler(groups),

@@ -69,6 +69,7 @@ function secretFiles(options: Options): string[] {
     options['svc.tls.key-file'],
     options['svc.access.token-file'],
     options['svc.controllers.token-file'],
+    options['svc.metrics.token-file'],
     databaseFile(options, 'sslkey'),
   ].filter((path) => path !== undefined);
 }

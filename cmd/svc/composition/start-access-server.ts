@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { AccessServer, type AccessService } from '#pkg/access/index';
 import type { WriteMonitor } from '#pkg/database/index';
-import type { ByteBudget, ServerCertificate } from '#pkg/http/index';
+import type { ByteBudget, ScrapeToken, ServerCertificate } from '#pkg/http/index';
 import { accessHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from '../process/byte-budget.ts';
 import { drainTimes, type DrainTimes } from '../process/drain-times.ts';
@@ -27,6 +27,7 @@ export interface ListenParts {
   log: Logger;
   teardown: Teardown;
   certificate: ServerCertificate | undefined;
+  scrapeToken: ScrapeToken | undefined;
   metrics?: Registry;
   /** The budget of the process; default: a separate one. */
   byteBudget?: ByteBudget;
@@ -44,6 +45,7 @@ export async function listenForAccess(
     log,
     teardown,
     certificate,
+    scrapeToken,
     metrics = new Registry(),
     byteBudget = newByteBudget(options),
     drain = () => drainTimes(options),
@@ -62,6 +64,7 @@ export async function listenForAccess(
     limits,
     proxies,
     byteBudget,
+    ...(scrapeToken === undefined ? {} : { scrapeToken }),
     ...(maxInFlight === undefined ? {} : { maxInFlight }),
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
     ...(slowRequestMs === undefined ? {} : { slowRequestMs }),

@@ -27,6 +27,7 @@ import { newByteBudget } from '../process/byte-budget.ts';
 import { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import { PlatformMetrics } from '../metrics/platform-metrics.ts';
 import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
+import { openScrapeToken } from './open-scrape-token.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
 import type { Options } from '../options/option-table.ts';
@@ -83,10 +84,12 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const writes = startWriteMonitor(database, { log, teardown });
     metrics.database.registerWrites(writes);
     const byteBudget = newByteBudget(options);
+    const scrapeToken = await openScrapeToken(options, log);
     const server = new ApiServer({
       ...svcBuild(),
       log,
       metrics: metrics.registry,
+      ...(scrapeToken === undefined ? {} : { scrapeToken }),
       http: { ...apiHttpOptions(options), byteBudget },
     });
     let drain = drainTimes(options);
@@ -108,7 +111,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
           );
     if (certificate !== undefined) registerCertificateMetrics(metrics.registry, certificate);
     const accessServer = parts.accessServer
-      ? await listenForAccess(options, { log, teardown, certificate, byteBudget, drain: () => drain })
+      ? await listenForAccess(options, { log, teardown, certificate, scrapeToken, byteBudget, drain: () => drain })
       : undefined;
     const keys = new KeyWorker();
     const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });

@@ -1,4 +1,5 @@
 import {
+  accessToken,
   addressRange,
   enumOption,
   duration,
@@ -334,6 +335,17 @@ export const optionTable = {
     type: size({ min: '0B', max: '1GiB' }),
     default: '512B',
     doc: 'What a body brings in a second at least, after its first 5 s; slower ones are 408. 0B is no limit.',
+  },
+  'svc.metrics.token': {
+    type: accessToken,
+    default: '',
+    doc: 'Token that opens /metrics and nothing else, also while the database is away. Empty: none.',
+    isSecret: true,
+  },
+  'svc.metrics.token-file': {
+    type: text,
+    default: '',
+    doc: 'File that holds it, read anew when it changes.',
   },
   'svc.log.level': {
     type: enumOption('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),

@@ -10,6 +10,13 @@ export const text: OptionType<string> = {
   parse: (value) => (/\0/.test(value) ? undefined : value),
 };
 
+/** What `Authorization: Bearer` can carry, and nobody can guess. */
+export const accessToken: OptionType<string> = {
+  label: 'text',
+  expected: 'a token of 16 to 512 letters, digits and -._~+/',
+  parse: (value) => (/^[A-Za-z0-9._~+/-]{16,512}$/.test(value) ? value : undefined),
+};
+
 export const port: OptionType<number> = {
   ...integer({ min: 0, max: 65_535 }),
   label: 'port',

@@ -11,6 +11,7 @@ import { InFlightLimits, type MaxInFlight } from '../filters/limits/in-flight-li
 import { observeLimits, type LimitsObserver } from '../filters/limits/observe-limits.ts';
 import { withLogging } from '../filters/with-logging.ts';
 import { withRequestId } from '../filters/with-request-id.ts';
+import { withScrapeToken, type ScrapeToken } from '../filters/with-scrape-token.ts';
 import { withSecurityHeaders } from '../filters/with-security-headers.ts';
 import type { ByteBudget } from '../memory/byte-budget.ts';
 import { registerByteBudgetMetrics } from '../metrics/register-byte-budget-metrics.ts';
@@ -24,6 +25,8 @@ export interface ServiceServerOptions extends Pick<HttpServerOptions, 'limits' |
   gitCommit?: string;
   log: Logger;
   metrics: MetricsRegistry;
+  /** Also accepted for `/metrics`, and for nothing else. Default: none. */
+  scrapeToken?: ScrapeToken;
   host: string;
   /** 0 selects a free port. */
   port: number;
@@ -44,6 +47,8 @@ export class ServiceServer {
         ? Promise.resolve()
         : Promise.reject(new NotReadyError('the server is shutting down')),
   };
+  /** Answers the holder of the scrape token. It stands before every filter that limits or authenticates. */
+  protected readonly withScrapeToken: Filter;
   readonly #options: ServiceServerOptions;
   readonly #server: HttpServer;
   #handler: Handler;
@@ -53,9 +58,10 @@ export class ServiceServer {
   /** `withErrors` turns the errors before `begin` into responses. */
   constructor(options: ServiceServerOptions, withErrors: Filter) {
     this.#options = options;
-    const { log, metrics, limits, proxies, byteBudget } = options;
+    const { log, metrics, limits, proxies, byteBudget, scrapeToken } = options;
+    this.withScrapeToken = withScrapeToken(scrapeToken, expressHandler(this.healthEndpoints([])));
     this.#handler = chain(
-      [withRequestId(), withSecurityHeaders(), withLogging(log), withErrors],
+      [withRequestId(), withSecurityHeaders(), withLogging(log), withErrors, this.withScrapeToken],
       this.#startingHandler(),
     );
     this.#server = new HttpServer({

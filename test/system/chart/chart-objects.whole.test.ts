@@ -84,14 +84,40 @@ describeWithHelm('the chart', () => {
     expect(template.spec.containers[0]!.env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/x' });
   });
 
+  /** What Prometheus reads a component with. */
+  async function credentialsOf(name: string, metrics: Values): Promise<unknown> {
+    const { endpoints } = (await specOf(`ServiceMonitor svc-${name}`, { database, metrics })) as {
+      endpoints: { authorization: { credentials: unknown } }[];
+    };
+    return endpoints[0]!.authorization.credentials;
+  }
+
+  test('gives the scrape token to every component as a file, and to Prometheus', async () => {
+    const metrics = {
+      scrapeToken: { name: 'scrape', key: 'value' },
+      serviceMonitor: { enabled: true, credentials: { name: 'prometheus' } },
+    };
+    const pods = await podSpecs({ database, metrics });
+    for (const name of ['apiserver', 'access-server', 'controller-manager']) {
+      expect(await credentialsOf(name, metrics)).toEqual({ name: 'scrape', key: 'value' });
+      const { containers, volumes } = pods.get(`Deployment svc-${name}`)!;
+      const file = '/etc/svc/scrape-token/token';
+      expect(containers[0]!.env).toContainEqual({ name: 'SVC_METRICS_TOKEN_FILE', value: file });
+      expect(containers[0]!.volumeMounts).toContainEqual({
+        name: 'scrape-token',
+        mountPath: '/etc/svc/scrape-token',
+        readOnly: true,
+      });
+      expect(volumes).toContainEqual({
+        name: 'scrape-token',
+        secret: { secretName: 'scrape', defaultMode: 0o440, items: [{ key: 'value', path: 'token' }] },
+      });
+    }
+  });
+
   test('lets Prometheus have another token than the administrator, except for the controllers', async () => {
     const serviceMonitor = { enabled: true, credentials: { name: 'prometheus' } };
-    const read = async (name: string, given: Values): Promise<unknown> =>
-      (
-        (await specOf(`ServiceMonitor svc-${name}`, { database, metrics: { serviceMonitor: given } })) as {
-          endpoints: { authorization: { credentials: unknown } }[];
-        }
-      ).endpoints[0]!.authorization.credentials;
+    const read = (name: string, given: Values): Promise<unknown> => credentialsOf(name, { serviceMonitor: given });
     for (const name of ['apiserver', 'access-server']) {
       expect(await read(name, serviceMonitor)).toEqual({ name: 'prometheus', key: 'token' });
       expect(await read(name, { enabled: true })).toEqual({ name: 'svc-auth', key: 'admin-token' });

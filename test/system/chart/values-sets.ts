@@ -154,6 +154,11 @@ export const valuesSets: readonly ValuesSet[] = [
     },
   },
   {
+    name: 'a token for the metrics alone',
+    values: { ...byUrl, metrics: { scrapeToken: { name: 'scrape' }, serviceMonitor: { enabled: true } } },
+    existing: ['Secret/scrape'],
+  },
+  {
     name: 'a certificate that is there',
     values: { ...byUrl, tls: { existingSecret: 'own-tls' }, metrics: { serviceMonitor: { enabled: true } } },
     existing: ['Secret/own-tls'],

@@ -45,6 +45,11 @@ tls.key: tls.key
 {{- if $tls }}
 {{ include "svc.secretVolume" (dict "name" "tls" "secret" (include "svc.tlsSecret" .root) "items" $tls) }}
 {{- end }}
+{{- with .root.Values.metrics.scrapeToken }}
+{{- if .name }}
+{{ include "svc.secretVolume" (dict "name" "scrape-token" "secret" .name "items" (dict .key "token")) }}
+{{- end }}
+{{- end }}
 {{- if eq .component.key "controllerManager" }}
 {{- include "svc.pluginVolumes" .root }}
 {{- end }}
@@ -58,6 +63,9 @@ tls.key: tls.key
 - { name: credentials, mountPath: /etc/svc/credentials, readOnly: true }
 {{- if and (include "svc.hasTls" .root) (include "svc.tlsItems" .) }}
 - { name: tls, mountPath: /etc/svc/tls, readOnly: true }
+{{- end }}
+{{- if .root.Values.metrics.scrapeToken.name }}
+- { name: scrape-token, mountPath: /etc/svc/scrape-token, readOnly: true }
 {{- end }}
 {{- if eq .component.key "controllerManager" }}
 {{- include "svc.pluginMounts" .root }}
