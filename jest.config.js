@@ -31,7 +31,7 @@ export default {
   workerIdleMemoryLimit: '1GB',
   // A bound for what hangs, not a measure: a slow machine takes several times as long as a quick one. Tests without I/O
   // have less: hack/jest/unit-limit.ts.
-  testTimeout: 120_000,
+  testTimeout: isWhole ? 600_000 : 120_000,
   // Node.js frees what a worker holds; on a busy machine that takes seconds.
   workerGracefulExitTimeout: 30_000,
   coverageProvider: 'v8',

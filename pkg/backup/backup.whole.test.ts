@@ -449,7 +449,7 @@ describe('a transfer without progress ends', () => {
       (
         await linesOf(
           original,
-          "SELECT FROM pg_stat_activity WHERE application_name = 'svc restore' AND query LIKE 'COPY%'",
+          "SELECT FROM pg_stat_activity WHERE application_name LIKE 'svc restore %' AND query LIKE 'COPY%'",
         )
       ).length === 0
     )

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { CuttingProxy } from '../testenv/cutting-proxy.ts';
@@ -47,7 +48,13 @@ describe('sessions', () => {
       reason: 'the main pool has its application name',
       pool: () => database.pool,
       setting: 'application_name',
-      value: 'svc',
+      value: `svc main ${process.pid}@${hostname()}`.slice(0, 63),
+    },
+    {
+      reason: 'another pool has its own',
+      pool: () => database.newPool({ name: 'reads', max: 1 }),
+      setting: 'application_name',
+      value: `svc reads ${process.pid}@${hostname()}`.slice(0, 63),
     },
     {
       reason: 'another pool has no limit by default',

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import pg from 'pg';
@@ -31,7 +32,7 @@ export interface DatabaseOptions {
   readonly caFile?: string;
   readonly connection?: pg.ClientConfig;
   readonly log: DatabaseLog;
-  /** Shown in pg_stat_activity; `svc` by default. */
+  /** The first words of `application_name`, before pool and process; `svc` by default. */
   readonly applicationName?: string;
   /** Connections of the main pool; 10 by default. */
   readonly poolSize?: number;
@@ -47,7 +48,7 @@ export interface DatabaseOptions {
 }
 
 export interface PoolOptions {
-  /** For the observer; `main` by default. Pools may share a name. */
+  /** For the observer and `application_name`; `main` by default. Pools may share a name. */
   readonly name?: string;
   readonly max: number;
   /** Session settings, in force before the first statement: `{ enable_seqscan: 'off' }`. */
@@ -63,6 +64,8 @@ export interface PoolOptions {
  *
  * `bigint` columns and `count(*)` arrive as strings, as everywhere in `pg`: a number would lose digits beyond 2^53. A
  * lost connection fails its running statement and is logged; it never ends the process.
+ *
+ * PostgreSQL shows every connection with its pool and process as `application_name`: `svc apiserver reads 4711@web-1`.
  */
 export class Database {
   readonly pool: pg.Pool;
@@ -70,6 +73,7 @@ export class Database {
   readonly kysely: Kysely<unknown>;
   // Not `#`: tests derive a database from this one.
   private readonly config: pg.ClientConfig;
+  private readonly applicationName: string;
   private readonly log: DatabaseLog;
   private readonly observer: DatabaseObserver | undefined;
   private readonly pools = new Map<pg.Pool, string>();
@@ -79,11 +83,11 @@ export class Database {
   private constructor(options: DatabaseOptions) {
     this.log = options.log;
     this.observer = options.observer;
+    this.applicationName = options.applicationName ?? 'svc';
     this.config = {
       ...(options.url === undefined
         ? options.connection
         : connectionConfig(options.url, { caFile: options.caFile, log: options.log })),
-      application_name: options.applicationName ?? 'svc',
       connectionTimeoutMillis: options.connectionTimeoutMs ?? 10_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
@@ -145,9 +149,11 @@ export class Database {
   /** A separate pool, for statements that need other session settings or must not wait behind others. */
   newPool(options: PoolOptions): pg.Pool {
     this.refuseWhenClosed();
+    const { name = 'main' } = options;
     const settings = { ...sessionSettings, ...options.settings };
     const pool = new pg.Pool({
       ...this.config,
+      application_name: connectionName(this.applicationName, name),
       max: options.max,
       ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
       ...(options.queryTimeoutMs === undefined ? {} : { query_timeout: options.queryTimeoutMs }),
@@ -159,7 +165,6 @@ export class Database {
     // process.
     pool.on('error', (error) => this.lost(error, 'lost an idle database connection'));
     pool.on('connect', (client) => client.on('error', () => {}));
-    const { name = 'main' } = options;
     this.pools.set(pool, name);
     if (this.observer !== undefined) this.observe(pool, name, this.observer);
     return pool;
@@ -175,10 +180,13 @@ export class Database {
     observeConnects(pool, name, observer);
   }
 
-  /** A connected client outside the pools, for LISTEN or session locks. The caller ends it; otherwise `close` does. */
-  async newClient(): Promise<pg.Client> {
+  /**
+   * A connected client outside the pools, for LISTEN or session locks. The caller ends it; otherwise `close` does.
+   * `application_name` shows `name`, where pools have theirs.
+   */
+  async newClient(name = 'session'): Promise<pg.Client> {
     this.refuseWhenClosed();
-    const client = new pg.Client(this.config);
+    const client = new pg.Client({ ...this.config, application_name: connectionName(this.applicationName, name) });
     client.on('error', (error) => this.lost(error, 'lost a dedicated database connection'));
     client.once('end', () => this.clients.delete(client));
     this.clients.add(client);
@@ -217,6 +225,11 @@ export class Database {
   private refuseWhenClosed(): void {
     if (this.closing !== undefined) throw new DatabaseError('The database is closed.');
   }
+}
+
+/** PostgreSQL keeps 63 bytes, and replaces what is not ASCII by question marks. */
+function connectionName(application: string, pool: string): string {
+  return `${application} ${pool} ${process.pid}@${hostname()}`.slice(0, 63);
 }
 
 async function applySettings(

@@ -36,7 +36,7 @@ export async function migrate(
 ): Promise<string[]> {
   const steps = stepsOf(schema, migrations, options);
   // A separate pool: a step may take longer than the statement limit of the main one.
-  const pool = database.newPool({ max: 1 });
+  const pool = database.newPool({ name: 'migrations', max: 1 });
   const kysely = newKysely<unknown>(pool);
   const done: string[] = [];
   try {

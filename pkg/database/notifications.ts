@@ -105,7 +105,7 @@ export class Notifications {
     let client: pg.Client | undefined;
     try {
       const lost = new AbortController();
-      client = await this.#options.database.newClient();
+      client = await this.#options.database.newClient('listener');
       client.once('error', () => lost.abort());
       client.once('end', () => lost.abort());
       client.on('notification', ({ channel, payload = '' }) => {

@@ -49,6 +49,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const database = await openPlatformDatabase(options, {
       log,
       teardown,
+      applicationName: 'svc access-server',
       startTimeoutMs: options['svc.database.start-timeout'],
       observer,
     });

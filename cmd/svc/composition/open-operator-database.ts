@@ -27,7 +27,7 @@ export interface OperatorDatabase {
 }
 
 export interface SharedDatabaseOptions {
-  /** Shown in pg_stat_activity; default: that of a server. */
+  /** As for `Database`: the first words of `application_name`. */
   readonly applicationName?: string;
   /** Creates the database if the data folder has none. */
   readonly mayCreate?: boolean;

@@ -25,7 +25,7 @@ interface OpenStorageParts<Observer> {
   log: Logger;
   teardown: Teardown;
   observer?: Observer;
-  /** Shown in pg_stat_activity; `svc` by default. */
+  /** As for `Database`: the first words of `application_name`. */
   applicationName?: string;
   /** How long to wait for a server that does not respond yet. Milliseconds; default 0. */
   startTimeoutMs?: number;

@@ -77,6 +77,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const database = await openPlatformDatabase(options, {
       log,
       teardown,
+      applicationName: 'svc apiserver',
       startTimeoutMs: options['svc.database.start-timeout'],
       observer: metrics.database,
     });

@@ -153,7 +153,7 @@ async function disconnectedOrStalled({ pool }: Database): Promise<void> {
     if (
       ((
         await pool.query(
-          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'svc backup' AND wait_event = 'ClientWrite'",
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'svc backup %' AND wait_event = 'ClientWrite'",
         )
       ).rowCount ?? 0) > 0
     )

@@ -16,12 +16,15 @@ const database = 'svc';
 /** The servers' user: not a superuser, as in production, so that reserved connections are left for the test. */
 const serverRole = 'app';
 
-export interface Backend {
-  pid: number;
-  /** The server that uses it. */
-  application: string;
-  query: string;
-}
+/** Sessions of the servers: patterns of LIKE for their `application_name`, which Database makes. */
+export const sessions = {
+  any: 'svc %',
+  writer: 'svc % writer %',
+  reader: 'svc % reads %',
+  listener: 'svc % listener %',
+} as const;
+
+export type SessionPattern = (typeof sessions)[keyof typeof sessions];
 
 /** Longer than any fault makes the database unavailable. */
 const awayLimitMs = 30_000;
@@ -59,9 +62,9 @@ export class FaultPostgres extends PostgresProcess {
     return this.#smallDisk !== undefined;
   }
 
-  /** A server's URL through a proxy. */
-  urlThrough(port: number, application: string): string {
-    return `postgres://${serverRole}@127.0.0.1:${port}/${database}?application_name=${application}`;
+  /** The servers' URL through a proxy. */
+  urlThrough(port: number): string {
+    return `postgres://${serverRole}@127.0.0.1:${port}/${database}`;
   }
 
   /**
@@ -109,12 +112,22 @@ export class FaultPostgres extends PostgresProcess {
     });
   }
 
-  /** The servers' sessions. */
-  backends(): Promise<Backend[]> {
-    return this.query<Backend & pg.QueryResultRow>(
-      "SELECT pid, application_name AS application, query FROM pg_stat_activity WHERE usename = $1 AND application_name LIKE 'replica-%'",
-      [serverRole],
+  /** The processes of such sessions. */
+  async backends(pattern: SessionPattern): Promise<number[]> {
+    const rows = await this.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE usename = $1 AND application_name LIKE $2',
+      [serverRole, pattern],
     );
+    return rows.map(({ pid }) => pid);
+  }
+
+  /** Ends such sessions cleanly, each with this probability; returns how many. */
+  async terminate(pattern: SessionPattern, probability = 1): Promise<number> {
+    const rows = await this.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1 AND application_name LIKE $2 AND random() < $3',
+      [serverRole, pattern, probability],
+    );
+    return rows.length;
   }
 
   /** The file is missing during a restart. */

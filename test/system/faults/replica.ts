@@ -82,7 +82,7 @@ export class Replica {
       args: [
         `--svc.server.port=${this.port}`,
         `--svc.data.dir=${join(folder, this.name)}`,
-        `--svc.database.url=${postgres.urlThrough(this.proxy.port, this.name)}`,
+        `--svc.database.url=${postgres.urlThrough(this.proxy.port)}`,
         `--svc.security.initial-admin-token=${token}`,
         `--svc.storage.log-max-size=${logMaxSize}`,
       ],

@@ -329,7 +329,7 @@ async function withDatabase<T>(database: TestDatabase, work: (pool: Database['po
 async function serversOn(pool: Database['pool'], seconds: number): Promise<number> {
   await pool.query('SELECT pg_sleep($1)', [seconds]);
   const { rows } = await pool.query<{ n: number }>(
-    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'svc'",
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'svc apiserver %'",
   );
   return rows[0]!.n;
 }

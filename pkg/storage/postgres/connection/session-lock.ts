@@ -33,7 +33,7 @@ export class SessionLock {
 
   /** Connects; no lock is held yet. StorageError Unavailable. */
   static async open(database: Database): Promise<SessionLock> {
-    const lock = new SessionLock(await translated(database.newClient()));
+    const lock = new SessionLock(await translated(database.newClient('lock')));
     try {
       await lock.query(settings);
     } catch (error) {

@@ -71,7 +71,7 @@ export class WriterConnection {
   }
 
   async #open(): Promise<Client> {
-    const client = await this.#database.newClient();
+    const client = await this.#database.newClient('writer');
     try {
       for (const text of settings) await client.query(limitedQuery(text));
       const { rows } = await client.query<{ pid: number; started_at: string }>(

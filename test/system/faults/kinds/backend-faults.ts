@@ -1,84 +1,88 @@
 import type { TestCluster } from '../test-cluster.ts';
 import type { Fault } from '../fault.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { signalProcess } from '../../harness/process/signal-process.ts';
-import type { Backend } from '../fault-postgres.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
+import { sessions, type SessionPattern } from '../fault-postgres.ts';
 import { pausing } from './pausing.ts';
 
 const frozenMs = 5000;
+/** Other faults end the servers' sessions too: for less than this. Milliseconds. */
+const foundWithinMs = 20_000;
 
-/** The sessions that write batches. */
-export function isWriter({ query }: Backend): boolean {
-  return query.startsWith('WITH input_0');
+/** The process of one such session; waits until there is one, because a fault without a target proves nothing. */
+async function chooseBackend({ postgres }: TestCluster, random: SeededRandom, wanted: SessionPattern): Promise<number> {
+  let found: number[] = [];
+  await retryUntilTrue(
+    async () => {
+      found = await postgres.backends(wanted);
+      return found.length > 0;
+    },
+    { what: `a session is like '${wanted}'`, timeoutMs: foundWithinMs },
+  );
+  return random.shuffled(found)[0]!;
 }
 
-function isListener({ query }: Backend): boolean {
-  return query.startsWith('LISTEN') || query === 'SELECT 1';
-}
-
-async function chooseBackend(
-  { postgres }: TestCluster,
-  random: SeededRandom,
-  wanted: (backend: Backend) => boolean,
-): Promise<number | undefined> {
-  return random.shuffled((await postgres.backends()).filter(wanted))[0]?.pid;
-}
-
-function killed(name: string, whose: string, wanted: (backend: Backend) => boolean): Fault {
+function killed(name: string, whose: string, wanted: SessionPattern): Fault {
   return {
     name,
     intent: `A session of PostgreSQL that ${whose} is killed (SIGKILL): PostgreSQL ends all sessions and recovers; unknown outcomes are resolved.`,
     holdMs: 500,
     inject: async (cluster, random) => {
-      const pid = await chooseBackend(cluster, random, wanted);
-      if (pid !== undefined) signalProcess(pid, 'SIGKILL');
+      signalProcess(await chooseBackend(cluster, random, wanted), 'SIGKILL');
       return () => cluster.postgres.answers();
     },
   };
 }
 
-function frozen(name: string, whose: string, wanted: (backend: Backend) => boolean): Fault {
+function frozen(name: string, whose: string, wanted: SessionPattern): Fault {
   return {
     name,
     intent: `A session of PostgreSQL that ${whose} is paused for 5 s (SIGSTOP), with its locks: waiting requests continue afterwards.`,
     holdMs: frozenMs,
     inject: async (cluster, random) => {
       const pid = await chooseBackend(cluster, random, wanted);
-      if (pid === undefined) return undefined;
       signalProcess(pid, 'SIGSTOP');
       return () => void signalProcess(pid, 'SIGCONT');
     },
   };
 }
 
-/** Terminates sessions repeatedly, cleanly and without a crash. */
-function terminated(name: string, intent: string, condition: string): Fault {
+/** Terminates sessions repeatedly, cleanly and without a crash; at least one. */
+function terminated(name: string, intent: string, wanted: SessionPattern): Fault {
   return {
     name,
     intent,
-    inject: async ({ postgres }) =>
-      pausing(150, () =>
-        postgres.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%' AND (${condition})`,
-        ),
-      ),
+    inject: async ({ postgres }) => {
+      let count = 0;
+      const heal = pausing(150, async () => {
+        count += await postgres.terminate(wanted);
+      });
+      return async () => {
+        try {
+          await retryUntilTrue(() => count > 0, { what: `ended a session like '${wanted}'`, timeoutMs: foundWithinMs });
+        } finally {
+          await heal();
+        }
+      };
+    },
   };
 }
 
 export const backendFaults: readonly Fault[] = [
-  killed('kill-writing-backend', 'writes batches', isWriter),
-  killed('kill-reading-backend', 'reads', (backend) => !isWriter(backend) && !isListener(backend)),
-  frozen('freeze-writing-backend', 'writes batches', isWriter),
-  frozen('freeze-reading-backend', 'reads', (backend) => !isWriter(backend) && !isListener(backend)),
+  killed('kill-writing-backend', 'writes batches', sessions.writer),
+  killed('kill-reading-backend', 'reads', sessions.reader),
+  frozen('freeze-writing-backend', 'writes batches', sessions.writer),
+  frozen('freeze-reading-backend', 'reads', sessions.reader),
   terminated(
     'terminate-writers',
     'The sessions that write are ended in the middle of their statements, over and over.',
-    "query LIKE 'WITH input_0%'",
+    sessions.writer,
   ),
   terminated(
     'terminate-listeners',
     'The sessions that listen for notifications are ended: changes arrive without them.',
-    "query LIKE 'LISTEN%' OR query = 'SELECT 1'",
+    sessions.listener,
   ),
-  terminated('terminate-everything', 'Every session of the servers is ended, over and over.', 'true'),
+  terminated('terminate-everything', 'Every session of the servers is ended, over and over.', sessions.any),
 ];

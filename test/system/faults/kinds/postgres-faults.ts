@@ -1,5 +1,6 @@
 import { signalProcess } from '../../harness/process/signal-process.ts';
 import type { Fault } from '../fault.ts';
+import { sessions } from '../fault-postgres.ts';
 
 export const postgresFaults: readonly Fault[] = [
   {
@@ -52,9 +53,7 @@ export const postgresFaults: readonly Fault[] = [
         for (let i = 0; i < 200; i += 1) strangers.push(await postgres.connect('server'));
       };
       await take().catch(() => undefined);
-      await postgres.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%' AND random() < 0.5",
-      );
+      await postgres.terminate(sessions.any, 0.5);
       await take().catch(() => undefined);
       return async () => void (await Promise.all(strangers.map((stranger) => stranger.end().catch(() => undefined))));
     },
@@ -64,13 +63,11 @@ export const postgresFaults: readonly Fault[] = [
     intent:
       'The database ends every statement after 3 ms unless a session sets another timeout: requests may fail, nothing is half done.',
     inject: async ({ postgres }) => {
-      const reconnect =
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%'";
       await postgres.query("ALTER ROLE app SET statement_timeout = '3ms'");
-      await postgres.query(reconnect);
+      await postgres.terminate(sessions.any);
       return async () => {
         await postgres.query('ALTER ROLE app RESET statement_timeout');
-        await postgres.query(reconnect);
+        await postgres.terminate(sessions.any);
       };
     },
   },
