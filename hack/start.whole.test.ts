@@ -81,4 +81,4 @@ test('without development dependencies it runs the build, on the embedded Postgr
   child.kill('SIGTERM');
   await closed;
   expect(text).toContain('"msg":"stopped"');
-}, 180_000);
+});

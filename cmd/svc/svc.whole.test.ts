@@ -198,7 +198,7 @@ describe('svc serve', () => {
       expect.arrayContaining([expect.stringMatching(/^history that this process follows is gone/), 'stopped']),
     );
     await own.drop();
-  }, 120_000);
+  });
 
   test('reports a port that is taken', async () => {
     const { url } = await startServe(join(folder, 'first'), [onUrl()]);

@@ -23,7 +23,7 @@ beforeAll(async () => {
     log: { ...silentLog, warn: (_details, message) => void warnings.push(message) },
   });
   await database.pool.query(`ALTER DATABASE ${name} SET synchronous_commit = on; CREATE TABLE kept (name text)`);
-}, 60_000);
+});
 afterEach(() => awaitStandby(database, ''));
 afterAll(async () => {
   await database.close();
@@ -61,7 +61,7 @@ test('a transaction that is ended while its COMMIT waits for a standby does not 
   await expectUnknown(outcome);
   // The abort was requested, so it is not logged.
   expect(warnings).toEqual([]);
-}, 180_000);
+});
 
 test('nor does a restore report that', async () => {
   await migrate(database, 'shop', shop.migrations);
@@ -81,13 +81,13 @@ test('nor does a restore report that', async () => {
   controller.abort(new Error('Ended by SIGTERM.'));
   await expectUnknown(outcome);
   expect((await database.pool.query('SELECT FROM shop.customers')).rowCount).toBe(1);
-}, 180_000);
+});
 
 test('nor does a transaction whose session is ended then', async () => {
   const { outcome, pid } = await committing('terminated', new AbortController().signal);
   await database.pool.query('SELECT pg_terminate_backend($1)', [pid]);
   await expectUnknown(outcome);
-}, 180_000);
+});
 
 test('the answer of PostgreSQL to COMMIT is reported', async () => {
   await database.pool.query(

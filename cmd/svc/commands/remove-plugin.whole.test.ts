@@ -19,7 +19,7 @@ beforeAll(async () => {
   home = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'svc-remove-'));
   served = await startServe(folder, [`--svc.database.url=${databaseUrlOf(home)}`]);
-}, 60_000);
+});
 afterAll(async () => {
   await killPrograms();
   await home.drop();
@@ -152,7 +152,7 @@ test('one command removes a plugin, with its folder and its objects, whose final
     code: 1,
     text: 'svc: There is no plugin attachments.\n',
   });
-}, 240_000);
+});
 
 test('data is kept unless its deletion is requested; objects with finalizers of a removed plugin are listed, and can be read and released', async () => {
   await startWithObjects('c', 'd');
@@ -175,7 +175,7 @@ test('data is kept unless its deletion is requested; objects with finalizers of 
     await release(name);
   }
   await until(definition, ({ status }) => status === 404);
-}, 240_000);
+});
 
 test('objects with finalizers of others are waited for while the plugin runs, and those created meanwhile are deleted too', async () => {
   await startWithObjects();
@@ -190,7 +190,7 @@ test('objects with finalizers of others are waited for while the plugin runs, an
     text: expect.stringMatching(/^files\.files\.example\.com: 2 objects deleted\n/),
   });
   expect((await call('GET', definition)).status).toBe(404);
-}, 240_000);
+});
 
 test('the objects with finalizers of a failed plugin can be released, and everything else is deleted', async () => {
   await startWithObjects('e');
@@ -212,4 +212,4 @@ test('the objects with finalizers of a failed plugin can be released, and everyt
   ];
   expect(await removal).toEqual({ code: 0, text: lines.join('\n') });
   expect((await call('GET', `${plugins}/attachments`)).status).toBe(404);
-}, 240_000);
+});

@@ -176,4 +176,4 @@ test('after kill -9 during the presets, at the start and at the stop, nothing is
   ).toEqual(adopted);
   manager.child.kill('SIGTERM');
   expect(await manager.exited).toBe(0);
-}, 240_000);
+});

@@ -169,7 +169,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
     ]),
   );
   expect(other!.filter((each) => each.includes('controller'))).toEqual([]);
-}, 180_000);
+});
 
 test('a running version keeps its permissions until another replaces it, which has only its own', async () => {
   const permission = (resource: string): object => ({
@@ -216,4 +216,4 @@ test('a running version keeps its permissions until another replaces it, which h
   await poll.until('200 "seven"');
   expect(await poll.stop()).toEqual(['200 "five"', '200 "seven"']);
   while ((await allowed()) !== 'others') await pause(20);
-}, 180_000);
+});

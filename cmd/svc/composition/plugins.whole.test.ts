@@ -179,4 +179,4 @@ test('svc serve runs a plugin that is copied into its folder, from PATCH to PATC
 
   manager.child.kill('SIGTERM');
   expect(await manager.exited).toBe(0);
-}, 120_000);
+});

@@ -61,7 +61,6 @@ async function tokenIn(program: Program): Promise<string> {
     expect(text).toContain(`Token      ${join(folder, 'admin-token')}`);
     await tokenIn(program);
   },
-  60_000,
 );
 
 (process.platform === 'linux' ? test : test.skip)(
@@ -79,7 +78,6 @@ async function tokenIn(program: Program): Promise<string> {
         .filter((line) => !line.startsWith('{"level":')),
     ).toEqual([]);
   },
-  60_000,
 );
 
 test('without a terminal lines are JSON, unless svc.log.format is pretty', async () => {
@@ -102,4 +100,4 @@ test('without a terminal lines are JSON, unless svc.log.format is pretty', async
   // oxlint-disable-next-line no-control-regex -- no colours in a file
   expect(pretty.stdout).not.toMatch(/\u001b/);
   await tokenIn(pretty);
-}, 60_000);
+});

@@ -192,7 +192,7 @@ test('other objects get their keys if a function loops or uses up the memory', a
       ),
     );
   }
-}, 60_000);
+});
 
 test('many scripts run, and evicted ones are loaded again', async () => {
   const of = (i: number) =>

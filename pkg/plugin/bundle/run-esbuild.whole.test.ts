@@ -9,10 +9,7 @@ import { runEsbuild } from './run-esbuild.ts';
 
 let root: string;
 let stopped: number[] = [];
-/** Processes of the test runner, which also transforms its sources with esbuild. */
-let others: number[] = [];
 beforeAll(async () => {
-  others = await pids();
   root = await mkdtemp(join(tmpdir(), 'svc-esbuild-'));
   await writeFile(join(root, 'index.ts'), 'export const a: number = 1;');
 });
@@ -27,7 +24,7 @@ async function bundle(timeoutMs?: number): Promise<string> {
   return outputFiles[0]!.text;
 }
 
-/** esbuild's processes that this process started for the test. */
+/** esbuild's process, which all test files of this process share. */
 async function pids(): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=,stat=,args=', '--ppid', String(process.pid)]);
   const lines = stdout
@@ -36,8 +33,7 @@ async function pids(): Promise<number[]> {
     .map((line) => line.trim().split(/\s+/));
   return lines
     .filter(([, stat, ...args]) => stat?.startsWith('Z') === false && args.some((each) => each.startsWith('--service')))
-    .map(([pid]) => Number(pid))
-    .filter((pid) => !others.includes(pid));
+    .map(([pid]) => Number(pid));
 }
 
 test('bundling recovers from an esbuild process that was killed or stopped', async () => {

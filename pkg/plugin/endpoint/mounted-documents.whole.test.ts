@@ -146,5 +146,4 @@ function resolved(whole: JsonObject, reference: string): JsonValue | undefined {
       await browser.close();
     }
   },
-  120_000,
 );

@@ -124,4 +124,4 @@ test('after a crash at any write of a start, the next host completes the start; 
     expect((await client.list(pluginType)).items).toEqual([]);
     expect(count).toBeLessThan(30);
   }
-}, 120_000);
+});

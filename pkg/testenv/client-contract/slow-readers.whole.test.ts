@@ -22,7 +22,7 @@ beforeAll(async () => {
   start = (await client.list(noteType, { limit: 1 })).resourceVersion;
   streams = await Promise.all(open.map((transport) => transport.client.watch(noteType, { resourceVersion: start })));
   revisions = await writeMany(client);
-}, 120_000);
+});
 
 afterAll(async () => {
   for (const transport of open) transport.dispose();
@@ -72,5 +72,4 @@ test.each(transports.map(({ name }, i) => [name, i] as const))(
     // The events were not buffered for the reader: its stream had ended.
     expect(ends).toBeGreaterThan(0);
   },
-  120_000,
 );

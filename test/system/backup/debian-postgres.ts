@@ -71,6 +71,8 @@ export class DebianPostgres {
     const { stdout } = await run(join(this.#bin, name), args, {
       ...this.#account,
       cwd: '/',
+      // pg_ctl gives up after a minute, which a busy machine may need. Seconds.
+      env: { ...process.env, PGCTLTIMEOUT: '500' },
       maxBuffer: 64 * 1024 * 1024,
     });
     return stdout;

@@ -28,7 +28,7 @@ beforeAll(async () => {
   [full, target] = (await Promise.all(
     homes.map(({ connection }) => Database.connect({ connection, log: silentLog, applicationName: 'test' })),
   )) as [Database, Database];
-}, 240_000);
+});
 afterEach(killPrograms);
 afterAll(async () => {
   await full.close();
@@ -112,22 +112,18 @@ describe('a backup', () => {
     await utimes(`${file}.partial`, longAgo, longAgo);
     expect(await backup(`--to=${file}`, '--force').exited).toBe(0);
     expect(await readdir(folder)).toEqual(['svc.backup']);
-  }, 120_000);
+  });
 
   test.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)(
-    'that is ended by %s leaves nothing',
-    async (signal, code) => {
-      const ended = backup(`--to=${join(folder, 'other')}`);
-      await running(full, /^COPY "platform"\."m_/, ended);
-      expect(await kill(ended, signal)).toBe(code);
-      expect(ended.stderr).toContain(`svc: Ended by ${signal}.\n`);
-      expect(await readdir(folder)).toEqual(['svc.backup']);
-    },
-    120_000,
-  );
+  ] as const)('that is ended by %s leaves nothing', async (signal, code) => {
+    const ended = backup(`--to=${join(folder, 'other')}`);
+    await running(full, /^COPY "platform"\."m_/, ended);
+    expect(await kill(ended, signal)).toBe(code);
+    expect(ended.stderr).toContain(`svc: Ended by ${signal}.\n`);
+    expect(await readdir(folder)).toEqual(['svc.backup']);
+  });
 
   test('whose reader stops reading can be ended, and one whose reader has ended exits', async () => {
     const open = (): ReturnType<typeof spawn> => {
@@ -144,7 +140,7 @@ describe('a backup', () => {
     left.stdout!.destroy();
     expect((await once(left, 'exit'))[0]).toBe(1);
     await disconnected(full);
-  }, 120_000);
+  });
 });
 
 /** PostgreSQL waits until the client reads. */
@@ -162,37 +158,29 @@ async function disconnectedOrStalled({ pool }: Database): Promise<void> {
 
 describe('a restore', () => {
   const points = [/^COPY "platform"\."m_1"/, /^COPY "platform"\."m_2"/, /^CREATE (?:UNIQUE )?INDEX/, /^ANALYZE/];
-  test.each(points)(
-    'into an empty database, killed at %s, leaves it empty',
-    async (statement) => {
-      const killed = restore();
-      await running(target, statement, killed);
-      await kill(killed, 'SIGKILL');
-      await disconnected(target);
-      expect(await stateOf(target)).toEqual([]);
-    },
-    120_000,
-  );
+  test.each(points)('into an empty database, killed at %s, leaves it empty', async (statement) => {
+    const killed = restore();
+    await running(target, statement, killed);
+    await kill(killed, 'SIGKILL');
+    await disconnected(target);
+    expect(await stateOf(target)).toEqual([]);
+  });
 
   test('that is not killed is complete, and both stay within their memory limit', async () => {
     expect(await peakMemory(backup(`--to=${file}`, '--force'))).toBeLessThan(memoryLimit);
     expect(await peakMemory(restore())).toBeLessThan(memoryLimit);
     const count = 'SELECT (SELECT count(*) FROM platform.m_1) + (SELECT count(*) FROM platform.m_2) AS n';
     expect((await target.pool.query(count)).rows).toEqual([{ n: String(objects) }]);
-  }, 120_000);
+  });
 
-  test.each(points)(
-    'that replaces, killed at %s, leaves the previous database',
-    async (statement) => {
-      const before = await stateOf(target);
-      const killed = restore('--replace');
-      await running(target, statement, killed);
-      await kill(killed, 'SIGKILL');
-      await disconnected(target);
-      expect(await stateOf(target)).toEqual(before);
-    },
-    120_000,
-  );
+  test.each(points)('that replaces, killed at %s, leaves the previous database', async (statement) => {
+    const before = await stateOf(target);
+    const killed = restore('--replace');
+    await running(target, statement, killed);
+    await kill(killed, 'SIGKILL');
+    await disconnected(target);
+    expect(await stateOf(target)).toEqual(before);
+  });
 
   test('that is ended by SIGTERM leaves the previous database', async () => {
     const before = await stateOf(target);
@@ -201,5 +189,5 @@ describe('a restore', () => {
     expect(await kill(ended, 'SIGTERM')).toBe(143);
     await disconnected(target);
     expect(await stateOf(target)).toEqual(before);
-  }, 120_000);
+  });
 });

@@ -32,4 +32,4 @@ test('PostgreSQL is restored to a moment before an accident, and watches from af
     'the database was restored or failed over: revisions jump',
     '"code":410',
   ]);
-}, 300_000);
+});

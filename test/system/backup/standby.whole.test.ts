@@ -38,14 +38,14 @@ beforeAll(async () => {
     `-c listen_addresses='' -c unix_socket_directories='${standby}' -c max_standby_streaming_delay=0`,
   );
   read = await Database.connect({ url: `postgres://postgres@/postgres?host=${standby}`, log: silentLog });
-}, 120_000);
+});
 afterAll(async () => {
   await read?.close();
   await written?.close();
   await primary?.tool('pg_ctl', 'stop', '-w', '-m', 'fast', '-D', standby);
   await primary?.stop();
   await rm(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 async function rowsOf(schemas: readonly BackedUpSchema[]): Promise<number> {
   const sink = new Writable({ write: (_piece, _encoding, done) => done() });
@@ -76,4 +76,4 @@ test('a standby is backed up, until its primary removes rows that are being read
   await expect(rowsOf([cleaning])).rejects.toThrow(
     /^The standby has cleaned up rows .* hot_standby_feedback = on there/,
   );
-}, 180_000);
+});

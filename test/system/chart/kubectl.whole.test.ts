@@ -36,7 +36,7 @@ describeWithHelm('kubectl, by data/kubeconfig', () => {
     program.child.kill('SIGTERM');
     expect(await program.exited).toBe(0);
     await rm(folder, { recursive: true, force: true });
-  }, 120_000);
+  });
 });
 
 test('a running program uses a new certificate, and trusts the authority of NODE_EXTRA_CA_CERTS', async () => {
@@ -98,7 +98,7 @@ test('a running program uses a new certificate, and trusts the authority of NODE
   program.child.kill('SIGTERM');
   expect(await program.exited).toBe(0);
   await rm(folder, { recursive: true, force: true });
-}, 120_000);
+});
 
 test('a taken https port is reported with its option', async () => {
   const folder = await temporary();
@@ -115,4 +115,4 @@ test('a taken https port is reported with its option', async () => {
   program.child.kill('SIGTERM');
   await program.exited;
   await rm(folder, { recursive: true, force: true });
-}, 120_000);
+});

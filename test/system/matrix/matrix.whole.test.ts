@@ -21,7 +21,7 @@ beforeAll(async () => {
     chance: 0,
     privateTokens: 0,
   });
-}, 240_000);
+});
 afterAll(async () => {
   await run?.stop();
   await home.drop();

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const fresh = await serve(here, 'fresh');
   shape = await shapeOf(join(folder, 'fresh/data'));
   await fresh.program.stop('SIGTERM');
-}, 120_000);
+});
 afterEach(() => ServerProcess.killAll());
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
@@ -84,5 +84,4 @@ if (isShallow)
     ).toEqual([]);
     await now.program.stop('SIGTERM');
   },
-  300_000,
 );

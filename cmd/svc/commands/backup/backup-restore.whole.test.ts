@@ -314,7 +314,7 @@ test('a restored database has everything: objects with their revisions, users wi
     ])
       expect(plain.includes(form)).toBe(false);
   }
-}, 600_000);
+});
 
 async function withDatabase<T>(database: TestDatabase, work: (pool: Database['pool']) => Promise<T>): Promise<T> {
   const opened = await Database.connect({ connection: database.connection, log: silentLog, applicationName: 'test' });
@@ -351,7 +351,7 @@ test('a running access server is detected, and nothing is replaced under it', as
       /^svc: Servers are using this database \(\d+ connections? of svc\): stop all of them before --replace\.\n$/,
     ),
   });
-}, 120_000);
+});
 
 test('keys of another database are reported when the backup is restored', async () => {
   const other = join(folder, 'other-keys');
@@ -371,7 +371,7 @@ test('keys of another database are reported when the backup is restored', async 
     msg: 'the configured keys cannot open the restored secrets: a server does not start with them; configure the keys of the backed-up server',
     reason: expect.stringContaining('sealed with another key than there is in'),
   });
-}, 120_000);
+});
 
 test('concurrent backups to one file do not affect each other, and neither does one that is ended', async () => {
   const target = join(folder, 'busy.backup');
@@ -411,7 +411,7 @@ test('concurrent backups to one file do not affect each other, and neither does 
       .subarray(0, 14)
       .toString(),
   ).toBe('{"svcBackup":1');
-}, 300_000);
+});
 
 test('an invalid backup is refused before a database is created for it', async () => {
   const fresh = join(folder, 'fresh');
@@ -421,7 +421,7 @@ test('an invalid backup is refused before a database is created for it', async (
     stderr: `svc: ${folder} is a folder; give the name of a file in it.\n`,
   });
   await expect(stat(fresh)).rejects.toThrow('ENOENT');
-}, 60_000);
+});
 
 describe('the commands refuse with one sentence', () => {
   const refusals: { reason: string; args: () => string[]; sentence: RegExp }[] = [
@@ -471,14 +471,10 @@ describe('the commands refuse with one sentence', () => {
       sentence: /replce/,
     },
   ];
-  test.each(refusals)(
-    '$reason',
-    async ({ args, sentence }) => {
-      const { code, stdout, stderr } = await command(...args());
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(sentence);
-      expect(stderr.trim().split('\n')).toHaveLength(1);
-    },
-    60_000,
-  );
+  test.each(refusals)('$reason', async ({ args, sentence }) => {
+    const { code, stdout, stderr } = await command(...args());
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
 });

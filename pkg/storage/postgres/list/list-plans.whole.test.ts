@@ -48,7 +48,7 @@ beforeAll(async () => {
   // Totals without selectors are counted once, and then updated.
   for (const namespace of [undefined, 'n7'])
     await store.page(resource, { ...queryOf({}, [], namespace), ...limits, page: 1, size });
-}, 120_000);
+});
 
 afterAll(async () => {
   await store?.close();

@@ -22,7 +22,7 @@ beforeAll(async () => {
   database = await Database.connect({ connection, log: silentLog });
   store = await PostgresStore.open({ database, log: silentLog });
   await store.ensureModel(model);
-}, 60_000);
+});
 
 afterAll(async () => {
   await store.close();

@@ -59,7 +59,7 @@ beforeAll(async () => {
     },
     takeHolds: async () => [],
   };
-}, 120_000);
+});
 afterAll(async () => {
   await target?.digest.close();
   await killPrograms();
@@ -78,5 +78,4 @@ test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])(
     if (report.findings.size > 0) throw new Error(`seed ${seed}\n${report.toString()}`);
     expect(report.requests).toBeGreaterThan(1000);
   },
-  120_000,
 );

@@ -66,60 +66,51 @@ function sampleFor(address: string): Record<string, string> {
   );
 }
 
-testHere(
-  'every program runs as its unit says, and the backup too',
-  async () => {
-    const unit = new Unit('svc@.service');
-    // A machine that is also its own load balancer.
-    const address = new LoopbackAddresses().take();
-    const sample = sampleFor(address);
-    for (const [program, port] of [
-      ['apiserver', 8090],
-      ['access-server', 8091],
-      ['controller-manager', 8092],
-    ] as const) {
-      const [command, ...args] = here(unit.setting('ExecStart'), program).split(' ');
-      const environment = Object.fromEntries(
-        Object.entries(unit.environment).map(([name, value]) => [name, here(value, program)]),
-      );
-      const child = spawn(command!, args, {
-        cwd: folder,
-        env: { PATH: process.env['PATH'], ...environment, ...sample },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      running.push(child);
-      let said = '';
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      await retryUntilTrue(
-        async () => child.exitCode !== null || (await fetch(`http://${address}:${port}/readyz`)).ok,
-        {
-          what: `${program} is ready`,
-          timeoutMs: 60_000,
-        },
-      );
-      expect(child.exitCode === null ? '' : said).toBe('');
-    }
-
-    const [, script] =
-      /^\/bin\/sh -c '(.*)'$/.exec(here(new Unit('svc-backup.service').setting('ExecStart'), '')) ?? [];
-    await run('/bin/sh', ['-c', script!], {
-      cwd: folder,
-      env: {
-        PATH: process.env['PATH'],
-        CREDENTIALS_DIRECTORY: join(folder, 'credentials'),
-        STATE_DIRECTORY: join(folder, 'backups'),
-      },
-    });
-    expect(await readdir(join(folder, 'backups'))).toEqual([expect.stringMatching(/^svc-\d{8}T\d{6}Z\.backup$/)]);
-
-    const codes = await Promise.all(
-      running.map(async (child) => {
-        child.kill('SIGTERM');
-        return (await once(child, 'exit'))[0] as number | null;
-      }),
+testHere('every program runs as its unit says, and the backup too', async () => {
+  const unit = new Unit('svc@.service');
+  // A machine that is also its own load balancer.
+  const address = new LoopbackAddresses().take();
+  const sample = sampleFor(address);
+  for (const [program, port] of [
+    ['apiserver', 8090],
+    ['access-server', 8091],
+    ['controller-manager', 8092],
+  ] as const) {
+    const [command, ...args] = here(unit.setting('ExecStart'), program).split(' ');
+    const environment = Object.fromEntries(
+      Object.entries(unit.environment).map(([name, value]) => [name, here(value, program)]),
     );
-    expect(codes).toEqual([0, 0, 0]);
-  },
-  180_000,
-);
+    const child = spawn(command!, args, {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], ...environment, ...sample },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.push(child);
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await retryUntilTrue(async () => child.exitCode !== null || (await fetch(`http://${address}:${port}/readyz`)).ok, {
+      what: `${program} is ready`,
+      timeoutMs: 60_000,
+    });
+    expect(child.exitCode === null ? '' : said).toBe('');
+  }
+
+  const [, script] = /^\/bin\/sh -c '(.*)'$/.exec(here(new Unit('svc-backup.service').setting('ExecStart'), '')) ?? [];
+  await run('/bin/sh', ['-c', script!], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      CREDENTIALS_DIRECTORY: join(folder, 'credentials'),
+      STATE_DIRECTORY: join(folder, 'backups'),
+    },
+  });
+  expect(await readdir(join(folder, 'backups'))).toEqual([expect.stringMatching(/^svc-\d{8}T\d{6}Z\.backup$/)]);
+
+  const codes = await Promise.all(
+    running.map(async (child) => {
+      child.kill('SIGTERM');
+      return (await once(child, 'exit'))[0] as number | null;
+    }),
+  );
+  expect(codes).toEqual([0, 0, 0]);
+});
