@@ -273,6 +273,22 @@ test('existing content stays unless --replace is given, and is replaced in one t
   expect(await linesOf(database, 'SELECT count(*)::int AS n FROM shop.customers')).toEqual([{ n: 4 }]);
 });
 
+test.each([
+  ['svc', 'a server of an older build', true],
+  ['svc apiserver reads 1@host', 'a server', true],
+  ['svc backup', 'a backup of an older build', false],
+  ['svc backup main 1@host', 'a backup', false],
+  ['shop', 'another program', false],
+])('a session named %s is %s: it stops --replace: %s', async (name, _whose, isServer) => {
+  const database = await newDatabase();
+  await migrate(database, 'shop', shop.migrations);
+  const session = await database.newClient();
+  await session.query("SELECT set_config('application_name', $1, false)", [name]);
+  const replaced = restored(database, archive, { replace: true });
+  await (isServer ? expect(replaced).rejects.toThrow('(1 connection of svc)') : replaced);
+  await session.end();
+});
+
 describe('--replace drops the content of the schema, and nothing else', () => {
   const users: { reason: string; make: string; drop: string; sentence: string }[] = [
     {

@@ -66,7 +66,9 @@ async function refuseWaiting(client: ClientBase, forMs: number): Promise<void> {
 
 async function countServers(client: ClientBase, condition: string): Promise<number> {
   const { rows } = await client.query<{ n: string }>(
-    `SELECT count(*) AS n FROM pg_stat_activity a WHERE datname = current_database() AND application_name ~ '^svc( |$)' AND application_name !~ '^svc (backup|restore) ' AND pid <> pg_backend_pid() AND ${condition}`,
+    `SELECT count(*) AS n FROM pg_stat_activity a
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition}
+       AND application_name ~ '^svc( |$)' AND application_name !~ '^svc (backup|restore)( |$)'`,
   );
   return Number(rows[0]!.n);
 }
