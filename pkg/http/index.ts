@@ -4,6 +4,7 @@
  */
 export * from './media-type/accept.ts';
 export * from './request/bearer-authenticator.ts';
+export * from './request/is-same-token.ts';
 export { isAddressRange, networkOf, TrustedProxies } from './connection/client-address.ts';
 export { authorizationKey, secretKey, type CredentialKey, type CredentialReader } from './request/credential-key.ts';
 export * from './endpoint/endpoint-group.ts';
@@ -52,5 +53,6 @@ export * from './metrics/series-histogram.ts';
 export { ServiceUrl } from './connection/service-url.ts';
 export { registerByteBudgetMetrics } from './metrics/register-byte-budget-metrics.ts';
 export { CertificateFiles } from './tls/certificate-files.ts';
+export { readSmallFile } from './tls/read-small-file.ts';
 export { CertificateError, ServerCertificate, type KeyPair } from './tls/server-certificate.ts';
 export { maxUrlEncoded, parseUrlEncoded } from './request/url-encoded.ts';

@@ -1,6 +1,5 @@
-import { open } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import type { ScrapeToken } from '#pkg/http/index';
+import { readSmallFile, type ScrapeToken } from '#pkg/http/index';
 import { OperatorError } from '../options/operator-error.ts';
 import { accessToken } from '../options/option-types.ts';
 import type { Options } from '../options/option-table.ts';
@@ -62,23 +61,13 @@ class ScrapeTokenFile {
 }
 
 async function readToken(file: string): Promise<string> {
-  const text = await readStart(file).catch((error: NodeJS.ErrnoException) => {
+  const text = await readSmallFile(file, maxFileBytes).catch((error: NodeJS.ErrnoException) => {
     throw new OperatorError(`svc.metrics.token-file cannot be read: ${file} (${error.code ?? error.message}).`, {
       cause: error,
     });
   });
-  const token = accessToken.parse(text.trim());
+  const token = text === undefined ? undefined : accessToken.parse(text.trim());
   if (token === undefined)
     throw new OperatorError(`svc.metrics.token-file holds no token: ${file} must hold ${accessToken.expected}.`);
   return token;
-}
-
-async function readStart(file: string): Promise<string> {
-  const handle = await open(file);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxFileBytes), 0, maxFileBytes, 0);
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
+import { readSmallFile } from './read-small-file.ts';
 import { CertificateError, ServerCertificate, type KeyPair } from './server-certificate.ts';
 
 /** A chain of a few certificates takes a tenth of it. */
@@ -124,21 +124,11 @@ async function readPair({ certFile, keyFile }: CertificateFilesOptions): Promise
 }
 
 async function readText(file: string): Promise<string> {
-  try {
-    const handle = await open(file);
-    try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxFileBytes + 1), 0, maxFileBytes + 1, 0);
-      if (bytesRead > maxFileBytes) throw new CertificateError(`${file} is too large for a certificate or a key`);
-      return buffer.toString('utf8', 0, bytesRead);
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (error instanceof CertificateError) throw error;
-    throw new CertificateError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`, {
-      cause: error,
-    });
-  }
+  const text = await readSmallFile(file, maxFileBytes).catch((error: NodeJS.ErrnoException) => {
+    throw new CertificateError(`${file} cannot be read (${error.code ?? 'error'})`, { cause: error });
+  });
+  if (text === undefined) throw new CertificateError(`${file} is too large for a certificate or a key`);
+  return text;
 }
 
 function isSame(a: KeyPair, b: KeyPair): boolean {
