@@ -60,7 +60,7 @@ const suites = [
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
   { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
-  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'], runsAlone: true },
+  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=20'], runsAlone: true },
   { name: 'holds', run: built('holds'), sample: ['--every=64', '--models=0'], runsAlone: true },
   { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
   {
