@@ -87,11 +87,11 @@ export class AccessServer extends ServiceServer {
     readyz,
   }: AccessParts): void {
     const { log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
-    const health = this.healthEndpoints([this.leaving, ...readyz]);
-    const healthHandler = expressHandler(health);
+    const own = this.ownEndpoints([this.leaving, ...readyz]);
+    const ownHandler = expressHandler(own);
     const inFlight = this.newLimits({
       ...maxInFlight,
-      exemption: exemptionOf(health),
+      exemption: exemptionOf(own),
       credentialOf: credentialKeyOf,
       ...(verified === undefined ? {} : { verified }),
       isUnauthorized,
@@ -102,16 +102,16 @@ export class AccessServer extends ServiceServer {
     const administratorsOnly: OperationHandler = async ({ context }, caller) => {
       if (caller === undefined) throw newNotAuthenticated();
       if (!isAdministrator(caller)) throw newPermissionDenied();
-      await healthHandler(context);
+      await ownHandler(context);
     };
     const dispatch: Handler = async (context) => {
-      const group = findEndpointGroup(health, context.info.path);
-      if (group?.isOpen === true) return healthHandler(context);
+      const group = findEndpointGroup(own, context.info.path);
+      if (group?.isOpen === true) return ownHandler(context);
       const request = new AccessRequest(context, proxies, url);
       const caller = await admit(request, {
         throttle,
         principals,
-        credentials: group === undefined ? credentials : forMetrics,
+        credentials: group?.prefix === '/metrics' ? forMetrics : credentials,
       });
       await inFlight.afterAuthentication(() => (group === undefined ? operate : administratorsOnly)(request, caller))(
         context,
@@ -137,11 +137,11 @@ export class AccessServer extends ServiceServer {
 }
 
 /** Health endpoints check no credential; metrics show why other requests are refused. */
-function exemptionOf(health: readonly EndpointGroup[]): NonNullable<MaxInFlight['exemption']> {
+function exemptionOf(own: readonly EndpointGroup[]): NonNullable<MaxInFlight['exemption']> {
   return ({ path }) => {
-    const group = findEndpointGroup(health, path);
-    if (group === undefined) return undefined;
-    return group.isOpen === true ? 'everything' : 'metrics';
+    const group = findEndpointGroup(own, path);
+    if (group?.isOpen === true) return 'everything';
+    return group?.prefix === '/metrics' ? 'metrics' : undefined;
   };
 }
 

@@ -110,19 +110,19 @@ export class ApiServer extends ServiceServer {
   serve(parts: ApiParts): void {
     const { endpointGroups = [], store, readyz = [], credentialOf, verified } = parts;
     const database: HealthCheck = { name: 'database', check: () => store.ping() };
-    const health = this.healthEndpoints([database, this.leaving, ...readyz]);
-    const limits = this.newLimits({
-      ...this.#options.http.maxInFlight,
-      exemption: exemptionOf(endpointGroups),
-      ...(credentialOf === undefined ? {} : { credentialOf }),
-      ...(verified === undefined ? {} : { verified }),
-    });
+    const own = this.ownEndpoints([database, this.leaving, ...readyz]);
     const groups: Iterable<EndpointGroup> = {
       *[Symbol.iterator]() {
-        yield* health;
+        yield* own;
         yield* endpointGroups;
       },
     };
+    const limits = this.newLimits({
+      ...this.#options.http.maxInFlight,
+      exemption: exemptionOf(groups),
+      ...(credentialOf === undefined ? {} : { credentialOf }),
+      ...(verified === undefined ? {} : { verified }),
+    });
     this.begin(apiHandler({ ...this.#options, ...parts, groups, limits, withScrapeToken: this.withScrapeToken }));
   }
 }

@@ -14,6 +14,7 @@ export { RepeatedAuthorizationError } from './request/check-request.ts';
 export { isNotModified, parseEntityTags } from './request/entity-tags.ts';
 export * from './endpoint/express-handler.ts';
 export * from './endpoint/health.ts';
+export { logLevelEndpoint, logLevelPath, setLogLevel } from './endpoint/log-level.ts';
 export * from './server/http-server.ts';
 export * from './service/service-server.ts';
 export { parseContentType, parseMediaType, type MediaType } from './media-type/media-type.ts';

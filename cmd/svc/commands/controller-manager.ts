@@ -9,6 +9,7 @@ import {
   chain,
   expressHandler,
   healthEndpoints,
+  logLevelEndpoint,
   HttpServer,
   isOpenEndpoint,
   isSameToken,
@@ -136,7 +137,7 @@ interface Parts {
   readyz: HealthCheck[];
 }
 
-/** Serves health, metrics, and the plugins' endpoints for API servers. */
+/** Serves health, metrics, the log level, and the plugins' endpoints for API servers. */
 async function listen(
   options: Options,
   { client, token, metrics, log, teardown, hosted, readyz }: Parts,
@@ -156,10 +157,10 @@ async function listen(
       void (await client.get(namespaces, { namespace: '', name: systemNamespace }, { signal })),
   };
   readyz.push(api);
-  const health = healthEndpoints({ readyz, ...svcBuild(), registry: metrics });
+  const own = [...healthEndpoints({ readyz, ...svcBuild(), registry: metrics }), logLevelEndpoint(log)];
   const groups: Iterable<EndpointGroup> = {
     *[Symbol.iterator]() {
-      yield* health;
+      yield* own;
       yield* hosted;
     },
   };
@@ -178,7 +179,7 @@ async function listen(
         withLogging(log),
         withMetrics({ registry: metrics }),
         withStatus(),
-        withScrapeToken(scrapeToken, expressHandler(health)),
+        withScrapeToken(scrapeToken, expressHandler(own)),
         authentication,
       ],
       expressHandler(groups),

@@ -1,4 +1,5 @@
-import type { Logger } from 'pino';
+import type { LevelWithSilent, Logger } from 'pino';
+import { setLogLevel } from '#pkg/http/index';
 import { threadCount } from '#pkg/plugin/index';
 
 /** With npm, Ctrl-C reaches the program twice: from the terminal and from npm. Milliseconds. */
@@ -14,7 +15,7 @@ export interface Running {
 /**
  * Starts, waits for SIGTERM, SIGINT or a failure, stops, and returns the exit code: 1 after a failure. A signal during
  * the start takes effect after it. A second signal, a stop that takes longer than the drain timeout, or an uncaught
- * error ends the process with 1. If a plugin's thread might block the exit, the process kills itself with SIGKILL.
+ * error ends the process with 1. SIGUSR2 sets the log level to `debug`, and the next one sets it back. If a plugin's thread might block the exit, the process kills itself with SIGKILL.
  */
 export async function runUntilSignal(
   start: () => Promise<Running>,
@@ -27,6 +28,8 @@ export async function runUntilSignal(
   };
   process.on('unhandledRejection', (error) => abandon({ err: error }, 'unhandled promise rejection'));
   process.on('uncaughtException', (error) => abandon({ err: error }, 'uncaught exception'));
+  const configured = log.level as LevelWithSilent;
+  process.on('SIGUSR2', (signal) => setLogLevel(log, log.level === configured ? 'debug' : configured, { signal }));
   let limit: NodeJS.Timeout | undefined;
   const limitStop = (): void =>
     void (limit ??= setTimeout(

@@ -52,7 +52,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: WithLoggingOptions =
 }
 
 /** The owner of the credential, and the impersonated user. */
-function userFields({ user, impersonator }: RequestContext): { user: string; as?: string } {
+export function userFields({ user, impersonator }: RequestContext): { user: string; as?: string } {
   return impersonator === undefined ? { user: user.name } : { user: impersonator.name, as: user.name };
 }
 

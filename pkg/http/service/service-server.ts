@@ -6,6 +6,7 @@ import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import type { EndpointGroup } from '../endpoint/endpoint-group.ts';
 import { expressHandler } from '../endpoint/express-handler.ts';
 import { healthEndpoints, NotReadyError, openHealthPaths, type HealthCheck } from '../endpoint/health.ts';
+import { logLevelEndpoint } from '../endpoint/log-level.ts';
 import { chain } from '../filters/chain.ts';
 import { InFlightLimits, type MaxInFlight } from '../filters/limits/in-flight-limits.ts';
 import { observeLimits, type LimitsObserver } from '../filters/limits/observe-limits.ts';
@@ -59,7 +60,7 @@ export class ServiceServer {
   constructor(options: ServiceServerOptions, withErrors: Filter) {
     this.#options = options;
     const { log, metrics, limits, proxies, byteBudget, scrapeToken } = options;
-    this.withScrapeToken = withScrapeToken(scrapeToken, expressHandler(this.healthEndpoints([])));
+    this.withScrapeToken = withScrapeToken(scrapeToken, expressHandler(this.ownEndpoints([])));
     this.#handler = chain(
       [withRequestId(), withSecurityHeaders(), withLogging(log), withErrors, this.withScrapeToken],
       this.#startingHandler(),
@@ -111,9 +112,10 @@ export class ServiceServer {
     this.#handler = handler;
   }
 
-  protected healthEndpoints(readyz: readonly HealthCheck[]): EndpointGroup[] {
-    const { svcVersion, gitCommit = '', metrics } = this.#options;
-    return healthEndpoints({ readyz, svcVersion, gitCommit, registry: metrics });
+  /** Health, metrics and log level. */
+  protected ownEndpoints(readyz: readonly HealthCheck[]): EndpointGroup[] {
+    const { svcVersion, gitCommit = '', metrics, log } = this.#options;
+    return [...healthEndpoints({ readyz, svcVersion, gitCommit, registry: metrics }), logLevelEndpoint(log)];
   }
 
   /** Limits whose refusals, and those of the memory, are logged and in the metrics. */
@@ -130,7 +132,7 @@ export class ServiceServer {
       name: 'start',
       check: () => Promise.reject(new NotReadyError('the server is starting')),
     };
-    const probes = this.healthEndpoints([starting]).filter(({ isOpen }) => isOpen === true);
+    const probes = this.ownEndpoints([starting]).filter(({ isOpen }) => isOpen === true);
     return expressHandler(probes, () => Promise.reject(newServiceUnavailable('the server is starting')));
   }
 }

@@ -93,6 +93,7 @@ function paths({ posts, notes }: FuzzTargets): string[] {
     '/healthz',
     '/version',
     '/metrics',
+    '/debug/flags/log-level',
     '/',
   ];
 }

@@ -14,7 +14,7 @@ export interface AccessRoute {
   readonly headers?: Readonly<Record<string, string>>;
   readonly isOpen?: true;
   readonly ignoresSession?: true;
-  /** Pages and metrics are not in the document. */
+  /** Pages, metrics and the log level are not in the document. */
   readonly isUndocumented?: true;
   /** A page: anonymous users are redirected to the login. */
   readonly isPage?: true;
@@ -297,7 +297,12 @@ function open(): AccessRoute[] {
       judge: anybody(200),
     })),
     { method: 'POST', path: '/settings/password/', body: {}, isPage: true, ...undocumented, judge: anybody(400) },
-    { method: 'GET', path: '/metrics', ...undocumented, judge: administrators(200) },
+    ...['/metrics', '/debug/flags/log-level'].map((path): AccessRoute => ({
+      method: 'GET',
+      path,
+      ...undocumented,
+      judge: administrators(200),
+    })),
     { method: 'GET', path: `${v1}/nothing/`, ...nowhere, judge: never(404, 'no such path') },
   ];
 }

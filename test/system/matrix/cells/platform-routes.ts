@@ -392,6 +392,7 @@ function pathRoutes(): PlatformRoute[] {
       '/openapi/v3',
       ...documents,
       '/metrics',
+      '/debug/flags/log-level',
     ].map((path) => get(path)),
     get('/matrix/nothing', undefined, 404),
   ];

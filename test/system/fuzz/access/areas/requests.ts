@@ -29,6 +29,7 @@ export const protectedPaths = [
   '/api/v1/audits/login-logs/?limit=3',
   '/api/v1/audits/my-login-logs/?limit=3',
   '/metrics',
+  '/debug/flags/log-level',
 ];
 
 /** With this credential only. */
