@@ -6,6 +6,7 @@ import { backUp } from './back-up.ts';
 import { joinArchive, splitArchive, type PlainArchive } from './backuptest/plain-archive.ts';
 import { filled, shop, structure } from './backuptest/shop-schema.ts';
 import { restore } from './restore.ts';
+import { verifyBackup } from './verify-backup.ts';
 
 const { signal } = new AbortController();
 const homes: TestDatabase[] = [];
@@ -46,12 +47,16 @@ const restored = (database: Database, bytes: Buffer): ReturnType<typeof restore>
     { database, schemas: [shop], replace: false, signal, serverWaitMs: 0 },
     Readable.from([bytes], { objectMode: false }),
   );
+const verified = (bytes: Buffer): ReturnType<typeof verifyBackup> =>
+  verifyBackup({ schemas: [shop], signal }, Readable.from([bytes], { objectMode: false }));
 const linesOf = async (database: Database, text: string): Promise<unknown[]> =>
   (await database.pool.query<object>(text)).rows;
 
 test('a restore has rows and complete tables, and no excluded table, unlogged table, or table of a deleted model', async () => {
   const database = await newDatabase();
-  expect(await restored(database, archive)).toMatchObject({ tables: 5, rows: 508 });
+  const summary = await restored(database, archive);
+  expect(summary).toMatchObject({ tables: 5, rows: 508 });
+  expect(await verified(archive)).toEqual(summary);
   expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
   for (const rows of ['customers ORDER BY id', 'kinds ORDER BY id', 'm_1 ORDER BY rev'])
     expect(await linesOf(database, `SELECT * FROM shop.${rows}`)).toEqual(
@@ -115,8 +120,14 @@ test.each<[string, (plain: PlainArchive) => void]>([
   const database = await newDatabase();
   const plain = splitArchive(archive);
   forge(plain);
+  await expect(verified(joinArchive(plain))).rejects.toThrow('The backup is damaged');
   await expect(restored(database, joinArchive(plain))).rejects.toThrow('The backup is damaged');
   expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
+});
+
+test('a backup without its end is not whole, and a file of another kind is no backup', async () => {
+  await expect(verified(archive.subarray(0, -1))).rejects.toThrow('The backup is incomplete: it was cut short.');
+  await expect(verified(Buffer.from('PGDMP'))).rejects.toThrow('This is not a backup made by svc backup.');
 });
 
 test('a table with something that this program does not create is not backed up', async () => {

@@ -10,6 +10,7 @@ import type { BackedUpSchema, SchemaState } from './backed-up-schema.ts';
 import { joinArchive, splitArchive, type PlainArchive } from './backuptest/plain-archive.ts';
 import { filled, shop, structure } from './backuptest/shop-schema.ts';
 import { restore, type RestoreOptions } from './restore.ts';
+import { verifyBackup } from './verify-backup.ts';
 
 const never = new AbortController().signal;
 const homes: TestDatabase[] = [];
@@ -58,6 +59,9 @@ function restored(database: Database, bytes: Buffer, more: Partial<RestoreOption
     Readable.from(pieces, { objectMode: false }),
   );
 }
+
+const verified = (bytes: Buffer): ReturnType<typeof verifyBackup> =>
+  verifyBackup({ schemas: [shop], signal: never }, Readable.from([bytes], { objectMode: false }));
 
 async function linesOf(database: Database, text: string): Promise<unknown[]> {
   return (await database.pool.query<object>(text)).rows;
@@ -503,6 +507,7 @@ describe('a backup is untrusted input', () => {
     },
   ];
   test.each(damages)('$reason', async ({ bytes, sentence }) => {
+    await expect(verified(bytes())).rejects.toThrow(sentence);
     await expect(restored(target, bytes())).rejects.toThrow(sentence);
     expect(await isEmpty(target)).toBe(true);
   });
@@ -512,7 +517,13 @@ describe('a backup is untrusted input', () => {
     plain.tables.find(({ line }) => line['table'] === name)!.line;
   const shapeOf = (plain: PlainArchive): Record<string, Line[]> =>
     lineOf(plain, 'm_1')['shape'] as Record<string, Line[]>;
-  const forgeries: { reason: string; forge: (plain: PlainArchive) => unknown; sentence: RegExp }[] = [
+  const forgeries: {
+    reason: string;
+    /** What a look at the file alone finds, where only PostgreSQL sees the problem. */ verifiedAs?:
+      'damaged' | 'whole';
+    forge: (plain: PlainArchive) => unknown;
+    sentence: RegExp;
+  }[] = [
     {
       reason: 'of another format',
       forge: ({ header }) => (header['svcBackup'] = 2),
@@ -640,21 +651,25 @@ describe('a backup is untrusted input', () => {
     },
     {
       reason: 'invalid rows',
+      verifiedAs: 'damaged',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.from('one\ttwo\tthree\tfour\n')),
       sentence: /^PostgreSQL refused: invalid input syntax/,
     },
     {
       reason: 'an endless row',
+      verifiedAs: 'damaged',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.alloc(5_000_000, 0x41)),
       sentence: /^PostgreSQL refused/,
     },
     {
       reason: 'rows that are not UTF-8',
+      verifiedAs: 'damaged',
       forge: (plain) => (plain.tables[0]!.rows = Buffer.from([0x31, 0x09, 0xff, 0x0a])),
       sentence: /^PostgreSQL refused/,
     },
     {
       reason: 'a duplicate row',
+      verifiedAs: 'whole',
       forge: (plain) => (
         (plain.tables[1]!.rows = Buffer.concat([plain.tables[1]!.rows, plain.tables[1]!.rows])),
         (plain.tables[1]!.count['rows'] = 4),
@@ -664,15 +679,19 @@ describe('a backup is untrusted input', () => {
     },
     {
       reason: 'a reference to a missing row',
+      verifiedAs: 'whole',
       forge: (plain) =>
         (plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n')),
       sentence: /^The rows of the backup contradict each other/,
     },
   ];
-  test.each(forgeries)('forged: $reason', async ({ forge, sentence }) => {
+  test.each(forgeries)('forged: $reason', async ({ forge, sentence, verifiedAs }) => {
     const plain = splitArchive(archive);
     forge(plain);
-    await expect(restored(target, joinArchive(plain))).rejects.toThrow(sentence);
+    const file = joinArchive(plain);
+    if (verifiedAs === 'whole') await verified(file);
+    else await expect(verified(file)).rejects.toThrow(verifiedAs === 'damaged' ? 'The backup is damaged' : sentence);
+    await expect(restored(target, file)).rejects.toThrow(sentence);
     expect(await isEmpty(target)).toBe(true);
   });
 
@@ -686,6 +705,7 @@ describe('a backup is untrusted input', () => {
           bytes[at]! ^= change;
           // Bytes of the gzip header: its time, and the system that wrote it.
           if (at >= 4 && at < 10) return;
+          await expect(verified(bytes)).rejects.toBeInstanceOf(BackupError);
           await expect(restored(target, bytes)).rejects.toBeInstanceOf(BackupError);
           expect(await isEmpty(target)).toBe(true);
         },

@@ -10,7 +10,7 @@ export interface Contents {
 
 /** Throws BackupError if a schema is not what these migrations create: a restore could not insert the rows. */
 export function checkContents(schema: BackedUpSchema, applied: readonly string[], found: Contents): void {
-  const made = madeBy(schema, applied);
+  const made = contentsMadeBy(schema, applied);
   const [foreign, missing] = [missingFrom(found, made), missingFrom(made, found)];
   if (foreign.length > 0)
     throw new BackupError(
@@ -22,7 +22,8 @@ export function checkContents(schema: BackedUpSchema, applied: readonly string[]
     );
 }
 
-function madeBy({ contents }: BackedUpSchema, applied: readonly string[]): Contents {
+/** What these migrations create. */
+export function contentsMadeBy({ contents }: BackedUpSchema, applied: readonly string[]): Contents {
   const made = applied.map((migration) => contents[migration] ?? {});
   return {
     tables: new Map(made.flatMap(({ tables = {} }) => Object.entries(tables))),

@@ -7,3 +7,4 @@ export { backUp, type BackUpOptions, type BackupSummary } from './back-up.ts';
 export { BackupError } from './backup-error.ts';
 export { newProgress, type Progress } from './progress.ts';
 export { restore, type RestoreOptions, type RestoreSummary } from './restore.ts';
+export { verifyBackup, type VerifyOptions } from './verify-backup.ts';

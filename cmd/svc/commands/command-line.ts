@@ -114,10 +114,11 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   return exitCode;
 }
 
-/** Lists only the options that the command uses; for a group, those of each command. */
+/** Lists only the options that the command uses. A group has none of its own, only its commands have. */
 function addOptionHelp(command: Command, words: string): void {
   for (const each of command.commands) addOptionHelp(each, `${words} ${each.name()}`);
-  const names = command.commands.length > 0 ? [] : optionsOfCommand(words, optionNames);
+  const isGroup = command.commands.length > 0 && command.options.length === 0;
+  const names = isGroup ? [] : optionsOfCommand(words, optionNames);
   if (names.length === 0) return;
   command.addHelpText(
     'after',

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { OperatorError } from '../options/operator-error.ts';
 import { loadOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
 import type { PrivateTokenVerb } from './private-token-command.ts';
@@ -18,7 +19,7 @@ interface Given {
 }
 
 /**
- * Adds `svc private-token`, `svc unblock`, `svc rotate-keys`, `svc backup` and `svc restore`. They accept the server's
+ * Adds `svc private-token`, `svc unblock`, `svc rotate-keys`, `svc backup` with `verify`, and `svc restore`. They accept the server's
  * options, to find its database and keys.
  */
 export function addOperatorCommands(
@@ -26,7 +27,11 @@ export function addOperatorCommands(
   environment: Environment,
   setExitCode: (code: number) => void,
 ): void {
-  const add = (command: Command, summary: string, run: (options: Options, given: Given) => Promise<number>): void => {
+  const add = (
+    command: Command,
+    summary: string,
+    run: (options: Options, given: Given, operands: readonly string[]) => Promise<number>,
+  ): void => {
     command
       .summary(summary)
       .description(summary)
@@ -34,9 +39,12 @@ export function addOperatorCommands(
       // As with `serve`, svc.* options are not commander's.
       .allowUnknownOption()
       .allowExcessArguments()
-      .action(async (given: Given, { args }: Command) =>
-        setExitCode(await run(loadOptions({ configFolder: given.config, environment, args }).options, given)),
-      );
+      .action(async () => {
+        const operands = command.args.slice(0, command.registeredArguments.length);
+        const args = command.args.slice(operands.length);
+        const given = command.opts<Given>();
+        setExitCode(await run(loadOptions({ configFolder: given.config, environment, args }).options, given, operands));
+      });
   };
   const tokens = program
     .command('private-token')
@@ -68,12 +76,21 @@ export function addOperatorCommands(
   const backup = program
     .command('backup')
     .option('--to <file>', 'where it goes; - is stdout, the default unless that is a terminal')
-    .option('--force', 'replace a file that is there');
+    .option('--force', 'replace a file that is there')
+    // The options of verify are its own.
+    .enablePositionalOptions()
+    .helpCommand(false);
   add(
     backup,
     'write a backup of the database, as of one moment; safe while servers run',
     async (options, { to, force }) =>
       (await import('./backup/backup-command.ts')).backup(options, { to, force: force === true }),
+  );
+  const verify = backup.command('verify').argument('<file>', 'the backup; - is stdin');
+  add(
+    verify,
+    'read a backup to its end without a database: is it whole, and can this version restore it?',
+    async (options, _given, [file]) => (await import('./backup/verify-command.ts')).verify(options, fileIn(file!)),
   );
   const restore = program
     .command('restore')
@@ -85,4 +102,10 @@ export function addOperatorCommands(
     async (options, { from, replace }) =>
       (await import('./backup/restore-command.ts')).restoreBackup(options, { from, replace: replace === true }),
   );
+}
+
+function fileIn(operand: string): string {
+  if (operand.startsWith('-') && operand !== '-')
+    throw new OperatorError('The file comes before the options: svc backup verify <file>.');
+  return operand;
 }

@@ -57,6 +57,7 @@ const chosen: Readonly<Record<string, Chosen>> = {
   unblock: { include: ofDatabase },
   'rotate-keys': { include: [...ofDatabase, ...ofKeys] },
   backup: { include: ofDatabase },
+  'backup verify': { include: ['svc.log.level', 'svc.log.format'] },
   restore: { include: [...ofDatabase, ...ofKeys] },
   generate: { include: ofServer },
   plugin: { include: ofServer },

@@ -251,6 +251,7 @@ test('a restored database has everything: objects with their revisions, users wi
   const before = await everythingIn(server.api);
   const { metadata } = (await ask(`${server.api}/api/v1/namespaces`)).body as { metadata: { resourceVersion: string } };
   expect(await command('backup', ...onDatabase(home), `--to=${file}`)).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await command('backup', 'verify', file)).toEqual({ code: 0, stdout: '', stderr: '' });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   server.program.child.kill('SIGTERM');
   await server.program.exited;

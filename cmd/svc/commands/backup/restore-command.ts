@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import type { Logger } from 'pino';
 import { AccessDatabase } from '#pkg/access/index';
-import { newProgress, restore, type RestoreSummary } from '#pkg/backup/index';
+import { newProgress, restore, type Progress, type RestoreSummary } from '#pkg/backup/index';
 import { backedUpSchemas } from './backed-up-schemas.ts';
 import { withBackupErrors } from './backup-command.ts';
 import { withOperatorDatabase, type OperatorDatabase } from '../../composition/open-operator-database.ts';
@@ -17,7 +18,7 @@ export function restoreBackup(
   { from, replace }: { from: string | undefined; replace: boolean },
 ): Promise<number> {
   return untilInterrupted(async (signal) => {
-    const { source, size } = await openSource(from);
+    const { source, size } = await openBackup(from);
     try {
       return await withOperatorDatabase(
         options,
@@ -37,8 +38,8 @@ export function restoreBackup(
   });
 }
 
-/** `size` in bytes, if it is known. */
-async function openSource(from: string | undefined): Promise<{ source: Readable; size: number | undefined }> {
+/** The bytes of a backup in a file, or on stdin without a name or with `-`; `size` in bytes, if it is known. */
+export async function openBackup(from: string | undefined): Promise<{ source: Readable; size: number | undefined }> {
   if (from === undefined || from === '-') {
     if (process.stdin.isTTY)
       throw new OperatorError('There is no backup on stdin: give a file with --from, or redirect one with < or |.');
@@ -54,6 +55,26 @@ async function openSource(from: string | undefined): Promise<{ source: Readable;
     throw new OperatorError(`${from} is a folder; give the name of a file in it.`);
   }
   return { source: handle.createReadStream({ highWaterMark: 256 * 1024 }), size: file.size };
+}
+
+/** Reports how much of a backup is read. The returned function ends that. */
+export function reportReading({
+  log,
+  progress,
+  source,
+  size,
+}: {
+  log: Logger;
+  progress: Progress;
+  source: Readable;
+  size: number | undefined;
+}): () => void {
+  return reportProgress({
+    log,
+    progress,
+    fraction: () =>
+      size === undefined || size === 0 ? undefined : (source as Readable & { bytesRead: number }).bytesRead / size,
+  });
 }
 
 /** Warns now about keys that do not fit, because no server would start with them. Creates no keys. */
@@ -84,12 +105,7 @@ async function read(
   }: { source: Readable; size: number | undefined; replace: boolean; signal: AbortSignal },
 ): Promise<RestoreSummary> {
   const progress = newProgress();
-  const stop = reportProgress({
-    log,
-    progress,
-    fraction: () =>
-      size === undefined || size === 0 ? undefined : (source as Readable & { bytesRead: number }).bytesRead / size,
-  });
+  const stop = reportReading({ log, progress, source, size });
   try {
     return await restore({ database, schemas: backedUpSchemas, replace, signal, progress }, source);
   } finally {
