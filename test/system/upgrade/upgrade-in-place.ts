@@ -77,7 +77,7 @@ export async function upgradeInPlace({
   return { problems, facts: `${filled.objects.size} objects, ready after ${startMs} ms` };
 }
 
-/** An older program must refuse to start, unless it is compatible with each newer step. */
+/** An older program must refuse to start, unless it is compatible with each newer step, and reads that it is. */
 async function goBack(back: ServerProcess, from: string, to: string): Promise<string[]> {
   const started = await back.ready().then(
     () => true,
@@ -85,8 +85,9 @@ async function goBack(back: ServerProcess, from: string, to: string): Promise<st
   );
   const code = started ? await back.stop('SIGTERM') : await back.exited;
   const known = new Set((await stepsOf(from)).map(({ name }) => name));
+  const readsBeside = (await readFile(join(from, 'dist/pkg/database/migrator.js'), 'utf8')).includes("'beside'");
   const mayStart = (await stepsOf(to)).every(
-    ({ name, beside }) => known.has(name) || (beside !== undefined && known.has(beside)),
+    ({ name, beside }) => known.has(name) || (readsBeside && beside !== undefined && known.has(beside)),
   );
   if (mayStart)
     return started
