@@ -12,7 +12,7 @@ import { checkContents } from './check-contents.ts';
 import { countRows, newProgress, type Progress } from './progress.ts';
 import { readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
 import { StallTimeout } from './stall-timeout.ts';
-import { quoteIdentifier } from './table-shape.ts';
+import { quoteIdentifier, quoteTable } from './table-shape.ts';
 import { inTransaction } from './in-transaction.ts';
 
 /** zlib's level, chosen by measurement: see docs/backup.md. */
@@ -257,6 +257,6 @@ async function readSequences(client: ClientBase, schema: string): Promise<Sequen
   ).rows;
 }
 
-const nameOf = ({ schema, table }: BackedUpTable): string => `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
+const nameOf = ({ schema, table }: BackedUpTable): string => quoteTable(schema, table);
 const namesOf = (tables: readonly BackedUpTable[]): string =>
   tables.map((table) => `${nameOf(table)} ${table.columns.join(' ')}`).join('\n');

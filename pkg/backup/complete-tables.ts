@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { BackupError } from './backup-error.ts';
 import type { Progress } from './progress.ts';
 import type { RestoredTable } from './restored-table.ts';
-import { tableIndexStatements, quoteIdentifier } from './table-shape.ts';
+import { quoteTable, tableIndexStatements } from './table-shape.ts';
 
 /** Memory for sorting, in each of at most three processes of PostgreSQL. */
 const sortMemory = '256MB';
@@ -15,7 +15,7 @@ export async function completeTables(
 ): Promise<void> {
   await client.query("SELECT set_config('maintenance_work_mem', $1, true)", [sortMemory]);
   const texts = tables.flatMap(({ schema, table, shape }) => {
-    const name = `${quoteIdentifier(schema.name)}.${quoteIdentifier(table)}`;
+    const name = quoteTable(schema.name, table);
     return shape === undefined
       ? []
       : [

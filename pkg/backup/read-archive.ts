@@ -9,7 +9,7 @@ import { UnansweredCommit } from './in-transaction.ts';
 import { countRows, type Progress } from './progress.ts';
 import type { RestoredTable } from './restored-table.ts';
 import { StallTimeout } from './stall-timeout.ts';
-import { checkShape, quoteIdentifier } from './table-shape.ts';
+import { checkShape, quoteTable } from './table-shape.ts';
 
 const defaultStallLimitMs = 10 * 60_000;
 
@@ -84,7 +84,7 @@ interface ReadingTables extends Pick<OpenArchive, 'reader' | 'header'> {
  * how many rows there are.
  * @throws BackupError unless the backup is whole and unaltered, and has every migrated table once
  */
-export async function readTables(
+export async function readArchiveTables(
   { reader, header, migrated, progress }: ReadingTables,
   take: (table: RestoredTable, pieces: AsyncIterable<Buffer>) => Promise<number>,
 ): Promise<RestoredTable[]> {
@@ -93,7 +93,7 @@ export async function readTables(
   let rows = 0;
   while (tables.length < header.tables) {
     const table = tableOf(await reader.line(), migrated);
-    const name = nameOf(table.schema, table.table);
+    const name = quoteTable(table.schema.name, table.table);
     if (seen.has(name)) throw damaged();
     seen.add(name);
     tables.push(table);
@@ -105,13 +105,10 @@ export async function readTables(
   await reader.end({ tables: header.tables, rows });
   // A table missing from the backup must not exist.
   for (const [schema, known] of migrated)
-    for (const table of known.keys()) if (!seen.has(nameOf(schema, table))) throw damaged();
+    for (const table of known.keys()) if (!seen.has(quoteTable(schema.name, table))) throw damaged();
   progress.rows = rows;
   return tables;
 }
-
-const nameOf = ({ name }: BackedUpSchema, table: string): string =>
-  `${quoteIdentifier(name)}.${quoteIdentifier(table)}`;
 
 /** The next table of the backup. Only a known name, or one in the form of a known name, is used in SQL. */
 function tableOf(value: unknown, migrated: MigratedTables): RestoredTable {

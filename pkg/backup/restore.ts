@@ -10,11 +10,11 @@ import type { BackedUpSchema } from './backed-up-schema.ts';
 import { dropExistingSchemas } from './drop-existing-schemas.ts';
 import { completeTables } from './complete-tables.ts';
 import { newProgress, type Progress } from './progress.ts';
-import { newForeignObject, readTables, withArchive, type ArchiveOptions } from './read-archive.ts';
+import { newForeignObject, readArchiveTables, withArchive, type ArchiveOptions } from './read-archive.ts';
 import { migratedTables } from './read-tables.ts';
 import type { RestoredTable } from './restored-table.ts';
 import type { StallTimeout } from './stall-timeout.ts';
-import { createTableText, quoteIdentifier } from './table-shape.ts';
+import { createTableText, quoteIdentifier, quoteTable } from './table-shape.ts';
 import { inTransaction } from './in-transaction.ts';
 
 /** An access server that has lost its connection retries after 7.5 s at the latest. */
@@ -86,8 +86,7 @@ async function restoreWithin(restoring: Restoring): Promise<RestoreSummary> {
       replaced: replaced.get(schema.name),
       tables: runtimeTablesOf(schema, tables),
     });
-  for (const { schema, table } of tables)
-    await client.query(`ANALYZE ${quoteIdentifier(schema.name)}.${quoteIdentifier(table)}`);
+  for (const { schema, table } of tables) await client.query(`ANALYZE ${quoteTable(schema.name, table)}`);
   return { version: header.version, created: header.created, tables: tables.length, rows: progress.rows };
 }
 
@@ -116,8 +115,8 @@ async function dropForeignKeys(client: ClientBase, schemas: readonly BackedUpSch
 async function readRows({ client, reader, header, schemas, progress }: Restoring): Promise<RestoredTable[]> {
   const migrated = new Map<BackedUpSchema, ReadonlyMap<string, readonly string[]>>();
   for (const schema of schemas) migrated.set(schema, await migratedTables(client, schema));
-  return readTables({ reader, header, migrated, progress }, async (table, pieces) => {
-    const name = `${quoteIdentifier(table.schema.name)}.${quoteIdentifier(table.table)}`;
+  return readArchiveTables({ reader, header, migrated, progress }, async (table, pieces) => {
+    const name = quoteTable(table.schema.name, table.table);
     // Created or truncated in this transaction, so that rows can be written frozen: no later vacuum has to rewrite
     // them.
     await client.query(table.shape === undefined ? `TRUNCATE ${name}` : createTableText(name, table.shape));

@@ -146,6 +146,11 @@ export function tableIndexStatements(table: string, { primaryKey, indexes }: Tab
   ];
 }
 
+/** A table with its schema, for checked names. */
+export function quoteTable(schema: string, table: string): string {
+  return `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
+}
+
 /** For checked names: none contains a quote. */
 export function quoteIdentifier(name: string): string {
   return `"${name}"`;

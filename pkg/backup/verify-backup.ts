@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { BackedUpSchema } from './backed-up-schema.ts';
 import { contentsMadeBy, type Contents } from './check-contents.ts';
 import { countRows, newProgress, type Progress } from './progress.ts';
-import { newForeignObject, readTables, withArchive, type ArchiveOptions } from './read-archive.ts';
+import { newForeignObject, readArchiveTables, withArchive, type ArchiveOptions } from './read-archive.ts';
 import type { RestoreSummary } from './restore.ts';
 
 export interface VerifyOptions extends ArchiveOptions {
@@ -27,7 +27,7 @@ export function verifyBackup(options: VerifyOptions, source: Readable): Promise<
       migrated.set(schema, made.tables);
     }
     progress.stage = 'rows';
-    const tables = await readTables({ reader, header, migrated, progress }, async (_table, pieces) => {
+    const tables = await readArchiveTables({ reader, header, migrated, progress }, async (_table, pieces) => {
       let rows = 0;
       for await (const piece of pieces) rows += countRows(piece);
       return rows;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { OperatorError } from '../options/operator-error.ts';
+import { operandIn } from './operand-in.ts';
 import { loadOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
 import type { PrivateTokenVerb } from './private-token-command.ts';
@@ -90,7 +90,10 @@ export function addOperatorCommands(
   add(
     verify,
     'read a backup to its end without a database: is it whole, and can this version restore it?',
-    async (options, _given, [file]) => (await import('./backup/verify-command.ts')).verify(options, fileIn(file!)),
+    async (options, _given, operands) => {
+      const file = operands[0] === '-' ? '-' : operandIn(operands, { what: 'file', usage: 'svc backup verify <file>' });
+      return (await import('./backup/verify-command.ts')).verify(options, file);
+    },
   );
   const restore = program
     .command('restore')
@@ -102,10 +105,4 @@ export function addOperatorCommands(
     async (options, { from, replace }) =>
       (await import('./backup/restore-command.ts')).restoreBackup(options, { from, replace: replace === true }),
   );
-}
-
-function fileIn(operand: string): string {
-  if (operand.startsWith('-') && operand !== '-')
-    throw new OperatorError('The file comes before the options: svc backup verify <file>.');
-  return operand;
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ServerSources } from './find-server.ts';
-import { OperatorError } from '../options/operator-error.ts';
+import { operandIn } from './operand-in.ts';
 import type { Environment } from '../composition/start-plugins.ts';
 
 /** The commands that call a running server. */
@@ -39,7 +39,7 @@ function addPlugin({ program, environment, setExitCode }: Adding): void {
     return command.action(async () => {
       const { args } = command;
       const given = command.opts<GivenServer & Omit<GivenPlugin, 'name'>>();
-      const name = isNamed ? nameIn(args, `svc plugin ${usage}`) : '';
+      const name = isNamed ? operandIn(args, { what: 'name', usage: `svc plugin ${usage}` }) : '';
       setExitCode(await run({ ...given, args: isNamed ? args.slice(1) : args, environment }, { ...given, name }));
     });
   };
@@ -94,11 +94,6 @@ function withServer(command: Command, summary: string): Command {
       .allowUnknownOption()
       .allowExcessArguments()
   );
-}
-
-function nameIn([name = '']: readonly string[], usage: string): string {
-  if (name.startsWith('-')) throw new OperatorError(`The name comes before the options: ${usage}.`);
-  return name;
 }
 
 function gather(value: string, before: string[]): string[] {

@@ -15,7 +15,8 @@ export interface Running {
 /**
  * Starts, waits for SIGTERM, SIGINT or a failure, stops, and returns the exit code: 1 after a failure. A signal during
  * the start takes effect after it. A second signal, a stop that takes longer than the drain timeout, or an uncaught
- * error ends the process with 1. SIGUSR2 sets the log level to `debug`, and the next one sets it back. If a plugin's thread might block the exit, the process kills itself with SIGKILL.
+ * error ends the process with 1. If a plugin's thread might block the exit, the process kills itself with SIGKILL.
+ * SIGUSR2 sets the log level to `debug`, and the next one sets it back.
  */
 export async function runUntilSignal(
   start: () => Promise<Running>,

@@ -98,6 +98,11 @@ export function newUnknownPath(): StatusError {
   return new StatusError(404, 'NotFound', 'the server could not find the requested resource');
 }
 
+/** For a path that has other methods; the header Allow names them. */
+export function newPathMethodNotAllowed(): StatusError {
+  return new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+}
+
 export function newMethodNotAllowed(resource: GroupResource, verb: string): StatusError {
   return new StatusError(
     405,

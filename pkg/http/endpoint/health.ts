@@ -1,6 +1,6 @@
 import { Router, type Request, type Response } from 'express';
 import type { Registry } from 'prom-client';
-import { StatusError, untilAborted, withinTime } from '#pkg/apimachinery/index';
+import { newPathMethodNotAllowed, untilAborted, withinTime } from '#pkg/apimachinery/index';
 import type { EndpointGroup } from './endpoint-group.ts';
 import { contextOf } from './express-handler.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -173,7 +173,7 @@ function getOnly(handle: (context: RequestContext) => Promise<void>): Router {
   router.get('/', (request: Request) => handle(contextOf(request)));
   router.all('/', (_request: Request, response: Response) => {
     response.setHeader('Allow', 'GET, HEAD');
-    throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+    throw newPathMethodNotAllowed();
   });
   return router;
 }

@@ -1,8 +1,8 @@
 import { Router, type Request } from 'express';
 import type { Level, LevelWithSilent, Logger } from 'pino';
-import { newBadRequest, StatusError } from '#pkg/apimachinery/index';
+import { newBadRequest, newPathMethodNotAllowed } from '#pkg/apimachinery/index';
 import { send } from '../answer/respond.ts';
-import { userFields } from '../filters/with-logging.ts';
+import { logUserOf } from '../filters/with-logging.ts';
 import { readBody } from '../request/read-body.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { logNamesOf } from '../server/server-request-context.ts';
@@ -11,7 +11,6 @@ import { contextOf } from './express-handler.ts';
 
 export const logLevelPath = '/debug/flags/log-level';
 
-const levels: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const maxBodyBytes = 64;
 
 /**
@@ -21,22 +20,23 @@ const maxBodyBytes = 64;
 export function logLevelEndpoint(log: Logger): EndpointGroup {
   const answer = (context: RequestContext): Promise<void> =>
     send(context, 200, 'text/plain; charset=utf-8', `${log.level}\n`);
+  const levels = [...Object.keys(log.levels.values), 'silent'];
   const router = Router({ strict: true });
   router.get('/', (request: Request) => answer(contextOf(request)));
   router.put('/', async (request: Request) => {
     const context = contextOf(request);
     const text = (await readBody(context, { maxBytes: maxBodyBytes })).toString().trim();
-    if (!isLevel(text)) throw newBadRequest(`the body must be a log level: one of ${levels.join(', ')}`);
-    setLogLevel(log, text, {
+    if (!levels.includes(text)) throw newBadRequest(`the body must be a log level: one of ${levels.join(', ')}`);
+    setLogLevel(log, text as LevelWithSilent, {
       ...logNamesOf(context),
-      ...userFields(context),
+      ...logUserOf(context),
       clientAddress: context.clientAddress,
     });
     await answer(context);
   });
   router.all('/', (request: Request) => {
     request.res!.setHeader('Allow', 'GET, HEAD, PUT');
-    throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+    throw newPathMethodNotAllowed();
   });
   return { prefix: logLevelPath, router };
 }
@@ -48,8 +48,4 @@ export function setLogLevel(log: Logger, to: LevelWithSilent, details: object): 
   if (!log.isLevelEnabled(visible)) log.level = visible;
   log[visible]({ ...details, from, to }, 'changed the log level');
   log.level = to;
-}
-
-function isLevel(text: string): text is LevelWithSilent {
-  return levels.includes(text);
 }

@@ -42,7 +42,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: WithLoggingOptions =
         status,
         ms: rounded(ms),
         ...(context.waitedMs > 0 ? { waitedMs: rounded(context.waitedMs) } : {}),
-        ...userFields(context),
+        ...logUserOf(context),
         clientAddress: context.clientAddress,
         bytes: socket.bytesWritten - bytesBefore,
       },
@@ -52,7 +52,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: WithLoggingOptions =
 }
 
 /** The owner of the credential, and the impersonated user. */
-export function userFields({ user, impersonator }: RequestContext): { user: string; as?: string } {
+export function logUserOf({ user, impersonator }: RequestContext): { user: string; as?: string } {
   return impersonator === undefined ? { user: user.name } : { user: impersonator.name, as: user.name };
 }
 

@@ -2,7 +2,7 @@ import { Router, type Request } from 'express';
 import {
   newBadRequest,
   newUnknownPath,
-  StatusError,
+  newPathMethodNotAllowed,
   untilAborted,
   type Reader,
   type Watcher,
@@ -195,5 +195,5 @@ function methodOf({ request, response }: RequestContext, { byMethod }: PathEndpo
     'Allow',
     [...byMethod.keys()].flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', '),
   );
-  throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  throw newPathMethodNotAllowed();
 }
