@@ -61,6 +61,8 @@ export interface AccessSettings {
   sessionIdleMs: number;
   /** Maximum failed logins of one address in half an hour. */
   loginIpLimit: number;
+  /** Maximum logins in progress, of all addresses. */
+  maxLogins: number;
   /** Maximum clock skew of a signed request; 0: any date. */
   signatureSkewMs: number;
   /** Must signed requests that write also sign a digest of their body? */
@@ -129,7 +131,13 @@ export class AccessService {
     });
     this.#database = database;
     this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000, onIssue });
-    this.#login = new LoginService({ database, audit, hasher, addressLimit: settings.loginIpLimit });
+    this.#login = new LoginService({
+      database,
+      audit,
+      hasher,
+      addressLimit: settings.loginIpLimit,
+      maxAttempts: settings.maxLogins,
+    });
     this.#tokenStore = new TokenStore(database.database);
     this.#tokenUses = new TokenUses({ database, audit, log });
     this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles, onIssue });

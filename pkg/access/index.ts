@@ -16,6 +16,7 @@ export { accountKey, LoginFailures } from './login/login-failures.ts';
 export { platformCredentialKeyOf } from './http/credential-key.ts';
 export type { Namespaces } from './orgs/namespaces.ts';
 export { namespaceOf } from './orgs/organization.ts';
+export { maxLoginAttempts } from './login/attempt-queue.ts';
 export { PasswordHasher } from './login/password-hasher.ts';
 export { PersonalTokenAuthenticator } from './tokens/personal-token-authenticator.ts';
 export type { TokenRoles } from './tokens/personal-tokens.ts';

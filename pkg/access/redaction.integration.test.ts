@@ -69,6 +69,7 @@ beforeAll(async () => {
       tokenTtlMs: 60_000,
       sessionIdleMs: 60_000,
       loginIpLimit: 100,
+      maxLogins: 32,
       signatureSkewMs: 300_000,
       signatureRequiresDigest: false,
       throttle: { anonymous: 10_000, user: 10_000 },

@@ -29,6 +29,7 @@ export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type Answe
 export * from './answer/send-stream.ts';
 export * from './filters/chain.ts';
 export {
+  anonymousShare,
   InFlightLimits,
   type Exemption,
   type InFlightObserver,

@@ -4,6 +4,7 @@ import {
   Audit,
   ensureAdministrator,
   InitialPasswordError,
+  maxLoginAttempts,
   PasswordHasher,
   type AccessDatabase,
   type AccessSettings,
@@ -11,7 +12,7 @@ import {
   type TokenRoles,
 } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
-import { TrustedProxies } from '#pkg/http/index';
+import { anonymousShare, TrustedProxies } from '#pkg/http/index';
 import { OperatorError } from '../options/operator-error.ts';
 import { openSecrets } from './open-secrets.ts';
 import type { Options } from '../options/option-table.ts';
@@ -81,6 +82,7 @@ function settingsOf(options: Options): AccessSettings {
     tokenTtlMs: options['svc.access.token.ttl'],
     sessionIdleMs: options['svc.access.session.idle'],
     loginIpLimit: options['svc.access.login.ip-limit'],
+    maxLogins: maxLoginsOf(options),
     signatureSkewMs: options['svc.access.signature.max-skew'],
     signatureRequiresDigest: options['svc.access.signature.require-digest'] === 'unsafe',
     throttle: { anonymous: options['svc.access.throttle.anonymous'], user: options['svc.access.throttle.user'] },
@@ -88,4 +90,12 @@ function settingsOf(options: Options): AccessSettings {
     publicUrl: options['svc.access.public-url'],
     allowedOrigins: options['svc.http.cors.allowed-origins'],
   };
+}
+
+/** Half of what anonymous clients may have under way, so that wrong logins leave room for other visitors. */
+function maxLoginsOf(options: Options): number {
+  const total = options['svc.http.max-in-flight'];
+  return total === 0
+    ? maxLoginAttempts
+    : Math.max(1, Math.min(maxLoginAttempts, Math.floor(anonymousShare(total) / 2)));
 }

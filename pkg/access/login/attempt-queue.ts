@@ -1,6 +1,9 @@
 import { networkOf } from '#pkg/http/index';
 import { TooManyPasswordsError } from './hashing-queue.ts';
 
+/** Limit of attempts in progress. More would wait too long for their passwords to be hashed. */
+export const maxLoginAttempts = 32;
+
 /**
  * Runs attempts for one account one after another, and limits the attempts in progress, in total and per network. So
  * many right passwords at once never count as a series of failures, waiting clients get their answer in time, and no
@@ -17,7 +20,7 @@ export class AttemptQueue {
   constructor({
     perAccount = 16,
     perNetwork = 8,
-    inAll = 64,
+    inAll = maxLoginAttempts,
   }: { perAccount?: number; perNetwork?: number; inAll?: number } = {}) {
     this.#perAccount = perAccount;
     this.#perNetwork = perNetwork;

@@ -5,7 +5,7 @@ import { FailedUseQuota } from '../audit/failed-use-quota.ts';
 import type { PasswordHasher, PasswordCheck } from './password-hasher.ts';
 import { TooManyPasswordsError } from './hashing-queue.ts';
 import { fold } from '../names/fold-case.ts';
-import { AttemptQueue } from './attempt-queue.ts';
+import { AttemptQueue, maxLoginAttempts } from './attempt-queue.ts';
 import { LoginAccounts, type LoginAccount } from './login-accounts.ts';
 import {
   isOfAddress,
@@ -30,6 +30,8 @@ export interface LoginServiceOptions {
   addressLimit?: number;
   /** Default 30 minutes. */
   lockSeconds?: number;
+  /** Attempts in progress at a time. Default 32. */
+  maxAttempts?: number;
 }
 
 export interface LoginRequest extends Pick<LoginEntry, 'type' | 'userAgent'> {
@@ -62,7 +64,7 @@ export class LoginService {
   readonly #failures: LoginFailures;
   readonly #accountLimit: FailureLimit;
   readonly #addressLimit: FailureLimit;
-  readonly #attempts = new AttemptQueue();
+  readonly #attempts: AttemptQueue;
   readonly #lockedAddresses = new FailedUseQuota({ perAddress: 5, inAll: 500 });
 
   constructor({
@@ -72,11 +74,13 @@ export class LoginService {
     accountLimit = 7,
     addressLimit = 100,
     lockSeconds = 1800,
+    maxAttempts = maxLoginAttempts,
   }: LoginServiceOptions) {
     this.#audit = audit;
     this.#hasher = hasher;
     this.#accounts = new LoginAccounts(database);
     this.#failures = new LoginFailures(database);
+    this.#attempts = new AttemptQueue({ inAll: maxAttempts });
     this.#accountLimit = { failures: accountLimit, seconds: lockSeconds, isExtended: true };
     this.#addressLimit = { failures: addressLimit, seconds: lockSeconds, isExtended: false };
   }

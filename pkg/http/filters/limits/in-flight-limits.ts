@@ -68,6 +68,11 @@ const maxOfNetwork = 32;
  */
 const maxLookups = 64;
 
+/** How many of `total` concurrent requests may be of anonymous clients. */
+export function anonymousShare(total: number): number {
+  return Math.max(1, Math.floor(total / 4));
+}
+
 /** State of one request between the two filters. */
 interface Visit {
   readonly slots: HeldSlots;
@@ -133,9 +138,8 @@ export class InFlightLimits implements SlotsOwner {
     this.#lookups = new ConcurrencyLimiter({ limit: maxLookups, maxWaitMs });
     this.#lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
     if (total !== undefined) this.#all = new ConcurrencyLimiter({ limit: total, maxWaitMs });
-    const anonymousLimit = Math.max(1, Math.floor((total ?? 0) / 4));
-    if (total !== undefined && anonymousLimit < total)
-      this.#anonymous = new ConcurrencyLimiter({ limit: anonymousLimit, maxWaitMs });
+    if (total !== undefined && anonymousShare(total) < total)
+      this.#anonymous = new ConcurrencyLimiter({ limit: anonymousShare(total), maxWaitMs });
     if (perUser !== undefined) this.#byCredential = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
     if (total !== undefined || perUser !== undefined)
       this.#byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
