@@ -42,9 +42,9 @@ const suites = [
   },
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
   { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
-  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=4000'], whole: ['--seconds=600'] },
+  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=3000'], whole: ['--seconds=600'] },
   { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
-  { name: 'tenants', run: built('tenants'), sample: ['--seconds=6', '--quiet=3', '--untimed'] },
+  { name: 'tenants', run: built('tenants'), sample: ['--seconds=4', '--quiet=2', '--untimed'] },
   // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
   {
     name: 'faults',

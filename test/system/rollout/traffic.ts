@@ -50,8 +50,8 @@ export class Traffic {
       targets: [balancer],
       token: credentials.adminToken,
       random: new SeededRandom(seed),
-      writers: isQuick ? writers / 4 : writers,
-      readers: isQuick ? readers / 4 : readers,
+      writers: isQuick ? Math.ceil(writers / 8) : writers,
+      readers: isQuick ? Math.ceil(readers / 8) : readers,
     });
     const modelChanges: ModelChangeRecord[] = [];
     const recorder = await ChangeLogRecorder.start(cluster.pair);
