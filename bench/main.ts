@@ -1,3 +1,4 @@
+import { writeAuditPolicy } from './server/audit-policy.ts';
 import { benchSettings, defineModel, startServer } from './server/bench-server.ts';
 import { BareProcess } from './server/bare-process.ts';
 import { PostgresProcess } from '../test/system/harness/process/postgres-process.ts';
@@ -7,7 +8,7 @@ import type { LoadJob } from './load/load.ts';
 import { reportMachine } from './report/machine-facts.ts';
 import { summarizeProfile } from './report/profile-summary.ts';
 import { Report } from './report/report.ts';
-import { modelOfSize, writtenModel } from './sample-post.ts';
+import { modelOfSize, unauditedModel, writtenModel } from './sample-post.ts';
 import type { Sample } from './report/sample.ts';
 import { benchBroadList } from './scenarios/broad-list.ts';
 import { benchControllers } from './scenarios/controllers.ts';
@@ -42,6 +43,7 @@ async function bench(options: BenchOptions): Promise<Report> {
     const api = own(
       await startServer({
         database,
+        args: [`--svc.audit.policy-file=${await writeAuditPolicy(database.folder)}`],
         profileFolder: options.profileFolder,
       }),
     );
@@ -65,7 +67,7 @@ async function runScenarios(run: BenchRun): Promise<void> {
     );
   };
   await scenario(['memory'], (each) => reportMemory(each, 'at rest'));
-  for (const model of [...sizes.map(modelOfSize), writtenModel]) await defineModel(run.api, model);
+  for (const model of [...sizes.map(modelOfSize), writtenModel, unauditedModel]) await defineModel(run.api, model);
   await fill(run, modelOfSize(sizes[0]!), sizes[0]!);
   await scenario(['get'], benchGet);
   await scenario(['create'], benchCreate);

@@ -17,6 +17,9 @@ export function modelOfSize(objects: number): SampleModel {
 
 export const writtenModel: SampleModel = { plural: 'writtenposts', kind: 'WrittenPost' };
 
+/** Written as `writtenModel`, but the audit log keeps nothing of it. */
+export const unauditedModel: SampleModel = { plural: 'unauditedposts', kind: 'UnauditedPost' };
+
 /** Three of ten objects each, and one of ten for the last. */
 const tiers = ['gold', 'gold', 'gold', 'silver', 'silver', 'silver', 'iron', 'iron', 'iron', 'clay'];
 

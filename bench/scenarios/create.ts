@@ -2,7 +2,7 @@ import { apiContender, bareContender, createObjects, newNames, runComparison, ty
 import type { Contender } from '../report/comparison.ts';
 import { ratioGoal } from '../report/goals.ts';
 import type { RequestPlan } from '../load/request-plan.ts';
-import { group, writtenModel } from '../sample-post.ts';
+import { group, unauditedModel, writtenModel } from '../sample-post.ts';
 import type { Sample } from '../report/sample.ts';
 import type { SqlLoadJob } from '../load/sql-load.ts';
 import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
@@ -11,6 +11,9 @@ const parsing = 'bare express, parses only';
 const unkeyed = 'svc, without a key';
 const rowAlone = 'plain SQL, the row';
 const rowAndLog = 'plain SQL, row and log';
+const unaudited = 'svc, without audit';
+/** The row of the audit log, with its event. */
+const shareOfUnaudited = 0.9;
 /** A single client's create may take 1.5 times as long as the INSERT. */
 const shareOfSql = 0.67;
 /** A key costs a lookup of an earlier outcome and a row, not the place in a batch. */
@@ -37,6 +40,17 @@ export async function benchCreate(run: BenchRun): Promise<void> {
       else
         for (const to of [rowAlone, rowAndLog])
           ratioGoal(run.report, 'create, c=1', compared, { to, atLeast: shareOfSql });
+      const audited = await runComparison(run, `create with audit, c=${connections}`, [
+        apiContender(run, 'svc', load),
+        apiContender(run, unaudited, {
+          connections,
+          plan: (): RequestPlan => ({ type: 'create', model: unauditedModel, names: newNames() }),
+        }),
+      ]);
+      ratioGoal(run.report, `create with audit, c=${connections}`, audited, {
+        to: unaudited,
+        atLeast: shareOfUnaudited,
+      });
       const keyed = await runComparison(run, `create with an Idempotency-Key, c=${connections}`, [
         apiContender(run, 'svc', {
           connections,

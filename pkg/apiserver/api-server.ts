@@ -30,6 +30,7 @@ import {
 } from '#pkg/http/index';
 import type { Authorizer, RequestAuthenticator } from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
+import type { Auditor } from './audit/auditor.ts';
 import { newRecheck } from './authorization/recheck.ts';
 import { withReviewModels } from './authorization/reviews/review-discovery.ts';
 import type { ReviewParts } from './authorization/reviews/review.ts';
@@ -58,6 +59,8 @@ export interface ApiParts {
   /** Cache of verified credentials. Default: only those of this server's own requests. */
   verified?: VerifiedCredentials;
   authorizer: Authorizer;
+  /** Records requests. Default: nothing is recorded. */
+  auditor?: Auditor;
   /** Serves SubjectAccessReviews, TokenReviews and similar kinds. Default: none. */
   reviews?: Omit<ReviewParts, 'authorizer'>;
   /**
@@ -134,7 +137,7 @@ interface ApiHandlerOptions extends ApiServerOptions, ApiParts {
 }
 
 function apiHandler(options: ApiHandlerOptions): Handler {
-  const { authenticator, authorizer, log, metrics, http, groups, limits, withScrapeToken } = options;
+  const { authenticator, authorizer, auditor, log, metrics, http, groups, limits, withScrapeToken } = options;
   const isExempt = ({ path }: RequestInfo): boolean => openHealthPaths.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
   return chain(
@@ -144,6 +147,7 @@ function apiHandler(options: ApiHandlerOptions): Handler {
       withStrictTransport(http.strictTransportDays),
       withLogging(log, http.slowRequestMs === undefined ? {} : { slowMs: http.slowRequestMs }),
       withMetrics({ registry: metrics }),
+      ...(auditor === undefined ? [] : [auditor.filter(isExempt)]),
       withStatus(),
       withCors({ allowedOrigins: http.allowedOrigins ?? [] }),
       withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),

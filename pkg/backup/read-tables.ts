@@ -53,7 +53,7 @@ async function selectTables(client: ClientBase, schema: string): Promise<TableRo
   const { rows } = await client.query<TableRow>(
     `SELECT $1::text AS schema, c.relname AS table, greatest(c.reltuples, 0)::float8 AS rows,
        (SELECT coalesce(json_agg(a.attname ORDER BY a.attnum), '[]') FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
-     FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relkind = 'r' AND c.relpersistence = 'p' ORDER BY c.relname COLLATE "C"`,
+     FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p' ORDER BY c.relname COLLATE "C"`,
     [schema],
   );
   return rows;

@@ -120,12 +120,19 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
     // Created or truncated in this transaction, so that rows can be written frozen: no later vacuum has to rewrite
     // them.
     await client.query(table.shape === undefined ? `TRUNCATE ${name}` : createTableText(name, table.shape));
+    const frozen = (await isPartitioned(client, name)) ? '' : ' WITH (FREEZE)';
     return copyRows(
       client,
-      `COPY ${name} (${table.columns.map(quoteIdentifier).join(', ')}) FROM STDIN WITH (FREEZE)`,
+      `COPY ${name} (${table.columns.map(quoteIdentifier).join(', ')}) FROM STDIN${frozen}`,
       pieces,
     );
   });
+}
+
+/** PostgreSQL copies no frozen rows into such a table. */
+async function isPartitioned(client: Client, name: string): Promise<boolean> {
+  const { rowCount } = await client.query("SELECT FROM pg_class WHERE oid = $1::regclass AND relkind = 'p'", [name]);
+  return rowCount === 1;
 }
 
 async function copyRows(client: Client, text: string, pieces: AsyncIterable<Buffer>): Promise<number> {

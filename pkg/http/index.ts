@@ -42,7 +42,7 @@ export * from './filters/with-authorization.ts';
 export * from './filters/with-cors.ts';
 export * from './filters/forbidden-request.ts';
 export { withImpersonation } from './filters/with-impersonation.ts';
-export { withLogging } from './filters/with-logging.ts';
+export { responseStatus, withLogging } from './filters/with-logging.ts';
 export { withMetrics, type WithMetricsOptions } from './filters/with-metrics.ts';
 export * from './filters/with-request-id.ts';
 export * from './filters/with-security-headers.ts';

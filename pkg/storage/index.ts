@@ -2,6 +2,7 @@
  * Persistence: the Store contract, its implementation on PostgreSQL, and the change feed.
  * One global revision numbers every write in commit order; see docs/concepts.md.
  */
+export type * from './audit-log.ts';
 export * from './body.ts';
 export * from './change.ts';
 export type * from './key-evaluator.ts';
@@ -13,6 +14,7 @@ export { PostgresStore, type PostgresStoreOptions } from './postgres/postgres-st
 export { platformMigrations } from './postgres/migrations.ts';
 export {
   adoptRestored,
+  auditEvents,
   historyLimits,
   modelTables,
   readHistory,

@@ -1,5 +1,6 @@
 import type { ApiObject, Fence, GroupResource, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
 import type { ChangeFeed } from './change.ts';
+import type { AuditLog, AuditRow } from './audit-log.ts';
 import type { ReadBudget } from './read-budget.ts';
 
 /** A stored object. */
@@ -41,6 +42,8 @@ export interface StoreWriteOptions {
    * coordination.k8s.io `leases`.
    */
   fence?: Fence;
+  /** Written in the same statement, so that the audit log has a row of each write that took place, and of no other. */
+  audit?: AuditRow;
   /** Identifies the request in reports to the store's observer. */
   requestId?: string;
   /** Checked before the write is queued. A queued write always gets an outcome, even if its caller no longer waits. */
@@ -153,6 +156,7 @@ export interface IndexState {
 export interface Store {
   /** The change feed: the writes of this process and of all others. */
   readonly changes: ChangeFeed;
+  readonly audit: AuditLog;
   /**
    * Resolves when the database was restored or failed over while the store runs. Changes that the feed has delivered
    * may be lost, so everything derived from them must be discarded; the safe reaction is to restart the process.

@@ -1,9 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { AccessDatabase, adminUsername, platformCredentialKeyOf, type AccessService } from '#pkg/access/index';
+import { AccessDatabase, platformCredentialKeyOf, type AccessService } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
 import { pluginsGroup, pluginUser } from '#pkg/apis/index';
 import {
+  auditEndpoint,
+  type Auditor,
   ApiServer,
   createPlatformRegistry,
   documentEndpoints,
@@ -28,6 +30,7 @@ import { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import { PlatformMetrics } from '../metrics/platform-metrics.ts';
 import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
 import { openScrapeToken } from './open-scrape-token.ts';
+import { openAudit } from './open-audit.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
 import type { Options } from '../options/option-table.ts';
@@ -135,7 +138,8 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     metrics.registerModelCount(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
     startMaintenance(options, { store, log, teardown, metrics });
-    const client = administrator(registry, { log, teardown });
+    const auditor = await openAudit(options, { store, log, metrics, teardown });
+    const client = administrator(registry, { auditor, log, teardown });
     const access = await openAccess(options, {
       database: accessDatabase,
       log,
@@ -148,7 +152,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const host = parts.controllers
       ? pluginHost(options, {
           client,
-          clientOf: pluginClients(registry, { log, teardown }),
+          clientOf: pluginClients(registry, { auditor, log, teardown }),
           metrics: metrics.registry,
           url,
           environment: parts.environment,
@@ -157,7 +161,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       : undefined;
     const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
     const controllers = host === undefined ? undefined : prepareControllers(options, { client, host, log, metrics });
-    server.serve(apiParts(options, { store, registry, access, metrics, plugins, writes, controllers }));
+    server.serve(apiParts(options, { store, registry, auditor, access, metrics, plugins, writes, controllers }));
     accessServer?.serve(access, writes);
     controllers?.start();
     // A second time, so that it stops before its dependencies; controllers have the same dependencies, and the same
@@ -189,7 +193,8 @@ function startMaintenance(
     idempotencyKeyAgeMs,
   };
   metrics.registerLogLimit(limits.maxSizeBytes);
-  const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });
+  const auditRetentionDays = options['svc.audit.retention-days'];
+  const maintenance = new Maintenance({ store, limits, auditRetentionDays, log, observer: metrics.compacted });
   maintenance.start();
   teardown.add('maintenance', () => maintenance.stop());
 }
@@ -197,13 +202,14 @@ function startMaintenance(
 /** A loopback client with all permissions, for the components of this process. */
 function administrator(
   registry: PlatformRegistry,
-  { log, teardown }: { log: Logger; teardown: Teardown },
+  { auditor, log, teardown }: { auditor: Auditor; log: Logger; teardown: Teardown },
 ): LoopbackClient {
-  const user = { name: adminUsername, uid: '', groups: [systemMasters, systemAuthenticated] };
+  const user = { name: 'system:controller-manager', uid: '', groups: [systemMasters, systemAuthenticated] };
   const client = new LoopbackClient({
     registry,
     authorizer: new MastersAuthorizer(),
     user,
+    auditor,
     warn: (text) => log.debug({ warning: text }, 'the API warned a controller'),
   });
   teardown.add('the client of controllers', async () => client.close());
@@ -213,7 +219,7 @@ function administrator(
 /** Loopback clients with each plugin's own user. */
 function pluginClients(
   registry: PlatformRegistry,
-  { log, teardown }: { log: Logger; teardown: Teardown },
+  { auditor, log, teardown }: { auditor: Auditor; log: Logger; teardown: Teardown },
 ): (plugin: string) => Client {
   const authorizer = new RbacAuthorizer(registry.roles);
   const clients = new PluginClients((plugin) => {
@@ -222,6 +228,7 @@ function pluginClients(
       registry,
       authorizer,
       user,
+      auditor,
       warn: (text) => log.debug({ plugin, warning: text }, 'the API warned a plugin'),
     });
   });
@@ -250,6 +257,7 @@ function prepareControllers(options: Options, { client, host, log, metrics }: Co
 interface Made {
   store: Store;
   registry: PlatformRegistry;
+  auditor: Auditor;
   access: AccessService;
   metrics: PlatformMetrics;
   plugins: PluginMount;
@@ -259,8 +267,9 @@ interface Made {
 
 function apiParts(
   options: Options,
-  { store, registry, access, metrics, plugins, writes, controllers }: Made,
+  { store, registry, auditor, access, metrics, plugins, writes, controllers }: Made,
 ): ApiParts {
+  const auditEvents = auditEndpoint(store.audit);
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
   const documents = documentEndpoints({
     registry,
@@ -279,11 +288,13 @@ function apiParts(
     credentialOf: platformCredentialKeyOf,
     verified: access.verified,
     authorizer: new RbacAuthorizer(registry.roles),
+    auditor,
     reviews: { roles: registry.roles, tokens: access.platformTokens },
     endpointGroups: {
       *[Symbol.iterator]() {
         yield* documents;
         yield tokenEndpoints;
+        yield auditEvents;
         yield* plugins.groups;
       },
     },

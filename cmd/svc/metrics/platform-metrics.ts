@@ -15,6 +15,8 @@ export class PlatformMetrics {
   readonly watches: WatchMetrics;
   /** Observer of maintenance: called after every compaction round. */
   readonly compacted: (ms: number, failed: boolean) => void;
+  /** Called with the number of audit records that were dropped. */
+  readonly auditDropped: (count: number) => void;
 
   constructor(log: Logger) {
     const { registry } = this;
@@ -30,7 +32,28 @@ export class PlatformMetrics {
       registry,
     });
     const [done, failed] = [rounds.series({ outcome: 'done' }), rounds.series({ outcome: 'failed' })];
+    let dropped = 0;
+    registerReading({
+      registry,
+      type: 'counter',
+      name: 'svc_audit_records_dropped_total',
+      help: 'Audit records of requests that wrote nothing, dropped because their queue was full.',
+      read: () => dropped,
+    });
+    this.auditDropped = (count) => {
+      dropped += count;
+    };
     this.compacted = (ms, hasFailed) => (hasFailed ? failed : done).observe(ms / 1000);
+  }
+
+  registerAudit(waiting: () => number): void {
+    registerReading({
+      registry: this.registry,
+      type: 'gauge',
+      name: 'svc_audit_records_waiting',
+      help: 'Audit records of requests that wrote nothing, waiting to be stored.',
+      read: waiting,
+    });
   }
 
   registerModelCount(count: () => number): void {

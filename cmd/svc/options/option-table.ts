@@ -92,6 +92,16 @@ export const optionTable = {
     default: '180',
     doc: 'Days that rows of the audit logs are kept.',
   },
+  'svc.audit.policy-file': {
+    type: text,
+    default: '',
+    doc: "File with the audit policy of the content platform (audit.k8s.io/v1 Policy). Empty: every write at Metadata, except the platform's own routine.",
+  },
+  'svc.audit.retention-days': {
+    type: integer({ min: 1, max: 36_500 }),
+    default: '30',
+    doc: 'Days that events of the content platform are kept.',
+  },
   'svc.access.api-url': {
     type: text,
     default: 'http://127.0.0.1:8090',

@@ -40,6 +40,8 @@ import {
   type WriteOptions,
 } from '#pkg/apimachinery/index';
 import { selectedName } from '#pkg/http/index';
+import type { Auditor } from '../audit/auditor.ts';
+import { sourceOfAccess } from './audit-source.ts';
 import { defaultHandlerOptions } from '../handlers/options/handler-options.ts';
 import { encodeContinueToken, newExpiredToken } from '../handlers/read/continue-token.ts';
 import { parseListOptions, parseSelector } from '../handlers/read/list-options.ts';
@@ -51,11 +53,13 @@ import type { Representation, ServedResource, UpdateRequest } from '../rest/serv
 import { terminatingRefusal } from '../rest/terminating-definition.ts';
 import { WriteContext } from '../rest/write-context.ts';
 import { EventQueue } from './event-queue.ts';
-import { LoopbackAccess, type LoopbackAccessOptions } from './loopback-access.ts';
+import { LoopbackAccess, type Access, type LoopbackAccessOptions } from './loopback-access.ts';
 
 export interface LoopbackClientOptions extends LoopbackAccessOptions {
   /** Called with the texts of Warning headers. */
   warn?: (text: string) => void;
+  /** Records the writes. Default: nothing is recorded. */
+  auditor?: Pick<Auditor, 'begin'> | undefined;
 }
 
 /**
@@ -65,12 +69,14 @@ export interface LoopbackClientOptions extends LoopbackAccessOptions {
 export class LoopbackClient implements Client {
   readonly #access: LoopbackAccess;
   readonly #warn: (text: string) => void;
+  readonly #auditor: Pick<Auditor, 'begin'> | undefined;
   readonly #streams = new Set<EventQueue<AnyObject>>();
   #closed = false;
 
-  constructor({ warn = () => undefined, ...access }: LoopbackClientOptions) {
+  constructor({ warn = () => undefined, auditor, ...access }: LoopbackClientOptions) {
     this.#access = new LoopbackAccess(access);
     this.#warn = warn;
+    this.#auditor = auditor;
   }
 
   get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, { signal }: RequestOptions = {}): Promise<Stored<T>> {
@@ -98,13 +104,14 @@ export class LoopbackClient implements Client {
     return this.#call(options.signal, async () => {
       const { namespace = '' } = object.metadata;
       checkNamespaceName(namespace);
-      const served = await this.#access.open(type, { verb: 'create', namespace });
+      const access = { verb: 'create', namespace };
+      const served = await this.#access.open(type, access);
       const refusal = terminatingRefusal(served);
       if (refusal !== undefined) throw refusal;
       const body = copiedObject(object);
       checkTypeMeta(body, type);
       setNamespace(body, namespace);
-      return parsed<T>(await served.storage.create(namespace, body, this.#context(options)));
+      return parsed<T>(await served.storage.create(namespace, body, this.#context(options, type, access, body)));
     });
   }
 
@@ -143,14 +150,15 @@ export class LoopbackClient implements Client {
       checkObjectKey(key);
       checkDeletePreconditions(options);
       const { uid, resourceVersion, propagationPolicy } = options;
-      const { storage } = await this.#access.open(type, { verb: 'delete', ...key });
+      const access = { verb: 'delete', ...key };
+      const { storage } = await this.#access.open(type, access);
       const preconditions = {
         ...(uid === undefined ? {} : { uid }),
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
       };
       const outcome = await storage.delete(
         { key, preconditions, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) },
-        this.#context(options),
+        this.#context(options, type, access),
       );
       if (outcome.deleted) return { uid: outcome.uid };
       const object = parsed<T>(outcome.object);
@@ -259,12 +267,16 @@ export class LoopbackClient implements Client {
       const { namespace = '', name } = object.metadata;
       const key = { namespace, name };
       checkObjectKey(key);
-      const { storage } = await this.#access.open(type, { verb: 'update', subresource, ...key });
+      const access = { verb: 'update', subresource, ...key };
+      const { storage } = await this.#access.open(type, access);
       const body = copiedObject(object);
       checkTypeMeta(body, type);
       checkKey(body, key);
       return parsed<T>(
-        await storage.update({ key, subresource, preconditions: {}, transform: () => body }, this.#context(options)),
+        await storage.update(
+          { key, subresource, preconditions: {}, transform: () => body },
+          this.#context(options, type, access, body),
+        ),
       );
     });
   }
@@ -277,7 +289,8 @@ export class LoopbackClient implements Client {
   ): Promise<Stored<T>> {
     return this.#call(options.signal, async () => {
       checkObjectKey(key);
-      const { storage } = await this.#access.open(type, { verb: 'patch', subresource, ...key });
+      const access = { verb: 'patch', subresource, ...key };
+      const { storage } = await this.#access.open(type, access);
       const changes = copied(patch.patch);
       const transform = (current: AnyObject & JsonObject): JsonObject => {
         const patched = patch.type === 'json' ? applyJsonPatch(current, changes) : applyMergePatch(current, changes);
@@ -288,7 +301,10 @@ export class LoopbackClient implements Client {
         return patched;
       };
       return parsed<T>(
-        await storage.update({ key, subresource, preconditions: {}, transform }, this.#context(options)),
+        await storage.update(
+          { key, subresource, preconditions: {}, transform },
+          this.#context(options, type, access, changes),
+        ),
       );
     });
   }
@@ -303,8 +319,16 @@ export class LoopbackClient implements Client {
     if (this.#closed) throw newServiceUnavailable('the server is shutting down');
   }
 
-  #context({ dryRun = false, fieldValidation = 'Warn', signal = never, fence }: WriteOptions): WriteContext {
+  #context(
+    { dryRun = false, fieldValidation = 'Warn', signal = never, fence }: WriteOptions,
+    type: ResourceType,
+    access: Access,
+    requestObject?: JsonValue,
+  ): WriteContext {
+    const requestAudit = this.#auditor?.begin(sourceOfAccess(this.#access.user, type, access));
+    if (requestAudit !== undefined) requestAudit.requestObject = requestObject;
     return new WriteContext({
+      requestAudit,
       user: this.#access.user,
       signal,
       dryRun,

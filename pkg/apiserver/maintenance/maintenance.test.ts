@@ -8,6 +8,13 @@ const limits = { minAgeMs: 600_000, maxSizeBytes: 1, idempotencyKeyAgeMs: 1 };
 /** A store whose rounds end when the test ends them. */
 class Rounds {
   readonly begun: { end: (error?: Error) => void }[] = [];
+  readonly retentions: unknown[] = [];
+  readonly audit = {
+    maintain: (options: object): Promise<void> => {
+      this.retentions.push(options);
+      return Promise.resolve();
+    },
+  };
 
   compact(): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -26,6 +33,7 @@ test('rounds run one at a time, also after a failure, and stop waits for the las
   const maintenance = new Maintenance({
     store,
     limits,
+    auditRetentionDays: 3,
     log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }),
     everyMs: 1,
   });
@@ -34,6 +42,8 @@ test('rounds run one at a time, also after a failure, and stop waits for the las
   await store.until(1);
   store.begun[0]!.end(new Error('away'));
   await store.until(2);
+  // Once an hour, not in each round.
+  expect(store.retentions).toEqual([{ retentionDays: 3 }]);
   expect(lines).toHaveLength(1);
   let isStopped = false;
   const stop = async (): Promise<void> => {

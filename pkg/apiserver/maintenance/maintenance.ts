@@ -1,9 +1,13 @@
 import type { Logger } from 'pino';
-import type { CompactionLimits, Store } from '#pkg/storage/index';
+import type { AuditLog, CompactionLimits, Store } from '#pkg/storage/index';
+
+const auditEveryMs = 3_600_000;
 
 export interface MaintenanceOptions {
-  store: Pick<Store, 'compact'>;
+  store: Pick<Store, 'compact'> & { audit: Pick<AuditLog, 'maintain'> };
   limits: CompactionLimits;
+  /** Days that the audit log keeps its rows. Default: for ever. */
+  auditRetentionDays?: number;
   log: Logger;
   /** Pause between two rounds. Milliseconds, default 30 000. */
   everyMs?: number;
@@ -12,13 +16,15 @@ export interface MaintenanceOptions {
 }
 
 /**
- * Compacts the change history periodically. A failed round is logged, and the next one tries again.
+ * Compacts the change history periodically, and every hour the audit log. A failed round is logged, and the next one
+ * tries again.
  */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> = Promise.resolve();
   #isRunning = false;
+  #auditedAt = -Infinity;
   readonly #stopping = new AbortController();
 
   constructor(options: MaintenanceOptions) {
@@ -47,6 +53,17 @@ export class Maintenance {
     this.#timer.unref();
   }
 
+  async #maintainAudit(): Promise<void> {
+    const { store, log, auditRetentionDays: retentionDays } = this.#options;
+    if (performance.now() - this.#auditedAt < auditEveryMs || this.#stopping.signal.aborted) return;
+    try {
+      await store.audit.maintain(retentionDays === undefined ? {} : { retentionDays });
+      this.#auditedAt = performance.now();
+    } catch (error) {
+      log.warn({ err: error }, 'the audit log could not be maintained');
+    }
+  }
+
   async #runRound(): Promise<void> {
     const { store, limits, log, observer } = this.#options;
     const start = performance.now();
@@ -58,6 +75,7 @@ export class Maintenance {
       log.warn({ err: error }, 'history could not be compacted');
     }
     observer?.(performance.now() - start, failed);
+    await this.#maintainAudit();
     if (this.#isRunning) this.#schedule();
   }
 }

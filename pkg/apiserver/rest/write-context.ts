@@ -1,6 +1,16 @@
-import type { Fence } from '#pkg/apimachinery/index';
+import type { ApiObject, Fence, JsonValue } from '#pkg/apimachinery/index';
 import { systemMasters, type UserInfo } from '#pkg/identity/index';
-import type { IdempotencyKey, ReadBudget, StoreWriteOptions } from '#pkg/storage/index';
+import type { AuditRow, IdempotencyKey, ReadBudget, StoreWriteOptions } from '#pkg/storage/index';
+
+/** What a write needs to know of the audit of its request. */
+export interface WriteAudit {
+  /** The client's object or patch, once it is decoded. */
+  requestObject: JsonValue | undefined;
+  /** The row to store with the write; undefined if the policy does not keep it. */
+  rowOf(write: { code: number; object: ApiObject }): AuditRow | undefined;
+  /** Call it once the write has taken place with its row. */
+  markStored(): void;
+}
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -24,6 +34,7 @@ export interface WriteContextOptions {
   idempotency?: IdempotencyKey | undefined;
   fence?: Fence | undefined;
   requestId?: string | undefined;
+  requestAudit?: WriteAudit | undefined;
   memory?: WriteMemory | undefined;
   /** Receives each warning once. Default: warnings are dropped. */
   warn?: ((text: string) => void) | undefined;
@@ -49,6 +60,8 @@ export class WriteContext implements StoreWriteOptions {
   readonly fence?: Fence;
   /** For the log. Absent for the platform's own writes. */
   readonly requestId?: string;
+  /** Records the write. Absent without audit, and for the API server's own writes. */
+  readonly requestAudit?: WriteAudit;
   /** Reserves the write's share of the process's memory. Absent outside of requests. */
   readonly memory: WriteMemory | undefined;
   readonly #sendWarning: ((text: string) => void) | undefined;
@@ -64,6 +77,20 @@ export class WriteContext implements StoreWriteOptions {
     if (options.idempotency !== undefined) this.idempotency = options.idempotency;
     if (options.fence !== undefined) this.fence = options.fence;
     if (options.requestId !== undefined) this.requestId = options.requestId;
+    if (options.requestAudit !== undefined) this.requestAudit = options.requestAudit;
+  }
+
+  /** The options of a write with this row. */
+  withAudit(audit: AuditRow): StoreWriteOptions {
+    const { dryRun, idempotency, fence, requestId, signal } = this;
+    return {
+      dryRun,
+      signal,
+      audit,
+      ...(idempotency === undefined ? {} : { idempotency }),
+      ...(fence === undefined ? {} : { fence }),
+      ...(requestId === undefined ? {} : { requestId }),
+    };
   }
 
   /** Adds a Warning header to the response. A text that a new attempt repeats is reported once. */

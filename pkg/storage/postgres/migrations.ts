@@ -16,6 +16,7 @@ export const platformMigrations = [
   { name: '0005_lease_held', up: createLeaseHeld },
   { name: '0006_owners', up: createOwners },
   { name: '0007_computed_keys', up: addComputedKeys },
+  { name: '0008_audit_events', up: createAuditEvents },
 ];
 
 /** Null until the first check: the incarnation of an existing database is not known. */
@@ -74,6 +75,30 @@ async function createOwners(db: Kysely<unknown>): Promise<void> {
 async function addComputedKeys(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE platform.models ADD COLUMN key_script text`.execute(db);
   await sql`ALTER TABLE platform.change_log ADD COLUMN old_keys text, ADD COLUMN new_keys text`.execute(db);
+}
+
+/**
+ * `AuditPartitions` adds a partition for each day. One index, because every write pays for each; `username` and the
+ * others are columns so that a search need not parse the events.
+ */
+async function createAuditEvents(db: Kysely<unknown>): Promise<void> {
+  const statements = [
+    sql`CREATE TABLE platform.audit_events (
+      at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      id text COLLATE "C" NOT NULL,
+      -- Null if the request wrote nothing.
+      rev bigint,
+      code int NOT NULL,
+      username text NOT NULL,
+      verb text COLLATE "C" NOT NULL,
+      resource text COLLATE "C" NOT NULL,
+      namespace text COLLATE "C" NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      event text NOT NULL) PARTITION BY RANGE (at)`,
+    sql`CREATE TABLE platform.audit_events_default PARTITION OF platform.audit_events DEFAULT`,
+    sql`CREATE INDEX audit_events_at ON platform.audit_events (at, id)`,
+  ];
+  for (const statement of statements) await statement.execute(db);
 }
 
 async function createStorage(db: Kysely<unknown>): Promise<void> {

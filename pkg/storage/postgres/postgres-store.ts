@@ -23,6 +23,7 @@ import type {
   Write,
   StoreWriteOptions,
 } from '../store.ts';
+import { PostgresAuditLog } from './audit/postgres-audit-log.ts';
 import { BatchRunner } from './write/batch-runner.ts';
 import { ChangeLog } from './change-log/change-log.ts';
 import { IdempotencyKeyReader } from './write/idempotency-key-reader.ts';
@@ -86,6 +87,7 @@ const maxTables = 10;
 /** Store on PostgreSQL 15 or newer, schema `platform`. Any number of processes may share one database. */
 export class PostgresStore implements Store {
   readonly changes: ChangeLog;
+  readonly audit: PostgresAuditLog;
   readonly #database: Database;
   readonly #reads: Pool;
   readonly #snapshots: Pool;
@@ -115,6 +117,8 @@ export class PostgresStore implements Store {
     const store = new PostgresStore(options);
     try {
       await checkEpoch({ pool: store.#admin, log: options.log, ownsFiles: options.ownsFiles === true });
+      // Before the first write, whose row would keep today from getting a partition.
+      await store.audit.maintain({});
       await store.#notifications.start();
       await store.changes.start();
       store.#builder.startLog();
@@ -161,6 +165,7 @@ export class PostgresStore implements Store {
       statementTimeoutMs: readTimeoutMs,
       queryTimeoutMs: readTimeoutMs + graceMs,
     });
+    this.audit = new PostgresAuditLog({ database, control: this.#control, reads: this.#reads });
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);

@@ -2,6 +2,7 @@ import { accessMigrations } from '#pkg/access/index';
 import { BackupError, type BackedUpSchema, type SchemaState } from '#pkg/backup/index';
 import {
   adoptRestored,
+  auditEvents,
   historyLimits,
   modelTables,
   platformMigrations,
@@ -27,7 +28,7 @@ export const backedUpSchemas: readonly BackedUpSchema[] = [
     contents: platformContents,
     // A database keeps its own identity: no client may continue a watch from the history of another database.
     excludedTables: ['meta'],
-    selections: { change_log: rememberedChanges },
+    selections: { change_log: rememberedChanges, audit_events: auditEvents },
     runtimeTables: modelTables,
     stateLimits: { ...historyLimits },
     readState: async (client) => ({ ...(await readHistory(client)) }),

@@ -183,4 +183,9 @@ export const platformContents: Readonly<Record<string, MigratedContents>> = {
       ],
     },
   },
+  '0008_audit_events': {
+    tables: {
+      audit_events: ['at', 'id', 'rev', 'code', 'username', 'verb', 'resource', 'namespace', 'name', 'event'],
+    },
+  },
 };

@@ -16,6 +16,7 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
   { name: 'system:discovery', role: 'system:discovery', group: systemAuthenticated },
   { name: 'svc:personal-tokens', role: 'svc:personal-tokens', group: systemAuthenticated },
   { name: 'svc:system-auditors', role: 'view', group: 'svc:system-auditors' },
+  { name: 'svc:system-auditors:audit', role: 'system:auditor', group: 'svc:system-auditors' },
   { name: 'system:controller-manager', role: 'system:controller-manager', group: 'system:controller-managers' },
   { name: 'system:plugins', role: 'system:plugins', group: 'system:plugins' },
   { name: 'system:plugins', namespace: systemNamespace, role: 'system:plugins', group: 'system:plugins' },

@@ -74,6 +74,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
     ],
   },
   { name: 'system:monitoring', rules: [paths(['/healthz', '/livez', '/metrics', '/readyz'])] },
+  { name: 'system:auditor', rules: [rule(['list'], ['audit.k8s.io'], ['events'])] },
   {
     name: 'svc:personal-tokens',
     rules: [rule(['*'], ['uc.api.security.svc.run'], ['personalaccesstokens', 'personalaccesstokens/actions'])],

@@ -50,6 +50,7 @@ export async function decodeObject(body: RawBody, write: WriteContext): Promise<
   const decoded = await decode(body, write.signal);
   noteFindings(decoded, write);
   if (!isJsonObject(decoded.value)) throw newBadRequest('the body of the request must be an object');
+  if (write.requestAudit !== undefined) write.requestAudit.requestObject = decoded.value;
   return decoded.value;
 }
 

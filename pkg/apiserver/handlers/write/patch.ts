@@ -67,6 +67,7 @@ export async function readPatch(request: ResourceRequest): Promise<PatchBody> {
 export async function patchOf(body: PatchBody, write: WriteContext): Promise<(current: JsonObject) => JsonObject> {
   const decoded = await decode(body, write.signal);
   noteFindings(decoded, write);
+  if (write.requestAudit !== undefined) write.requestAudit.requestObject = decoded.value;
   if (body.type === mergePatch && !isJsonObject(decoded.value)) throw newBadRequest('a merge patch must be an object');
   if (body.type === jsonPatch && !Array.isArray(decoded.value))
     throw newBadRequest('a JSON patch must be an array of operations');

@@ -58,13 +58,17 @@ function commit(write: ObjectWrite): Promise<StoredObject> {
   return strategy.commit === undefined ? writeToStore(write) : strategy.commit(write, () => writeToStore(write));
 }
 
-function writeToStore({ model, type, object, from, context }: ObjectWrite): Promise<StoredObject> {
+async function writeToStore({ model, type, object, from, context }: ObjectWrite): Promise<StoredObject> {
   const { store, resource, codec } = model;
   const { fingerprint } = codec;
-  return store.write(
+  const { requestAudit, dryRun } = context;
+  const audit = dryRun ? undefined : requestAudit?.rowOf({ code: type === 'create' ? 201 : 200, object });
+  const stored = await store.write(
     type === 'create' ? { type, resource, object, fingerprint } : { type, resource, object, fingerprint, from: from! },
-    context,
+    audit === undefined ? context : context.withAudit(audit),
   );
+  if (audit !== undefined) requestAudit?.markStored();
+  return stored;
 }
 
 /** Starts again with another name if the generated one is taken. */

@@ -72,3 +72,8 @@ export function isStatementTimeout(error: unknown): boolean {
 export function isLockTimeout(error: unknown): boolean {
   return (error as PostgresError).code === '55P03';
 }
+
+/** Has the default partition rows that belong into the partition to be attached? */
+export function isRangeTaken(error: unknown): boolean {
+  return (error as PostgresError).code === '23514';
+}

@@ -34,6 +34,9 @@ export const modelTables = {
 export const rememberedChanges =
   'SELECT c.* FROM platform.change_log c WHERE EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = c.rev)';
 
+/** All rows, of all partitions: COPY reads no partitioned table. */
+export const auditEvents = 'SELECT * FROM platform.audit_events';
+
 /**
  * Completes a schema `platform` that contains a backup's rows, with the given tables of models: creates the functions
  * that name these tables, and raises revisions above those of the `known` databases, so that no client resumes from

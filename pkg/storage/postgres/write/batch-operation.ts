@@ -1,5 +1,6 @@
 import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
 import { encodeStoredBody } from '../../body.ts';
+import type { AuditRow } from '../../audit-log.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { IdempotencyKey, StoredObject, Write, StoreWriteOptions } from '../../store.ts';
 import { fenceKey, isLeaseTable } from '../table/lease-fence.ts';
@@ -28,6 +29,8 @@ export interface BatchOperation {
   computed: WriteKeys | undefined;
   /** The lease that the write depends on. */
   fence: Fence | undefined;
+  /** What the audit log keeps of it. */
+  audit: AuditRow | undefined;
   /**
    * Values that no other operation of the batch may share: the object's key, its idempotency key, and unique values
    * that it takes or releases; for a lease also its fence key.
@@ -45,7 +48,7 @@ export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 export function toOperation(
   write: Write,
   table: Table,
-  { idempotency, fence }: StoreWriteOptions,
+  { idempotency, fence, audit }: StoreWriteOptions,
   computed?: WriteKeys,
 ): BatchOperation {
   const { object } = write;
@@ -71,8 +74,9 @@ export function toOperation(
     idempotencyKey: idempotency,
     computed,
     fence,
+    audit,
     exclusives: none,
-    size: body.length + (from?.body.length ?? 0) + (computed?.text?.length ?? 0) + 512,
+    size: body.length + (from?.body.length ?? 0) + (computed?.text?.length ?? 0) + (audit?.event.length ?? 0) + 512,
   };
   operation.exclusives = exclusivesOf(operation);
   return operation;

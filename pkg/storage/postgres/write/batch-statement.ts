@@ -2,13 +2,16 @@ import { textArray } from '../table/sql-value.ts';
 import type { Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 import {
+  auditParameters,
   columnParameters,
   idempotencyParameters,
+  insertAuditRows,
   insertChanges,
   lockRevision,
   lockRow,
   notifyReplicas,
   parameters,
+  selectAuditRows,
   selectChanges,
   selectLeaseHeld,
   writeRows,
@@ -56,7 +59,7 @@ export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
 
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
- * lock, check the shapes and the fence, number, write, log, idempotency key, notify. `operations` touch no key, unique
+ * lock, check the shapes and the fence, number, write, log, audit, idempotency key, notify. `operations` touch no key, unique
  * value or idempotency key twice; all fences are the same, and none writes its lease. A used idempotency key fails the
  * whole statement: `usedIdempotencyKeys` finds it. Source of the order and its proof: docs/concepts.md, "One order for
  * all changes".
@@ -79,6 +82,7 @@ class StatementBuilder {
   /** The first operation with a fence: all have the same fence. */
   readonly #fenced: PlacedOperation | undefined;
   readonly #hasIdempotencyKeys: boolean;
+  readonly #isAudited: boolean;
   /** Does the batch log computed keys? */
   readonly #hasKeys: boolean;
 
@@ -88,6 +92,7 @@ class StatementBuilder {
     this.#mark = mark;
     this.#hasKeys = this.#groups.some(({ table }) => table.computed !== undefined);
     this.#hasIdempotencyKeys = operations.some(({ idempotencyKey }) => idempotencyKey !== undefined);
+    this.#isAudited = operations.some(({ audit }) => audit !== undefined);
     this.#fenced = this.#operations.find(({ operation }) => operation.fence !== undefined);
   }
 
@@ -114,6 +119,7 @@ class StatementBuilder {
         union((group) => group.log(this.#bind(this.#mark.batch, 'uuid'))),
         this.#hasKeys,
       ),
+      ...(this.#isAudited ? [insertAuditRows(union((group) => group.audit))] : []),
       ...(this.#hasIdempotencyKeys
         ? [
             `claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ${union((group) => group.idempotencyKeys)})`,
@@ -149,6 +155,7 @@ class StatementBuilder {
       writes: [],
       written: [],
       log: () => [],
+      audit: [],
       idempotencyKeys: [],
       drawn: [`SELECT rev FROM ${numbered}`],
       outcome: [],
@@ -184,6 +191,9 @@ class StatementBuilder {
     parts.log = (batch) => [
       selectChanges({ ...rows, from: written, type: 'n.op', batch, old: 'n', hasKeys: this.#hasKeys }),
     ];
+    parts.audit.push(
+      selectAuditRows({ ...rows, from: `${rows.from} WHERE n.audit_id IS NOT NULL AND ${isIn('n.rev', 'logged')}` }),
+    );
     for (const type of ['C', 'U', 'D'] as const) {
       if (!types.has(type)) continue;
       const cte = `${pastTense[type]}_${g}`;
@@ -222,6 +232,7 @@ class StatementBuilder {
       body,
       ...(this.#fenced === undefined ? [] : [parameters.isFenced]),
       ...(this.#hasIdempotencyKeys ? idempotencyParameters : []),
+      ...(this.#isAudited ? auditParameters : []),
       ...(table.computed === undefined ? [] : [parameters.oldKeys, parameters.newKeys]),
       ...columnParameters(table),
     ];
@@ -244,6 +255,7 @@ interface GroupParts {
   writes: string[];
   written: string[];
   log(batch: string): string[];
+  audit: string[];
   idempotencyKeys: string[];
   drawn: string[];
   outcome: string[];

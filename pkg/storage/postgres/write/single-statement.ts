@@ -2,11 +2,13 @@ import type { Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 import type { BatchRow, BatchStatement } from './batch-statement.ts';
 import {
+  insertAuditRows,
   insertChanges,
   lockRevision,
   lockRow,
   notifyReplicas,
   parameters,
+  selectAuditRows,
   selectChanges,
   selectLeaseHeld,
   writeRows,
@@ -32,10 +34,15 @@ export interface SingleRow {
 /**
  * A batch of one operation without an idempotency key: the same steps in the same order as `batchStatement`, with the
  * same guarantees, in a statement that costs PostgreSQL about half. A single writer pays for each statement alone. The
- * text depends only on table, type, whether there is a fence, and whether a notification is sent.
+ * text depends only on table, type, whether there is a fence, whether the audit log keeps it, and whether a notification is
+ * sent.
  */
 export function singleStatement(operation: BatchOperation, mark: BatchMark): BatchStatement {
-  const variant = { notify: mark.origin !== undefined, fenced: operation.fence !== undefined };
+  const variant = {
+    notify: mark.origin !== undefined,
+    fenced: operation.fence !== undefined,
+    audited: operation.audit !== undefined,
+  };
   const { text, taken } = templateOf(operation.table, operation.type, variant);
   const placed = { operation, position: 0, mark };
   return { text, values: taken.map(({ value }) => value(placed)) };
@@ -44,6 +51,7 @@ export function singleStatement(operation: BatchOperation, mark: BatchMark): Bat
 interface Variant {
   notify: boolean;
   fenced: boolean;
+  audited: boolean;
 }
 
 interface Template {
@@ -58,13 +66,13 @@ const templates = new WeakMap<Table, Map<string, Template>>();
 function templateOf(table: Table, type: BatchOperation['type'], variant: Variant): Template {
   const known = templates.get(table) ?? new Map<string, Template>();
   templates.set(table, known);
-  const key = `${type}${variant.notify ? '!' : ''}${variant.fenced ? '@' : ''}`;
+  const key = `${type}${variant.notify ? '!' : ''}${variant.fenced ? '@' : ''}${variant.audited ? '+' : ''}`;
   const template = known.get(key) ?? makeTemplate(table, type, variant);
   known.set(key, template);
   return template;
 }
 
-function makeTemplate(table: Table, type: BatchOperation['type'], { notify, fenced }: Variant): Template {
+function makeTemplate(table: Table, type: BatchOperation['type'], { notify, fenced, audited }: Variant): Template {
   const taken: OperationParameter[] = [];
   const placeholders = new Map<string, string>();
   const value: ValueSql = (parameter) => {
@@ -100,6 +108,7 @@ function makeTemplate(table: Table, type: BatchOperation['type'], { notify, fenc
       }),
       hasKeys,
     ),
+    ...(audited ? [insertAuditRows(selectAuditRows({ table, value, revision: 'logged.rev', from: 'logged' }))] : []),
     ...(notify ? [notifyReplicas(value(parameters.origin), 'logged')] : []),
   ];
   const text =

@@ -1,3 +1,4 @@
+import { formatGroupResource } from '#pkg/apimachinery/index';
 import { arrayLiteral, toSqlArray, toSqlValue } from '../table/sql-value.ts';
 import { isNamespaceTable, sqlType, tableName, type Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
@@ -50,6 +51,11 @@ export const parameters = {
     type: 'int',
     value: ({ operation }) => operation.fence?.transitions,
   },
+  auditId: { column: 'audit_id', type: 'text', value: ({ operation }) => operation.audit?.id ?? null },
+  auditUser: { column: 'audit_user', type: 'text', value: ({ operation }) => operation.audit?.username ?? null },
+  auditVerb: { column: 'audit_verb', type: 'text', value: ({ operation }) => operation.audit?.verb ?? null },
+  auditCode: { column: 'audit_code', type: 'int', value: ({ operation }) => operation.audit?.code ?? null },
+  auditEvent: { column: 'audit_event', type: 'text', value: ({ operation }) => operation.audit?.event ?? null },
   batch: { column: 'batch', type: 'uuid', value: ({ mark }) => mark.batch },
   origin: { column: 'origin', type: 'text', value: ({ mark }) => mark.origin },
 } satisfies Record<string, OperationParameter>;
@@ -68,6 +74,15 @@ export const idempotencyParameters = Object.entries(idempotencyFields).map(([col
   type: 'text',
   value: ({ operation }) => operation.idempotencyKey?.[field] ?? null,
 }));
+
+/** Null for an operation that the audit log does not keep. */
+export const auditParameters: readonly OperationParameter[] = [
+  parameters.auditId,
+  parameters.auditUser,
+  parameters.auditVerb,
+  parameters.auditCode,
+  parameters.auditEvent,
+];
 
 /** The keys of the table's indexes. */
 export function columnParameters({ columns }: Table): OperationParameter[] {
@@ -162,6 +177,17 @@ export function selectChanges(rows: LoggedRows): string {
 
 export function insertChanges(changes: string, hasKeys: boolean): string {
   return `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${hasKeys ? ', old_keys, new_keys' : ''}) ${changes} RETURNING rev)`;
+}
+
+/** The rows of the audit log. */
+export function selectAuditRows({ table, value, revision, from }: NumberedRows): string {
+  const { namespace, name } = parameters;
+  const resource = `'${formatGroupResource(table.resource).replaceAll("'", "''")}'`;
+  return `SELECT ${auditParameters.map(value).join(', ')}, ${revision}, ${resource}, ${value(namespace)}, ${value(name)} FROM ${from}`;
+}
+
+export function insertAuditRows(rows: string): string {
+  return `audited AS (INSERT INTO platform.audit_events (id, username, verb, code, event, rev, resource, namespace, name) ${rows})`;
 }
 
 export function notifyReplicas(origin: string, from: string): string {

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+import { Auditor } from '#pkg/apiserver/index';
+import { AuditPolicy, AuditPolicyError, parseAuditPolicy } from '#pkg/audit/index';
+import { readSmallFile } from '#pkg/http/index';
+import type { Store } from '#pkg/storage/index';
+import type { PlatformMetrics } from '../metrics/platform-metrics.ts';
+import { OperatorError } from '../options/operator-error.ts';
+import type { Options } from '../options/option-table.ts';
+import type { Teardown } from '../process/teardown.ts';
+
+const maxFileBytes = 1024 * 1024;
+
+/** Reads the policy of `svc.audit.policy-file`, and starts to record by it. @throws OperatorError */
+export async function openAudit(
+  options: Options,
+  { store, log, metrics, teardown }: { store: Store; log: Logger; metrics: PlatformMetrics; teardown: Teardown },
+): Promise<Auditor> {
+  const auditor = new Auditor({
+    policy: await readPolicy(options),
+    log: store.audit,
+    logger: log,
+    onDropped: metrics.auditDropped,
+  });
+  metrics.registerAudit(() => auditor.waiting);
+  auditor.start();
+  teardown.add('audit', () => auditor.stop());
+  return auditor;
+}
+
+async function readPolicy(options: Options): Promise<AuditPolicy> {
+  const file = options['svc.audit.policy-file'];
+  if (file === undefined) return AuditPolicy.default;
+  const text = await readSmallFile(file, maxFileBytes).catch((error: NodeJS.ErrnoException) => {
+    throw new OperatorError(`svc.audit.policy-file cannot be read: ${file} (${error.code ?? error.message}).`, {
+      cause: error,
+    });
+  });
+  if (text === undefined)
+    throw new OperatorError(`svc.audit.policy-file is too large: ${file} may have at most 1 MiB.`);
+  try {
+    return parseAuditPolicy(text);
+  } catch (error) {
+    if (!(error instanceof AuditPolicyError)) throw error;
+    throw new OperatorError(`svc.audit.policy-file holds no policy: ${file}: ${error.message}.`, { cause: error });
+  }
+}

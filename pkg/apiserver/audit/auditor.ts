@@ -1,0 +1,95 @@
+import type { AuditPolicy } from '#pkg/audit/index';
+import { networkOf, responseStatus, type Filter, type RequestContext, type RequestInfo } from '#pkg/http/index';
+import { newRefusalRecord } from './refusal-counts.ts';
+import { AuditQueue, type AuditQueueOptions } from './audit-queue.ts';
+import { RequestAudit, sourceOfRequest, type AuditSource } from './request-audit.ts';
+
+export interface AuditorOptions extends AuditQueueOptions {
+  policy: AuditPolicy;
+}
+
+const audits = new WeakMap<RequestContext, RequestAudit>();
+
+/** The audit of a request that passed `withAudit`. */
+export function auditOf(context: RequestContext): RequestAudit | undefined {
+  return audits.get(context);
+}
+
+/**
+ * Records requests as its policy says, with one event for each: a write that takes place has it in its own statement,
+ * any other request in the queue. Of 401 and 429, whatever the policy says, and of 403, only the numbers within a
+ * minute are kept.
+ */
+export class Auditor {
+  readonly #policy: AuditPolicy;
+  readonly #queue: AuditQueue;
+
+  constructor({ policy, ...queue }: AuditorOptions) {
+    this.#policy = policy;
+    this.#queue = new AuditQueue(queue);
+  }
+
+  start(): void {
+    this.#queue.start();
+  }
+
+  /** Writes what waits; call it when no more requests come, and before the store is closed. */
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  /** Records that wait to be written. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /** The audit of a request within this process; the caller reports its write, and nothing else is kept. */
+  begin(source: AuditSource): RequestAudit {
+    return new RequestAudit(this.#policy, source);
+  }
+
+  /** Outside of authentication, so that a refused request is recorded too. */
+  filter(isExempt: (info: RequestInfo) => boolean): Filter {
+    return (next) => async (context) => {
+      if (isExempt(context.info)) return next(context);
+      const audit = this.begin(sourceOfRequest(context));
+      audits.set(context, audit);
+      if (context.info.verb === 'watch') this.#recordStart(context, audit);
+      await next(context);
+      if (!audit.isStored) this.#record(context, audit);
+    };
+  }
+
+  /** A watch is recorded when it begins: it may last for days. */
+  #recordStart({ response }: RequestContext, audit: RequestAudit): void {
+    const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => typeof response;
+    response.writeHead = (...args: unknown[]) => {
+      const answer = writeHead(...args);
+      if (response.statusCode === 200 && !audit.isStored) {
+        audit.markStored();
+        this.#add(audit, 'ResponseStarted', 200);
+      }
+      return answer;
+    };
+  }
+
+  #record(context: RequestContext, audit: RequestAudit): void {
+    const code = responseStatus(context);
+    const { refusals } = this.#queue;
+    if (code === 401 || code === 429) {
+      const network = networkOf(context.clientAddress);
+      refusals.add(`${code} ${network}`, (annotations) => newRefusalRecord({ code, network, annotations }));
+    } else if (code === 403) {
+      refusals.add(`403 ${audit.user.name} ${audit.action}`, (annotations) =>
+        audit.recordOf({ stage: 'ResponseComplete', code, annotations }),
+      );
+    } else {
+      this.#add(audit, 'ResponseComplete', code);
+    }
+  }
+
+  #add(audit: RequestAudit, stage: 'ResponseStarted' | 'ResponseComplete', code: number): void {
+    const record = audit.recordOf({ stage, code });
+    if (record !== undefined) this.#queue.add(record);
+  }
+}

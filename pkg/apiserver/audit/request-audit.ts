@@ -1,0 +1,188 @@
+import { formatGroupResource, type ApiObject, type JsonValue } from '#pkg/apimachinery/index';
+import {
+  isAtLeast,
+  newAuditEvent,
+  type AuditAttributes,
+  type AuditedRequest,
+  type AuditLevel,
+  type AuditPolicy,
+  type AuditStage,
+} from '#pkg/audit/index';
+import type { RequestContext } from '#pkg/http/index';
+import type { UserInfo } from '#pkg/identity/index';
+import type { AuditRecord, AuditRow } from '#pkg/storage/index';
+
+/** Larger events are kept without their objects. Characters. Source: kube-apiserver's audit log, which cuts at 100 KB. */
+const maxEventLength = 65_536;
+
+/** What an event tells of a request; read when the event is made, because authentication comes after the beginning. */
+export interface AuditSource {
+  /** As in the answer's header Audit-Id. */
+  readonly id: string;
+  /** The user, and whom they impersonate. */
+  readonly users: { user: UserInfo; impersonatedUser?: UserInfo | undefined };
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly isResourceRequest: boolean;
+  readonly path: string;
+  readonly uri: string;
+  readonly addresses: readonly string[];
+  readonly userAgent?: string | undefined;
+}
+
+/** How a request ended, or a watch began. */
+export interface AuditedEnd {
+  stage: AuditStage;
+  code: number;
+  annotations?: Readonly<Record<string, string>>;
+}
+
+/** A write that the store is about to make. */
+export interface AuditedWrite {
+  code: number;
+  /** The object after the write, as it is stored. */
+  object: ApiObject;
+}
+
+/** The audit of one request: its level by the policy, and the events that the level asks for. */
+export class RequestAudit {
+  /** The client's object or patch, once it is decoded. */
+  requestObject: JsonValue | undefined;
+  readonly #policy: AuditPolicy;
+  readonly #source: AuditSource;
+  readonly #receivedAt = Date.now();
+  #level: AuditLevel | undefined;
+  #isStored = false;
+
+  constructor(policy: AuditPolicy, source: AuditSource) {
+    this.#policy = policy;
+    this.#source = source;
+  }
+
+  /** Whether a write of this request has stored its row. */
+  get isStored(): boolean {
+    return this.#isStored;
+  }
+
+  /** Call it once the write has taken place with the row of `rowOf`. */
+  markStored(): void {
+    this.#isStored = true;
+  }
+
+  /** The level; call it only when the user is known. */
+  get level(): AuditLevel {
+    return (this.#level ??= this.#policy.levelOf(this.#attributes));
+  }
+
+  get user(): UserInfo {
+    return this.#source.users.user;
+  }
+
+  /** `<verb> <resource>`, for counts. */
+  get action(): string {
+    return `${this.#source.verb} ${this.#resource}`;
+  }
+
+  /** The row of a write; undefined if the policy does not keep it. */
+  rowOf({ code, object }: AuditedWrite): AuditRow | undefined {
+    if (!this.#isKept('ResponseComplete')) return undefined;
+    const { name, uid } = object.metadata;
+    const event = this.#eventText({
+      stage: 'ResponseComplete',
+      code,
+      object: { name, ...(uid === undefined ? {} : { uid }) },
+      responseObject: isAtLeast(this.level, 'RequestResponse') ? (object as unknown as JsonValue) : undefined,
+    });
+    return { id: this.#source.id, username: this.user.name, verb: this.#source.verb, code, event };
+  }
+
+  /** The record of a request that wrote nothing; undefined if the policy does not keep it. */
+  recordOf({ stage, code, annotations }: AuditedEnd): AuditRecord | undefined {
+    if (!this.#isKept(stage)) return undefined;
+    const { verb, namespace, name } = this.#source;
+    return {
+      id: this.#source.id,
+      username: this.user.name,
+      verb,
+      code,
+      resource: this.#resource,
+      namespace,
+      name,
+      event: this.#eventText({ stage, code, annotations }),
+    };
+  }
+
+  #isKept(stage: AuditStage): boolean {
+    return this.level !== 'None' && !this.#policy.omitsStage(this.#attributes, stage);
+  }
+
+  get #resource(): string {
+    const { isResourceRequest, group, resource } = this.#source;
+    return isResourceRequest ? formatGroupResource({ group, resource }) : '';
+  }
+
+  get #attributes(): AuditAttributes {
+    const { verb, group, resource, subresource, namespace, name, isResourceRequest, path } = this.#source;
+    return { user: this.user, verb, group, resource, subresource, namespace, name, isResourceRequest, path };
+  }
+
+  #eventText(
+    options: Pick<Parameters<typeof newAuditEvent>[1], 'stage' | 'code' | 'object' | 'responseObject' | 'annotations'>,
+  ): string {
+    const { users, uri, addresses, userAgent, verb, group, version, resource, subresource, namespace, name } =
+      this.#source;
+    const request: AuditedRequest = {
+      auditID: this.#source.id,
+      requestURI: uri,
+      verb,
+      ...users,
+      sourceIPs: addresses,
+      userAgent,
+      group,
+      version,
+      resource,
+      subresource,
+      namespace,
+      name,
+      receivedAt: this.#receivedAt,
+    };
+    const { level, requestObject } = this;
+    const omitManagedFields = isAtLeast(level, 'Request') && this.#policy.omitsManagedFields(this.#attributes);
+    const all = { level, at: Date.now(), requestObject, omitManagedFields, ...options };
+    const text = JSON.stringify(newAuditEvent(request, all));
+    if (text.length <= maxEventLength) return text;
+    const annotations = { ...options.annotations, 'audit.k8s.io/truncated': 'true' };
+    return JSON.stringify(
+      newAuditEvent(request, { ...all, requestObject: undefined, responseObject: undefined, annotations }),
+    );
+  }
+}
+
+/** The parts of a request over HTTP. */
+export function sourceOfRequest(context: RequestContext): AuditSource {
+  const { info, request } = context;
+  return {
+    id: context.id,
+    get users() {
+      const { user, impersonator } = context;
+      return impersonator === undefined ? { user } : { user: impersonator, impersonatedUser: user };
+    },
+    verb: info.verb,
+    group: info.group,
+    version: info.version,
+    resource: info.resource,
+    subresource: info.subresource,
+    namespace: info.namespace,
+    name: info.name,
+    isResourceRequest: info.isResourceRequest,
+    path: info.path,
+    uri: request.url ?? '',
+    addresses: [context.clientAddress],
+    userAgent: request.headers['user-agent'],
+  };
+}
