@@ -249,6 +249,11 @@ test('a restored database has everything: objects with their revisions, users wi
   await fillPlatform(server);
   const people = await fillAccess(server);
   const before = await everythingIn(server.api);
+  const filledAt = encodeURIComponent(new Date().toISOString());
+  const audited = async (api: string): Promise<unknown> =>
+    (await ask(`${api}/apis/audit.k8s.io/v1/events?to=${filledAt}&limit=250`)).body['items'];
+  const eventsBefore = await audited(server.api);
+  expect(eventsBefore).toContainEqual(expect.objectContaining({ verb: 'create' }));
   const { metadata } = (await ask(`${server.api}/api/v1/namespaces`)).body as { metadata: { resourceVersion: string } };
   expect(await command('backup', ...onDatabase(home), `--to=${file}`)).toEqual({ code: 0, stdout: '', stderr: '' });
   expect(await command('backup', 'verify', file)).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -270,6 +275,7 @@ test('a restored database has everything: objects with their revisions, users wi
   const after = await everythingIn(restored.api);
   expect(Object.keys(after)).toEqual(Object.keys(before));
   expect(after).toEqual(before);
+  expect(await audited(restored.api)).toEqual(eventsBefore);
   if (realDataPresent) expect(Object.values(before).flat().length).toBeGreaterThan(80);
 
   const now = (await ask(`${restored.api}/api/v1/namespaces`)).body as { metadata: { resourceVersion: string } };

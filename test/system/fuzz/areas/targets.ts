@@ -94,9 +94,13 @@ function paths({ posts, notes }: FuzzTargets): string[] {
     '/version',
     '/metrics',
     '/debug/flags/log-level',
+    '/apis/audit.k8s.io/v1/events',
     '/',
   ];
 }
+
+const auditQuery =
+  'user=a&verb=get&code=200&from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z&limit=2&continue=WyIyMDI2LTAxLTAxVDAwOjAwOjAwLjAwMFoiLCIiLDBd';
 
 function target(random: SeededRandom, fixtures: FuzzTargets): string {
   const path = random.pick(paths(fixtures));
@@ -109,6 +113,7 @@ function target(random: SeededRandom, fixtures: FuzzTargets): string {
     () => path.toUpperCase(),
     () => `${path}${'/a'.repeat(random.pick([1, 50, 30_000]))}`,
     () => `${path}?${'a=b&'.repeat(random.pick([1, 100, 16_000]))}`,
+    () => `/apis/audit.k8s.io/v1/events?${mutateText(random, auditQuery)}`,
     () => `${path}?${mutateText(random, 'watch=false&limit=1&labelSelector=%ff&page=%')}`,
     () =>
       `http://${random.pick(['fuzz', 'evil.example', 'a@b', '[::1]', '', ':', 'fuzz:99999', hostileText(random)])}${path}`,

@@ -394,6 +394,7 @@ function pathRoutes(): PlatformRoute[] {
       '/metrics',
       '/debug/flags/log-level',
     ].map((path) => get(path)),
+    get('/apis/audit.k8s.io/v1/events?limit=1', { verb: 'list', group: 'audit.k8s.io', resource: 'events' }),
     get('/matrix/nothing', undefined, 404),
   ];
 }
