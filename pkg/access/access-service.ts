@@ -15,6 +15,7 @@ import { AccessKeys } from './access-keys/access-keys.ts';
 import { signatureCredentials } from './access-keys/signature-credentials.ts';
 import { SignatureVerifier } from './access-keys/signature-verifier.ts';
 import { auditOperations } from './audit-operations.ts';
+import { AccessAuditLog } from './audit/access-audit-log.ts';
 import { Audit } from './audit/audit.ts';
 import { BasicAuthenticator } from './login/basic-authenticator.ts';
 import { BearerTokens } from './tokens/bearer-tokens.ts';
@@ -108,6 +109,8 @@ export class AccessService {
   readonly verified = new VerifiedCredentials();
   /** For AccessServer. */
   readonly parts: AccessParts;
+  /** Its audit in the form of the content platform's. */
+  readonly auditLog: AccessAuditLog;
 
   constructor(options: AccessServiceOptions) {
     const { database, log, settings, keys, proxies, platform, svcVersion } = options;
@@ -130,6 +133,7 @@ export class AccessService {
       requiresDigest: settings.signatureRequiresDigest,
     });
     this.#database = database;
+    this.auditLog = new AccessAuditLog(database.pool);
     this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000, onIssue });
     this.#login = new LoginService({
       database,

@@ -3,7 +3,8 @@
  * the server.
  */
 export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } from './api-server.ts';
-export { auditEndpoint } from './audit/audit-endpoint.ts';
+export { auditDocument } from './audit-endpoint/audit-document.ts';
+export { auditEndpoint } from './audit-endpoint/audit-endpoint.ts';
 export { Auditor, type AuditorOptions } from './audit/auditor.ts';
 export { MastersAuthorizer } from './authorization/rbac-authorizer.ts';
 export { RbacAuthorizer, type RbacAuthorizerOptions } from './authorization/rbac-authorizer.ts';

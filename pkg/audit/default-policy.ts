@@ -5,7 +5,11 @@ kind: Policy
 omitStages: [RequestReceived]
 # The first rule that matches decides. A request that matches no rule, such as a read, is not recorded.
 rules:
-  # Requests that are not for a resource.
+  # Changes of the server itself, such as its log level.
+  - level: Metadata
+    verbs: [put]
+    nonResourceURLs: ['/debug/*']
+  # Other requests that are not for a resource.
   - level: None
     nonResourceURLs: ['*']
   # A review is a question: it stores nothing.
@@ -24,7 +28,7 @@ rules:
         resources: [leases]
   # Events that the platform's own parts report.
   - level: None
-    users: ['system:apiserver']
+    users: ['system:apiserver', 'system:controller-manager']
     verbs: [create, update, patch]
     resources:
       - group: ''

@@ -4,6 +4,7 @@
  */
 export * from './audit-event.ts';
 export * from './audit-level.ts';
+export type * from './audit-log.ts';
 export * from './audit-policy.ts';
 export * from './audit-stage.ts';
 export { AuditPolicyError } from './audit-policy-error.ts';

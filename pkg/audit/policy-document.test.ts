@@ -85,7 +85,7 @@ rules:
     expect(readPolicyDocument(text).rules.map(({ users }) => users)).toEqual([['ada'], ['ada']]);
   });
 
-  test('the default policy', () => expect(readPolicyDocument(defaultPolicyText).rules).toHaveLength(6));
+  test('the default policy', () => expect(readPolicyDocument(defaultPolicyText).rules).toHaveLength(7));
 
   test('as many rules and entries as are allowed', () => {
     const users = Array.from({ length: 1000 }, () => 'a');

@@ -2,7 +2,6 @@
  * Persistence: the Store contract, its implementation on PostgreSQL, and the change feed.
  * One global revision numbers every write in commit order; see docs/concepts.md.
  */
-export type * from './audit-log.ts';
 export * from './body.ts';
 export * from './change.ts';
 export type * from './key-evaluator.ts';

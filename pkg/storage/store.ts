@@ -1,6 +1,6 @@
 import type { ApiObject, Fence, GroupResource, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
 import type { ChangeFeed } from './change.ts';
-import type { AuditLog, AuditRow } from './audit-log.ts';
+import type { AuditLog, AuditRow } from '#pkg/audit/index';
 import type { ReadBudget } from './read-budget.ts';
 
 /** A stored object. */

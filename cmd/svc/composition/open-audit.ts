@@ -10,13 +10,13 @@ import type { Teardown } from '../process/teardown.ts';
 
 const maxFileBytes = 1024 * 1024;
 
-/** Reads the policy of `svc.audit.policy-file`, and starts to record by it. @throws OperatorError */
+/** Starts to record by the configured policy. @throws OperatorError */
 export async function openAudit(
   options: Options,
   { store, log, metrics, teardown }: { store: Store; log: Logger; metrics: PlatformMetrics; teardown: Teardown },
 ): Promise<Auditor> {
   const auditor = new Auditor({
-    policy: await readPolicy(options),
+    policy: await readAuditPolicy(options),
     log: store.audit,
     logger: log,
     onDropped: metrics.auditDropped,
@@ -27,7 +27,8 @@ export async function openAudit(
   return auditor;
 }
 
-async function readPolicy(options: Options): Promise<AuditPolicy> {
+/** The policy of `svc.audit.policy-file`. @throws OperatorError that names the option */
+export async function readAuditPolicy(options: Options): Promise<AuditPolicy> {
   const file = options['svc.audit.policy-file'];
   if (file === undefined) return AuditPolicy.default;
   const text = await readSmallFile(file, maxFileBytes).catch((error: NodeJS.ErrnoException) => {

@@ -4,6 +4,7 @@ import { AccessDatabase, platformCredentialKeyOf, type AccessService } from '#pk
 import type { Client } from '#pkg/apimachinery/index';
 import { pluginsGroup, pluginUser } from '#pkg/apis/index';
 import {
+  auditDocument,
   auditEndpoint,
   type Auditor,
   ApiServer,
@@ -30,6 +31,7 @@ import { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import { PlatformMetrics } from '../metrics/platform-metrics.ts';
 import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
 import { openScrapeToken } from './open-scrape-token.ts';
+import { MergedAuditLog } from './merged-audit-log.ts';
 import { openAudit } from './open-audit.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
@@ -269,13 +271,13 @@ function apiParts(
   options: Options,
   { store, registry, auditor, access, metrics, plugins, writes, controllers }: Made,
 ): ApiParts {
-  const auditEvents = auditEndpoint(store.audit);
+  const auditEvents = auditEndpoint(new MergedAuditLog(store.audit, access.auditLog));
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
   const documents = documentEndpoints({
     registry,
     svcVersion: svcVersion(),
     publicUrl: options['svc.server.public-url'],
-    endpoints: withDocuments(plugins.documents, tokenDocuments),
+    endpoints: withDocuments(plugins.documents, [...tokenDocuments, auditDocument]),
   });
   return {
     registry,

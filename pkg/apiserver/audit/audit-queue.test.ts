@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { AuditRecord } from '#pkg/storage/index';
+import type { AuditRecord } from '#pkg/audit/index';
 import { AuditQueue } from './audit-queue.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 

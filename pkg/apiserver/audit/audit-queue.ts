@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AuditLog, AuditRecord } from '#pkg/storage/index';
+import type { AuditLog, AuditRecord } from '#pkg/audit/index';
 import { newNotice, RefusalCounts } from './refusal-counts.ts';
 
 const maxRecords = 10_000;

@@ -11,7 +11,7 @@ import {
   type TestApi,
   type TestReplica,
 } from '../handlers/start-test-api.ts';
-import { auditEndpoint, auditPath } from './audit-endpoint.ts';
+import { auditEndpoint, auditPath } from '../audit-endpoint/audit-endpoint.ts';
 import { Auditor } from './auditor.ts';
 
 interface Event extends JsonObject {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { newAuditEvent } from '#pkg/audit/index';
 import { anonymousUser, type UserInfo } from '#pkg/identity/index';
-import type { AuditRecord } from '#pkg/storage/index';
+import type { AuditRecord } from '#pkg/audit/index';
 
 /** How many different refusals are counted apart in a minute; further ones share one row. */
 const maxKinds = 1000;

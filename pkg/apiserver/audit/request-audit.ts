@@ -10,7 +10,7 @@ import {
 } from '#pkg/audit/index';
 import type { RequestContext } from '#pkg/http/index';
 import type { UserInfo } from '#pkg/identity/index';
-import type { AuditRecord, AuditRow } from '#pkg/storage/index';
+import type { AuditRecord, AuditRow } from '#pkg/audit/index';
 
 /** Larger events are kept without their objects. Characters. Source: kube-apiserver's audit log, which cuts at 100 KB. */
 const maxEventLength = 65_536;

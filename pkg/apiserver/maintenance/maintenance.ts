@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import type { AuditLog, CompactionLimits, Store } from '#pkg/storage/index';
+import type { AuditLog } from '#pkg/audit/index';
+import type { CompactionLimits, Store } from '#pkg/storage/index';
 
 const auditEveryMs = 3_600_000;
 

@@ -1,6 +1,7 @@
 import type { ApiObject, Fence, JsonValue } from '#pkg/apimachinery/index';
 import { systemMasters, type UserInfo } from '#pkg/identity/index';
-import type { AuditRow, IdempotencyKey, ReadBudget, StoreWriteOptions } from '#pkg/storage/index';
+import type { AuditRow } from '#pkg/audit/index';
+import type { IdempotencyKey, ReadBudget, StoreWriteOptions } from '#pkg/storage/index';
 
 /** What a write needs to know of the audit of its request. */
 export interface WriteAudit {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
-import type { AuditQuery, AuditRecord, AuditRow, StoredAuditRecord } from '../../audit-log.ts';
+import type { AuditQuery, AuditRecord, AuditRow, StoredAuditRecord } from '#pkg/audit/index';
 import { createOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
 import { PostgresStore } from '../postgres-store.ts';
 

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { AuditPage, AuditPosition, AuditQuery, AuditSelectors, StoredAuditRecord } from '../../audit-log.ts';
+import type { AuditPage, AuditPosition, AuditQuery, AuditSelectors, StoredAuditRecord } from '#pkg/audit/index';
 
 const dayMs = 86_400_000;
 /** A search that has taken so long returns what it has found. Milliseconds. */

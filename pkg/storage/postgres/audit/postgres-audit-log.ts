@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Database } from '#pkg/database/index';
-import type { AuditLog, AuditPage, AuditQuery, AuditRecord } from '../../audit-log.ts';
+import type { AuditLog, AuditPage, AuditQuery, AuditRecord } from '#pkg/audit/index';
 import { translated } from '../connection/translate-error.ts';
 import { textArray } from '../table/sql-value.ts';
 import { AuditPartitions } from './audit-partitions.ts';

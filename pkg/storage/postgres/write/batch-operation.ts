@@ -1,6 +1,6 @@
 import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
 import { encodeStoredBody } from '../../body.ts';
-import type { AuditRow } from '../../audit-log.ts';
+import type { AuditRow } from '#pkg/audit/index';
 import { StorageError } from '../../storage-error.ts';
 import type { IdempotencyKey, StoredObject, Write, StoreWriteOptions } from '../../store.ts';
 import { fenceKey, isLeaseTable } from '../table/lease-fence.ts';

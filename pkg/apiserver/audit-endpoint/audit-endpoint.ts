@@ -1,7 +1,7 @@
 import { Router, type Request } from 'express';
 import { newBadRequest, newPathMethodNotAllowed, type JsonObject } from '#pkg/apimachinery/index';
 import { contextOf, sendJson, type EndpointGroup } from '#pkg/http/index';
-import type { AuditLog, AuditPosition, AuditQuery, AuditSelectors, StoredAuditRecord } from '#pkg/storage/index';
+import type { AuditLog, AuditPosition, AuditQuery, AuditSelectors, StoredAuditRecord } from '#pkg/audit/index';
 
 export const auditPath = '/apis/audit.k8s.io/v1/events';
 
@@ -18,7 +18,7 @@ const selectors = {
   code: 'code',
   auditID: 'id',
 } as const satisfies Record<string, keyof AuditSelectors>;
-export const auditParameters = [...Object.keys(selectors), 'from', 'to', 'limit', 'continue'] as const;
+export const queryParameters = [...Object.keys(selectors), 'from', 'to', 'limit', 'continue'] as const;
 
 /** GET: the events of the audit log, the newest first. RBAC sees it as `list` of `events` in `audit.k8s.io`. */
 export function auditEndpoint(log: Pick<AuditLog, 'list'>): EndpointGroup {
@@ -43,11 +43,11 @@ export function auditEndpoint(log: Pick<AuditLog, 'list'>): EndpointGroup {
 
 /** @throws StatusError 400 that names the parameter */
 export function parseAuditQuery(query: URLSearchParams): AuditQuery {
-  const known: ReadonlySet<string> = new Set(auditParameters);
+  const known: ReadonlySet<string> = new Set(queryParameters);
   for (const name of query.keys()) {
     if (!known.has(name))
       throw newBadRequest(
-        `the parameter ${JSON.stringify(name.slice(0, 100))} is not known; there are ${auditParameters.join(', ')}`,
+        `the parameter ${JSON.stringify(name.slice(0, 100))} is not known; there are ${queryParameters.join(', ')}`,
       );
     if (query.getAll(name).length > 1) throw newBadRequest(`the parameter ${name} must be given once`);
     if (query.get(name)!.length > maxValueLength || query.get(name)!.includes('\0'))

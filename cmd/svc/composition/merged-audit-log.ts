@@ -1,0 +1,43 @@
+import type { AuditLog, AuditPage, AuditPosition, AuditQuery, StoredAuditRecord } from '#pkg/audit/index';
+
+type Listed = Pick<AuditLog, 'list'>;
+
+/** Several audit logs as one list, the newest first. */
+export class MergedAuditLog implements Listed {
+  readonly #logs: readonly Listed[];
+
+  constructor(...logs: readonly Listed[]) {
+    this.#logs = logs;
+  }
+
+  async list(query: AuditQuery): Promise<AuditPage> {
+    const pages = await Promise.all(this.#logs.map((log) => log.list(query)));
+    // A log with more rows may have some between its last one and those of another log.
+    const ends = pages.flatMap(({ next }) => next ?? []).toSorted(compare);
+    const end = ends.at(-1);
+    const records = pages
+      .flatMap((page) => page.records)
+      .filter((record) => end === undefined || compare(positionOf(record), end) >= 0)
+      .toSorted((a, b) => compare(positionOf(b), positionOf(a)));
+    const page = records.slice(0, query.limit);
+    if (records.length > query.limit) return { records: page, next: positionOf(page.at(-1)!) };
+    return end === undefined ? { records: page } : { records: page, next: end };
+  }
+}
+
+function positionOf({ at, id, revision = 0 }: StoredAuditRecord): AuditPosition {
+  return { at, id, revision };
+}
+
+/** By time, id and revision, as the logs sort: positive if `a` is newer. All times have the same form. */
+function compare(a: AuditPosition, b: AuditPosition): number {
+  const [timeA, timeB] = [microseconds(a.at), microseconds(b.at)];
+  if (timeA !== timeB) return timeA > timeB ? 1 : -1;
+  if (a.id !== b.id) return a.id > b.id ? 1 : -1;
+  return a.revision - b.revision;
+}
+
+/** `2026-01-31T09:30:00.123Z` and `2026-01-31T09:30:00.123456Z`, so that they can be compared as texts. */
+function microseconds(at: string): string {
+  return at.slice(0, -1).padEnd(26, '0');
+}
