@@ -10,7 +10,7 @@ export const allowedImports = new Map([
   ['client', ['apimachinery']],
   ['audit', ['apimachinery', 'identity']],
   ['storage', ['apimachinery', 'audit', 'database']],
-  ['http', ['apimachinery', 'identity']],
+  ['http', ['apimachinery', 'identity', 'audit']],
   ['backup', ['apimachinery', 'database']],
   ['runtime', ['apimachinery', 'apis', 'client']],
   ['apiserver', ['apimachinery', 'apis', 'identity', 'audit', 'http', 'storage']],

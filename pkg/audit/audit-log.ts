@@ -1,3 +1,5 @@
+import type { ApiObject, JsonValue } from '#pkg/apimachinery/index';
+
 /**
  * What the audit log keeps of a write, in the same statement. Resource, namespace, name and revision are those of the
  * written object.
@@ -11,6 +13,16 @@ export interface AuditRow {
   code: number;
   /** The event as JSON. A reader puts the time and the revision of a write's row into it. */
   event: string;
+}
+
+/** What a write needs to know of the audit of its request. */
+export interface WriteAudit {
+  /** The client's object or patch, once it is decoded. */
+  requestObject: JsonValue | undefined;
+  /** The row to store with the write; undefined if the policy does not keep it. */
+  rowOf(write: { code: number; object: ApiObject }): AuditRow | undefined;
+  /** Call it once the write has taken place with its row. */
+  markStored(): void;
 }
 
 /** A row of a request that wrote nothing. */

@@ -19,17 +19,24 @@ export class AuditPolicy {
   static readonly default: AuditPolicy = new AuditPolicy(readPolicyDocument(defaultPolicyText));
 
   readonly #rules: readonly CompiledAuditRule[];
+  /** The verbs of which anything is recorded; undefined: all. */
+  readonly #verbs: ReadonlySet<string> | undefined;
   readonly #omitStages: ReadonlySet<AuditStage>;
   readonly #omitManagedFields: boolean;
 
   /** Use `parseAuditPolicy`, which checks the document. */
   constructor(document: PolicyDocument) {
     this.#rules = document.rules.map((rule) => new CompiledAuditRule(rule, document));
+    const recording = document.rules.filter(({ level }) => level !== 'None');
+    if (recording.every(({ verbs }) => verbs.length > 0))
+      this.#verbs = new Set(recording.flatMap(({ verbs }) => verbs));
     this.#omitStages = new Set(document.omitStages);
     this.#omitManagedFields = document.omitManagedFields;
   }
 
   levelOf(attributes: AuditAttributes): AuditLevel {
+    // Most requests are reads, of which most policies record none.
+    if (this.#verbs?.has(attributes.verb) === false) return 'None';
     const level = this.#ruleOf(attributes)?.level ?? 'None';
     return isAtLeast(level, 'Request') && isConfidential(attributes) ? 'Metadata' : level;
   }

@@ -136,6 +136,11 @@ describe('by the default policy', () => {
     expect((await events()).map(({ objectRef }) => objectRef!.name)).toEqual([body.metadata.name]);
   });
 
+  test('an impersonated user is named beside the one who acts', async () => {
+    await call('POST', posts, { body: newTestPost(`${user}-a`), headers: { 'impersonate-user': 'mia' } });
+    expect((await events()).map(({ impersonatedUser }) => impersonatedUser!.username)).toEqual(['mia']);
+  });
+
   test('each object of a deleted collection has a row, under one id', async () => {
     await Promise.all(
       [1, 2, 3].map((i) => call('POST', posts, { body: newTestPost(`${user}-${i}`, {}, { labels: { of: user } }) })),

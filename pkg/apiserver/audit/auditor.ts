@@ -2,17 +2,11 @@ import type { AuditPolicy } from '#pkg/audit/index';
 import { networkOf, responseStatus, type Filter, type RequestContext, type RequestInfo } from '#pkg/http/index';
 import { newRefusalRecord } from './refusal-counts.ts';
 import { AuditQueue, type AuditQueueOptions } from './audit-queue.ts';
-import { RequestAudit, sourceOfRequest, type AuditSource } from './request-audit.ts';
+import { RequestAudit, type AuditSource } from './request-audit.ts';
+import { RequestSource } from './request-source.ts';
 
 export interface AuditorOptions extends AuditQueueOptions {
   policy: AuditPolicy;
-}
-
-const audits = new WeakMap<RequestContext, RequestAudit>();
-
-/** The audit of a request that passed `withAudit`. */
-export function auditOf(context: RequestContext): RequestAudit | undefined {
-  return audits.get(context);
 }
 
 /**
@@ -52,8 +46,8 @@ export class Auditor {
   filter(isExempt: (info: RequestInfo) => boolean): Filter {
     return (next) => async (context) => {
       if (isExempt(context.info)) return next(context);
-      const audit = this.begin(sourceOfRequest(context));
-      audits.set(context, audit);
+      const audit = this.begin(new RequestSource(context));
+      context.audit = audit;
       if (context.info.verb === 'watch') this.#recordStart(context, audit);
       await next(context);
       if (!audit.isStored) this.#record(context, audit);

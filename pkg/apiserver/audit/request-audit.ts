@@ -6,11 +6,13 @@ import {
   type AuditedRequest,
   type AuditLevel,
   type AuditPolicy,
+  type AuditRecord,
+  type AuditRow,
   type AuditStage,
+  type WriteAudit,
 } from '#pkg/audit/index';
-import type { RequestContext } from '#pkg/http/index';
+import type { RequestInfo } from '#pkg/http/index';
 import type { UserInfo } from '#pkg/identity/index';
-import type { AuditRecord, AuditRow } from '#pkg/audit/index';
 
 /** Larger events are kept without their objects. Characters. Source: kube-apiserver's audit log, which cuts at 100 KB. */
 const maxEventLength = 65_536;
@@ -21,15 +23,7 @@ export interface AuditSource {
   readonly id: string;
   /** The user, and whom they impersonate. */
   readonly users: { user: UserInfo; impersonatedUser?: UserInfo | undefined };
-  readonly verb: string;
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly isResourceRequest: boolean;
-  readonly path: string;
+  readonly info: Omit<RequestInfo, 'rest'>;
   readonly uri: string;
   readonly addresses: readonly string[];
   readonly userAgent?: string | undefined;
@@ -42,15 +36,8 @@ export interface AuditedEnd {
   annotations?: Readonly<Record<string, string>>;
 }
 
-/** A write that the store is about to make. */
-export interface AuditedWrite {
-  code: number;
-  /** The object after the write, as it is stored. */
-  object: ApiObject;
-}
-
 /** The audit of one request: its level by the policy, and the events that the level asks for. */
-export class RequestAudit {
+export class RequestAudit implements WriteAudit {
   /** The client's object or patch, once it is decoded. */
   requestObject: JsonValue | undefined;
   readonly #policy: AuditPolicy;
@@ -85,11 +72,11 @@ export class RequestAudit {
 
   /** `<verb> <resource>`, for counts. */
   get action(): string {
-    return `${this.#source.verb} ${this.#resource}`;
+    return `${this.#source.info.verb} ${this.#resource}`;
   }
 
   /** The row of a write; undefined if the policy does not keep it. */
-  rowOf({ code, object }: AuditedWrite): AuditRow | undefined {
+  rowOf({ code, object }: { code: number; object: ApiObject }): AuditRow | undefined {
     if (!this.#isKept('ResponseComplete')) return undefined;
     const { name, uid } = object.metadata;
     const event = this.#eventText({
@@ -98,13 +85,13 @@ export class RequestAudit {
       object: { name, ...(uid === undefined ? {} : { uid }) },
       responseObject: isAtLeast(this.level, 'RequestResponse') ? (object as unknown as JsonValue) : undefined,
     });
-    return { id: this.#source.id, username: this.user.name, verb: this.#source.verb, code, event };
+    return { id: this.#source.id, username: this.user.name, verb: this.#source.info.verb, code, event };
   }
 
   /** The record of a request that wrote nothing; undefined if the policy does not keep it. */
   recordOf({ stage, code, annotations }: AuditedEnd): AuditRecord | undefined {
     if (!this.#isKept(stage)) return undefined;
-    const { verb, namespace, name } = this.#source;
+    const { verb, namespace, name } = this.#source.info;
     return {
       id: this.#source.id,
       username: this.user.name,
@@ -122,22 +109,22 @@ export class RequestAudit {
   }
 
   get #resource(): string {
-    const { isResourceRequest, group, resource } = this.#source;
+    const { isResourceRequest, group, resource } = this.#source.info;
     return isResourceRequest ? formatGroupResource({ group, resource }) : '';
   }
 
   get #attributes(): AuditAttributes {
-    const { verb, group, resource, subresource, namespace, name, isResourceRequest, path } = this.#source;
+    const { verb, group, resource, subresource, namespace, name, isResourceRequest, path } = this.#source.info;
     return { user: this.user, verb, group, resource, subresource, namespace, name, isResourceRequest, path };
   }
 
   #eventText(
     options: Pick<Parameters<typeof newAuditEvent>[1], 'stage' | 'code' | 'object' | 'responseObject' | 'annotations'>,
   ): string {
-    const { users, uri, addresses, userAgent, verb, group, version, resource, subresource, namespace, name } =
-      this.#source;
+    const { id, users, info, uri, addresses, userAgent } = this.#source;
+    const { verb, group, version, resource, subresource, namespace, name } = info;
     const request: AuditedRequest = {
-      auditID: this.#source.id,
+      auditID: id,
       requestURI: uri,
       verb,
       ...users,
@@ -161,28 +148,4 @@ export class RequestAudit {
       newAuditEvent(request, { ...all, requestObject: undefined, responseObject: undefined, annotations }),
     );
   }
-}
-
-/** The parts of a request over HTTP. */
-export function sourceOfRequest(context: RequestContext): AuditSource {
-  const { info, request } = context;
-  return {
-    id: context.id,
-    get users() {
-      const { user, impersonator } = context;
-      return impersonator === undefined ? { user } : { user: impersonator, impersonatedUser: user };
-    },
-    verb: info.verb,
-    group: info.group,
-    version: info.version,
-    resource: info.resource,
-    subresource: info.subresource,
-    namespace: info.namespace,
-    name: info.name,
-    isResourceRequest: info.isResourceRequest,
-    path: info.path,
-    uri: request.url ?? '',
-    addresses: [context.clientAddress],
-    userAgent: request.headers['user-agent'],
-  };
 }

@@ -16,15 +16,7 @@ export function sourceOfAccess(
   return {
     id: randomUUID(),
     users: { user },
-    verb,
-    group,
-    version,
-    resource: plural,
-    subresource,
-    namespace,
-    name,
-    isResourceRequest: true,
-    path,
+    info: { verb, group, version, resource: plural, subresource, namespace, name, isResourceRequest: true, path },
     uri: path,
     addresses: [],
   };

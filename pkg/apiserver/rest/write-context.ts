@@ -1,17 +1,7 @@
-import type { ApiObject, Fence, JsonValue } from '#pkg/apimachinery/index';
+import type { Fence } from '#pkg/apimachinery/index';
 import { systemMasters, type UserInfo } from '#pkg/identity/index';
-import type { AuditRow } from '#pkg/audit/index';
+import type { AuditRow, WriteAudit } from '#pkg/audit/index';
 import type { IdempotencyKey, ReadBudget, StoreWriteOptions } from '#pkg/storage/index';
-
-/** What a write needs to know of the audit of its request. */
-export interface WriteAudit {
-  /** The client's object or patch, once it is decoded. */
-  requestObject: JsonValue | undefined;
-  /** The row to store with the write; undefined if the policy does not keep it. */
-  rowOf(write: { code: number; object: ApiObject }): AuditRow | undefined;
-  /** Call it once the write has taken place with its row. */
-  markStored(): void;
-}
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { StatusError } from '#pkg/apimachinery/index';
+import type { WriteAudit } from '#pkg/audit/index';
 import type { UserInfo } from '#pkg/identity/index';
 import type { RequestBytes } from '../memory/request-bytes.ts';
 import type { RequestInfo } from './request-info.ts';
@@ -34,6 +35,8 @@ export interface RequestContext {
   waitedMs: number;
   /** The slots of the request, to free them while it waits for its client; undefined without limits. */
   heldSlots: PausableSlots | undefined;
+  /** The audit of the request; undefined if it is not recorded. */
+  audit: WriteAudit | undefined;
   /** The memory that the request uses. */
   readonly bytes: RequestBytes;
   /** Texts of the `Warning: 299` headers that the answer will carry. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { WriteAudit } from '#pkg/audit/index';
 import type { Logger } from 'pino';
 import { isStatusError, newBadRequest, type StatusError } from '#pkg/apimachinery/index';
 import { anonymousUser, type UserInfo } from '#pkg/identity/index';
@@ -49,6 +50,7 @@ export class ServerRequestContext implements RequestContext {
   route: string | undefined;
   waitedMs = 0;
   heldSlots: PausableSlots | undefined;
+  audit: WriteAudit | undefined;
   readonly draining: AbortSignal;
   // Not `#`: a recheck of the request derives a context from this one.
   private readonly serverLog: Logger;

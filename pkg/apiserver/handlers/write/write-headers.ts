@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
 import { parseEntityTags, type RequestContext } from '#pkg/http/index';
 import type { IdempotencyKey } from '#pkg/storage/index';
-import { auditOf } from '../../audit/auditor.ts';
 import type { Preconditions, RememberedOutcome } from '../../rest/served-resource.ts';
 import { WriteContext } from '../../rest/write-context.ts';
 import { copiesOfWrite, requestReadBudget } from '../request/request-read-budget.ts';
@@ -18,7 +17,7 @@ export function newWriteContext(
   return new WriteContext({
     user: context.user,
     requestId: context.id,
-    requestAudit: auditOf(context),
+    requestAudit: context.audit,
     signal: context.signal,
     dryRun,
     fieldValidation,
