@@ -9,4 +9,5 @@ export * from './audit-policy.ts';
 export * from './audit-stage.ts';
 export { AuditPolicyError } from './audit-policy-error.ts';
 export { defaultPolicyText } from './default-policy.ts';
+export { printable } from './printable.ts';
 export * from './redact.ts';

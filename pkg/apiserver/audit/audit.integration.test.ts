@@ -174,6 +174,14 @@ describe('by the default policy', () => {
     );
   });
 
+  test('a name of any length and characters is kept, cut and printable', async () => {
+    expect((await call('DELETE', `${posts}/${'x'.repeat(2000)}`)).status).toBeGreaterThanOrEqual(400);
+    await call('DELETE', `${posts}/a%C2%85b`);
+    expect((await events()).map(({ objectRef }) => objectRef?.name ?? '').toSorted()).toEqual(
+      ['a b', 'x'.repeat(512)].toSorted(),
+    );
+  });
+
   test('equal refusals within a minute are one row with their number', async () => {
     for (let i = 0; i < 3; i += 1) expect((await call('DELETE', `${posts}/forbidden`)).status).toBe(403);
     for (let i = 0; i < 2; i += 1)

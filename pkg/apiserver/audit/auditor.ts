@@ -72,11 +72,9 @@ export class Auditor {
     const { refusals } = this.#queue;
     if (code === 401 || code === 429) {
       const network = networkOf(context.clientAddress);
-      refusals.add(`${code} ${network}`, (annotations) => newRefusalRecord({ code, network, annotations }));
+      refusals.add(`${code} ${network}`, () => newRefusalRecord(code, network));
     } else if (code === 403) {
-      refusals.add(`403 ${audit.user.name} ${audit.action}`, (annotations) =>
-        audit.recordOf({ stage: 'ResponseComplete', code, annotations }),
-      );
+      refusals.add(`403 ${audit.user.name} ${audit.action}`, () => audit.recordOf({ stage: 'ResponseComplete', code }));
     } else {
       this.#add(audit, 'ResponseComplete', code);
     }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { newAuditEvent } from '#pkg/audit/index';
+import { newAuditEvent, type AuditEvent, type AuditRecord } from '#pkg/audit/index';
 import { anonymousUser, type UserInfo } from '#pkg/identity/index';
-import type { AuditRecord } from '#pkg/audit/index';
 
 /** How many different refusals are counted apart in a minute; further ones share one row. */
 const maxKinds = 1000;
@@ -9,8 +8,8 @@ export const countAnnotation = 'svc.run/count';
 
 interface Counted {
   count: number;
-  /** The row, with its annotation still missing. */
-  record: (annotations: Record<string, string>) => AuditRecord | undefined;
+  /** Of the first refusal, without the count. */
+  record: AuditRecord;
 }
 
 /**
@@ -21,12 +20,19 @@ export class RefusalCounts {
   #counted = new Map<string, Counted>();
   #others = 0;
 
-  /** `record` makes the row of the first refusal of this kind. */
-  add(kind: string, record: Counted['record']): void {
+  /** `newRecord` makes the row of the first refusal of this kind; undefined: it is not kept. */
+  add(kind: string, newRecord: () => AuditRecord | undefined): void {
     const known = this.#counted.get(kind);
-    if (known !== undefined) known.count += 1;
-    else if (this.#counted.size < maxKinds) this.#counted.set(kind, { count: 1, record });
-    else this.#others += 1;
+    if (known !== undefined) {
+      known.count += 1;
+      return;
+    }
+    if (this.#counted.size === maxKinds) {
+      this.#others += 1;
+      return;
+    }
+    const record = newRecord();
+    if (record !== undefined) this.#counted.set(kind, { count: 1, record });
   }
 
   /** The rows of what was counted since the last call. */
@@ -35,22 +41,22 @@ export class RefusalCounts {
     const others = this.#others;
     this.#counted = new Map();
     this.#others = 0;
-    const records = counted.flatMap(({ count, record }) => record({ [countAnnotation]: String(count) }) ?? []);
+    const records = counted.map(withCount);
     return others === 0
       ? records
       : [...records, newNotice(`${others} further requests were refused in this minute`, others)];
   }
 }
 
-/** The row of requests of one network that were refused before their user was known. */
-export function newRefusalRecord({ code, network, annotations }: Refusal): AuditRecord {
-  return newOwnRecord(anonymousUser, { verb: '', code, sourceIPs: [network], annotations });
+function withCount({ count, record }: Counted): AuditRecord {
+  const event = JSON.parse(record.event) as AuditEvent;
+  const annotations = { ...event.annotations, [countAnnotation]: String(count) };
+  return { ...record, event: JSON.stringify({ ...event, annotations }) };
 }
 
-interface Refusal {
-  code: number;
-  network: string;
-  annotations: Record<string, string>;
+/** The row of requests of one network that were refused before their user was known. */
+export function newRefusalRecord(code: number, network: string): AuditRecord {
+  return newOwnRecord(anonymousUser, { verb: '', code, sourceIPs: [network], annotations: {} });
 }
 
 /** A row of the server itself, about rows that it did not write. */
@@ -64,7 +70,12 @@ const serverUser: UserInfo = { name: 'system:apiserver', uid: '', groups: [] };
 /** A row that belongs to no single request. */
 function newOwnRecord(
   user: UserInfo,
-  { verb, code, sourceIPs, annotations }: Omit<Refusal, 'network'> & { verb: string; sourceIPs: string[] },
+  {
+    verb,
+    code,
+    sourceIPs,
+    annotations,
+  }: { verb: string; code: number; sourceIPs: string[]; annotations: Record<string, string> },
 ): AuditRecord {
   const id = randomUUID();
   const at = Date.now();

@@ -2,6 +2,7 @@ import { formatGroupResource, type ApiObject, type JsonValue } from '#pkg/apimac
 import {
   isAtLeast,
   newAuditEvent,
+  printable,
   type AuditAttributes,
   type AuditedRequest,
   type AuditLevel,
@@ -16,6 +17,8 @@ import type { UserInfo } from '#pkg/identity/index';
 
 /** Larger events are kept without their objects. Characters. Source: kube-apiserver's audit log, which cuts at 100 KB. */
 const maxEventLength = 65_536;
+/** Names of Kubernetes have at most 253 characters. */
+const maxFieldLength = 512;
 
 /** What an event tells of a request; read when the event is made, because authentication comes after the beginning. */
 export interface AuditSource {
@@ -27,13 +30,6 @@ export interface AuditSource {
   readonly uri: string;
   readonly addresses: readonly string[];
   readonly userAgent?: string | undefined;
-}
-
-/** How a request ended, or a watch began. */
-export interface AuditedEnd {
-  stage: AuditStage;
-  code: number;
-  annotations?: Readonly<Record<string, string>>;
 }
 
 /** The audit of one request: its level by the policy, and the events that the level asks for. */
@@ -85,22 +81,22 @@ export class RequestAudit implements WriteAudit {
       object: { name, ...(uid === undefined ? {} : { uid }) },
       responseObject: isAtLeast(this.level, 'RequestResponse') ? (object as unknown as JsonValue) : undefined,
     });
-    return { id: this.#source.id, username: this.user.name, verb: this.#source.info.verb, code, event };
+    return { id: this.#source.id, username: fieldOf(this.user.name), verb: this.#source.info.verb, code, event };
   }
 
   /** The record of a request that wrote nothing; undefined if the policy does not keep it. */
-  recordOf({ stage, code, annotations }: AuditedEnd): AuditRecord | undefined {
+  recordOf({ stage, code }: { stage: AuditStage; code: number }): AuditRecord | undefined {
     if (!this.#isKept(stage)) return undefined;
-    const { verb, namespace, name } = this.#source.info;
+    const { id, info } = this.#source;
     return {
-      id: this.#source.id,
-      username: this.user.name,
-      verb,
+      id,
+      username: fieldOf(this.user.name),
+      verb: info.verb,
       code,
-      resource: this.#resource,
-      namespace,
-      name,
-      event: this.#eventText({ stage, code, annotations }),
+      resource: fieldOf(this.#resource),
+      namespace: fieldOf(info.namespace),
+      name: fieldOf(info.name),
+      event: this.#eventText({ stage, code }),
     };
   }
 
@@ -119,7 +115,7 @@ export class RequestAudit implements WriteAudit {
   }
 
   #eventText(
-    options: Pick<Parameters<typeof newAuditEvent>[1], 'stage' | 'code' | 'object' | 'responseObject' | 'annotations'>,
+    options: Pick<Parameters<typeof newAuditEvent>[1], 'stage' | 'code' | 'object' | 'responseObject'>,
   ): string {
     const { id, users, info, uri, addresses, userAgent } = this.#source;
     const { verb, group, version, resource, subresource, namespace, name } = info;
@@ -130,12 +126,12 @@ export class RequestAudit implements WriteAudit {
       ...users,
       sourceIPs: addresses,
       userAgent,
-      group,
-      version,
-      resource,
-      subresource,
-      namespace,
-      name,
+      group: fieldOf(group),
+      version: fieldOf(version),
+      resource: fieldOf(resource),
+      subresource: fieldOf(subresource),
+      namespace: fieldOf(namespace),
+      name: fieldOf(name),
       receivedAt: this.#receivedAt,
     };
     const { level, requestObject } = this;
@@ -143,9 +139,14 @@ export class RequestAudit implements WriteAudit {
     const all = { level, at: Date.now(), requestObject, omitManagedFields, ...options };
     const text = JSON.stringify(newAuditEvent(request, all));
     if (text.length <= maxEventLength) return text;
-    const annotations = { ...options.annotations, 'audit.k8s.io/truncated': 'true' };
+    const annotations = { 'audit.k8s.io/truncated': 'true' };
     return JSON.stringify(
       newAuditEvent(request, { ...all, requestObject: undefined, responseObject: undefined, annotations }),
     );
   }
+}
+
+/** A part of the request as the log keeps it: a client may send anything, of any length. */
+function fieldOf(text: string): string {
+  return printable(text.slice(0, maxFieldLength));
 }
