@@ -94,8 +94,10 @@ export interface AuditEventOptions {
   /** Of a response that is a failure. */
   readonly message?: string | undefined;
   readonly reason?: string | undefined;
-  /** Name, uid and resourceVersion of the object, as far as the response tells. Default: the request's name. */
-  readonly object?: { readonly name?: string; readonly uid?: string; readonly resourceVersion?: string } | undefined;
+  /** Of the object, as far as it is known. Default: namespace and name of the request. */
+  readonly object?:
+    | { readonly namespace?: string; readonly name?: string; readonly uid?: string; readonly resourceVersion?: string }
+    | undefined;
   /** Ignored at a level that does not record it, and for a request that is not for a resource. */
   readonly requestObject?: JsonValue | undefined;
   readonly responseObject?: JsonValue | undefined;
@@ -154,7 +156,7 @@ function objectRef(request: AuditedRequest, { object = {} }: AuditEventOptions):
   return {
     resource: printable(request.resource),
     ...filled({
-      namespace: printable(request.namespace),
+      namespace: printable(object.namespace ?? request.namespace),
       name: printable(object.name ?? request.name),
       uid: printable(object.uid ?? ''),
       apiGroup: printable(request.group),

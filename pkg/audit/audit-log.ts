@@ -82,6 +82,9 @@ export interface AuditLog {
   /** Adds rows of requests that wrote nothing; waits for no other write. */
   append(records: readonly AuditRecord[]): Promise<void>;
   list(query: AuditQuery): Promise<AuditPage>;
-  /** Makes room for the coming days, and removes what is older than `retentionDays`; undefined removes nothing. */
-  maintain(options: { retentionDays?: number }): Promise<void>;
+  /**
+   * Makes room for the coming days, and removes what is older than `retentionDays`; undefined removes nothing. Resolves
+   * with false if something is left for a later call.
+   */
+  maintain(options: { retentionDays?: number; signal?: AbortSignal }): Promise<boolean>;
 }

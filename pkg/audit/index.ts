@@ -10,4 +10,4 @@ export * from './audit-stage.ts';
 export { AuditPolicyError } from './audit-policy-error.ts';
 export { defaultPolicyText } from './default-policy.ts';
 export { printable } from './printable.ts';
-export * from './redact.ts';
+export * from './search-log.ts';

@@ -1,10 +1,12 @@
 import type { Pool } from 'pg';
 import {
   newAuditEvent,
+  searchAuditLog,
   type AuditLog,
   type AuditPage,
   type AuditQuery,
   type AuditSelectors,
+  type AuditSpan,
   type StoredAuditRecord,
 } from '#pkg/audit/index';
 
@@ -27,21 +29,19 @@ interface Row {
   detail: string;
 }
 
-/** Ids sort as the numbers do. `code` is what the client got: neither table has it. */
+/** Ids sort as the numbers do. `code` stands for success or failure: neither table has what the client got. */
 const rowsText = `SELECT 'login-' || lpad(id::text, 19, '0') AS id, datetime, '' AS request_id, username, user_id, 'login' AS verb,
-    CASE WHEN is_success THEN 201 ELSE 400 END AS code, 'login' AS resource, username AS name, remote_addr, user_agent, reason AS detail
+    CASE WHEN is_success THEN 201 WHEN type = 'basic' THEN 401 ELSE 400 END AS code, 'login' AS resource, username AS name, remote_addr, user_agent, reason AS detail
     FROM access.login_logs
   UNION ALL
   SELECT 'operation-' || lpad(id::text, 19, '0'), datetime, request_id, username, user_id, action,
     CASE action WHEN 'failed_use' THEN 401 ELSE 200 END, resource_type, resource, remote_addr, '', detail
     FROM access.operate_logs`;
 
-const columns = {
-  username: 'username',
-  verb: 'verb',
-  code: 'code',
-  name: 'name',
-} as const satisfies Partial<Record<keyof AuditSelectors, string>>;
+/** Selectors that are columns. */
+const columns = ['username', 'verb', 'code', 'name'] as const;
+/** SQLSTATE query_canceled. */
+const statementTimeout = '57014';
 
 /**
  * The rows of access management's audit as events of the platform's audit log, with the same selectors: logins are
@@ -54,32 +54,53 @@ export class AccessAuditLog implements Pick<AuditLog, 'list'> {
     this.#pool = pool;
   }
 
-  async list({ selectors, from, to, limit, after }: AuditQuery): Promise<AuditPage> {
-    const { resource, namespace = '' } = selectors;
+  async list(query: AuditQuery): Promise<AuditPage> {
+    const { resource, namespace = '' } = query.selectors;
     if (namespace !== '' || (resource !== undefined && !resource.endsWith(suffix))) return { records: [] };
+    return searchAuditLog(
+      {
+        readBounds: () => this.#readBounds(),
+        readSpan: (span) => this.#readSpan(query.selectors, span),
+        isTimeout: (error) => (error as { code?: string }).code === statementTimeout,
+      },
+      query,
+    );
+  }
+
+  async #readBounds(): Promise<{ oldest: number; newest: number } | undefined> {
+    const { rows } = await this.#pool.query<{ oldest: string | null; newest: string | null }>(
+      `SELECT floor(extract(epoch FROM min(at)) * 1000) AS oldest, floor(extract(epoch FROM max(at)) * 1000) AS newest FROM (
+        SELECT min(datetime) AS at FROM access.login_logs UNION ALL SELECT max(datetime) FROM access.login_logs
+        UNION ALL SELECT min(datetime) FROM access.operate_logs UNION ALL SELECT max(datetime) FROM access.operate_logs) b`,
+    );
+    const [{ oldest, newest } = { oldest: null, newest: null }] = rows;
+    return oldest === null || newest === null ? undefined : { oldest: Number(oldest), newest: Number(newest) };
+  }
+
+  async #readSpan(
+    { resource, id, ...selectors }: AuditSelectors,
+    { oldest, newest, limit, after }: AuditSpan,
+  ): Promise<StoredAuditRecord[]> {
     const values: unknown[] = [];
     const bind = (value: unknown): string => `$${values.push(value)}`;
-    const conditions = ['true'];
-    for (const [selector, column] of Object.entries(columns)) {
-      const value = selectors[selector as keyof typeof columns];
+    const conditions = [
+      `datetime >= to_timestamp(${bind(oldest / 1000)})`,
+      `datetime < to_timestamp(${bind(newest / 1000)})`,
+    ];
+    for (const column of columns) {
+      const value = selectors[column];
       if (value !== undefined) conditions.push(`${column} = ${bind(value)}`);
     }
     if (resource !== undefined) conditions.push(`resource = ${bind(resource.slice(0, -suffix.length))}`);
-    if (selectors.id !== undefined) conditions.push(`${bind(selectors.id)} IN (request_id, id)`);
-    if (from !== undefined) conditions.push(`datetime >= to_timestamp(${bind(from / 1000)})`);
-    if (to !== undefined) conditions.push(`datetime < to_timestamp(${bind(to / 1000)})`);
+    if (id !== undefined) conditions.push(`${bind(id)} IN (request_id, id)`);
     if (after !== undefined)
       conditions.push(`(datetime, id COLLATE "C") < (${bind(after.at)}::timestamptz, ${bind(after.id)})`);
     const { rows } = await this.#pool.query<Row>(
       `SELECT *, to_char(datetime AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM (${rowsText}) l
-        WHERE ${conditions.join(' AND ')} ORDER BY datetime DESC, id COLLATE "C" DESC LIMIT ${limit + 1}`,
+        WHERE ${conditions.join(' AND ')} ORDER BY datetime DESC, id COLLATE "C" DESC LIMIT ${limit}`,
       values,
     );
-    const records = rows.slice(0, limit).map(recordOf);
-    const last = records.at(-1);
-    return rows.length > limit && last !== undefined
-      ? { records, next: { at: last.at, id: last.id, revision: 0 } }
-      : { records };
+    return rows.map(recordOf);
   }
 }
 

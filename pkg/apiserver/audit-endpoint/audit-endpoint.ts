@@ -1,5 +1,11 @@
 import { Router, type Request } from 'express';
-import { newBadRequest, newPathMethodNotAllowed, type JsonObject } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  newBadRequest,
+  newPathMethodNotAllowed,
+  type JsonObject,
+  StatusError,
+} from '#pkg/apimachinery/index';
 import { contextOf, sendJson, type EndpointGroup } from '#pkg/http/index';
 import type { AuditLog, AuditPosition, AuditQuery, AuditSelectors, StoredAuditRecord } from '#pkg/audit/index';
 
@@ -8,6 +14,7 @@ export const auditPath = '/apis/audit.k8s.io/v1/events';
 const defaultLimit = 100;
 const maxLimit = 250;
 const maxValueLength = 2048;
+const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/;
 /** The selectors, by their query parameters. */
 const selectors = {
   user: 'username',
@@ -25,7 +32,11 @@ export function auditEndpoint(log: Pick<AuditLog, 'list'>): EndpointGroup {
   const router = Router({ strict: true });
   router.get('/', async (request: Request) => {
     const context = contextOf(request);
-    const { records, next } = await log.list({ ...parseAuditQuery(context.query), signal: context.signal });
+    const query = { ...parseAuditQuery(context.query), signal: context.signal };
+    const { records, next } = await log.list(query).catch((error: unknown) => {
+      // Of the database: the reason is in the log.
+      throw newUnreadable(error);
+    });
     const list = {
       kind: 'EventList',
       apiVersion: 'audit.k8s.io/v1',
@@ -109,10 +120,27 @@ function decodePosition(token: string): AuditPosition {
     throw refusal;
   }
   const [at, id, revision] = (Array.isArray(value) ? value : []) as unknown[];
-  const isTime =
-    typeof at === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/.test(at) && !Number.isNaN(Date.parse(at));
-  if (!isTime || typeof id !== 'string' || !Number.isSafeInteger(revision) || (revision as number) < 0) throw refusal;
+  const isTime = typeof at === 'string' && timeForm.test(at) && isDate(at);
+  const isId = typeof id === 'string' && /^[ -~]{0,128}$/.test(id);
+  if (!isTime || !isId || !Number.isSafeInteger(revision) || (revision as number) < 0) throw refusal;
   return { at, id, revision: revision as number };
+}
+
+/** `Date.parse` takes the 30th of February for the 2nd of March. PostgreSQL has no year 0. */
+function isDate(time: string): boolean {
+  const parsed = Date.parse(time);
+  return (
+    !time.startsWith('0000') && !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(time.slice(0, 19))
+  );
+}
+
+/** StatusError 503 for an error of the database; its reason is in the log. */
+function newUnreadable(error: unknown): StatusError {
+  if (isStatusError(error)) return error;
+  return new StatusError(503, 'ServiceUnavailable', 'the audit log cannot be read now', {
+    details: { retryAfterSeconds: 5 },
+    cause: error,
+  });
 }
 
 /** The event of a row, for a write with the time and the revision that the database gave it. */

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { AuditRecord } from '#pkg/audit/index';
+import { StorageError } from '#pkg/storage/index';
 import { AuditQueue } from './audit-queue.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 
@@ -69,11 +70,50 @@ test.each([
 });
 
 test('of more kinds of refusals than a thousand in a minute, the rest share a row', () => {
-  const counts = new RefusalCounts();
-  for (let i = 0; i < 1005; i += 1) counts.add(`403 user-${i}`, () => recordOf(`${i}`));
-  counts.add('403 user-0', () => recordOf('other'));
+  const counts = new RefusalCounts({ perOwner: 2 });
+  for (let i = 0; i < 1005; i += 1) counts.add(`user-${i}`, 'delete posts', () => recordOf(`${i}`));
+  counts.add('user-0', 'delete posts', () => recordOf('other'));
   const records = counts.take();
   expect(records).toHaveLength(1001);
+  expect(JSON.parse(records[0]!.event)).toMatchObject({ annotations: { 'svc.run/count': '2' } });
   expect(JSON.parse(records.at(-1)!.event)).toMatchObject({ annotations: { 'svc.run/count': '5' } });
   expect(counts.take()).toEqual([]);
+});
+
+test('one owner of many kinds has few rows, and those of others stay', () => {
+  const counts = new RefusalCounts({ perOwner: 50 });
+  for (let i = 0; i < 5000; i += 1) counts.add('eve', `create r${i}`, () => recordOf(`eve ${i}`));
+  counts.add('eve', 'create r7', () => recordOf('again'));
+  counts.add('mia', 'delete posts', () => recordOf('mia'));
+  const records = counts.take().map(({ name, event }) => `${name}: ${JSON.parse(event).annotations['svc.run/count']}`);
+  expect(records).toHaveLength(52);
+  expect(records).toEqual(expect.arrayContaining(['eve 7: 2', 'eve 50: 4950', 'mia: 1']));
+});
+
+test('a refusal that is not kept takes no place', () => {
+  const counts = new RefusalCounts({ perOwner: 1 });
+  counts.add('mia', 'get posts', () => undefined);
+  counts.add('mia', 'delete posts', () => recordOf('kept'));
+  expect(counts.take().map(({ name }) => name)).toEqual(['kept']);
+});
+
+test('a record that the database does not take is dropped, and stops no other', async () => {
+  const rows: string[] = [];
+  let dropped = 0;
+  const queue = new AuditQueue({
+    log: {
+      append: (records) => {
+        if (records.some(({ name }) => name === 'poison')) return Promise.reject(new StorageError('InvalidKey', 'no'));
+        rows.push(...records.map(({ name }) => name));
+        return Promise.resolve();
+      },
+    },
+    logger: pino({ level: 'silent' }),
+    onDropped: (count) => {
+      dropped += count;
+    },
+  });
+  for (const name of ['a', 'poison', 'b']) queue.add(recordOf(name));
+  await queue.stop();
+  expect([rows, dropped, queue.size]).toEqual([['a', 'b'], 1, 0]);
 });

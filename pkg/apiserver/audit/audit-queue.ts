@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { AuditLog, AuditRecord } from '#pkg/audit/index';
+import { isStorageError } from '#pkg/storage/index';
 import { newNotice, RefusalCounts } from './refusal-counts.ts';
 
 const maxRecords = 10_000;
@@ -24,7 +25,10 @@ export interface AuditQueueOptions {
  */
 export class AuditQueue {
   readonly #options: AuditQueueOptions;
-  readonly refusals = new RefusalCounts();
+  /** 401 and 429, by network. */
+  readonly unknown = new RefusalCounts({ perOwner: 2 });
+  /** 403, by user, verb and resource. */
+  readonly forbidden = new RefusalCounts({ perOwner: 50 });
   #waiting: AuditRecord[] = [];
   #length = 0;
   #dropped = 0;
@@ -73,7 +77,7 @@ export class AuditQueue {
 
   #takeCounts(): void {
     this.#countedAt = performance.now();
-    for (const record of this.refusals.take()) this.add(record);
+    for (const record of [...this.unknown.take(), ...this.forbidden.take()]) this.add(record);
   }
 
   /** Never rejects: what could not be written waits for the next time. */
@@ -87,6 +91,10 @@ export class AuditQueue {
       try {
         await log.append([...notices, ...chunk]);
       } catch (error) {
+        if (isStorageError(error, 'InvalidKey')) {
+          await this.#writeSingly(chunk);
+          continue;
+        }
         if (!this.#hasFailed)
           logger.warn({ err: error, waiting: this.#waiting.length }, 'could not write audit records; trying again');
         this.#hasFailed = true;
@@ -94,9 +102,24 @@ export class AuditQueue {
       }
       this.#hasFailed = false;
       this.#dropped -= dropped;
-      this.#waiting = this.#waiting.slice(chunk.length);
-      for (const { event } of chunk) this.#length -= event.length;
+      this.#remove(chunk);
     }
+  }
+
+  /** Drops what PostgreSQL does not take, so that one record cannot stop the others. */
+  async #writeSingly(chunk: readonly AuditRecord[]): Promise<void> {
+    for (const record of chunk) {
+      await this.#options.log.append([record]).catch((error: unknown) => {
+        this.#options.logger.error({ err: error, auditId: record.id }, 'dropped an audit record that cannot be stored');
+        this.#options.onDropped?.(1);
+      });
+      this.#remove([record]);
+    }
+  }
+
+  #remove(chunk: readonly AuditRecord[]): void {
+    this.#waiting = this.#waiting.slice(chunk.length);
+    for (const { event } of chunk) this.#length -= event.length;
   }
 
   #nextChunk(): AuditRecord[] {

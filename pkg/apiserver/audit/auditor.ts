@@ -49,9 +49,30 @@ export class Auditor {
       const audit = this.begin(new RequestSource(context));
       context.audit = audit;
       if (context.info.verb === 'watch') this.#recordStart(context, audit);
-      await next(context);
-      if (!audit.isStored) this.#record(context, audit);
+      try {
+        await next(context);
+      } finally {
+        this.end(audit, { code: responseStatus(context), address: context.clientAddress });
+      }
     };
+  }
+
+  /**
+   * Records how a request ended. One that wrote has its rows already, unless it failed after its first write, as a
+   * deletion of many objects may.
+   */
+  end(audit: RequestAudit, { code, address = '' }: { code: number; address?: string }): void {
+    if (audit.isStored && code < 400) return;
+    if (code === 401 || code === 429) {
+      const network = networkOf(address);
+      this.#queue.unknown.add(network, String(code), () => newRefusalRecord(code, network));
+    } else if (code === 403) {
+      this.#queue.forbidden.add(audit.user.name, audit.action, () =>
+        audit.recordOf({ stage: 'ResponseComplete', code }),
+      );
+    } else {
+      this.#add(audit, 'ResponseComplete', code);
+    }
   }
 
   /** A watch is recorded when it begins: it may last for days. */
@@ -65,19 +86,6 @@ export class Auditor {
       }
       return answer;
     };
-  }
-
-  #record(context: RequestContext, audit: RequestAudit): void {
-    const code = responseStatus(context);
-    const { refusals } = this.#queue;
-    if (code === 401 || code === 429) {
-      const network = networkOf(context.clientAddress);
-      refusals.add(`${code} ${network}`, () => newRefusalRecord(code, network));
-    } else if (code === 403) {
-      refusals.add(`403 ${audit.user.name} ${audit.action}`, () => audit.recordOf({ stage: 'ResponseComplete', code }));
-    } else {
-      this.#add(audit, 'ResponseComplete', code);
-    }
   }
 
   #add(audit: RequestAudit, stage: 'ResponseStarted' | 'ResponseComplete', code: number): void {

@@ -14,25 +14,39 @@ interface Counted {
 
 /**
  * Counts refusals that come by the thousand, so that an attacker cannot fill the log: equal ones within a minute become
- * one row with their number.
+ * one row with their number. One owner has few kinds, so that they cannot push out those of others.
  */
 export class RefusalCounts {
+  readonly #perOwner: number;
   #counted = new Map<string, Counted>();
+  #kindsOf = new Map<string, number>();
   #others = 0;
 
-  /** `newRecord` makes the row of the first refusal of this kind; undefined: it is not kept. */
-  add(kind: string, newRecord: () => AuditRecord | undefined): void {
-    const known = this.#counted.get(kind);
+  /** `perOwner`: kinds of one owner that are counted apart; further ones share a row of the owner. */
+  constructor({ perOwner }: { perOwner: number }) {
+    this.#perOwner = perOwner;
+  }
+
+  /**
+   * `owner`: a network or a user. `newRecord` makes the row of the first refusal of this kind; undefined: it is not kept.
+   */
+  add(owner: string, kind: string, newRecord: () => AuditRecord | undefined): void {
+    const kinds = this.#kindsOf.get(owner) ?? 0;
+    const own = `${owner} ${kind}`;
+    const known = this.#counted.get(own) ?? (kinds >= this.#perOwner ? this.#counted.get(owner) : undefined);
     if (known !== undefined) {
       known.count += 1;
       return;
     }
-    if (this.#counted.size === maxKinds) {
+    if (this.#counted.size >= maxKinds) {
       this.#others += 1;
       return;
     }
     const record = newRecord();
-    if (record !== undefined) this.#counted.set(kind, { count: 1, record });
+    if (record === undefined) return;
+    // The row of the owner's further refusals is that of the first of them.
+    this.#counted.set(kinds < this.#perOwner ? own : owner, { count: 1, record });
+    this.#kindsOf.set(owner, kinds + 1);
   }
 
   /** The rows of what was counted since the last call. */
@@ -40,6 +54,7 @@ export class RefusalCounts {
     const counted = [...this.#counted.values()];
     const others = this.#others;
     this.#counted = new Map();
+    this.#kindsOf = new Map();
     this.#others = 0;
     const records = counted.map(withCount);
     return others === 0

@@ -74,11 +74,11 @@ export class RequestAudit implements WriteAudit {
   /** The row of a write; undefined if the policy does not keep it. */
   rowOf({ code, object }: { code: number; object: ApiObject }): AuditRow | undefined {
     if (!this.#isKept('ResponseComplete')) return undefined;
-    const { name, uid } = object.metadata;
+    const { namespace = '', name, uid } = object.metadata;
     const event = this.#eventText({
       stage: 'ResponseComplete',
       code,
-      object: { name, ...(uid === undefined ? {} : { uid }) },
+      object: { name, ...(namespace === '' ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) },
       responseObject: isAtLeast(this.level, 'RequestResponse') ? (object as unknown as JsonValue) : undefined,
     });
     return { id: this.#source.id, username: fieldOf(this.user.name), verb: this.#source.info.verb, code, event };

@@ -41,6 +41,7 @@ import {
 } from '#pkg/apimachinery/index';
 import { selectedName } from '#pkg/http/index';
 import type { Auditor } from '../audit/auditor.ts';
+import type { RequestAudit } from '../audit/request-audit.ts';
 import { sourceOfAccess } from './audit-source.ts';
 import { defaultHandlerOptions } from '../handlers/options/handler-options.ts';
 import { encodeContinueToken, newExpiredToken } from '../handlers/read/continue-token.ts';
@@ -59,7 +60,7 @@ export interface LoopbackClientOptions extends LoopbackAccessOptions {
   /** Called with the texts of Warning headers. */
   warn?: (text: string) => void;
   /** Records the writes. Default: nothing is recorded. */
-  auditor?: Pick<Auditor, 'begin'> | undefined;
+  auditor?: Pick<Auditor, 'begin' | 'end'> | undefined;
 }
 
 /**
@@ -69,7 +70,7 @@ export interface LoopbackClientOptions extends LoopbackAccessOptions {
 export class LoopbackClient implements Client {
   readonly #access: LoopbackAccess;
   readonly #warn: (text: string) => void;
-  readonly #auditor: Pick<Auditor, 'begin'> | undefined;
+  readonly #auditor: Pick<Auditor, 'begin' | 'end'> | undefined;
   readonly #streams = new Set<EventQueue<AnyObject>>();
   #closed = false;
 
@@ -101,17 +102,17 @@ export class LoopbackClient implements Client {
   }
 
   create<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
-    return this.#call(options.signal, async () => {
-      const { namespace = '' } = object.metadata;
+    const { namespace = '' } = object.metadata;
+    const access = { verb: 'create', namespace };
+    return this.#write(type, access, options, async (audit) => {
       checkNamespaceName(namespace);
-      const access = { verb: 'create', namespace };
       const served = await this.#access.open(type, access);
       const refusal = terminatingRefusal(served);
       if (refusal !== undefined) throw refusal;
       const body = copiedObject(object);
       checkTypeMeta(body, type);
       setNamespace(body, namespace);
-      return parsed<T>(await served.storage.create(namespace, body, this.#context(options, type, access, body)));
+      return parsed<T>(await served.storage.create(namespace, body, this.#context(options, audit, body)));
     });
   }
 
@@ -146,11 +147,11 @@ export class LoopbackClient implements Client {
     key: ObjectKey,
     options: DeleteOptions = {},
   ): Promise<Deletion<T>> {
-    return this.#call(options.signal, async () => {
+    const access = { verb: 'delete', ...key };
+    return this.#write(type, access, options, async (audit) => {
       checkObjectKey(key);
       checkDeletePreconditions(options);
       const { uid, resourceVersion, propagationPolicy } = options;
-      const access = { verb: 'delete', ...key };
       const { storage } = await this.#access.open(type, access);
       const preconditions = {
         ...(uid === undefined ? {} : { uid }),
@@ -158,7 +159,7 @@ export class LoopbackClient implements Client {
       };
       const outcome = await storage.delete(
         { key, preconditions, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) },
-        this.#context(options, type, access),
+        this.#context(options, audit),
       );
       if (outcome.deleted) return { uid: outcome.uid };
       const object = parsed<T>(outcome.object);
@@ -263,11 +264,11 @@ export class LoopbackClient implements Client {
     subresource: UpdateRequest['subresource'],
     options: WriteOptions,
   ): Promise<Stored<T>> {
-    return this.#call(options.signal, async () => {
-      const { namespace = '', name } = object.metadata;
-      const key = { namespace, name };
+    const { namespace = '', name } = object.metadata;
+    const key = { namespace, name };
+    const access = { verb: 'update', subresource, ...key };
+    return this.#write(type, access, options, async (audit) => {
       checkObjectKey(key);
-      const access = { verb: 'update', subresource, ...key };
       const { storage } = await this.#access.open(type, access);
       const body = copiedObject(object);
       checkTypeMeta(body, type);
@@ -275,7 +276,7 @@ export class LoopbackClient implements Client {
       return parsed<T>(
         await storage.update(
           { key, subresource, preconditions: {}, transform: () => body },
-          this.#context(options, type, access, body),
+          this.#context(options, audit, body),
         ),
       );
     });
@@ -287,9 +288,9 @@ export class LoopbackClient implements Client {
     { patch, subresource }: { patch: Patch; subresource: UpdateRequest['subresource'] },
     options: WriteOptions,
   ): Promise<Stored<T>> {
-    return this.#call(options.signal, async () => {
+    const access = { verb: 'patch', subresource, ...key };
+    return this.#write(type, access, options, async (audit) => {
       checkObjectKey(key);
-      const access = { verb: 'patch', subresource, ...key };
       const { storage } = await this.#access.open(type, access);
       const changes = copied(patch.patch);
       const transform = (current: AnyObject & JsonObject): JsonObject => {
@@ -303,7 +304,7 @@ export class LoopbackClient implements Client {
       return parsed<T>(
         await storage.update(
           { key, subresource, preconditions: {}, transform },
-          this.#context(options, type, access, changes),
+          this.#context(options, audit, changes),
         ),
       );
     });
@@ -315,17 +316,33 @@ export class LoopbackClient implements Client {
     return untilAborted(work(), signal);
   }
 
+  /** A write that is refused is recorded; one that changes nothing is the routine of controllers. */
+  #write<Result>(
+    type: ResourceType,
+    access: Access,
+    { signal }: RequestOptions,
+    work: (audit: RequestAudit | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#call(signal, async () => {
+      const audit = this.#auditor?.begin(sourceOfAccess(this.#access.user, type, access));
+      try {
+        return await work(audit);
+      } catch (error) {
+        if (audit !== undefined) this.#auditor?.end(audit, { code: isStatusError(error) ? error.code : 500 });
+        throw error;
+      }
+    });
+  }
+
   #checkOpen(): void {
     if (this.#closed) throw newServiceUnavailable('the server is shutting down');
   }
 
   #context(
     { dryRun = false, fieldValidation = 'Warn', signal = never, fence }: WriteOptions,
-    type: ResourceType,
-    access: Access,
+    requestAudit: RequestAudit | undefined,
     requestObject?: JsonValue,
   ): WriteContext {
-    const requestAudit = this.#auditor?.begin(sourceOfAccess(this.#access.user, type, access));
     if (requestAudit !== undefined) requestAudit.requestObject = requestObject;
     return new WriteContext({
       requestAudit,

@@ -10,9 +10,9 @@ class Rounds {
   readonly begun: { end: (error?: Error) => void }[] = [];
   readonly retentions: unknown[] = [];
   readonly audit = {
-    maintain: (options: object): Promise<void> => {
-      this.retentions.push(options);
-      return Promise.resolve();
+    maintain: ({ retentionDays }: { retentionDays?: number }): Promise<boolean> => {
+      this.retentions.push(retentionDays);
+      return Promise.resolve(true);
     },
   };
 
@@ -43,7 +43,7 @@ test('rounds run one at a time, also after a failure, and stop waits for the las
   store.begun[0]!.end(new Error('away'));
   await store.until(2);
   // Once an hour, not in each round.
-  expect(store.retentions).toEqual([{ retentionDays: 3 }]);
+  expect(store.retentions).toEqual([3]);
   expect(lines).toHaveLength(1);
   let isStopped = false;
   const stop = async (): Promise<void> => {

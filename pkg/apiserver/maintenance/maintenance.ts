@@ -58,8 +58,10 @@ export class Maintenance {
     const { store, log, auditRetentionDays: retentionDays } = this.#options;
     if (performance.now() - this.#auditedAt < auditEveryMs || this.#stopping.signal.aborted) return;
     try {
-      await store.audit.maintain(retentionDays === undefined ? {} : { retentionDays });
-      this.#auditedAt = performance.now();
+      const { signal } = this.#stopping;
+      if (await store.audit.maintain({ signal, ...(retentionDays === undefined ? {} : { retentionDays }) }))
+        this.#auditedAt = performance.now();
+      else log.info('maintenance of the audit log goes on in the next round');
     } catch (error) {
       log.warn({ err: error }, 'the audit log could not be maintained');
     }

@@ -117,8 +117,11 @@ export class PostgresStore implements Store {
     const store = new PostgresStore(options);
     try {
       await checkEpoch({ pool: store.#admin, log: options.log, ownsFiles: options.ownsFiles === true });
-      // Before the first write, whose row would keep today from getting a partition.
-      await store.audit.maintain({});
+      // Before the first write, whose row would keep today from getting a partition. On a full disk there is none, and
+      // a server is needed to delete objects.
+      await store.audit.maintain({}).catch((error: unknown) => {
+        options.log.warn({ err: error }, 'could not make partitions of the audit log; trying again later');
+      });
       await store.#notifications.start();
       await store.changes.start();
       store.#builder.startLog();

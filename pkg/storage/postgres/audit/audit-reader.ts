@@ -1,9 +1,13 @@
 import type { Pool } from 'pg';
-import type { AuditPage, AuditPosition, AuditQuery, AuditSelectors, StoredAuditRecord } from '#pkg/audit/index';
-
-const dayMs = 86_400_000;
-/** A search that has taken so long returns what it has found. Milliseconds. */
-const searchMs = 5_000;
+import {
+  searchAuditLog,
+  type AuditPage,
+  type AuditQuery,
+  type AuditSelectors,
+  type AuditSpan,
+  type StoredAuditRecord,
+} from '#pkg/audit/index';
+import { isStatementTimeout } from '../connection/database-failure.ts';
 
 const columns = {
   username: 'username',
@@ -15,63 +19,33 @@ const columns = {
   id: 'id',
 } satisfies Record<keyof AuditSelectors, string>;
 
-/** Rows from `oldest` on, before `newest`, and after the position: milliseconds since 1970. */
-interface Span {
-  oldest: number;
-  newest: number;
-  limit: number;
-  after: AuditPosition | undefined;
-}
-
 interface Row extends Omit<StoredAuditRecord, 'revision'> {
   rev: string | null;
 }
 
-/**
- * Reads the audit log from the newest row to the oldest. It searches a day, then the two days before, then four, because
- * rows of rare values may be anywhere in a large log.
- */
-export async function readAuditLog(pool: Pool, query: AuditQuery): Promise<AuditPage> {
-  const bounds = await readBounds(pool, query);
-  if (bounds === undefined) return { records: [] };
-  const records: StoredAuditRecord[] = [];
-  const start = performance.now();
-  let { after } = query;
-  let newest = bounds.newest;
-  for (let spanMs = dayMs; ; spanMs *= 2) {
-    query.signal?.throwIfAborted();
-    const oldest = Math.max(bounds.oldest, newest - spanMs);
-    const limit = query.limit - records.length;
-    const found = await readSpan(pool, query.selectors, { oldest, newest, limit: limit + 1, after });
-    records.push(...found.slice(0, limit));
-    if (found.length > limit) return { records, next: positionOf(records.at(-1)!) };
-    if (oldest <= bounds.oldest) return { records };
-    newest = oldest;
-    after = undefined;
-    if (records.length === query.limit || performance.now() - start > searchMs)
-      return { records, next: { at: new Date(newest).toISOString(), id: '', revision: 0 } };
-  }
+export function readAuditLog(pool: Pool, query: AuditQuery): Promise<AuditPage> {
+  return searchAuditLog(
+    {
+      readBounds: () => readBounds(pool),
+      readSpan: (span) => readSpan(pool, query.selectors, span),
+      isTimeout: isStatementTimeout,
+    },
+    query,
+  );
 }
 
-/** The times between which rows may be: `oldest` is inside, `newest` is not. */
-async function readBounds(
-  pool: Pool,
-  { from = -Infinity, to = Infinity, after }: AuditQuery,
-): Promise<{ oldest: number; newest: number } | undefined> {
+async function readBounds(pool: Pool): Promise<{ oldest: number; newest: number } | undefined> {
   const { rows } = await pool.query<{ oldest: string | null; newest: string | null }>(
-    'SELECT floor(extract(epoch FROM min(at)) * 1000) AS oldest, floor(extract(epoch FROM max(at)) * 1000) + 1 AS newest FROM platform.audit_events',
+    'SELECT floor(extract(epoch FROM min(at)) * 1000) AS oldest, floor(extract(epoch FROM max(at)) * 1000) AS newest FROM platform.audit_events',
   );
   const [{ oldest, newest } = { oldest: null, newest: null }] = rows;
-  if (oldest === null || newest === null) return undefined;
-  const end = Math.min(to, Number(newest), after === undefined ? Infinity : Date.parse(after.at) + 1);
-  const begin = Math.max(from, Number(oldest));
-  return begin < end ? { oldest: begin, newest: end } : undefined;
+  return oldest === null || newest === null ? undefined : { oldest: Number(oldest), newest: Number(newest) };
 }
 
 async function readSpan(
   pool: Pool,
   selectors: AuditSelectors,
-  { oldest, newest, limit, after }: Span,
+  { oldest, newest, limit, after }: AuditSpan,
 ): Promise<StoredAuditRecord[]> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
@@ -88,8 +62,4 @@ async function readSpan(
     values,
   );
   return rows.map(({ rev, ...record }) => (rev === null ? record : { ...record, revision: Number(rev) }));
-}
-
-function positionOf({ at, id, revision = 0 }: StoredAuditRecord): AuditPosition {
-  return { at, id, revision };
 }

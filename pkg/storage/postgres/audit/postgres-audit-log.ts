@@ -51,7 +51,7 @@ export class PostgresAuditLog implements AuditLog {
     return translated(readAuditLog(this.#reads, query));
   }
 
-  maintain({ retentionDays }: { retentionDays?: number }): Promise<void> {
-    return translated(this.#partitions.maintain(retentionDays));
+  maintain({ retentionDays, signal }: { retentionDays?: number; signal?: AbortSignal }): Promise<boolean> {
+    return translated(this.#partitions.maintain(retentionDays, signal));
   }
 }

@@ -73,7 +73,8 @@ export function isLockTimeout(error: unknown): boolean {
   return (error as PostgresError).code === '55P03';
 }
 
-/** Has the default partition rows that belong into the partition to be attached? */
+/** Does another partition have rows of the range, or all of the range? */
 export function isRangeTaken(error: unknown): boolean {
-  return (error as PostgresError).code === '23514';
+  const { code } = error as PostgresError;
+  return code === '23514' || code === '42P17';
 }

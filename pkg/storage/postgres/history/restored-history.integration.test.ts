@@ -108,6 +108,11 @@ const forgeries: [reason: string, change: string, fault: RegExp | undefined][] =
     /its log has revisions/,
   ],
   [
+    'an event of the future',
+    "INSERT INTO platform.audit_events (at, id, code, username, verb, resource, namespace, name, event) VALUES (now() + interval '60 days', 'x', 200, '', '', '', '', '', '{}')",
+    /its audit log has events of the future/,
+  ],
+  [
     'a missing model',
     "DELETE FROM platform.models WHERE resource = 'adopted'",
     /its models are not those of its tables/,

@@ -65,9 +65,37 @@ export async function adoptRestored(
     [historyLimits.revision],
   );
   if (outside !== 0) return 'its log has revisions that are never given out';
+  const problem = await adoptAuditEvents(client);
+  if (problem !== undefined) return problem;
   await client.query("SELECT setval('platform.revision', $1)", [Math.max(...known.map(({ revision }) => revision))]);
   await client.query('UPDATE platform.meta SET epoch = $1', [Math.max(...known.map(({ epoch }) => epoch))]);
   await voidHistory(client);
+  return undefined;
+}
+
+/**
+ * Gives the restored rows of the audit log a partition of their own: the default partition must be empty, because its
+ * rows are looked through, under a lock, for each new day.
+ */
+async function adoptAuditEvents(client: ClientBase): Promise<string | undefined> {
+  const { rows: tables } = await client.query<{ there: boolean }>(
+    "SELECT to_regclass('platform.audit_events') IS NOT NULL AS there",
+  );
+  // A backup of an earlier release has none.
+  if (tables[0]?.there !== true) return undefined;
+  const { rows } = await client.query<{ end: string | null; is_past: boolean }>(
+    `SELECT to_char(date_trunc('day', max(at) AT TIME ZONE 'UTC') + interval '1 day', 'YYYY-MM-DD') AS end,
+       max(at) < now() + interval '1 day' AS is_past FROM platform.audit_events_default`,
+  );
+  const [{ end, is_past: isPast } = { end: null, is_past: false }] = rows;
+  if (end === null) return undefined;
+  if (!isPast) return 'its audit log has events of the future';
+  await client.query(
+    `ALTER TABLE platform.audit_events DETACH PARTITION platform.audit_events_default;
+     ALTER TABLE platform.audit_events_default RENAME TO audit_events_restored;
+     ALTER TABLE platform.audit_events ATTACH PARTITION platform.audit_events_restored FOR VALUES FROM (MINVALUE) TO ('${end}Z');
+     CREATE TABLE platform.audit_events_default PARTITION OF platform.audit_events DEFAULT`,
+  );
   return undefined;
 }
 
