@@ -5,7 +5,7 @@
 export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } from './api-server.ts';
 export { auditDocument } from './audit-endpoint/audit-document.ts';
 export { auditEndpoint } from './audit-endpoint/audit-endpoint.ts';
-export { Auditor, type AuditorOptions } from './audit/auditor.ts';
+export { Auditor } from './audit/auditor.ts';
 export { MastersAuthorizer } from './authorization/rbac-authorizer.ts';
 export { RbacAuthorizer, type RbacAuthorizerOptions } from './authorization/rbac-authorizer.ts';
 export { RoleIndex } from './authorization/role-index.ts';

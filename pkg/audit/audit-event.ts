@@ -58,8 +58,6 @@ export interface AuditResponseStatus {
   readonly metadata: Readonly<Record<string, never>>;
   /** `Failure` for a code from 400 on. */
   readonly status?: 'Failure';
-  readonly message?: string;
-  readonly reason?: string;
   readonly code: number;
 }
 
@@ -91,9 +89,6 @@ export interface AuditEventOptions {
   readonly at: number;
   /** HTTP status of the response. Default: there is none yet. */
   readonly code?: number | undefined;
-  /** Of a response that is a failure. */
-  readonly message?: string | undefined;
-  readonly reason?: string | undefined;
   /** Of the object, as far as it is known. Default: namespace and name of the request. */
   readonly object?:
     | { readonly namespace?: string; readonly name?: string; readonly uid?: string; readonly resourceVersion?: string }
@@ -167,12 +162,11 @@ function objectRef(request: AuditedRequest, { object = {} }: AuditEventOptions):
   };
 }
 
-function responseStatus({ code, message = '', reason = '' }: AuditEventOptions): AuditResponseStatus | undefined {
+function responseStatus({ code }: AuditEventOptions): AuditResponseStatus | undefined {
   if (code === undefined) return undefined;
   return {
     metadata: {},
     ...(code >= 400 ? { status: 'Failure' } : {}),
-    ...filled({ message: printable(message), reason: printable(reason) }),
     code,
   };
 }

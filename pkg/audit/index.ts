@@ -1,6 +1,6 @@
 /**
- * The audit policy of the content platform, as kube-apiserver's users know it: at which level each request is recorded,
- * and the form of the record (audit.k8s.io/v1). No I/O.
+ * The audit as kube-apiserver's users know it: the policy that decides at which level a request is recorded, the form of
+ * an event (audit.k8s.io/v1), and the contract of a log. No I/O.
  */
 export * from './audit-event.ts';
 export * from './audit-level.ts';
