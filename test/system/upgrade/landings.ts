@@ -13,6 +13,7 @@ export const landings: readonly Milestone[] = [
   { commit: '4d8b09221516e969353e151773246ca821c40355', word: 'plugins' },
   { commit: '44acc3fb792e5d5edabc5d00c1085795acd8c21b', word: 'identity' },
   { commit: 'af56dcc5360265e5041c528839bc579b37122bee', word: 'shipping' },
+  { commit: '9b3e75d87566848a77d8b1d1c28991b2f3135483', word: 'redesign' },
 ];
 
 /** The previous landing, N-1, which must run next to this version. */
