@@ -16,7 +16,7 @@ export const platformMigrations = [
   { name: '0005_lease_held', up: createLeaseHeld },
   { name: '0006_owners', up: createOwners },
   { name: '0007_computed_keys', up: addComputedKeys },
-  { name: '0008_audit_events', up: createAuditEvents },
+  { name: '0008_audit_events', beside: '0007_computed_keys', up: createAuditEvents },
 ];
 
 /** Null until the first check: the incarnation of an existing database is not known. */
