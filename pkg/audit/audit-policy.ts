@@ -6,6 +6,15 @@ import { readPolicyDocument, type PolicyDocument } from './policy-document.ts';
 
 export type { AuditAttributes } from './compiled-audit-rule.ts';
 
+/** What a policy says of a request. */
+export interface AuditDecision {
+  readonly level: AuditLevel;
+  /** No event is recorded at these. */
+  readonly omitStages: ReadonlySet<AuditStage>;
+  /** The recorded objects have no `metadata.managedFields`. A rule's own value counts before the policy's. */
+  readonly omitManagedFields: boolean;
+}
+
 /** Resources whose content is never recorded: `group/resource`, or `group/resource/subresource` for that alone. */
 const confidential = new Set(['/secrets', '/serviceaccounts/token', 'authentication.k8s.io/tokenreviews']);
 
@@ -21,8 +30,8 @@ export class AuditPolicy {
   readonly #rules: readonly CompiledAuditRule[];
   /** The verbs of which anything is recorded; undefined: all. */
   readonly #verbs: ReadonlySet<string> | undefined;
-  readonly #omitStages: ReadonlySet<AuditStage>;
-  readonly #omitManagedFields: boolean;
+  /** Of a request that no rule matches. */
+  readonly #unmatched: AuditDecision;
 
   /** Use `parseAuditPolicy`, which checks the document. */
   constructor(document: PolicyDocument) {
@@ -30,30 +39,20 @@ export class AuditPolicy {
     const recording = document.rules.filter(({ level }) => level !== 'None');
     if (recording.every(({ verbs }) => verbs.length > 0))
       this.#verbs = new Set(recording.flatMap(({ verbs }) => verbs));
-    this.#omitStages = new Set(document.omitStages);
-    this.#omitManagedFields = document.omitManagedFields;
+    const { omitStages, omitManagedFields } = document;
+    this.#unmatched = { level: 'None', omitStages: new Set(omitStages), omitManagedFields };
   }
 
-  levelOf(attributes: AuditAttributes): AuditLevel {
+  decide(attributes: AuditAttributes): AuditDecision {
     // Most requests are reads, of which most policies record none.
-    if (this.#verbs?.has(attributes.verb) === false) return 'None';
-    const level = this.#ruleOf(attributes)?.level ?? 'None';
-    return isAtLeast(level, 'Request') && isConfidential(attributes) ? 'Metadata' : level;
-  }
-
-  /** Whether the recorded objects have no `metadata.managedFields`. A rule's own value counts before the policy's. */
-  omitsManagedFields(attributes: AuditAttributes): boolean {
-    return this.#ruleOf(attributes)?.omitManagedFields ?? this.#omitManagedFields;
-  }
-
-  /** Whether no event is recorded at this stage: the rule or the policy omits it. */
-  omitsStage(attributes: AuditAttributes, stage: AuditStage): boolean {
-    return (this.#ruleOf(attributes)?.omitStages ?? this.#omitStages).has(stage);
-  }
-
-  #ruleOf(attributes: AuditAttributes): CompiledAuditRule | undefined {
+    if (this.#verbs?.has(attributes.verb) === false) return this.#unmatched;
     const forms = resourceFormsOf(attributes);
-    return this.#rules.find((rule) => rule.matches(attributes, forms));
+    const rule = this.#rules.find((each) => each.matches(attributes, forms));
+    if (rule === undefined) return this.#unmatched;
+    const isLimited = isAtLeast(rule.level, 'Request') && isConfidential(attributes);
+    return isLimited
+      ? { level: 'Metadata', omitStages: rule.omitStages, omitManagedFields: rule.omitManagedFields }
+      : rule;
   }
 }
 

@@ -1,3 +1,4 @@
+import { formatMicroTime } from './audit-event.ts';
 import type { AuditPage, AuditPosition, AuditQuery, StoredAuditRecord } from './audit-log.ts';
 
 const dayMs = 86_400_000;
@@ -58,7 +59,7 @@ export async function searchAuditLog(reader: AuditSpanReader, query: AuditQuery)
     after = undefined;
     const now = performance.now();
     if (newest > first && (records.length === limit || now - start > searchMs))
-      return { records, next: { at: new Date(newest).toISOString(), id: '', revision: 0 } };
+      return { records, next: { at: formatMicroTime(newest), id: '', revision: 0 } };
     if (now - began < slowMs) spanMs *= 2;
   }
   return { records };

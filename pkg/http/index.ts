@@ -25,6 +25,7 @@ export { PageFiles, type PageFile, type PageSource } from './reference-page/page
 export { referencePageFiles } from './reference-page/reference-page-files.ts';
 export type * from './request/request-context.ts';
 export type * from './request/request-info.ts';
+export { onBegin } from './answer/on-begin.ts';
 export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type AnswerHeaders } from './answer/respond.ts';
 export * from './answer/send-stream.ts';
 export * from './filters/chain.ts';

@@ -31,13 +31,7 @@ function positionOf({ at, id, revision = 0 }: StoredAuditRecord): AuditPosition 
 
 /** By time, id and revision, as the logs sort: positive if `a` is newer. All times have the same form. */
 function compare(a: AuditPosition, b: AuditPosition): number {
-  const [timeA, timeB] = [microseconds(a.at), microseconds(b.at)];
-  if (timeA !== timeB) return timeA > timeB ? 1 : -1;
+  if (a.at !== b.at) return a.at > b.at ? 1 : -1;
   if (a.id !== b.id) return a.id > b.id ? 1 : -1;
   return a.revision - b.revision;
-}
-
-/** `2026-01-31T09:30:00.123Z` and `2026-01-31T09:30:00.123456Z`, so that they can be compared as texts. */
-function microseconds(at: string): string {
-  return at.slice(0, -1).padEnd(26, '0');
 }

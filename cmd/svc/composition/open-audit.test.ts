@@ -43,7 +43,7 @@ test('the file decides', async () => {
     isResourceRequest: true,
     path: '/api/v1/namespaces',
   };
-  expect([(await read(policy)).levelOf(attributes), AuditPolicy.default.levelOf(attributes)]).toEqual([
+  expect([(await read(policy)).decide(attributes).level, AuditPolicy.default.decide(attributes).level]).toEqual([
     'Request',
     'None',
   ]);

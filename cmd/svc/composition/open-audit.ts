@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { Auditor } from '#pkg/apiserver/index';
 import { AuditPolicy, AuditPolicyError, parseAuditPolicy } from '#pkg/audit/index';
-import { readSmallFile } from '#pkg/http/index';
 import type { Store } from '#pkg/storage/index';
 import type { PlatformMetrics } from '../metrics/platform-metrics.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
+import { readOptionFile } from './read-option-file.ts';
 import type { Teardown } from '../process/teardown.ts';
 
 const maxFileBytes = 1024 * 1024;
@@ -31,11 +31,7 @@ export async function openAudit(
 export async function readAuditPolicy(options: Options): Promise<AuditPolicy> {
   const file = options['svc.audit.policy-file'];
   if (file === undefined) return AuditPolicy.default;
-  const text = await readSmallFile(file, maxFileBytes).catch((error: NodeJS.ErrnoException) => {
-    throw new OperatorError(`svc.audit.policy-file cannot be read: ${file} (${error.code ?? error.message}).`, {
-      cause: error,
-    });
-  });
+  const text = await readOptionFile('svc.audit.policy-file', file, maxFileBytes);
   if (text === undefined)
     throw new OperatorError(`svc.audit.policy-file is too large: ${file} may have at most 1 MiB.`);
   try {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { readSmallFile, type ScrapeToken } from '#pkg/http/index';
+import type { ScrapeToken } from '#pkg/http/index';
+import { readOptionFile } from './read-option-file.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import { accessToken } from '../options/option-types.ts';
 import type { Options } from '../options/option-table.ts';
@@ -61,11 +62,7 @@ class ScrapeTokenFile {
 }
 
 async function readToken(file: string): Promise<string> {
-  const text = await readSmallFile(file, maxFileBytes).catch((error: NodeJS.ErrnoException) => {
-    throw new OperatorError(`svc.metrics.token-file cannot be read: ${file} (${error.code ?? error.message}).`, {
-      cause: error,
-    });
-  });
+  const text = await readOptionFile('svc.metrics.token-file', file, maxFileBytes);
   const token = text === undefined ? undefined : accessToken.parse(text.trim());
   if (token === undefined)
     throw new OperatorError(`svc.metrics.token-file holds no token: ${file} must hold ${accessToken.expected}.`);

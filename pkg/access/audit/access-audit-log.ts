@@ -9,6 +9,7 @@ import {
   type AuditSpan,
   type StoredAuditRecord,
 } from '#pkg/audit/index';
+import { databaseFailure } from '#pkg/database/index';
 
 /** The API group of access management's resources in the audit. */
 const group = 'access.svc.run';
@@ -40,8 +41,6 @@ const rowsText = `SELECT 'login-' || lpad(id::text, 19, '0') AS id, datetime, ''
 
 /** Selectors that are columns. */
 const columns = ['username', 'verb', 'code', 'name'] as const;
-/** SQLSTATE query_canceled. */
-const statementTimeout = '57014';
 
 /**
  * The rows of access management's audit as events of the platform's audit log, with the same selectors: logins are
@@ -61,7 +60,7 @@ export class AccessAuditLog implements Pick<AuditLog, 'list'> {
       {
         readBounds: () => this.#readBounds(),
         readSpan: (span) => this.#readSpan(query.selectors, span),
-        isTimeout: (error) => (error as { code?: string }).code === statementTimeout,
+        isTimeout: (error) => databaseFailure(error) === 'statement_timeout',
       },
       query,
     );

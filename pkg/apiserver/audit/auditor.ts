@@ -1,5 +1,12 @@
 import type { AuditPolicy } from '#pkg/audit/index';
-import { networkOf, responseStatus, type Filter, type RequestContext, type RequestInfo } from '#pkg/http/index';
+import {
+  networkOf,
+  onBegin,
+  responseStatus,
+  type Filter,
+  type RequestContext,
+  type RequestInfo,
+} from '#pkg/http/index';
 import { newRefusalRecord } from './refusal-counts.ts';
 import { AuditQueue, type AuditQueueOptions } from './audit-queue.ts';
 import { RequestAudit, type AuditSource } from './request-audit.ts';
@@ -77,15 +84,11 @@ export class Auditor {
 
   /** A watch is recorded when it begins: it may last for days. */
   #recordStart({ response }: RequestContext, audit: RequestAudit): void {
-    const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => typeof response;
-    response.writeHead = (...args: unknown[]) => {
-      const answer = writeHead(...args);
-      if (response.statusCode === 200 && !audit.isStored) {
-        audit.markStored();
-        this.#add(audit, 'ResponseStarted', 200);
-      }
-      return answer;
-    };
+    onBegin(response, (status) => {
+      if (status !== 200 || audit.isStored) return;
+      audit.markStored();
+      this.#add(audit, 'ResponseStarted', status);
+    });
   }
 
   #add(audit: RequestAudit, stage: 'ResponseStarted' | 'ResponseComplete', code: number): void {

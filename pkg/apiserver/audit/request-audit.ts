@@ -1,11 +1,9 @@
 import { formatGroupResource, type ApiObject, type JsonValue } from '#pkg/apimachinery/index';
 import {
-  isAtLeast,
   newAuditEvent,
   printable,
-  type AuditAttributes,
+  type AuditDecision,
   type AuditedRequest,
-  type AuditLevel,
   type AuditPolicy,
   type AuditRecord,
   type AuditRow,
@@ -39,7 +37,7 @@ export class RequestAudit implements WriteAudit {
   readonly #policy: AuditPolicy;
   readonly #source: AuditSource;
   readonly #receivedAt = Date.now();
-  #level: AuditLevel | undefined;
+  #decision: AuditDecision | undefined;
   #isStored = false;
 
   constructor(policy: AuditPolicy, source: AuditSource) {
@@ -55,11 +53,6 @@ export class RequestAudit implements WriteAudit {
   /** Call it once the write has taken place with the row of `rowOf`. */
   markStored(): void {
     this.#isStored = true;
-  }
-
-  /** The level; call it only when the user is known. */
-  get level(): AuditLevel {
-    return (this.#level ??= this.#policy.levelOf(this.#attributes));
   }
 
   get user(): UserInfo {
@@ -79,7 +72,7 @@ export class RequestAudit implements WriteAudit {
       stage: 'ResponseComplete',
       code,
       object: { name, ...(namespace === '' ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) },
-      responseObject: isAtLeast(this.level, 'RequestResponse') ? (object as unknown as JsonValue) : undefined,
+      responseObject: object as unknown as JsonValue,
     });
     return { id: this.#source.id, username: fieldOf(this.user.name), verb: this.#source.info.verb, code, event };
   }
@@ -101,17 +94,24 @@ export class RequestAudit implements WriteAudit {
   }
 
   #isKept(stage: AuditStage): boolean {
-    return this.level !== 'None' && !this.#policy.omitsStage(this.#attributes, stage);
+    const { level, omitStages } = this.#decide();
+    return level !== 'None' && !omitStages.has(stage);
+  }
+
+  /** Call it only when the user is known. */
+  #decide(): AuditDecision {
+    if (this.#decision === undefined) {
+      const { user } = this;
+      const { verb, group, resource, subresource, namespace, name, isResourceRequest, path } = this.#source.info;
+      const attributes = { user, verb, group, resource, subresource, namespace, name, isResourceRequest, path };
+      this.#decision = this.#policy.decide(attributes);
+    }
+    return this.#decision;
   }
 
   get #resource(): string {
     const { isResourceRequest, group, resource } = this.#source.info;
     return isResourceRequest ? formatGroupResource({ group, resource }) : '';
-  }
-
-  get #attributes(): AuditAttributes {
-    const { verb, group, resource, subresource, namespace, name, isResourceRequest, path } = this.#source.info;
-    return { user: this.user, verb, group, resource, subresource, namespace, name, isResourceRequest, path };
   }
 
   #eventText(
@@ -134,9 +134,8 @@ export class RequestAudit implements WriteAudit {
       name: fieldOf(name),
       receivedAt: this.#receivedAt,
     };
-    const { level, requestObject } = this;
-    const omitManagedFields = isAtLeast(level, 'Request') && this.#policy.omitsManagedFields(this.#attributes);
-    const all = { level, at: Date.now(), requestObject, omitManagedFields, ...options };
+    const { level, omitManagedFields } = this.#decide();
+    const all = { level, at: Date.now(), requestObject: this.requestObject, omitManagedFields, ...options };
     const text = JSON.stringify(newAuditEvent(request, all));
     if (text.length <= maxEventLength) return text;
     const annotations = { 'audit.k8s.io/truncated': 'true' };

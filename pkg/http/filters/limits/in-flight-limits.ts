@@ -1,10 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
 import { anonymousUser } from '#pkg/identity/index';
 import { authorizationKey, type CredentialKey, type CredentialReader } from '../../request/credential-key.ts';
 import { networkOf } from '../../connection/client-address.ts';
 import type { Filter, Handler, RequestContext } from '../../request/request-context.ts';
 import type { RequestInfo } from '../../request/request-info.ts';
+import { onBegin } from '../../answer/on-begin.ts';
 import { isAnswered, sendJson } from '../../answer/respond.ts';
 import { ConcurrencyLimiter, KeyedConcurrencyLimiters } from './concurrency-limiter.ts';
 import { HeldSlots, type Slot, type SlotsOwner } from './held-slots.ts';
@@ -334,15 +334,6 @@ export class InFlightLimits implements SlotsOwner {
     if (this.#options.throwsRefusals === true || (accept !== undefined && /problem|yaml/.test(accept))) throw error;
     await sendJson(context, error.code, body, { 'Retry-After': String(error.details?.retryAfterSeconds) });
   }
-}
-
-/** Calls `begun` when the response head is written. Node has no event for that, but every way calls `writeHead`. */
-function onBegin(response: ServerResponse, begun: () => void): void {
-  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
-  response.writeHead = (...args: unknown[]) => {
-    begun();
-    return writeHead(...args);
-  };
 }
 
 function isWatch({ info }: RequestContext): boolean {
