@@ -1,21 +1,16 @@
 import { expect, test } from '@jest/globals';
 import type { AuditPosition, StoredAuditRecord } from './audit-log.ts';
 import { searchAuditLog, type AuditSpan, type AuditSpanReader } from './search-log.ts';
+import { sampleAuditRecord } from '../testenv/sample-audit-record.ts';
 
 const hourMs = 3_600_000;
 const newestRow = Date.parse('2026-01-31T09:30:00Z');
 
-const recordOf = (ageHours: number, id = `${ageHours}`): StoredAuditRecord => ({
-  id,
-  at: new Date(newestRow - ageHours * hourMs).toISOString().replace('Z', '000Z'),
-  username: '',
-  verb: '',
-  code: 200,
-  resource: '',
-  namespace: '',
-  name: '',
-  event: '{}',
-});
+const recordOf = (ageHours: number, id = `${ageHours}`): StoredAuditRecord =>
+  sampleAuditRecord({
+    id,
+    at: new Date(newestRow - ageHours * hourMs).toISOString().replace('Z', '000Z'),
+  });
 
 /** A log whose statements time out above `longestMs`; it notes the lengths of the spans that it read, in hours. */
 class Rows implements AuditSpanReader {

@@ -2,18 +2,13 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { AuditPage, AuditPosition, AuditQuery, StoredAuditRecord } from '#pkg/audit/index';
 import { MergedAuditLog } from './merged-audit-log.ts';
+import { sampleAuditRecord } from '../../../pkg/testenv/sample-audit-record.ts';
 
-const recordOf = (id: string, second: number): StoredAuditRecord => ({
-  id,
-  at: `2026-01-31T09:30:0${second}.000000Z`,
-  username: '',
-  verb: '',
-  code: 200,
-  resource: '',
-  namespace: '',
-  name: '',
-  event: '{}',
-});
+const recordOf = (id: string, second: number): StoredAuditRecord =>
+  sampleAuditRecord({
+    id,
+    at: `2026-01-31T09:30:0${second}.000000Z`,
+  });
 
 /** A log that may give fewer rows than asked, as a long search does. */
 class ShortLog {

@@ -182,6 +182,28 @@ describe('by the default policy', () => {
     );
   });
 
+  test('a refused write within the process is of its user, also after a 429', async () => {
+    const audit = auditor.begin({
+      id: `${user}-1`,
+      users: { user: { name: user, uid: '', groups: [] } },
+      info: {
+        isResourceRequest: true,
+        path: posts,
+        verb: 'create',
+        group: 'blog.example.com',
+        version: 'v1',
+        namespace: '',
+        resource: 'posts',
+        subresource: '',
+        name: '',
+      },
+      uri: posts,
+      addresses: [],
+    });
+    auditor.end(audit, { code: 429 });
+    expect((await events()).map(({ verb, responseStatus: { code } }) => `${verb} ${code}`)).toEqual(['create 429']);
+  });
+
   test('equal refusals within a minute are one row with their number', async () => {
     for (let i = 0; i < 3; i += 1) expect((await call('DELETE', `${posts}/forbidden`)).status).toBe(403);
     for (let i = 0; i < 2; i += 1)

@@ -66,11 +66,11 @@ export class Auditor {
 
   /**
    * Records how a request ended. One that wrote has its rows already, unless it failed after its first write, as a
-   * deletion of many objects may.
+   * deletion of many objects may. `address`: of a client over HTTP, whose user is not known after a 401 or 429.
    */
-  end(audit: RequestAudit, { code, address = '' }: { code: number; address?: string }): void {
+  end(audit: RequestAudit, { code, address }: { code: number; address?: string }): void {
     if (audit.isStored && code < 400) return;
-    if (code === 401 || code === 429) {
+    if (address !== undefined && (code === 401 || code === 429)) {
       const network = networkOf(address);
       this.#queue.unknown.add(network, String(code), () => newRefusalRecord(code, network));
     } else if (code === 403) {
