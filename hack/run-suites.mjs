@@ -42,7 +42,7 @@ const suites = [
   },
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
   { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
-  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=3000'], whole: ['--seconds=600'] },
+  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=2000'], whole: ['--seconds=600'] },
   { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
   { name: 'tenants', run: built('tenants'), sample: ['--seconds=4', '--quiet=2', '--untimed'] },
   // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
@@ -55,7 +55,7 @@ const suites = [
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
   },
-  { name: 'matrix', run: built('matrix'), sample: ['--cells=600', '--seed=ci'] },
+  { name: 'matrix', run: built('matrix'), sample: ['--cells=400', '--seed=ci'] },
   { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=5'] },
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
   { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },

@@ -33,7 +33,7 @@ export interface Tally {
 }
 
 /**
- * 64 clients at the load balancer, or 19 in a quick run, and eight watchers: all responses are recorded, and checked
+ * 64 clients at the load balancer, or 14 in a quick run, and eight watchers: all responses are recorded, and checked
  * against the log at the end.
  */
 export class Traffic {
@@ -50,8 +50,8 @@ export class Traffic {
       targets: [balancer],
       token: credentials.adminToken,
       random: new SeededRandom(seed),
-      writers: isQuick ? Math.ceil(writers / 8) : writers,
-      readers: isQuick ? Math.ceil(readers / 8) : readers,
+      writers: isQuick ? Math.ceil(writers / 12) : writers,
+      readers: isQuick ? Math.ceil(readers / 12) : readers,
     });
     const modelChanges: ModelChangeRecord[] = [];
     const recorder = await ChangeLogRecorder.start(cluster.pair);
