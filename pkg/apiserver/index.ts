@@ -6,6 +6,7 @@ export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } 
 export { auditDocument } from './audit-endpoint/audit-document.ts';
 export { auditEndpoint } from './audit-endpoint/audit-endpoint.ts';
 export { Auditor } from './audit/auditor.ts';
+export type { AuditOutput } from './audit/request-audit.ts';
 export { MastersAuthorizer } from './authorization/rbac-authorizer.ts';
 export { RbacAuthorizer, type RbacAuthorizerOptions } from './authorization/rbac-authorizer.ts';
 export { RoleIndex } from './authorization/role-index.ts';

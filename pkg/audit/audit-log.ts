@@ -22,7 +22,7 @@ export interface WriteAudit {
   /** The row to store with the write; undefined if the policy does not keep it. */
   rowOf(write: { code: number; object: ApiObject }): AuditRow | undefined;
   /** Call it once the write has taken place with its row. */
-  markStored(): void;
+  markStored(write: { row: AuditRow; revision: number }): void;
 }
 
 /** A row of a request that wrote nothing. */

@@ -7,6 +7,7 @@ export * from './audit-level.ts';
 export type * from './audit-log.ts';
 export * from './audit-policy.ts';
 export * from './audit-stage.ts';
+export { completeEvent } from './complete-event.ts';
 export { AuditPolicyError } from './audit-policy-error.ts';
 export { defaultPolicyText } from './default-policy.ts';
 export { printable } from './printable.ts';

@@ -1,10 +1,11 @@
-import type { Logger } from 'pino';
-import { Auditor } from '#pkg/apiserver/index';
+import { pino, type Logger } from 'pino';
+import { Auditor, type AuditOutput } from '#pkg/apiserver/index';
 import { AuditPolicy, AuditPolicyError, parseAuditPolicy } from '#pkg/audit/index';
 import type { Store } from '#pkg/storage/index';
 import type { PlatformMetrics } from '../metrics/platform-metrics.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
+import { AuditFile } from './audit-file.ts';
 import { readOptionFile } from './read-option-file.ts';
 import type { Teardown } from '../process/teardown.ts';
 
@@ -15,16 +16,30 @@ export async function openAudit(
   options: Options,
   { store, log, metrics, teardown }: { store: Store; log: Logger; metrics: PlatformMetrics; teardown: Teardown },
 ): Promise<Auditor> {
-  const auditor = new Auditor({
-    policy: await readAuditPolicy(options),
-    log: store.audit,
-    logger: log,
-    onDropped: metrics.auditDropped,
-  });
+  const policy = await readAuditPolicy(options);
+  const output = await openOutput(options, { log, metrics, teardown });
+  const auditor = new Auditor({ policy, log: store.audit, logger: log, onDropped: metrics.auditDropped, output });
   metrics.registerAudit(() => auditor.waiting);
   auditor.start();
   teardown.add('audit', () => auditor.stop());
   return auditor;
+}
+
+/** Where events go besides the database; undefined if nowhere. @throws OperatorError */
+async function openOutput(
+  options: Options,
+  { log, metrics, teardown }: { log: Logger; metrics: PlatformMetrics; teardown: Teardown },
+): Promise<AuditOutput | undefined> {
+  const path = options['svc.audit.log-file'];
+  if (path === undefined) return undefined;
+  if (path === '-') {
+    // As the log is written: whole lines, in turns.
+    const stdout = pino.destination({ dest: 1, sync: true });
+    return (event) => void stdout.write(`${event}\n`);
+  }
+  const file = await AuditFile.open(path, { log, onDropped: metrics.auditFileDropped });
+  teardown.add('audit file', () => file.close());
+  return file.write;
 }
 
 /** The policy of `svc.audit.policy-file`. @throws OperatorError that names the option */

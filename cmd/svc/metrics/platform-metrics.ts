@@ -17,6 +17,8 @@ export class PlatformMetrics {
   readonly compacted: (ms: number, failed: boolean) => void;
   /** Called with the number of audit records that were dropped. */
   readonly auditDropped: (count: number) => void;
+  /** Called with the number of audit events that their file did not get. */
+  readonly auditFileDropped: (count: number) => void;
 
   constructor(log: Logger) {
     const { registry } = this;
@@ -32,18 +34,23 @@ export class PlatformMetrics {
       registry,
     });
     const [done, failed] = [rounds.series({ outcome: 'done' }), rounds.series({ outcome: 'failed' })];
-    let dropped = 0;
-    registerReading({
-      registry,
-      type: 'counter',
-      name: 'svc_audit_records_dropped_total',
-      help: 'Audit records of requests that wrote nothing, dropped because their queue was full.',
-      read: () => dropped,
-    });
-    this.auditDropped = (count) => {
-      dropped += count;
-    };
+    this.auditDropped = this.#registerCount(
+      'svc_audit_records_dropped_total',
+      'Audit records of requests that wrote nothing, dropped because their queue was full.',
+    );
+    this.auditFileDropped = this.#registerCount(
+      'svc_audit_file_events_dropped_total',
+      'Audit events that svc.audit.log-file did not get, because it could not be written.',
+    );
     this.compacted = (ms, hasFailed) => (hasFailed ? failed : done).observe(ms / 1000);
+  }
+
+  #registerCount(name: string, help: string): (count: number) => void {
+    let total = 0;
+    registerReading({ registry: this.registry, type: 'counter', name, help, read: () => total });
+    return (count) => {
+      total += count;
+    };
   }
 
   registerAudit(waiting: () => number): void {

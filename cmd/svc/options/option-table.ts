@@ -97,6 +97,11 @@ export const optionTable = {
     default: '',
     doc: "File with the audit policy of the content platform (audit.k8s.io/v1 Policy). Empty: every write at Metadata, except the platform's own routine.",
   },
+  'svc.audit.log-file': {
+    type: text,
+    default: '',
+    doc: 'File that also gets each event, as a line of JSON; - is stdout. It may be moved away, and is then made again.',
+  },
   'svc.audit.retention-days': {
     type: integer({ min: 1, max: 36_500 }),
     default: '30',

@@ -1,13 +1,13 @@
 import { Router, type Request } from 'express';
-import {
-  isStatusError,
-  newBadRequest,
-  newPathMethodNotAllowed,
-  type JsonObject,
-  StatusError,
-} from '#pkg/apimachinery/index';
+import { isStatusError, newBadRequest, newPathMethodNotAllowed, StatusError } from '#pkg/apimachinery/index';
 import { contextOf, sendJson, type EndpointGroup } from '#pkg/http/index';
-import type { AuditLog, AuditPosition, AuditQuery, AuditSelectors, StoredAuditRecord } from '#pkg/audit/index';
+import {
+  completeEvent,
+  type AuditLog,
+  type AuditPosition,
+  type AuditQuery,
+  type AuditSelectors,
+} from '#pkg/audit/index';
 
 export const auditPath = '/apis/audit.k8s.io/v1/events';
 
@@ -41,7 +41,7 @@ export function auditEndpoint(log: Pick<AuditLog, 'list'>): EndpointGroup {
       kind: 'EventList',
       apiVersion: 'audit.k8s.io/v1',
       metadata: next === undefined ? {} : { continue: encodePosition(next) },
-      items: records.map(eventOf),
+      items: records.map(completeEvent),
     };
     await sendJson(context, 200, JSON.stringify(list));
   });
@@ -141,17 +141,4 @@ function newUnreadable(error: unknown): StatusError {
     details: { retryAfterSeconds: 5 },
     cause: error,
   });
-}
-
-/** The event of a row, for a write with the time and the revision that the database gave it. */
-function eventOf({ event, at, revision }: StoredAuditRecord): JsonObject {
-  const parsed = JSON.parse(event) as JsonObject;
-  if (revision !== undefined) {
-    parsed['stageTimestamp'] = at;
-    const objectRef = parsed['objectRef'] as JsonObject | undefined;
-    if (objectRef !== undefined) objectRef['resourceVersion'] = String(revision);
-    const metadata = (parsed['responseObject'] as JsonObject | undefined)?.['metadata'] as JsonObject | undefined;
-    if (metadata !== undefined) metadata['resourceVersion'] = String(revision);
-  }
-  return parsed;
 }

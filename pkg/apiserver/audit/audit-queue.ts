@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { AuditLog, AuditRecord } from '#pkg/audit/index';
 import { isStorageError } from '#pkg/storage/index';
 import { newNotice, RefusalCounts } from './refusal-counts.ts';
+import type { AuditOutput } from './request-audit.ts';
 
 const maxRecords = 10_000;
 /** Characters of events. */
@@ -17,6 +18,8 @@ export interface AuditQueueOptions {
   logger: Logger;
   /** Called with the number of records that were dropped. */
   onDropped?: ((count: number) => void) | undefined;
+  /** Also gets what is dropped. Default: none. */
+  output?: AuditOutput | undefined;
 }
 
 /**
@@ -50,6 +53,7 @@ export class AuditQueue {
   }
 
   add(record: AuditRecord): void {
+    this.#options.output?.(record.event);
     if (this.#waiting.length >= maxRecords || this.#length + record.event.length > maxLength) {
       this.#dropped += 1;
       this.#options.onDropped?.(1);

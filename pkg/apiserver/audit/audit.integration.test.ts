@@ -38,8 +38,11 @@ beforeAll(async () => {
 });
 afterAll(() => home?.stop());
 
+let written: Event[];
 async function serve(policy: AuditPolicy): Promise<void> {
-  auditor = new Auditor({ policy, log: home.store.audit, logger: pino({ level: 'silent' }) });
+  written = [];
+  const output = (event: string): void => void written.push(JSON.parse(event) as Event);
+  auditor = new Auditor({ policy, log: home.store.audit, logger: pino({ level: 'silent' }), output });
   api = await startReplica(home.store, {
     auditor,
     endpointGroups: [auditEndpoint(home.store.audit)],
@@ -172,6 +175,19 @@ describe('by the default policy', () => {
     expect(codes.slice(1).toSorted()).toEqual(
       ['create 201', 'create 409', 'create 422', 'create 201', 'update 200', 'delete 404'].toSorted(),
     );
+  });
+
+  test('the output gets the events of the list', async () => {
+    await call('POST', posts, { body: newTestPost(`${user}-a`) });
+    await call('POST', posts, { body: newTestPost(`${user}-a`) });
+    for (let i = 0; i < 3; i += 1) await call('DELETE', `${posts}/forbidden`);
+    const listed = await events();
+    const own = written.filter(({ user: { username } }) => username === user);
+    // The database sets the time of a write's row.
+    const comparable = (event: Event): string => JSON.stringify({ ...event, stageTimestamp: undefined });
+    expect(own.map(comparable).toSorted()).toEqual(listed.map(comparable).toSorted());
+    expect(own.map(({ responseStatus: { code } }) => code)).toEqual([201, 409, 403]);
+    expect(own[0]!.objectRef!.resourceVersion).toMatch(/^\d+$/);
   });
 
   test('a name of any length and characters is kept, cut and printable', async () => {

@@ -9,7 +9,7 @@ import {
 } from '#pkg/http/index';
 import { newRefusalRecord } from './refusal-counts.ts';
 import { AuditQueue, type AuditQueueOptions } from './audit-queue.ts';
-import { RequestAudit, type AuditSource } from './request-audit.ts';
+import { RequestAudit, type AuditOutput, type AuditSource } from './request-audit.ts';
 import { RequestSource } from './request-source.ts';
 
 export interface AuditorOptions extends AuditQueueOptions {
@@ -23,10 +23,12 @@ export interface AuditorOptions extends AuditQueueOptions {
  */
 export class Auditor {
   readonly #policy: AuditPolicy;
+  readonly #output: AuditOutput | undefined;
   readonly #queue: AuditQueue;
 
   constructor({ policy, ...queue }: AuditorOptions) {
     this.#policy = policy;
+    this.#output = queue.output;
     this.#queue = new AuditQueue(queue);
   }
 
@@ -46,7 +48,7 @@ export class Auditor {
 
   /** The audit of a request within this process; the caller reports its write, and nothing else is kept. */
   begin(source: AuditSource): RequestAudit {
-    return new RequestAudit(this.#policy, source);
+    return new RequestAudit(this.#policy, source, this.#output);
   }
 
   /** Outside of authentication, so that a refused request is recorded too. */

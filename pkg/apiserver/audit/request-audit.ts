@@ -1,5 +1,6 @@
 import { formatGroupResource, type ApiObject, type JsonValue } from '#pkg/apimachinery/index';
 import {
+  completeEvent,
   newAuditEvent,
   printable,
   type AuditDecision,
@@ -30,29 +31,36 @@ export interface AuditSource {
   readonly userAgent?: string | undefined;
 }
 
+/** Called with each event as JSON, besides the log. Must not throw. */
+export type AuditOutput = (event: string) => void;
+
 /** The audit of one request: its level by the policy, and the events that the level asks for. */
 export class RequestAudit implements WriteAudit {
   /** The client's object or patch, once it is decoded. */
   requestObject: JsonValue | undefined;
   readonly #policy: AuditPolicy;
   readonly #source: AuditSource;
+  readonly #output: AuditOutput | undefined;
   readonly #receivedAt = Date.now();
   #decision: AuditDecision | undefined;
   #isStored = false;
 
-  constructor(policy: AuditPolicy, source: AuditSource) {
+  constructor(policy: AuditPolicy, source: AuditSource, output?: AuditOutput) {
     this.#policy = policy;
     this.#source = source;
+    this.#output = output;
   }
 
-  /** Whether a write of this request has stored its row. */
+  /** Whether an event of this request is kept already. */
   get isStored(): boolean {
     return this.#isStored;
   }
 
-  /** Call it once the write has taken place with the row of `rowOf`. */
-  markStored(): void {
+  /** Call it once the write has taken place with the row of `rowOf`, or once a watch is recorded. */
+  markStored(write?: { row: AuditRow; revision: number }): void {
     this.#isStored = true;
+    if (write !== undefined)
+      this.#output?.(JSON.stringify(completeEvent({ event: write.row.event, revision: write.revision })));
   }
 
   get user(): UserInfo {

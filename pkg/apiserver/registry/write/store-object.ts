@@ -67,7 +67,7 @@ async function writeToStore({ model, type, object, from, context }: ObjectWrite)
     type === 'create' ? { type, resource, object, fingerprint } : { type, resource, object, fingerprint, from: from! },
     audit === undefined ? context : context.withAudit(audit),
   );
-  if (audit !== undefined) requestAudit?.markStored();
+  if (audit !== undefined) requestAudit?.markStored({ row: audit, revision: stored.revision });
   return stored;
 }
 
