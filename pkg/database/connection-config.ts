@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import type { ClientConfig } from 'pg';
 import { DatabaseError, messageOf } from './database-error.ts';
+import { takeHosts, type DatabaseHosts } from './database-hosts.ts';
 import type { DatabaseLog } from './log.ts';
 
 const modes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
@@ -12,6 +13,12 @@ type Mode = (typeof modes)[number];
 const refusedParameters = /^(ssl|channel_binding$|gss|require_auth$|krb)/i;
 /** Set by this program: servers of svc recognise each other by it. */
 const ownParameters = ['application_name', 'fallback_application_name'];
+
+export interface ConnectionConfig {
+  readonly config: ClientConfig;
+  /** What to choose from; undefined if the URL names one host, whatever its role. */
+  readonly hosts: DatabaseHosts | undefined;
+}
 
 /**
  * The connection settings of a database URL. TLS parameters are those of libpq: `sslmode` (disable, require, verify-ca,
@@ -24,15 +31,20 @@ const ownParameters = ['application_name', 'fallback_application_name'];
 export function connectionConfig(
   url: string,
   { caFile, log }: { caFile: string | undefined; log: DatabaseLog },
-): ClientConfig {
+): ConnectionConfig {
   if (!/^postgres(ql)?:\/\//.test(url))
     throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
   if (hasStrayAt(url))
     throw new DatabaseError(
       'The database url has an @ in the wrong place; in user and password write %40 for @, %2F for /, %3F for ?, %23 for # and %25 for %.',
     );
-  const cut = url.indexOf('?');
-  const parameters = new URLSearchParams(cut === -1 ? '' : url.slice(cut + 1));
+  const { url: urlOfFirst, hosts } = takeHosts(url);
+  const cut = urlOfFirst.indexOf('?');
+  const parameters = new URLSearchParams(cut === -1 ? '' : urlOfFirst.slice(cut + 1));
+  if (['host', 'port'].some((name) => parameters.get(name)?.includes(',') === true))
+    throw new DatabaseError(
+      'The database url has several hosts in a parameter; write postgres://host:port,host:port/.',
+    );
   const given = take(parameters, 'sslmode');
   const [rootcert, cert, key] = [
     take(parameters, 'sslrootcert'),
@@ -58,10 +70,13 @@ export function connectionConfig(
       : modes.find((known) => known === given);
   if (mode === undefined)
     throw new DatabaseError(`The database url has an sslmode that is not one of ${modes.join(', ')}.`);
-  const address = cut === -1 ? url : url.slice(0, cut);
+  const address = cut === -1 ? urlOfFirst : urlOfFirst.slice(0, cut);
   return {
-    connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`,
-    ssl: tlsOf(mode, { authority, cert, key }, log),
+    config: {
+      connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`,
+      ssl: tlsOf(mode, { authority, cert, key }, log),
+    },
+    hosts,
   };
 }
 

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import pg from 'pg';
+import { choosingClient } from './choosing-client.ts';
 import { connectionConfig } from './connection-config.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { isTransientConnectFailure } from './database-failure.ts';
@@ -13,6 +14,7 @@ import {
   type DatabaseObserver,
   type PoolState,
 } from './database-observer.ts';
+import { HostSelector } from './host-selector.ts';
 import type { DatabaseLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
@@ -73,6 +75,7 @@ export class Database {
   readonly kysely: Kysely<unknown>;
   // Not `#`: tests derive a database from this one.
   private readonly config: pg.ClientConfig;
+  private readonly clientClass: typeof pg.Client = pg.Client;
   private readonly applicationName: string;
   private readonly log: DatabaseLog;
   private readonly observer: DatabaseObserver | undefined;
@@ -84,14 +87,20 @@ export class Database {
     this.log = options.log;
     this.observer = options.observer;
     this.applicationName = options.applicationName ?? 'svc';
+    const { config, hosts } =
+      options.url === undefined
+        ? { config: options.connection, hosts: undefined }
+        : connectionConfig(options.url, { caFile: options.caFile, log: options.log });
     this.config = {
-      ...(options.url === undefined
-        ? options.connection
-        : connectionConfig(options.url, { caFile: options.caFile, log: options.log })),
+      ...config,
       connectionTimeoutMillis: options.connectionTimeoutMs ?? 10_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
     };
+    if (hosts !== undefined) {
+      const probe = { ...this.config, application_name: connectionName(this.applicationName, 'hosts') };
+      this.clientClass = choosingClient(new HostSelector(hosts, probe, this.log), hosts.target);
+    }
     this.pool = this.newPool({
       max: options.poolSize ?? 10,
       ...(options.statementTimeoutMs === undefined ? {} : { statementTimeoutMs: options.statementTimeoutMs }),
@@ -153,6 +162,7 @@ export class Database {
     const settings = { ...sessionSettings, ...options.settings };
     const pool = new pg.Pool({
       ...this.config,
+      Client: this.clientClass,
       application_name: connectionName(this.applicationName, name),
       max: options.max,
       ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
@@ -186,7 +196,10 @@ export class Database {
    */
   async newClient(name = 'session'): Promise<pg.Client> {
     this.refuseWhenClosed();
-    const client = new pg.Client({ ...this.config, application_name: connectionName(this.applicationName, name) });
+    const client = new this.clientClass({
+      ...this.config,
+      application_name: connectionName(this.applicationName, name),
+    });
     client.on('error', (error) => this.lost(error, 'lost a dedicated database connection'));
     client.once('end', () => this.clients.delete(client));
     this.clients.add(client);

@@ -136,7 +136,7 @@ export const optionTable = {
   'svc.database.url': {
     type: text,
     default: '',
-    doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name. Empty: an embedded one.',
+    doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name; several hosts: host:5432,host:5432. Empty: an embedded one.',
     isSecret: true,
   },
   'svc.database.ca-file': {

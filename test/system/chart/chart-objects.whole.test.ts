@@ -192,12 +192,16 @@ describeWithHelm('the chart', () => {
     { url: 'postgres://[fd00::5432]:6432/svc', port: 6432 },
     { url: 'postgres://svc@[fd00::5432]/svc', port: 5433 },
     { url: 'postgres://localhost:6432', port: 6432 },
-  ])('opens the port of $url', async ({ url, port }) => {
+    { url: 'postgres://svc@a:6432,b:6432/svc', port: 6432 },
+    { url: 'postgres://svc@a:6432,b/svc?target_session_attrs=read-write', port: 6432, other: 5433 },
+  ])('opens the ports of $url', async ({ url, port, other }) => {
     const spec = await specOf('NetworkPolicy svc-apiserver', {
       database: { url },
       networkPolicy: { enabled: true, databasePort: 5433 },
     });
-    expect((spec as { egress: unknown[] }).egress[1]).toEqual({ ports: [{ port }] });
+    expect((spec as { egress: unknown[] }).egress[1]).toEqual({
+      ports: [{ port }, ...(other === undefined ? [] : [{ port: other }])],
+    });
   });
 
   test('opens the ports that jobs need', async () => {

@@ -11,7 +11,7 @@
 
 {{- define "svc.databaseEgress" -}}
 - ports:
-    - { port: {{ include "svc.databasePort" . }} }
+    {{- include "svc.databasePorts" . | nindent 4 }}
   {{- if .Values.networkPolicy.databaseTo }}
   to: {{- toYaml .Values.networkPolicy.databaseTo | nindent 4 }}
   {{- else if .Values.database.cnpg.enabled }}
@@ -20,8 +20,14 @@
   {{- end }}
 {{- end -}}
 
-{{/* The one of the URL, where the values have it and it names one. */}}
-{{- define "svc.databasePort" -}}
-{{- $host := regexReplaceAll "^[a-z]+://([^/?#]*@)?([^/?#]*).*$" .Values.database.url "${2}" -}}
-{{- regexFind ":[0-9]+$" $host | trimPrefix ":" | default .Values.networkPolicy.databasePort | int -}}
+{{/* Those of the URL's hosts, where the values have it and it names them. */}}
+{{- define "svc.databasePorts" -}}
+{{- $hosts := regexReplaceAll "^[a-z]+://([^/?#]*@)?([^/?#]*).*$" .Values.database.url "${2}" -}}
+{{- $ports := list -}}
+{{- range splitList "," $hosts -}}
+{{- $ports = append $ports (regexFind ":[0-9]+$" . | trimPrefix ":" | default $.Values.networkPolicy.databasePort | int) -}}
+{{- end -}}
+{{- range uniq $ports }}
+- { port: {{ . }} }
+{{- end -}}
 {{- end -}}
