@@ -2,11 +2,28 @@ import { callbackify } from 'node:util';
 import pg from 'pg';
 import type { DatabaseTarget } from './database-hosts.ts';
 import { endClient } from './end-client.ts';
-import { newReadOnly, type HostSelector } from './host-selector.ts';
+import { maxHostMs, UnsuitableHostError, type HostSelector } from './host-selector.ts';
+
+/** What PostgreSQL tells of itself at the start of a session, and with `on` makes a host unsuitable. */
+const refusedStates: Readonly<Record<DatabaseTarget, ReadonlySet<string>>> = {
+  any: new Set(),
+  primary: new Set(['in_hot_standby']),
+  'read-write': new Set(['in_hot_standby', 'default_transaction_read_only']),
+};
+
+interface ParameterStatus {
+  parameterName: string;
+  parameterValue: string;
+}
 
 /** A client that connects to the chosen host when it connects, whatever host its options name. */
 export function choosingClient(selector: HostSelector, target: DatabaseTarget): typeof pg.Client {
   return class ChoosingClient extends pg.Client {
+    constructor(options: pg.ClientConfig = {}) {
+      const { connectionTimeoutMillis = maxHostMs } = options;
+      super({ ...options, connectionTimeoutMillis: Math.min(connectionTimeoutMillis, maxHostMs) });
+    }
+
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
@@ -15,32 +32,26 @@ export function choosingClient(selector: HostSelector, target: DatabaseTarget): 
     }
 
     async #connectToChosen(): Promise<pg.Client> {
-      Object.assign(this, await selector.choose());
-      this.once('error', () => selector.forget());
-      let isReadOnly = false;
+      const host = await selector.choose();
+      Object.assign(this, host);
+      this.once('error', () => selector.forget(host));
+      let isSuitable = true;
       const note = ({ parameterName, parameterValue }: ParameterStatus): void => {
-        if (readOnlyParameters.has(parameterName) && parameterValue === 'on') isReadOnly = true;
+        if (parameterValue === 'on' && refusedStates[target].has(parameterName)) isSuitable = false;
       };
       this.connection.on('parameterStatus', note);
       try {
         await super.connect();
       } catch (error) {
-        selector.forget();
+        selector.forget(host);
         throw error;
       } finally {
         this.connection.off('parameterStatus', note);
       }
-      if (!isReadOnly || target === 'any') return this;
-      selector.forget();
+      if (isSuitable) return this;
+      selector.forget(host);
       await endClient(this);
-      throw newReadOnly();
+      throw new UnsuitableHostError(target);
     }
   };
 }
-
-/** What PostgreSQL tells of itself at the start of a session. */
-interface ParameterStatus {
-  parameterName: string;
-  parameterValue: string;
-}
-const readOnlyParameters: ReadonlySet<string> = new Set(['in_hot_standby', 'default_transaction_read_only']);

@@ -249,6 +249,8 @@ describe('a connection to PostgreSQL is refused', () => {
     ['a duplicate mode', '?sslmode=require&sslmode=disable', /each at most once/],
     ['another security parameter', '?sslmode=require&channel_binding=require', /has channel_binding/],
     ['a mode after a second question mark', '?x=?&sslmode=prefer', /not one of/],
+    ['a host beside a target', '?target_session_attrs=primary&host=/run', /and the parameter host; write/],
+    ['several ports in a parameter', '?port=1,2', /and the parameter port; write/],
     ['certificates without TLS', '?sslmode=disable&sslrootcert=/x', /nothing checks them/],
     ['a certificate without its key', '?sslmode=require&sslcert=/x', /belong together/],
     ['a missing file', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
@@ -257,14 +259,14 @@ describe('a connection to PostgreSQL is refused', () => {
     await expect(open(query)).rejects.toThrow(says);
   });
 
-  test.each(['p@ss/word', 'p@ss?word', 'p@ss#word', 'p@ss/w@rd'])(
+  test.each(['p@ss/word', 'p@ss?word', 'p@ss#word', 'p@ss/w@rd', '1,p/ass'])(
     'for a password that is not encoded (%s), without repeating it',
     async (password) => {
       const refused = Database.connect({ url: `postgres://svc:${password}@127.0.0.1:1/svc`, log: silentLog });
       await expect(refused).rejects.toThrow(
         /^The database url has an @ in the wrong place; in user and password write %40 for @/,
       );
-      await expect(refused).rejects.not.toThrow(/p@ss|127/);
+      await expect(refused).rejects.not.toThrow(/p@ss|p.ass|127/);
     },
   );
 

@@ -41,9 +41,10 @@ export function connectionConfig(
   const { url: urlOfFirst, hosts } = takeHosts(url);
   const cut = urlOfFirst.indexOf('?');
   const parameters = new URLSearchParams(cut === -1 ? '' : urlOfFirst.slice(cut + 1));
-  if (['host', 'port'].some((name) => parameters.get(name)?.includes(',') === true))
+  const named = ['host', 'port'].find((name) => parameters.has(name));
+  if (named !== undefined && (hosts !== undefined || parameters.get(named)!.includes(',')))
     throw new DatabaseError(
-      'The database url has several hosts in a parameter; write postgres://host:port,host:port/.',
+      `The database url has several hosts or a target_session_attrs, and the parameter ${named}; write postgres://host:port,host:port/database.`,
     );
   const given = take(parameters, 'sslmode');
   const [rootcert, cert, key] = [
@@ -86,7 +87,7 @@ export function connectionConfig(
  */
 function hasStrayAt(url: string): boolean {
   const [authority, rest] = /^[^/]*\/\/([^/?#]*)(.*)$/s.exec(url)!.slice(1) as [string, string];
-  return authority.includes('@') && rest.includes('@');
+  return /[@,]/.test(authority) && rest.includes('@');
 }
 
 /** A parameter given twice is not removed, and is then refused. */

@@ -83,6 +83,38 @@ test('no suitable host is a failure of each, and a wrong database one of Postgre
   await expect(Database.connect({ url, log: silentLog })).rejects.toThrow(/database "none" does not exist/);
 });
 
+test('a primary may be read only: read-write refuses it, and primary takes it', async () => {
+  const admin = await Database.connect({ connection: primary.connection, log: silentLog });
+  const { database: name } = primary.connection;
+  await admin.pool.query(`ALTER DATABASE ${name!} SET default_transaction_read_only = on`);
+  try {
+    const taken = await Database.connect({ url: urlOf([standby, primary], 'primary'), log: silentLog });
+    const isTakenStandby = await isStandby(taken);
+    await taken.close();
+    expect(isTakenStandby).toBe(false);
+    await expect(Database.connect({ url: urlOf([standby, primary], 'read-write'), log: silentLog })).rejects.toThrow(
+      'it accepts no writes',
+    );
+  } finally {
+    await admin.pool.query(
+      `SET default_transaction_read_only = off; ALTER DATABASE ${name!} RESET default_transaction_read_only`,
+    );
+    await admin.close();
+  }
+});
+
+test('a failure of the only host that could be suitable is told as it is', async () => {
+  const admin = await Database.connect({ connection: primary.connection, log: silentLog });
+  await admin.pool.query('CREATE ROLE without_connections LOGIN CONNECTION LIMIT 0');
+  try {
+    const url = urlOf([primary, primary], 'read-write').replace(/\/\/[^@]*@/, '//without_connections@');
+    await expect(Database.connect({ url, log: silentLog })).rejects.toMatchObject({ cause: { code: '53300' } });
+  } finally {
+    await admin.pool.query('DROP ROLE without_connections');
+    await admin.close();
+  }
+});
+
 test('after a failover the next connections go to the promoted host', async () => {
   const told: string[] = [];
   const log = { ...silentLog, info: (_: object, message: string) => void told.push(message) };
@@ -90,7 +122,8 @@ test('after a failover the next connections go to the promoted host', async () =
   try {
     await Promise.all(Array.from({ length: 5 }, () => isStandby(database)));
     await primary.stop();
-    await expect(isStandby(database)).rejects.toThrow('no host of the database is suitable');
+    // The standby does not count: the primary's own failure is the reason.
+    expect(isDatabaseUnreachable(await isStandby(database).catch((error: unknown) => error))).toBe(true);
     const { rows } = await promote();
     expect(rows).toEqual([{ pg_promote: true }]);
     await pollUntil(() =>

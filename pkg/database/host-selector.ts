@@ -1,16 +1,16 @@
 import pg from 'pg';
 import { messageOf } from './database-error.ts';
-import type { DatabaseHost, DatabaseHosts } from './database-hosts.ts';
-import { databaseFailure } from './database-failure.ts';
+import type { DatabaseHost, DatabaseHosts, DatabaseTarget } from './database-hosts.ts';
+import { isDatabaseUnreachable } from './database-failure.ts';
 import { endClient } from './end-client.ts';
 import type { DatabaseLog } from './log.ts';
 
 /** A host that does not answer for so long is passed over. */
-const maxProbeMs = 3_000;
+export const maxHostMs = 3_000;
 
 /**
- * Which of several hosts to connect to. All are asked at once, by a connection of their own; with target `any` the first
- * of the list that answers is taken, else the one that accepts writes. The choice stays until a connection to it is
+ * Which of several hosts to connect to. All are asked at once, by a connection of their own. `any` takes the first of
+ * the list that answers, `primary` one that is no standby, `read-write` one that accepts writes. The choice stays until a connection to it is
  * lost or refused.
  */
 export class HostSelector {
@@ -33,18 +33,16 @@ export class HostSelector {
       const chosen = this.#askAll();
       this.#chosen = chosen;
       // The next caller asks again.
-      chosen.catch(() => this.#forget(chosen));
+      chosen.catch(() => {
+        if (this.#chosen === chosen) this.#chosen = undefined;
+      });
     }
     return this.#chosen;
   }
 
-  /** Call it when a connection is lost, refused, or turns out not to accept writes. */
-  forget(): void {
-    this.#chosen = undefined;
-  }
-
-  #forget(chosen: Promise<DatabaseHost>): void {
-    if (this.#chosen === chosen) this.#chosen = undefined;
+  /** Call it when a connection to the host is lost or refused, or the host turns out not to be suitable. */
+  forget(host: DatabaseHost): void {
+    if (this.#last === host) this.#chosen = undefined;
   }
 
   async #askAll(): Promise<DatabaseHost> {
@@ -61,16 +59,18 @@ export class HostSelector {
 
   /** Resolves if the host is suitable. */
   async #ask(host: DatabaseHost): Promise<DatabaseHost> {
-    const client = new pg.Client({ ...this.#config, query_timeout: maxProbeMs, connectionTimeoutMillis: maxProbeMs });
+    const client = new pg.Client({ ...this.#config, query_timeout: maxHostMs, connectionTimeoutMillis: maxHostMs });
     Object.assign(client, host);
     client.on('error', () => {});
     try {
       await client.connect();
-      if (this.#hosts.target === 'any') return host;
-      const { rows } = await client.query<{ isReadOnly: boolean }>(
-        `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool AS "isReadOnly"`,
+      const { target } = this.#hosts;
+      if (target === 'any') return host;
+      const { rows } = await client.query<{ isStandby: boolean; isReadOnly: boolean }>(
+        `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only')::bool AS "isReadOnly"`,
       );
-      if (rows[0]?.isReadOnly !== false) throw newReadOnly();
+      const [{ isStandby, isReadOnly } = { isStandby: true, isReadOnly: true }] = rows;
+      if (isStandby || (isReadOnly && target === 'read-write')) throw new UnsuitableHostError(target);
       return host;
     } finally {
       await endClient(client);
@@ -86,16 +86,25 @@ async function firstInOrder(asked: readonly Promise<DatabaseHost>[]): Promise<Da
   return undefined;
 }
 
-/** A refusal of PostgreSQL, such as a wrong password, says more than that another host is away. */
+/**
+ * One failure of PostgreSQL beside hosts that are not suitable is the reason itself. Of several a lasting one, such as a
+ * wrong password, is told only if no host is away: that one may be the primary.
+ */
 function newUnreachable(hosts: readonly DatabaseHost[], answers: readonly PromiseSettledResult<DatabaseHost>[]): Error {
   const reasons = answers.map((answer) => (answer as PromiseRejectedResult).reason as Error);
-  const refusal = reasons.find((reason) => databaseFailure(reason) === 'connection_refused');
-  if (refusal !== undefined) return refusal;
+  const failures = reasons.filter((reason) => !(reason instanceof UnsuitableHostError));
+  const isOneAway = failures.some((failure) => isDatabaseUnreachable(failure));
+  if (failures.length === 1 || (failures.length > 1 && !isOneAway)) return failures[0]!;
   const told = reasons.map((reason, i) => `${hosts[i]!.host}:${hosts[i]!.port}: ${messageOf(reason)}`);
   return Object.assign(new Error(`no host of the database is suitable (${told.join('; ')})`), { code: 'ECONNREFUSED' });
 }
 
-/** Of a connection to a host that is not the wanted one. */
-export function newReadOnly(): Error {
-  return Object.assign(new Error('it accepts no writes'), { code: 'ECONNREFUSED' });
+/** A host answered, but is not the wanted one. It counts as a database that is away: another host may come. */
+export class UnsuitableHostError extends Error {
+  readonly code = 'ECONNREFUSED';
+
+  constructor(target: DatabaseTarget) {
+    super(target === 'primary' ? 'it is a standby' : 'it accepts no writes');
+    this.name = 'UnsuitableHostError';
+  }
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -80,6 +80,24 @@ test('while the file cannot be made, events wait, and the last of too many are d
   const kept = await lines(join(inner, 'audit.log'));
   expect(kept.filter((line) => line === event)).toHaveLength(20 - before);
   expect({ dropped, logged: logged.length }).toEqual({ dropped: before, logged: 1 });
+});
+
+test('a line that was cut is ended, so that the next one can be read', async () => {
+  await writeFile(path, 'whole\ncut');
+  const file = await open();
+  file.write('next');
+  await file.close();
+  expect(await lines()).toEqual(['whole', 'cut', 'next']);
+});
+
+test('what comes after the end is counted, and written nowhere', async () => {
+  const file = await open();
+  file.write('event');
+  const closed = file.close();
+  file.write('late');
+  await closed;
+  file.write('later');
+  expect({ kept: await lines(), dropped }).toEqual({ kept: ['event'], dropped: 2 });
 });
 
 test('what cannot be written at the end is counted', async () => {

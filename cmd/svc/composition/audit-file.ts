@@ -3,10 +3,13 @@ import type { Logger } from 'pino';
 import { OperatorError } from '../options/operator-error.ts';
 
 /** Bytes that wait for a file that takes no more, as on a full disk; further events are dropped. */
-const maxWaitingBytes = 16 * 1024 * 1024;
+export const maxWaitingBytes = 16 * 1024 * 1024;
 const maxChunkBytes = 1024 * 1024;
-/** After a failure, and between two looks at what is at the path. */
-const againMs = 1000;
+const newLine = 0x0a;
+/** How long a write waits after a failure. */
+const retryMs = 1000;
+/** How often the path is looked at, at most. */
+const lookEveryMs = 1000;
 
 export interface AuditFileOptions {
   log: Logger;
@@ -15,8 +18,8 @@ export interface AuditFileOptions {
 }
 
 /**
- * Appends events to a file, one in each line. A file that was moved away or removed, as by logrotate, is made again
- * before the next event, within a second. No request waits for the file: a crash may lose its last events, and while it
+ * Appends events to a file, one in each line. If the file was moved away or removed, as by logrotate, an event at most a
+ * second later makes it again. No request waits for the file: a crash may lose its last events, and while it
  * cannot be written they wait in memory.
  */
 export class AuditFile {
@@ -25,6 +28,8 @@ export class AuditFile {
   #file: FileHandle;
   #lookedAt = performance.now();
   #waiting: Buffer[] = [];
+  /** Of the first line, which the disk has taken in part. */
+  #bytesOfFirst = 0;
   #waitingBytes = 0;
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -49,7 +54,7 @@ export class AuditFile {
 
   readonly write = (event: string): void => {
     const line = Buffer.from(`${event}\n`);
-    if (this.#waitingBytes + line.length > maxWaitingBytes) {
+    if (this.#isClosing || this.#waitingBytes + line.length > maxWaitingBytes) {
       this.#options.onDropped(1);
       return;
     }
@@ -95,17 +100,18 @@ export class AuditFile {
       this.#timer = setTimeout(() => {
         this.#timer = undefined;
         this.#begin();
-      }, againMs).unref();
+      }, retryMs).unref();
     }
   }
 
   /** Opens the file again if another one, or none, is at its path. */
   async #followPath(): Promise<void> {
-    if (performance.now() - this.#lookedAt < againMs) return;
+    if (performance.now() - this.#lookedAt < lookEveryMs) return;
     const [opened, found] = await Promise.all([this.#file.stat(), stat(this.#path).catch(() => undefined)]);
     if (found?.ino !== opened.ino || found.dev !== opened.dev) {
       const old = this.#file;
       this.#file = await openToAppend(this.#path);
+      this.#bytesOfFirst = 0;
       await old.close();
     }
     this.#lookedAt = performance.now();
@@ -115,20 +121,28 @@ export class AuditFile {
     let count = 0;
     let bytes = 0;
     while (count < this.#waiting.length && bytes < maxChunkBytes) bytes += this.#waiting[count++]!.length;
-    return Buffer.concat(this.#waiting.slice(0, count), bytes);
+    return Buffer.concat(this.#waiting.slice(0, count), bytes).subarray(this.#bytesOfFirst);
   }
 
-  /** A disk may take a part of a line; the rest of it is written next. */
   #remove(bytes: number): void {
-    this.#waitingBytes -= bytes;
-    let left = bytes;
-    let done = 0;
-    while (left > 0 && this.#waiting[done]!.length <= left) left -= this.#waiting[done++]!.length;
-    this.#waiting.splice(0, done);
-    if (left > 0) this.#waiting[0] = this.#waiting[0]!.subarray(left);
+    let left = this.#bytesOfFirst + bytes;
+    let count = 0;
+    while (count < this.#waiting.length && this.#waiting[count]!.length <= left) left -= this.#waiting[count++]!.length;
+    for (const { length } of this.#waiting.splice(0, count)) this.#waitingBytes -= length;
+    this.#bytesOfFirst = left;
   }
 }
 
-function openToAppend(path: string): Promise<FileHandle> {
-  return open(path, 'a', 0o600);
+/** A line that a full disk cut is ended, so that the next one can be read. */
+async function openToAppend(path: string): Promise<FileHandle> {
+  const file = await open(path, 'a+', 0o600);
+  try {
+    const { size } = await file.stat();
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
+    if (size > 0 && buffer[0] !== newLine) await file.write('\n');
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }

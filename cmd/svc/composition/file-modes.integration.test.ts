@@ -159,7 +159,7 @@ describe('files of the operator', () => {
     const config = await put(
       'config/secrets.yaml',
       0o644,
-      `svc.database.url: postgres://svc:secret@db/svc?sslkey=${key}\n`,
+      `svc.database.url: postgres://svc:secret@db:5432,db2:5432/svc?sslkey=${key}\n`,
     );
     expect((await check()).map(({ path }) => path)).toEqual([key, config]);
   });

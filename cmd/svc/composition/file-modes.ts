@@ -95,8 +95,9 @@ function trustedPaths(
 }
 
 function databaseFile(options: Options, parameter: 'sslkey' | 'sslcert' | 'sslrootcert'): string | undefined {
-  const url = options['svc.database.url'];
-  const path = url !== undefined && URL.canParse(url) ? new URL(url).searchParams.get(parameter) : null;
+  // No URL to the standard, if it names several hosts.
+  const [, parameters = ''] = options['svc.database.url']?.split(/\?(.*)/s) ?? [];
+  const path = new URLSearchParams(parameters).get(parameter);
   return path === null || path === '' ? undefined : path;
 }
 

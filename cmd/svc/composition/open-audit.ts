@@ -5,7 +5,7 @@ import type { Store } from '#pkg/storage/index';
 import type { PlatformMetrics } from '../metrics/platform-metrics.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
-import { AuditFile } from './audit-file.ts';
+import { AuditFile, maxWaitingBytes } from './audit-file.ts';
 import { readOptionFile } from './read-option-file.ts';
 import type { Teardown } from '../process/teardown.ts';
 
@@ -14,10 +14,21 @@ const maxFileBytes = 1024 * 1024;
 /** Starts to record by the configured policy. @throws OperatorError */
 export async function openAudit(
   options: Options,
-  { store, log, metrics, teardown }: { store: Store; log: Logger; metrics: PlatformMetrics; teardown: Teardown },
+  {
+    store,
+    output,
+    log,
+    metrics,
+    teardown,
+  }: {
+    store: Store;
+    output: AuditOutput | undefined;
+    log: Logger;
+    metrics: PlatformMetrics;
+    teardown: Teardown;
+  },
 ): Promise<Auditor> {
   const policy = await readAuditPolicy(options);
-  const output = await openOutput(options, { log, metrics, teardown });
   const auditor = new Auditor({ policy, log: store.audit, logger: log, onDropped: metrics.auditDropped, output });
   metrics.registerAudit(() => auditor.waiting);
   auditor.start();
@@ -25,16 +36,21 @@ export async function openAudit(
   return auditor;
 }
 
-/** Where events go besides the database; undefined if nowhere. @throws OperatorError */
-async function openOutput(
+/**
+ * Where events go besides the database; undefined if nowhere. Call it before the store is opened, whose last writes have
+ * events too. @throws OperatorError
+ */
+export async function openAuditOutput(
   options: Options,
   { log, metrics, teardown }: { log: Logger; metrics: PlatformMetrics; teardown: Teardown },
 ): Promise<AuditOutput | undefined> {
   const path = options['svc.audit.log-file'];
   if (path === undefined) return undefined;
   if (path === '-') {
-    // As the log is written: whole lines, in turns.
-    const stdout = pino.destination({ dest: 1, sync: true });
+    // As the log is written: whole lines, in turns. What cannot be written waits for the next event.
+    const stdout = pino.destination({ dest: 1, sync: true, maxLength: maxWaitingBytes });
+    stdout.on('error', () => {});
+    stdout.on('drop', () => metrics.auditFileDropped(1));
     return (event) => void stdout.write(`${event}\n`);
   }
   const file = await AuditFile.open(path, { log, onDropped: metrics.auditFileDropped });

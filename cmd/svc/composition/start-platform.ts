@@ -32,7 +32,7 @@ import { PlatformMetrics } from '../metrics/platform-metrics.ts';
 import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
 import { openScrapeToken } from './open-scrape-token.ts';
 import { MergedAuditLog } from './merged-audit-log.ts';
-import { openAudit } from './open-audit.ts';
+import { openAudit, openAuditOutput } from './open-audit.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
 import type { Options } from '../options/option-table.ts';
@@ -120,6 +120,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       ? await listenForAccess(options, { log, teardown, certificate, scrapeToken, byteBudget, drain: () => drain })
       : undefined;
     const keys = new KeyWorker();
+    const auditOutput = await openAuditOutput(options, { log, metrics, teardown });
     const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
     // Stopped after the registry and before the store: callers that wait for keys get an error.
     teardown.add('index keys', () => keys.stop());
@@ -140,7 +141,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     metrics.registerModelCount(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
     startMaintenance(options, { store, log, teardown, metrics });
-    const auditor = await openAudit(options, { store, log, metrics, teardown });
+    const auditor = await openAudit(options, { store, output: auditOutput, log, metrics, teardown });
     const client = administrator(registry, { auditor, log, teardown });
     const access = await openAccess(options, {
       database: accessDatabase,
