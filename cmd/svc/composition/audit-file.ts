@@ -19,8 +19,8 @@ export interface AuditFileOptions {
 
 /**
  * Appends events to a file, one in each line. If the file was moved away or removed, as by logrotate, an event at most a
- * second later makes it again. No request waits for the file: a crash may lose its last events, and while it
- * cannot be written they wait in memory.
+ * second later makes it again. No request waits for the file: a crash may lose its last events, and while it cannot be
+ * written they wait in memory.
  */
 export class AuditFile {
   readonly #path: string;
@@ -28,7 +28,7 @@ export class AuditFile {
   #file: FileHandle;
   #lookedAt = performance.now();
   #waiting: Buffer[] = [];
-  /** Of the first line, which the disk has taken in part. */
+  /** Written bytes of the first line, of which the disk took a part. */
   #bytesOfFirst = 0;
   #waitingBytes = 0;
   #writing: Promise<void> | undefined;

@@ -95,7 +95,7 @@ function trustedPaths(
 }
 
 function databaseFile(options: Options, parameter: 'sslkey' | 'sslcert' | 'sslrootcert'): string | undefined {
-  // No URL to the standard, if it names several hosts.
+  // `URL` does not read one that names several hosts.
   const [, parameters = ''] = options['svc.database.url']?.split(/\?(.*)/s) ?? [];
   const path = new URLSearchParams(parameters).get(parameter);
   return path === null || path === '' ? undefined : path;
