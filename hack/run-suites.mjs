@@ -55,7 +55,7 @@ const suites = [
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
   },
-  { name: 'matrix', run: built('matrix'), sample: ['--cells=400', '--seed=ci'] },
+  { name: 'matrix', run: built('matrix'), sample: ['--cells=600', '--seed=ci'] },
   { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=5'] },
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
   { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },
