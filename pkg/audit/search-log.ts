@@ -65,6 +65,7 @@ export async function searchAuditLog(reader: AuditSpanReader, query: AuditQuery)
   return { records };
 }
 
-function positionOf({ at, id, revision = 0 }: StoredAuditRecord): AuditPosition {
+/** The position of a row, from which a search goes on. */
+export function positionOf({ at, id, revision = 0 }: StoredAuditRecord): AuditPosition {
   return { at, id, revision };
 }

@@ -10,8 +10,8 @@ export const maxHostMs = 3_000;
 
 /**
  * Which of several hosts to connect to. All are asked at once, by a connection of their own. `any` takes the first of
- * the list that answers, `primary` one that is no standby, `read-write` one that accepts writes. The choice stays until a connection to it is
- * lost or refused.
+ * the list that answers, `primary` one that is no standby, `read-write` one that accepts writes. The choice stays until
+ * a connection to it is lost or refused.
  */
 export class HostSelector {
   readonly #hosts: DatabaseHosts;

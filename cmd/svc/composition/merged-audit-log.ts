@@ -1,4 +1,4 @@
-import type { AuditLog, AuditPage, AuditPosition, AuditQuery, StoredAuditRecord } from '#pkg/audit/index';
+import { positionOf, type AuditLog, type AuditPage, type AuditPosition, type AuditQuery } from '#pkg/audit/index';
 
 type Listed = Pick<AuditLog, 'list'>;
 
@@ -23,10 +23,6 @@ export class MergedAuditLog implements Listed {
     if (records.length > query.limit) return { records: page, next: positionOf(page.at(-1)!) };
     return end === undefined ? { records: page } : { records: page, next: end };
   }
-}
-
-function positionOf({ at, id, revision = 0 }: StoredAuditRecord): AuditPosition {
-  return { at, id, revision };
 }
 
 /** By time, id and revision, as the logs sort: positive if `a` is newer. All times have the same form. */

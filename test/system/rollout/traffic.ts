@@ -33,7 +33,7 @@ export interface Tally {
 }
 
 /**
- * 64 clients at the load balancer, or 14 in a quick run, and eight watchers: all responses are recorded, and checked
+ * 64 clients at the load balancer, or 10 in a quick run, and eight watchers: all responses are recorded, and checked
  * against the log at the end.
  */
 export class Traffic {
