@@ -14,7 +14,7 @@ const stamp = join(root, 'dist/.built');
 const compiler = join(root, 'node_modules/typescript/bin/tsc');
 
 const isInstalledBuild = !existsSync(compiler);
-if (needsBuild()) build();
+if (needsBuild()) await build();
 if (!existsSync(main)) {
   process.stderr.write(
     'svc: Nothing is built, and the compiler is not installed. Run npm ci and npm run build; npm prune --omit=dev may follow.\n',
@@ -60,7 +60,7 @@ function isNewer(path, time) {
   return entry.isDirectory() && readdirSync(path).some((name) => isNewer(join(path, name), time));
 }
 
-function build() {
+async function build() {
   const began = new Date();
   const { status, error } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], {
     stdio: 'inherit',
@@ -69,6 +69,9 @@ function build() {
     process.stderr.write(`svc: The build failed${error === undefined ? '' : `: ${error.message}`}.\n`);
     process.exit(1);
   }
+  // The bundler is only there where something is built.
+  const { bundle } = await import('./builds/bundle.mjs');
+  await bundle(root);
   writeFileSync(stamp, '');
   // A file that changes during the build must be built again.
   utimesSync(stamp, began, began);

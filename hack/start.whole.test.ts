@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +35,23 @@ async function installWithoutDevelopment(): Promise<void> {
   }
 }
 
+/** As `npm run build` does before `npm prune --omit=dev`. */
+async function build(): Promise<void> {
+  for (const name of ['cmd', 'pkg', 'tsconfig.json', 'tsconfig.build.json'])
+    await cp(join(repository, name), join(folder, name), { recursive: true });
+  const run = promisify(execFile);
+  await run(process.execPath, [
+    join(repository, 'node_modules/typescript/bin/tsc'),
+    '-p',
+    join(repository, 'tsconfig.build.json'),
+    '--outDir',
+    join(folder, 'dist'),
+    '--tsBuildInfoFile',
+    join(folder, '.tsbuildinfo'),
+  ]);
+  await run(process.execPath, [join(repository, 'hack/builds/bundle.mjs'), folder]);
+}
+
 test('without the compiler and without a build it says what to do', async () => {
   const child = spawn('npm', ['start', '--silent'], {
     cwd: folder,
@@ -50,15 +67,7 @@ test('without the compiler and without a build it says what to do', async () => 
 });
 
 test('without development dependencies it runs the build, on the embedded PostgreSQL', async () => {
-  await promisify(execFile)(process.execPath, [
-    join(repository, 'node_modules/typescript/bin/tsc'),
-    '-p',
-    join(repository, 'tsconfig.build.json'),
-    '--outDir',
-    join(folder, 'dist'),
-    '--tsBuildInfoFile',
-    join(folder, '.tsbuildinfo'),
-  ]);
+  await build();
   const ports = ['server.port', 'access.port', 'server.tls.port', 'access.tls.port'].map((name) => `--svc.${name}=0`);
   const child = spawn('npm', ['start', '--silent', '--', `--svc.data.dir=${join(folder, 'data')}`, ...ports], {
     cwd: folder,

@@ -26,6 +26,7 @@ const rows = [
   ],
   [
     { name: 'build', command: [node, compiler, '-p', 'tsconfig.build.json'] },
+    { name: 'bundle', command: [node, 'hack/builds/bundle.mjs'] },
     { name: 'build info', command: [node, 'hack/builds/build-info.mjs'] },
     { name: 'documentation', command: [node, 'hack/verify-docs.mjs', ...(options.whole ? ['--whole'] : [])] },
   ],

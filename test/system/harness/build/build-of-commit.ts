@@ -88,6 +88,10 @@ async function compile(tree: string, commit: string): Promise<void> {
       timeout: compileTimeoutMs,
       maxBuffer: maxOutputBytes,
     });
+    // Commits before it run the modules as the compiler writes them.
+    const bundler = 'hack/builds/bundle.mjs';
+    if (existsSync(join(tree, bundler)))
+      await run(process.execPath, [bundler], { cwd: tree, timeout: compileTimeoutMs, maxBuffer: maxOutputBytes });
   } catch (error) {
     throw new Error(`Commit ${commit} does not compile:\n${(error as { stdout?: string }).stdout ?? String(error)}`, {
       cause: error,
