@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults fuzz attack matrix tenants timing plans holds seeds churn whole chart image imagecheck rollout upgrade backup capacity everything clean
+.PHONY: help run build lint test verify bench faults fuzz attack matrix tenants timing plans holds seeds properties churn whole chart image imagecheck rollout upgrade backup capacity everything clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -48,6 +48,9 @@ seeds: node_modules ## the sample plugin's controllers under faults, run by run 
 
 plans: node_modules ## the plan of every form of list, at 100 000 objects
 	SVC_TEST_WHOLE=1 SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list/list-plans
+
+properties: node_modules ## npm test with all values of property tests, and others each time (SVC_TEST_SEED=7 repeats)
+	SVC_TEST_VALUES=all SVC_TEST_SEED=$${SVC_TEST_SEED:-$$(date +%s)} npm test
 
 churn: build ## start and stop the sample plugin a thousand times: what stays behind? (ARGS='--rounds=100')
 	node --import tsx test/system/churn/main.ts $(ARGS)

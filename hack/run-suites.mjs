@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * In this order. A suite gets `arguments`, and also `sample` or `whole`; it writes its counts to the file of
+ * In this order. A suite gets `arguments`, and also `sample` or `whole` (and `wholeEnv`); it writes its counts to the file of
  * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
  * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes. Of the others a
  * sample starts the long ones first, so that four at a time end together.
@@ -23,7 +23,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const suites = [
   // It makes the build that others run.
   { name: 'verify', run: npmRun('verify'), whole: ['--whole'], runsAlone: true },
-  { name: 'test', run: npmTest(), report: 'jest', runsAlone: true },
+  {
+    name: 'test',
+    run: npmTest(),
+    report: 'jest',
+    wholeEnv: { SVC_TEST_VALUES: 'all', SVC_TEST_SEED: String(Date.now() % 2 ** 31) },
+    runsAlone: true,
+  },
   {
     name: 'whole',
     run: npmTest(),
@@ -168,7 +174,7 @@ async function runSuites(untaken) {
   }
 }
 
-function runSuite({ name, run, report, env, arguments: always = [], sample = [], whole = [] }, file) {
+function runSuite({ name, run, report, env, wholeEnv, arguments: always = [], sample = [], whole = [] }, file) {
   const summary =
     report === 'jest' ? ['--json', `--outputFile=${file}`] : report === 'exit status' ? [] : [`--summary=${file}`];
   const [program, ...args] = [...run, ...always, ...(values.sample ? sample : whole), ...summary];
@@ -181,7 +187,7 @@ function runSuite({ name, run, report, env, arguments: always = [], sample = [],
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: root,
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...env, ...(values.sample ? {} : wholeEnv) },
       stdio: ['ignore', sink, sink],
       detached: true,
     });

@@ -188,7 +188,7 @@ describe('svc serve', () => {
       '--svc.server.shutdown-delay=4m',
     ]);
     const operator = await Database.connect({ connection: own.connection, log: silentLog });
-    await operator.pool.query("UPDATE platform.meta SET timeline = 'another'");
+    await operator.pool.query("UPDATE platform.meta SET system_identifier = 'another'");
     await operator.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'",
     );

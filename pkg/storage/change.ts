@@ -44,6 +44,10 @@ export interface ChangeFeed {
   /** Changes up to this revision are no longer kept. */
   readonly compacted: number;
   /**
+   * May this revision, not above `cursor`, have been given out and then been lost in a failover? Nobody can go on from it.
+   */
+  isLost(revision: number): boolean;
+  /**
    * `listener` runs synchronously, must not throw and must be fast. It is also called without changes when only the
    * cursor moved. Returns a function that unsubscribes.
    */

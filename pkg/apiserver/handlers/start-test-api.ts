@@ -32,6 +32,7 @@ export interface TestReplica {
 /** An API server with its own database. All requests are allowed unless the options say otherwise. */
 export interface TestApi extends TestReplica {
   store: Store;
+  database: Database;
 }
 
 /**
@@ -64,6 +65,7 @@ export async function startTestApi(options: Partial<ApiServerOptions & ApiParts>
   return {
     ...replica,
     store,
+    database,
     stop: async () => {
       await replica.stop();
       await store.close();

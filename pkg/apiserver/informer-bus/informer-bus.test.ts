@@ -57,6 +57,10 @@ class Feed implements ChangeFeed {
     return Promise.resolve({ changes: this.told.filter(({ revision }) => revision > after), upTo: this.cursor });
   }
 
+  isLost(): boolean {
+    return false;
+  }
+
   incarnationOf(): ReturnType<ChangeFeed['incarnationOf']> {
     return Promise.resolve({ modelId: 1, replaces: 0, computedSince: new Map([['k1', 0]]) });
   }

@@ -99,6 +99,7 @@ export class InformerBus {
    */
   async watch(request: BusWatchRequest): Promise<WatchStream> {
     await this.#waitForRevision(request.after);
+    if (this.#changes.isLost(request.after)) throw tooOld(request.after, this.#delivered);
     const incarnation = await this.#changes.incarnationOf(request.resource);
     if (incarnation === undefined) throw newUnknownPath();
     if (request.after < incarnation.replaces) throw tooOld(request.after, incarnation.replaces);

@@ -93,6 +93,8 @@ export interface ResourceStorage {
   chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk>;
   stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream>;
   watch(request: WatchRequest): Promise<WatchStream>;
+  /** May this revision, which is not in the future, have been lost in a failover? */
+  isLost(revision: number): Promise<boolean>;
 }
 
 /**

@@ -86,6 +86,6 @@ echo 'waits for a standby'
 as_postgres psql -qc "ALTER SYSTEM SET synchronous_standby_names = ''" -c 'SELECT pg_reload_conf()' > "$folder/answer"
 svc_ready
 echo "recovered: $(names)"
-grep -o 'the database was restored or failed over: revisions jump' "$folder/svc.log"
+grep -o 'the database failed over or was recovered: revisions jump' "$folder/svc.log"
 ask "/api/v1/namespaces?watch=1&resourceVersion=$newest" --max-time 10 | grep -o '"code":410'
 svc_stop

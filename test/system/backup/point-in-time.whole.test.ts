@@ -29,7 +29,7 @@ test('PostgreSQL is restored to a moment before an accident, and watches from af
   expect(stdout.trim().split('\n')).toEqual([
     'waits for a standby',
     'recovered: "name":"drill-after" "name":"drill-before" ',
-    'the database was restored or failed over: revisions jump',
+    'the database failed over or was recovered: revisions jump',
     '"code":410',
   ]);
 });

@@ -27,7 +27,7 @@ export const backedUpSchemas: readonly BackedUpSchema[] = [
     migrations: platformMigrations,
     contents: platformContents,
     // A database keeps its own identity: no client may continue a watch from the history of another database.
-    excludedTables: ['meta'],
+    excludedTables: ['meta', 'gaps'],
     selections: { change_log: rememberedChanges, audit_events: auditEvents },
     runtimeTables: modelTables,
     stateLimits: { ...historyLimits },

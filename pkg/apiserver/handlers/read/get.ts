@@ -15,7 +15,8 @@ export async function get(request: ResourceRequest, show = (text: string): strin
   const format = objectFormat(context);
   const at = parseResourceVersion(textParameter(context.query, 'resourceVersion')) ?? 0;
   const object = await served.storage.get(requestedKey(request), requestReadBudget(context));
-  if (at > object.revision) checkRevision({ at, exact: false }, await currentRevision(served.storage, context.signal));
+  if (at > object.revision)
+    await checkRevision(served.storage, { at, exact: false }, await currentRevision(served.storage, context.signal));
   if (isNotModified(context.request.headers['if-none-match'], String(object.revision))) {
     await send(context, 304, format.type, '', { Vary: 'Accept', ETag: entityTagOf(object) });
   } else {

@@ -37,7 +37,7 @@ export async function list(request: ResourceRequest): Promise<void> {
   });
   const { found, metadata, fields } = await answerOf(request, asked);
   try {
-    checkRevision(asked.revision, found.revision);
+    await checkRevision(served.storage, asked.revision, found.revision);
     const pieces = listPieces(
       listEnvelope(served, format),
       { resourceVersion: String(found.revision), ...metadata },

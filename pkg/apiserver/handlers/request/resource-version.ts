@@ -69,10 +69,15 @@ export function parseRevisionDemand(query: URLSearchParams, continued: boolean):
 /**
  * Checks that a response at `revision` meets the demand.
  * Only the newest state is served: any other exact revision is gone.
- * @throws StatusError 504 for a revision in the future, 410 for an exact one in the past.
+ * @throws StatusError 504 for a revision in the future, 410 for an exact one in the past, or one that a failover lost.
  */
-export function checkRevision({ at, exact }: RevisionDemand, revision: number): void {
+export async function checkRevision(
+  storage: ResourceStorage,
+  { at, exact }: RevisionDemand,
+  revision: number,
+): Promise<void> {
   if (at > revision) throw newTooLargeResourceVersion(String(at), revision);
+  if (at > 0 && (await storage.isLost(at))) throw newExpired(`too old resource version: ${at} (${revision})`);
   if (exact && at !== revision)
     throw newExpired(
       `The resourceVersion for the provided list is too old: ${at} (${revision}); only the newest can be listed.`,

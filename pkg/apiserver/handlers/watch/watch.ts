@@ -97,7 +97,7 @@ async function begin(
   if (start.type === 'now') return await currentRevision(storage, context.signal);
   const present = await storage.stream({ ...query, order: byRevision ? 'revision' : 'sort' });
   try {
-    checkRevision({ at: start.notOlderThan, exact: false }, present.revision);
+    await checkRevision(storage, { at: start.notOlderThan, exact: false }, present.revision);
     connection.begin();
     for await (const batch of present.objects) {
       await connection.writeObjects(batch);

@@ -104,6 +104,12 @@ export class ModelStorage implements ResourceStorage {
     return this.#translated(() => bus.watch({ ...request, resource, reader: codec, group: watches }));
   }
 
+  async isLost(revision: number): Promise<boolean> {
+    const { changes } = this.#context.store;
+    if (revision > changes.cursor) await this.#translated(() => changes.catchUp());
+    return changes.isLost(revision);
+  }
+
   /** Yields a few objects at a time: converting objects that are stored in another form takes long. */
   async *#represented(
     batches: AsyncIterable<StoredObject[]> | Iterable<StoredObject[]>,

@@ -15,6 +15,7 @@ import type { BatchOperation } from '../write/batch-operation.ts';
 import {
   briefBytes,
   changeFromRow,
+  gapsText,
   markOf,
   modelReadBytes,
   readLogText,
@@ -22,6 +23,7 @@ import {
   readModelText,
   maxReadRows,
   writtenAtMs,
+  type Gap,
   type LogRow,
 } from './change-rows.ts';
 
@@ -56,6 +58,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   #drawn = 0;
   #currentAt = -Infinity;
   #compacted = 0;
+  #gaps: readonly Gap[] = [];
   #epoch = 0;
   /** The newest delivered row. If it is gone or different in the log, the database has another history. */
   #last: { revision: number; mark: string | null } = { revision: 0, mark: null };
@@ -87,12 +90,22 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return this.#compacted;
   }
 
+  isLost(revision: number): boolean {
+    return this.#gaps.some(([after, upTo]) => revision > after && revision <= upTo);
+  }
+
   /** Starts at the newest change; earlier changes are history. */
   async start(): Promise<void> {
     const { pool, notifications, replicas } = this.#options;
     const asked = performance.now();
-    const { rows } = await pool.query<{ newest: string; mark: string; compacted: string; epoch: number }>(
-      `SELECT rev AS newest, ${markOf} AS mark, compacted, epoch FROM platform.meta, platform.change_log ORDER BY rev DESC LIMIT 1`,
+    const { rows } = await pool.query<{
+      newest: string;
+      mark: string;
+      compacted: string;
+      epoch: number;
+      gaps: readonly Gap[] | null;
+    }>(
+      `SELECT rev AS newest, ${markOf} AS mark, compacted, epoch, ${gapsText} AS gaps FROM platform.meta, platform.change_log ORDER BY rev DESC LIMIT 1`,
     );
     const row = rows[0]!;
     this.#cursor = Number(row.newest);
@@ -100,11 +113,13 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     this.#drawn = this.#cursor;
     this.#last = { revision: this.#cursor, mark: row.mark };
     this.#compacted = Number(row.compacted);
+    this.#gaps = row.gaps ?? [];
     this.#epoch = row.epoch;
     this.#unsubscribe.push(
       await notifications.on(changesChannel, (payload) => replicas.heard(payload) && this.#wake()),
     );
-    this.#unsubscribe.push(notifications.onReconnect(() => this.#reconnected()));
+    // A new connection may reach another server: a standby that took over, or a restored copy.
+    this.#unsubscribe.push(notifications.onReconnect(() => void this.checkEpoch()));
     replicas.start();
     this.#timer = setInterval(() => this.#wake(), pollIntervalMs);
   }
@@ -161,7 +176,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     const table = await this.#options.catalog.get(resource);
     const rows = await this.#modelRows([after, upTo, table.id], readBudget);
     const compacted = Number(rows[0]!.compacted);
-    if (after < Math.max(compacted, table.replaces))
+    if (after < Math.max(compacted, table.replaces) || this.isLost(after))
       throw new StorageError('Compacted', 'this history is no longer kept');
     const changes = rows.flatMap(changeFromRow);
     const found = Number(rows[0]!.page_rows ?? 0);
@@ -215,12 +230,12 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     for (const { table } of operations) this.#options.catalog.forget(table.resource);
   }
 
-  /** A new connection may reach another server: a standby that took over, or a restored copy. */
-  #reconnected(): void {
+  checkEpoch(): Promise<void> {
     this.#checking = this.#checking
       .then(() => checkEpoch(this.#options))
       .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'))
       .then(() => this.#wake());
+    return this.#checking;
   }
 
   #wake(): void {
@@ -282,6 +297,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
         return;
       }
       this.#compacted = compacted;
+      // Before the cursor passes a gap.
+      this.#gaps = rows[0]!.gaps ?? [];
       const newest = rows.at(-1)?.rev;
       if (newest == null) {
         this.#currentAt = asked;

@@ -16,6 +16,10 @@ const bodies = ['old', 'new', 'old_keys', 'new_keys'];
 const columns = `${facts}, size, ${bodies.join(', ')}, extract(epoch FROM at)::float8 AS written`;
 /** Distinguishes a row from one with the same revision in another history of the database. */
 export const markOf = 'coalesce(batch::text, extract(epoch FROM at)::text)';
+/** Lost revisions: above the first number, up to the second. */
+export type Gap = readonly [after: number, upTo: number];
+/** JSON of all gaps; null if there is none. Compaction removes those of compacted history, so they are few. */
+export const gapsText = '(SELECT json_agg(json_build_array(after, up_to)) FROM platform.gaps)';
 
 /**
  * The header row is returned even without a change. Sizes are summed so that only a few large bodies are read at a
@@ -42,7 +46,7 @@ export const readLogText = readText({
   condition: '',
   bytes: readBytes,
   header:
-    `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
+    `, ${gapsText} AS gaps, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
     `CASE WHEN meta.compacted > $1 THEN EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = $2) ELSE false END AS known_spared`,
 });
 const ofModel = ' AND rev <= $2 AND model = $3';
@@ -61,6 +65,8 @@ export const readModelBrieflyText =
 export interface LogRow {
   compacted: string;
   epoch: number;
+  /** Only in reads of all changes. */
+  gaps?: readonly Gap[] | null;
   /** Mark of the known row; null if the row does not exist. */
   known_mark: string | null;
   /**

@@ -2,7 +2,7 @@ import { databaseFailure } from '#pkg/database/index';
 
 /** How the caller must handle a failed statement. */
 export type Failure =
-  /** The statement was rolled back and can be sent again: deadlock, lock or statement timeout. */
+  /** The statement was rolled back and can be sent again: deadlock, lock or statement timeout, a new timeline. */
   | 'retry'
   /** One operation caused the failure: send the operations separately, so that each gets its own outcome. */
   | 'split'
@@ -15,6 +15,9 @@ export type Failure =
    */
   | 'refused';
 
+/** SQLSTATE of a write on a server that took over, before `checkEpoch` has jumped over the lost revisions. */
+export const otherTimelineCode = 'SV001';
+
 interface PostgresError extends Error {
   code?: string;
   severity?: string;
@@ -26,6 +29,7 @@ export function classifyFailure(error: unknown): Failure {
   const { code, severity } = error as PostgresError;
   if (code === undefined || severity === undefined || !/^[0-9A-Z]{5}$/.test(code)) return 'unknown';
   if (code.startsWith('57P') || code.startsWith('08') || severity === 'FATAL' || severity === 'PANIC') return 'unknown';
+  if (code === otherTimelineCode) return 'retry';
   if (code === '40P01' || code === '40001' || code === '55P03' || code === '57014') return 'retry';
   if (code === '42501' || databaseFailure(error) === 'no_transaction_ids') return 'refused';
   if (code === '42P01' || code === '42703' || code === '42883') return 'stale';
@@ -42,6 +46,11 @@ export function violatedConstraint(error: unknown): string | undefined {
 /** Was the idempotency key of a write already used? */
 export function isIdempotencyKeyUsed(error: unknown): boolean {
   return violatedConstraint(error) === 'idempotency_keys_pkey';
+}
+
+/** Must `checkEpoch` run before this write? */
+export function isOtherTimeline(error: unknown): boolean {
+  return (error as PostgresError).code === otherTimelineCode;
 }
 
 /** Was a statement sent in a failed transaction, or outside of a required one? That is a bug of this program. */

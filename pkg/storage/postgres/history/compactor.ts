@@ -92,6 +92,7 @@ export class Compactor {
       `WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock})) UPDATE platform.meta SET compacted = greatest(compacted, $1) FROM locked`,
       [last],
     );
+    await this.#pool.query('DELETE FROM platform.gaps WHERE up_to <= $1', [last]);
     return last;
   }
 

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 test('a store that reconnects to a rewound database reports it', async () => {
   const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
-  await database.pool.query("UPDATE platform.meta SET timeline = 'another'");
+  await database.pool.query("UPDATE platform.meta SET system_identifier = 'another'");
   await database.pool.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'",
   );
@@ -40,7 +40,7 @@ test('after a restore revisions jump once, and older history is void', async () 
   await database.pool.query("UPDATE platform.meta SET system_identifier = 'another'");
   const stores = await Promise.all([1, 2, 3].map(() => PostgresStore.open({ database, log: silentLog })));
   const after = await stores[0]!.write(createOf(model, sampleObject('after')));
-  expect(after.revision).toBeGreaterThan(before.revision + 999_999_999);
+  expect(after.revision).toBeGreaterThan(before.revision + 1);
   const { rows } = await database.pool.query<{ epoch: number }>('SELECT epoch FROM platform.meta');
   expect(rows[0]!.epoch).toBe(3);
   for (const store of stores) {
@@ -63,31 +63,138 @@ test('after a restore revisions jump once, and older history is void', async () 
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test('stores that lose their newest history start a new epoch, and so does a store that starts later', async () => {
+test('stores that lose their newest history without a takeover start a new epoch, and so does a store that starts later', async () => {
   const model = sampleModel('vanishing');
   const { epoch } = await meta(database);
   const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
   await stores[0]!.ensureModel(model);
-  // Like a standby that took over: the stored timeline is another one.
-  await database.pool.query("UPDATE platform.meta SET timeline = 'the one before'");
   const kept = await stores[0]!.write(createOf(model, sampleObject('kept')));
   const lost = await stores[0]!.write(createOf(model, sampleObject('lost')));
   await Promise.all(stores.map((store) => store.changes.catchUp()));
-  // Like a restore of the state after the first write, with later writes of another process.
-  await database.pool.query(
-    `BEGIN; DELETE FROM platform.change_log WHERE rev > ${kept.revision}; SELECT setval('platform.revision', ${kept.revision});
-     INSERT INTO platform.change_log (rev, size, model, type, namespace, name) SELECT nextval('platform.revision'), 0, 0, 'M', '', '' FROM generate_series(1, 5); COMMIT`,
-  );
+  await rewind(kept.revision, writesOfAnother);
   await Promise.all(stores.map((store) => store.rewound));
   await Promise.all(stores.map((store) => store.close()));
   const before = await meta(database);
-  expect(before.compacted).toBeGreaterThan(lost.revision + 999_999_999);
+  expect(before.compacted).toBeGreaterThan(lost.revision);
   expect(before.epoch).toBe(epoch + 1);
   const fresh = await PostgresStore.open({ database, log: silentLog });
   expect(await meta(database)).toEqual(before);
   expect((await fresh.write(createOf(model, sampleObject('again')))).revision).toBeGreaterThan(before.compacted);
   await fresh.close();
 });
+
+test('after a takeover that lost nothing, stores go on, and the jump comes before the first write', async () => {
+  const model = sampleModel('surviving');
+  const before = await meta(database);
+  const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
+  const heard: number[] = [];
+  stores[1]!.changes.subscribe((changes) => heard.push(...changes.map(({ revision }) => revision)));
+  await stores[0]!.ensureModel(model);
+  const first = await stores[0]!.write(createOf(model, sampleObject('first')));
+  const chunk = await stores[0]!.chunk(resourceOf(model), { ...everything, limit: 1 });
+  await takeOver();
+  // No connection was lost, so nothing but the write itself can notice.
+  const second = await stores[0]!.write(createOf(model, sampleObject('second')));
+  expect(second.revision).toBeGreaterThan(first.revision + 1);
+  await takeOver();
+  const [third, fourth] = await Promise.all(
+    ['third', 'fourth'].map((name) => stores[0]!.write(createOf(model, sampleObject(name)))),
+  );
+  expect(third!.revision).toBeGreaterThan(second.revision + 1);
+  for (const { changes } of stores) {
+    await changes.catchUp();
+    expect((await changes.read(resourceOf(model), first.revision)).changes.map(({ revision }) => revision)).toEqual(
+      [second, third!, fourth!].map(({ revision }) => revision).toSorted((a, b) => a - b),
+    );
+    for (const { revision } of [first, second, third!, fourth!]) expect(changes.isLost(revision)).toBe(false);
+    for (const { revision } of [first, second]) {
+      expect(changes.isLost(revision + 1)).toBe(true);
+      await expect(changes.read(resourceOf(model), revision + 1)).rejects.toMatchObject({ code: 'Compacted' });
+    }
+  }
+  expect(heard).toEqual([first, second, third!, fourth!].map(({ revision }) => revision).toSorted((a, b) => a - b));
+  // A list that began before the takeover may be continued; one that a lost server began may not.
+  expect(chunk.next).toBeUndefined();
+  const after = { namespace: '', name: 'f', keys: [], revision: first.revision, served: 1 };
+  await stores[1]!.chunk(resourceOf(model), { ...everything, limit: 1, after });
+  await expect(
+    stores[1]!.chunk(resourceOf(model), { ...everything, limit: 1, after: { ...after, revision: first.revision + 1 } }),
+  ).rejects.toMatchObject({ code: 'Compacted' });
+  expect(await meta(database)).toEqual(before);
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+test('a store that knows what a takeover lost stops; one that does not goes on', async () => {
+  const model = sampleModel('forgotten');
+  const before = await meta(database);
+  const [behind, ahead] = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
+  await ahead!.ensureModel(model);
+  const kept = await ahead!.write(createOf(model, sampleObject('kept')));
+  await behind!.close();
+  const lost = await ahead!.write(createOf(model, sampleObject('lost')));
+  await rewind(kept.revision, otherTimeline);
+  const fresh = await PostgresStore.open({ database, log: silentLog });
+  await ahead!.rewound;
+  expect(fresh.changes.isLost(kept.revision)).toBe(false);
+  expect(fresh.changes.isLost(lost.revision)).toBe(true);
+  expect(await meta(database)).toEqual(before);
+  await Promise.all([ahead!, fresh].map((store) => store.close()));
+});
+
+test('a jump that a second takeover loses is made again, above everything that was given out', async () => {
+  const model = sampleModel('twice');
+  const store = await PostgresStore.open({ database, log: silentLog });
+  await store.ensureModel(model);
+  const kept = await store.write(createOf(model, sampleObject('kept')));
+  await takeOver();
+  const lost = await store.write(createOf(model, sampleObject('lost')));
+  // The second standby has neither the jump nor what was written after it.
+  await rewind(kept.revision, otherTimeline);
+  await store.rewound;
+  await store.close();
+  const fresh = await PostgresStore.open({ database, log: silentLog });
+  expect(fresh.changes.isLost(lost.revision)).toBe(true);
+  const again = await fresh.write(createOf(model, sampleObject('again')));
+  expect(again.revision).toBeGreaterThan(lost.revision);
+  await fresh.close();
+});
+
+test('compaction removes gaps of compacted history', async () => {
+  const model = sampleModel('compacted');
+  const store = await PostgresStore.open({ database, log: silentLog });
+  await store.ensureModel(model);
+  await takeOver();
+  await store.write(createOf(model, sampleObject('first')));
+  await store.write(createOf(model, sampleObject('second')));
+  expect(await gaps()).toBeGreaterThan(0);
+  await store.compact({ minAgeMs: 0, maxSizeBytes: 1 << 30, idempotencyKeyAgeMs: 60_000 });
+  expect(await gaps()).toBe(0);
+  await store.close();
+});
+
+const everything = { selector: { labels: [], fields: [] }, sort: [] };
+
+const otherTimeline = "UPDATE platform.meta SET timeline = 'the one before'";
+const writesOfAnother =
+  "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) SELECT nextval('platform.revision'), 0, 0, 'M', '', '' FROM generate_series(1, 5)";
+
+/** Like a standby that took over with all of the history: the stored timeline is another one. */
+async function takeOver(): Promise<void> {
+  await database.pool.query(otherTimeline);
+}
+
+/** Like an older state of the database. */
+async function rewind(revision: number, more: string): Promise<void> {
+  await database.pool.query(
+    `BEGIN; DELETE FROM platform.change_log WHERE rev > ${revision}; DELETE FROM platform.gaps WHERE up_to > ${revision};
+     SELECT setval('platform.revision', ${revision}); ${more}; COMMIT`,
+  );
+}
+
+async function gaps(): Promise<number> {
+  const { rows } = await database.pool.query<{ gaps: number }>('SELECT count(*)::int AS gaps FROM platform.gaps');
+  return rows[0]!.gaps;
+}
 
 test('a copy of the database on the same server is detected', async () => {
   const original = await createTestDatabase();

@@ -7,12 +7,13 @@ import { revisionLock } from '../connection/revision-lock.ts';
  * it at once.
  */
 export const timeline = 'substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)';
+const newest = 'greatest((SELECT last_value FROM platform.revision), (SELECT max(rev) FROM platform.change_log))';
 /**
- * The next revision when history may have been lost: 1 000 000 000 above the newest known one, and at least 100 000 for
- * each second since 1970. No server writes that fast, so the jump also passes revisions that were given out after an
- * earlier jump and then lost.
+ * The revision that a jump reaches: 100 000 for each second since 1970. No server writes that fast, so it is above all
+ * that was given out before, after an earlier jump that was itself lost, too. 1 000 000 000 above the newest known one
+ * if the clock was set back.
  */
-const beyond = `greatest((SELECT greatest(last_value, (SELECT max(rev) FROM platform.change_log)) FROM platform.revision) + 1000000000, extract(epoch FROM clock_timestamp())::bigint * 100000)`;
+const beyond = `(SELECT CASE WHEN by_time > newest THEN by_time ELSE newest + 1000000000 END FROM (SELECT ${newest} AS newest, (extract(epoch FROM clock_timestamp()) * 100000)::bigint AS by_time) n)`;
 
 export interface EpochOptions {
   pool: Pool;
@@ -25,43 +26,34 @@ export interface EpochOptions {
 }
 
 /**
- * Checks whether the database was restored from a backup or a standby took over. Revisions that clients saw may then be
- * given out again: jump over them, and declare all older history void, so that a watch from there must start again.
- * Safe on all replicas at once: one jumps, the others find the jump done.
+ * Compares the database with the server that wrote to it last, before the first write on a new one:
+ * - A standby took over (another timeline): it has a prefix of the history, which stays valid. The revisions above it may
+ *   have been given out: they become a gap, and nobody can go on from within it.
+ * - A backup was restored: nothing tells what it lacks, so all history is void, and every watch starts again.
+ *
+ * Either way revisions jump. Safe on all replicas at once: one jumps, the others find the jump done.
  */
 export async function checkEpoch({ pool, log, ownsFiles }: EpochOptions): Promise<void> {
-  const incarnation = incarnationSql(ownsFiles);
-  await underRevisionLock(pool, async (client) => {
-    const jumped = await jump(
-      client,
-      `FROM pg_control_system() s WHERE meta.system_identifier <> s.system_identifier::text OR meta.timeline <> ${timeline} OR meta.incarnation <> ${incarnation}`,
-      marks(incarnation),
-    );
-    if (jumped)
-      log.warn(
-        {},
-        'the database was restored or failed over: revisions jump, and watches of older revisions start again',
-      );
-    // The database is older than this column.
-    else await client.query(`UPDATE platform.meta SET incarnation = ${incarnation} WHERE incarnation IS NULL`);
-  });
+  await underRevisionLock(pool, (client) => check(client, log, incarnationSql(ownsFiles)));
 }
 
 /**
- * Jumps when this process knows that history after `compacted` was lost, unless another process has jumped since. It
- * also records the current server, so that a replica that detects the takeover only by that mark finds the jump done.
+ * Does the same for a process that knows a revision which is not in the log any more. Unless the revision lies in a gap,
+ * or another process has declared older history void since, it declares all history void.
  */
 export async function leaveEpoch(
   { pool, log, ownsFiles }: EpochOptions,
   known: { epoch: number; revision: number },
 ): Promise<void> {
   await underRevisionLock(pool, async (client) => {
-    const jumped = await jump(
+    const incarnation = incarnationSql(ownsFiles);
+    await check(client, log, incarnation);
+    const isVoid = await voidIf(
       client,
-      `FROM pg_control_system() s WHERE epoch <= ${known.epoch} AND compacted < ${known.revision}`,
-      marks(incarnationSql(ownsFiles)),
+      `epoch <= ${known.epoch} AND compacted < ${known.revision} AND NOT EXISTS (SELECT FROM platform.gaps WHERE ${known.revision} > after AND ${known.revision} <= up_to)`,
+      incarnation,
     );
-    if (jumped)
+    if (isVoid)
       log.warn(
         {},
         'the database was restored under a running server: revisions jump, and watches of older revisions start again',
@@ -69,8 +61,33 @@ export async function leaveEpoch(
   });
 }
 
-function marks(incarnation: string): string {
-  return `, system_identifier = s.system_identifier::text, timeline = ${timeline}, incarnation = ${incarnation}`;
+async function check(client: ClientBase, log: DatabaseLog, incarnation: string): Promise<void> {
+  // An operator sets the timeline to 0 to say so: docs/operations.md.
+  const isRestored = `meta.system_identifier <> s.system_identifier::text OR meta.incarnation <> ${incarnation} OR meta.timeline = '0'`;
+  if (await voidIf(client, isRestored, incarnation)) {
+    log.warn({}, 'the database was restored: revisions jump, and watches of older revisions start again');
+    return;
+  }
+  const gap = await openGap(client);
+  if (gap !== undefined)
+    log.warn(
+      gap,
+      'the database failed over or was recovered: revisions jump, and watches of the lost ones start again',
+    );
+  // The database is older than this column.
+  await client.query(`UPDATE platform.meta SET incarnation = ${incarnation} WHERE incarnation IS NULL`);
+}
+
+/** Returns the newest revision that survived, and the one that the next revisions exceed; undefined without a takeover. */
+async function openGap(client: ClientBase): Promise<{ after: number; upTo: number } | undefined> {
+  const { rows } = await client.query<{ after: string; up_to: string }>(
+    `WITH jumped AS (UPDATE platform.meta SET timeline = ${timeline} WHERE timeline <> ${timeline} RETURNING setval('platform.revision', ${beyond}) AS up_to)
+     INSERT INTO platform.gaps (after, up_to) SELECT (SELECT max(rev) FROM platform.change_log), up_to FROM jumped RETURNING after, up_to`,
+  );
+  const [gap] = rows;
+  if (gap === undefined) return undefined;
+  await mark(client);
+  return { after: Number(gap.after), upTo: Number(gap.up_to) };
 }
 
 /** A restored dump has new OIDs; a copied data folder has a new change time of its files. */
@@ -79,16 +96,29 @@ function incarnationSql(ownsFiles: boolean): string {
   return `concat_ws('/', ${tables}${ownsFiles ? `, (SELECT extract(epoch FROM change) FROM pg_stat_file('PG_VERSION'))` : ''})`;
 }
 
+/** Voids all history, and records the current server. */
+function voidIf(client: ClientBase, condition: string, incarnation: string): Promise<boolean> {
+  return jump(
+    client,
+    `FROM pg_control_system() s WHERE ${condition}`,
+    `, system_identifier = s.system_identifier::text, timeline = ${timeline}, incarnation = ${incarnation}`,
+  );
+}
+
 async function jump(client: ClientBase, condition: string, more = ''): Promise<boolean> {
   const { rowCount } = await client.query(
     `UPDATE platform.meta SET epoch = epoch + 1, compacted = setval('platform.revision', ${beyond})${more} ${condition}`,
   );
   if (rowCount !== 1) return false;
-  // The newest log row gives the revision of every list: it must lie above the void history.
+  await mark(client);
+  return true;
+}
+
+/** The newest row of the log gives the revision of every list: it must lie above what was lost. */
+async function mark(client: ClientBase): Promise<void> {
   await client.query(
     "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')",
   );
-  return true;
 }
 
 /** Jumps in a database that was restored from a backup and is not used yet, within the transaction that restores it. */

@@ -35,6 +35,8 @@ import type { Table } from '../table/table.ts';
 interface ChunkRow extends PositionedRow {
   revision: string;
   compacted: string;
+  /** Is the continue token's revision in a gap? */
+  is_lost: boolean;
   matched: string;
   /** Number of objects in the chunk, plus one if more follow. */
   found: string;
@@ -186,6 +188,8 @@ export class ChunkReader {
       conditions.push(`t.rev <= ${list.parameters.bind(after.revision, 'bigint')}`);
     if (way !== 'ordered' && after !== undefined)
       conditions.push(`(${branches.map((branch) => `(${branch})`).join(' OR ')})`);
+    const isLost =
+      after !== undefined && after.revision > 0 ? isInGap(list.parameters.bind(after.revision, 'bigint')) : 'false';
     const where = conditions.join(' AND ');
     const take = query.limit + 1;
     const keys =
@@ -195,7 +199,7 @@ export class ChunkReader {
     const matched = way === 'gathered' ? '(SELECT count(*) FROM gathered)' : '0';
     const read = (bound: PageBound): Promise<{ rows: ChunkRow[] }> =>
       runner.query<ChunkRow>(
-        `WITH ${keys} SELECT h.*, r.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched, (SELECT count(*) FROM keys) AS found FROM platform.meta) h ` +
+        `WITH ${keys} SELECT h.*, r.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${isLost} AS is_lost, ${matched} AS matched, (SELECT count(*) FROM keys) AS found FROM platform.meta) h ` +
           `LEFT JOIN (${boundedObjects(list, bound, `keys.position <= ${query.limit}`, keyColumns(list, query.sort))}) r ON true ORDER BY r.position`,
         list.parameters.values,
       );
@@ -215,11 +219,11 @@ export class ChunkReader {
     );
     const header = rows[0]!;
     const oldest = Math.max(Number(header.compacted), table.replaces);
-    // A revision above the newest one belongs to a lost history.
+    // A revision above the newest one was lost in a failover of which no server knows yet.
     if (
       after !== undefined &&
       after.revision > 0 &&
-      (after.revision < oldest || after.revision > Number(header.revision))
+      (after.revision < oldest || after.revision > Number(header.revision) || header.is_lost)
     ) {
       throw new StorageError('Compacted', 'the continue token is too old');
     }
@@ -283,6 +287,10 @@ export class ChunkReader {
       upTo: isCut ? { namespace: last.namespace, name: last.name, keys: [] } : upTo,
     };
   }
+}
+
+function isInGap(revision: string): string {
+  return `EXISTS (SELECT FROM platform.gaps WHERE ${revision} > after AND ${revision} <= up_to)`;
 }
 
 /** Are objects of the chunk missing from the rows? */

@@ -49,6 +49,7 @@ beforeAll(async () => {
       cursor: 0,
       committed: (_first, _last, changes) => void heard.push(`committed ${changes.map(({ name }) => name).join(' ')}`),
       uncertain: () => void heard.push('uncertain'),
+      checkEpoch: async () => void heard.push('checkEpoch'),
       stale: () => void heard.push('stale'),
     },
   });

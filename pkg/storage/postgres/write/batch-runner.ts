@@ -9,6 +9,7 @@ import {
   classifyFailure,
   isIdempotencyKeyUsed,
   isDiskFull,
+  isOtherTimeline,
   violatedConstraint,
 } from '../connection/database-failure.ts';
 import type { ReplicaPresence } from '../connection/replica-presence.ts';
@@ -46,6 +47,8 @@ export interface BatchSink {
   committed(first: number, last: number, changes: readonly Change[], batch: string): void;
   /** Changes may have been committed that were not delivered. */
   uncertain(): void;
+  /** Checks whether another server took over. Does not fail: the next write tells whether that worked. */
+  checkEpoch(): Promise<void>;
   /** Drops the cached tables of these operations. */
   stale(operations: readonly BatchOperation[]): void;
 }
@@ -188,6 +191,10 @@ export class BatchRunner {
       // the next write may need less of it.
       if (!isDiskFull(error)) await this.#options.connection.drop();
       throw translateError(error);
+    }
+    if (isOtherTimeline(error)) {
+      await this.#options.sink.checkEpoch();
+      return this.#again(writes, tries, error);
     }
     // The batch is sent twice as a whole; then it is split, so that a blocked write does not delay the others.
     if (failure === 'retry' && (writes.length === 1 || tries === 0)) return this.#again(writes, tries, error);
