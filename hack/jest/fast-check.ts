@@ -7,13 +7,15 @@ import * as fastCheck from '../../node_modules/fast-check/lib/fast-check.js';
  */
 fastCheck.configureGlobal({ seed: Number(process.env['SVC_TEST_SEED'] ?? 1) });
 const usesAll = process.env['SVC_TEST_VALUES'] === 'all';
-const many = 200;
+/** Runs of a property from which on a quarter is taken: those of asynchronous ones use servers. */
+const manyRuns = { synchronous: 200, asynchronous: 8 };
 
 export function assert<Values>(
   property: Parameters<typeof fastCheck.assert<Values>>[0],
   parameters: fastCheck.Parameters<Values> = {},
 ): Promise<void> | void {
   const { numRuns } = parameters;
+  const many = property.isAsync() ? manyRuns.asynchronous : manyRuns.synchronous;
   const isCut = !usesAll && numRuns !== undefined && numRuns >= many;
   return fastCheck.assert(property, isCut ? { ...parameters, numRuns: Math.ceil(numRuns / 4) } : parameters);
 }

@@ -17,9 +17,13 @@ const replaced = new Map(
   }).map(([name, file]) => [name, new URL(file, import.meta.url).href]),
 );
 
+/** Of our own modules the path tells the URL, so that no file is looked for. */
 export function resolve(specifier, context, next) {
-  const url = replaced.get(specifier);
-  return url === undefined ? next(specifier, context) : { url, shortCircuit: true };
+  const url =
+    replaced.get(specifier) ??
+    (specifier.startsWith('#pkg/') ? new URL(`../../pkg/${specifier.slice(5)}.ts`, import.meta.url).href : undefined) ??
+    (/^\.\.?\/.*\.ts$/.test(specifier) ? new URL(specifier, context.parentURL).href : undefined);
+  return url === undefined ? next(specifier, context) : { url, format: 'module', shortCircuit: true };
 }
 
 export async function load(url, context, next) {

