@@ -109,7 +109,8 @@ function configText(socket: string, frontends: readonly Frontend[]): string {
             '  http-reuse safe',
             '  balance leastconn',
           ]
-        : []),
+        : // haproxy would wait a second before it tries again; a Service refuses at once.
+          ['  retries 0']),
       `  server-template s ${slotCount} 127.0.0.1:1 disabled${mode === 'http' ? ' check inter 500ms fall 2 rise 1' : ''}`,
     ].join('\n'),
   );

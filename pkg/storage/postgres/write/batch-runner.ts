@@ -24,6 +24,8 @@ import { withKeys } from './write-keys.ts';
 import type { Session, WriterConnection } from './writer-connection.ts';
 
 const maxTries = 5;
+/** Longest pause before a lost database is asked again: a failover costs writes this much more. Milliseconds. */
+const maxOutagePauseMs = 200;
 
 /** A write that waits for its outcome. `prepare` is called again when the model's shape has changed. */
 export interface PendingWrite {
@@ -265,7 +267,7 @@ export class BatchRunner {
     const lost = connection.session;
     await connection.drop();
     const deadline = performance.now() + outageLimitMs;
-    for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
+    for (let wait = 20; ; wait = Math.min(wait * 2, maxOutagePauseMs)) {
       try {
         if (lost !== undefined) await this.#endSession(lost);
         const revisions = await this.#readLog(batch);
