@@ -15,8 +15,8 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * In this order. A suite gets `arguments`, and also `sample` or `whole` (and `wholeEnv`); it writes its counts to the file of
- * `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
+ * In this order. A suite gets `arguments`, and also `sample`, or `whole` and `wholeEnv`; it writes its counts to the
+ * file of `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
  * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes. Of the others a
  * sample starts the long ones first, so that four at a time end together.
  */

@@ -65,14 +65,16 @@ async function build() {
   const { status, error } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], {
     stdio: 'inherit',
   });
-  if (status !== 0) {
-    process.stderr.write(`svc: The build failed${error === undefined ? '' : `: ${error.message}`}.\n`);
-    process.exit(1);
-  }
-  // The bundler is only there where something is built.
+  if (status !== 0) failBuild(error);
+  // An installation without the compiler lacks what it imports.
   const { bundle } = await import('./builds/bundle.mjs');
-  await bundle(root);
+  await bundle(root).catch(failBuild);
   writeFileSync(stamp, '');
   // A file that changes during the build must be built again.
   utimesSync(stamp, began, began);
+}
+
+function failBuild(error) {
+  process.stderr.write(`svc: The build failed${error === undefined ? '' : `: ${error.message}`}.\n`);
+  process.exit(1);
 }

