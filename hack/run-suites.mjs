@@ -13,6 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+/** All values of property tests, and others each time. */
+const allValues = { SVC_TEST_VALUES: 'all', SVC_TEST_SEED: String(Date.now() % 2 ** 31) };
 
 /**
  * In this order. A suite gets `arguments`, and also `sample`, or `whole` and `wholeEnv`; it writes its counts to the
@@ -27,7 +29,7 @@ const suites = [
     name: 'test',
     run: npmTest(),
     report: 'jest',
-    wholeEnv: { SVC_TEST_VALUES: 'all', SVC_TEST_SEED: String(Date.now() % 2 ** 31) },
+    wholeEnv: allValues,
     runsAlone: true,
   },
   {
@@ -35,6 +37,7 @@ const suites = [
     run: npmTest(),
     report: 'jest',
     env: { SVC_TEST_WHOLE: '1' },
+    wholeEnv: allValues,
     sample: [`(${sampleOfWholeTests().join('|')})\\.whole\\.test`],
     whole: ['\\.whole\\.test'],
   },

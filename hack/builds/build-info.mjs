@@ -13,7 +13,15 @@ import { fileURLToPath } from 'node:url';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const shortCommitDigits = 12;
 /** The inputs of the build. */
-const inputs = ['cmd', 'pkg', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+export const inputs = [
+  'cmd',
+  'pkg',
+  'hack/builds/bundle.mjs',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
 const release = /^v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/;
 
 export function buildInfo(root = repository, env = process.env) {

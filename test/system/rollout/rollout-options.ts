@@ -2,7 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { flag, oneOf, text, wholeNumber } from '../harness/run/option-values.ts';
 
-export const scenarioNames = ['upgrade', 'kill', 'failover-synchronous', 'failover-asynchronous', 'measure'] as const;
+export const scenarioNames = [
+  'upgrade',
+  'kill',
+  'crash',
+  'failover-synchronous',
+  'failover-asynchronous',
+  'measure',
+] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface RolloutOptions {
@@ -22,7 +29,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 export const usage = `Usage: make rollout ARGS='...'
   --only=a,b        of ${scenarioNames.join(', ')}
-  --quick           the first four, each shorter
+  --quick           all but measure, each shorter
   --from=HEAD~1     the commit that is upgraded from
   --build=FOLDER    the build that is upgraded to; default: this checkout's dist
   --seed=N          decides the work; default: by chance, and printed first
@@ -41,7 +48,7 @@ export function parseRolloutOptions(args: string[]): RolloutOptions {
     only:
       values.only === undefined
         ? isQuick
-          ? scenarioNames.slice(0, 4)
+          ? scenarioNames.filter((name) => name !== 'measure')
           : scenarioNames
         : values.only.split(',').map((name) => oneOf('scenario', name, scenarioNames)),
     isQuick,

@@ -7,6 +7,7 @@ import { Cluster } from './cluster.ts';
 import { newCredentials, renderRelease } from './render-release.ts';
 import type { RolloutOptions, ScenarioName } from './rollout-options.ts';
 import type { RolloutReport, ScenarioContext } from './scenario.ts';
+import { crash } from './scenarios/crash.ts';
 import { failoverAsynchronous } from './scenarios/failover-asynchronous.ts';
 import { failoverSynchronous } from './scenarios/failover-synchronous.ts';
 import { kill } from './scenarios/kill.ts';
@@ -18,6 +19,7 @@ import { Traffic } from './traffic.ts';
 const underTraffic: readonly [ScenarioName, (stage: ScenarioContext) => Promise<void>][] = [
   ['upgrade', upgrade],
   ['kill', kill],
+  ['crash', crash],
   ['failover-synchronous', failoverSynchronous],
 ];
 

@@ -67,6 +67,7 @@ async function openLog(pool: Pool = database.pool): Promise<{ log: ChangeLog; st
     large: new LargeReads(1),
     log: silentLog,
     ownsFiles: false,
+    onGap: () => undefined,
   });
   await log.start();
   return {

@@ -37,6 +37,8 @@ export interface ChangeLogOptions {
   log: DatabaseLog;
   /** See `EpochOptions`. */
   ownsFiles: boolean;
+  /** Another server took over: what was read from the one before, past the feed, may be wrong. */
+  onGap: () => void;
 }
 
 /**
@@ -230,12 +232,13 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     for (const { table } of operations) this.#options.catalog.forget(table.resource);
   }
 
-  checkEpoch(): Promise<void> {
+  async checkEpoch(): Promise<boolean> {
     this.#checking = this.#checking
       .then(() => checkEpoch(this.#options))
-      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'))
-      .then(() => this.#wake());
-    return this.#checking;
+      .then(() => this.#read())
+      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'));
+    await this.#checking;
+    return !this.#stopped;
   }
 
   #wake(): void {
@@ -298,7 +301,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       }
       this.#compacted = compacted;
       // Before the cursor passes a gap.
-      this.#gaps = rows[0]!.gaps ?? [];
+      this.#learnGaps(rows[0]!.gaps ?? []);
       const newest = rows.at(-1)?.rev;
       if (newest == null) {
         this.#currentAt = asked;
@@ -312,6 +315,12 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       if (found < maxReadRows && rows.length >= found) this.#currentAt = asked;
       else this.#again = true;
     } while (this.#again && !this.#stopped);
+  }
+
+  #learnGaps(gaps: readonly Gap[]): void {
+    const isNew = gaps.length > 0 && gaps.at(-1)![1] !== this.#gaps.at(-1)?.[1];
+    this.#gaps = gaps;
+    if (isNew) this.#options.onGap();
   }
 
   #tell(changes: readonly Change[], cursor: number, writtenAt?: readonly number[]): void {

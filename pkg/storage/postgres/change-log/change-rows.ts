@@ -19,7 +19,7 @@ export const markOf = 'coalesce(batch::text, extract(epoch FROM at)::text)';
 /** Lost revisions: above the first number, up to the second. */
 export type Gap = readonly [after: number, upTo: number];
 /** JSON of all gaps; null if there is none. Compaction removes those of compacted history, so they are few. */
-export const gapsText = '(SELECT json_agg(json_build_array(after, up_to)) FROM platform.gaps)';
+export const gapsText = '(SELECT json_agg(json_build_array(after, up_to) ORDER BY after) FROM platform.gaps)';
 
 /**
  * The header row is returned even without a change. Sizes are summed so that only a few large bodies are read at a

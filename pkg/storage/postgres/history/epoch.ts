@@ -10,10 +10,10 @@ export const timeline = 'substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1,
 const newest = 'greatest((SELECT last_value FROM platform.revision), (SELECT max(rev) FROM platform.change_log))';
 /**
  * The revision that a jump reaches: 100 000 for each second since 1970. No server writes that fast, so it is above all
- * that was given out before, after an earlier jump that was itself lost, too. 1 000 000 000 above the newest known one
- * if the clock was set back.
+ * that was given out before, after an earlier jump that was itself lost, too. If the clock was set back, it is 1 000 000 000 above
+ * the newest known one, and as much more as the clock tells, so that two such jumps differ.
  */
-const beyond = `(SELECT CASE WHEN by_time > newest THEN by_time ELSE newest + 1000000000 END FROM (SELECT ${newest} AS newest, (extract(epoch FROM clock_timestamp()) * 100000)::bigint AS by_time) n)`;
+const beyond = `(SELECT CASE WHEN by_time > newest THEN by_time ELSE newest + 1000000000 + by_time % 1000000000 END FROM (SELECT ${newest} AS newest, (extract(epoch FROM clock_timestamp()) * 100000)::bigint AS by_time) n)`;
 
 export interface EpochOptions {
   pool: Pool;

@@ -42,6 +42,10 @@ export class MatchBounds {
     this.#bounds.clear();
   }
 
+  forgetAll(): void {
+    this.#bounds.clear();
+  }
+
   /** Does the selector match more than `limit` objects, by the changes this process has received? */
   exceeds(table: Table, query: ListQuery, limit: number): boolean {
     const key = keyOf(table, query);

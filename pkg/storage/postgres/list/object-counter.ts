@@ -63,6 +63,10 @@ export class ObjectCounter {
     this.#counts.clear();
   }
 
+  forgetAll(): void {
+    this.#counts.clear();
+  }
+
   /** Drops the counts of a dropped model. */
   forget(tableId: number): void {
     for (const key of this.#counts.keys()) if (key.startsWith(`${tableId}/`)) this.#counts.delete(key);

@@ -59,6 +59,10 @@ export class TableCatalog {
     this.#tables.delete(formatGroupResource(resource));
   }
 
+  forgetAll(): void {
+    this.#tables.clear();
+  }
+
   async #load(resource: GroupResource): Promise<Table | undefined> {
     const { rows } = await this.#pool.query<ModelRow>({
       name: 'model',

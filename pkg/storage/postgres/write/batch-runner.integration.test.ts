@@ -49,7 +49,10 @@ beforeAll(async () => {
       cursor: 0,
       committed: (_first, _last, changes) => void heard.push(`committed ${changes.map(({ name }) => name).join(' ')}`),
       uncertain: () => void heard.push('uncertain'),
-      checkEpoch: async () => void heard.push('checkEpoch'),
+      checkEpoch: () => {
+        heard.push('checkEpoch');
+        return Promise.resolve(true);
+      },
       stale: () => void heard.push('stale'),
     },
   });

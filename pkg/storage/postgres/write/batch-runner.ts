@@ -49,8 +49,11 @@ export interface BatchSink {
   committed(first: number, last: number, changes: readonly Change[], batch: string): void;
   /** Changes may have been committed that were not delivered. */
   uncertain(): void;
-  /** Checks whether another server took over. Does not fail: the next write tells whether that worked. */
-  checkEpoch(): Promise<void>;
+  /**
+   * Checks whether another server took over, and returns false if this process may not go on. Does not fail: the next
+   * write tells whether that worked.
+   */
+  checkEpoch(): Promise<boolean>;
   /** Drops the cached tables of these operations. */
   stale(operations: readonly BatchOperation[]): void;
 }
@@ -195,7 +198,8 @@ export class BatchRunner {
       throw translateError(error);
     }
     if (isOtherTimeline(error)) {
-      await this.#options.sink.checkEpoch();
+      const goesOn = await this.#options.sink.checkEpoch();
+      if (!goesOn) throw new StorageError('Unavailable', 'the database failed over, and lost what this process knows');
       return this.#again(writes, tries, error);
     }
     // The batch is sent twice as a whole; then it is split, so that a blocked write does not delay the others.

@@ -10,6 +10,7 @@ import { bodyOf, notes, pathOf, type WireObject } from '../../harness/workload/s
 import type { Cluster } from '../cluster.ts';
 import { Follower } from '../follower.ts';
 import { MarkedWriter, type Acknowledged } from '../marked-writer.ts';
+import { readEpoch } from '../read-epoch.ts';
 import type { Credentials } from '../render-release.ts';
 import type { RolloutReport } from '../scenario.ts';
 
@@ -58,7 +59,7 @@ export async function failoverAsynchronous({
     for (const one of everybody) one.start();
     await delay(beforeMs);
     await pair.detachStandby();
-    const before = await epochAndGaps(cluster);
+    const before = await readEpoch(pair);
     await delay(detachedMs);
     const [kept] = await pair.standby.query<{ rev: string }>(
       'SELECT max(rev) AS rev FROM platform.change_log',
@@ -92,8 +93,8 @@ export async function failoverAsynchronous({
     report.check('acknowledged writes were lost, so that the loss can be noticed', lost.length > 0);
     report.check(
       'the epoch stays, and there is one gap',
-      isDeepStrictEqual(await epochAndGaps(cluster), { ...before, gaps: before.gaps + 1 }),
-      JSON.stringify([before, await epochAndGaps(cluster)]),
+      isDeepStrictEqual(await readEpoch(pair), { ...before, gaps: before.gaps + 1 }),
+      JSON.stringify([before, await readEpoch(pair)]),
     );
     await checkFollowers({ cluster, followers, keptRevision, promoted, report });
     checkRevisions(acknowledged, { keptRevision, promoted, report });
@@ -257,11 +258,4 @@ async function objectsBySql({ pair }: Cluster): Promise<Map<string, string>> {
       return [metadata.name, `${spec.marker} at ${rev}`];
     }),
   );
-}
-
-async function epochAndGaps({ pair }: Cluster): Promise<{ epoch: number; gaps: number }> {
-  const [row] = await pair.query<{ epoch: number; gaps: number }>(
-    'SELECT epoch, (SELECT count(*)::int FROM platform.gaps) AS gaps FROM platform.meta',
-  );
-  return row ?? { epoch: 0, gaps: 0 };
 }
