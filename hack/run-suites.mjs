@@ -25,13 +25,7 @@ const allValues = { SVC_TEST_VALUES: 'all', SVC_TEST_SEED: String(Date.now() % 2
 const suites = [
   // It makes the build that others run.
   { name: 'verify', run: npmRun('verify'), whole: ['--whole'], runsAlone: true },
-  {
-    name: 'test',
-    run: npmTest(),
-    report: 'jest',
-    wholeEnv: allValues,
-    runsAlone: true,
-  },
+  { name: 'test', run: npmTest(), report: 'jest', wholeEnv: allValues, runsAlone: true },
   {
     name: 'whole',
     run: npmTest(),

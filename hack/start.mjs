@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { inputs, writeBuildInfo } from './builds/build-info.mjs';
+import { buildInputs, writeBuildInfo } from './builds/build-info.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const main = join(root, 'dist/cmd/svc/main.js');
@@ -48,7 +48,7 @@ function needsBuild() {
   if (isInstalledBuild) return false;
   if (!existsSync(main) || !existsSync(stamp)) return true;
   const built = statSync(stamp).mtimeMs;
-  return inputs.some((path) => isNewer(join(root, path), built));
+  return buildInputs.some((path) => isNewer(join(root, path), built));
 }
 
 /** Checks folders too: removing or renaming a file changes only its folder. */

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const shortCommitDigits = 12;
 /** The inputs of the build. */
-export const inputs = [
+export const buildInputs = [
   'cmd',
   'pkg',
   'hack/builds/bundle.mjs',
@@ -35,7 +35,7 @@ function ofGit(root, version) {
   try {
     const [top, commit] = git(root, 'rev-parse', '--show-toplevel', 'HEAD').split('\n');
     if (realpathSync(top) !== realpathSync(root)) return undefined;
-    const isDirty = git(root, 'status', '--porcelain', '--', ...inputs) !== '';
+    const isDirty = git(root, 'status', '--porcelain', '--', ...buildInputs) !== '';
     // The suffix puts v2.22.2-rc.1 before v2.22.2.
     const tags = git(root, '-c', 'versionsort.suffix=-', 'tag', '--points-at', 'HEAD', '--sort=version:refname')
       .split('\n')

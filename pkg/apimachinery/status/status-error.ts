@@ -218,6 +218,11 @@ export function newTimeout(message: string, retryAfterSeconds = 1, causes?: Stat
   });
 }
 
+/** `oldest` is the revision that the client may begin from. */
+export function newTooOldResourceVersion(asked: number, oldest: number): StatusError {
+  return newExpired(`too old resource version: ${asked} (${oldest})`);
+}
+
 /** A resourceVersion this server has not reached. */
 export function newTooLargeResourceVersion(asked: string, current: number): StatusError {
   return newTimeout(`Timeout: Too large resource version: ${asked}, current: ${current}`, 1, [

@@ -3,13 +3,12 @@ import {
   EventLoopTurns,
   isComputedIndex,
   KeyNotComputed,
-  newExpired,
   newServiceUnavailable,
   newTooLargeResourceVersion,
+  newTooOldResourceVersion,
   newUnknownPath,
   type GroupResource,
   type Selector,
-  type StatusError,
 } from '#pkg/apimachinery/index';
 import { isStorageError, type Change, type ChangeFeed, type Incarnation, type ReadBudget } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../rest/served-resource.ts';
@@ -99,10 +98,10 @@ export class InformerBus {
    */
   async watch(request: BusWatchRequest): Promise<WatchStream> {
     await this.#waitForRevision(request.after);
-    if (this.#changes.isLost(request.after)) throw tooOld(request.after, this.#delivered);
+    if (this.#changes.isLost(request.after)) throw newTooOldResourceVersion(request.after, this.#delivered);
     const incarnation = await this.#changes.incarnationOf(request.resource);
     if (incarnation === undefined) throw newUnknownPath();
-    if (request.after < incarnation.replaces) throw tooOld(request.after, incarnation.replaces);
+    if (request.after < incarnation.replaces) throw newTooOldResourceVersion(request.after, incarnation.replaces);
     checkComputed(request, incarnation);
     const watcher = new BusWatcher({
       ...request,
@@ -115,7 +114,7 @@ export class InformerBus {
       return watcher;
     } catch (error) {
       watcher.stop();
-      throw error instanceof KeyNotComputed ? tooOld(request.after, watcher.cursor) : error;
+      throw error instanceof KeyNotComputed ? newTooOldResourceVersion(request.after, watcher.cursor) : error;
     }
   }
 
@@ -199,11 +198,11 @@ export class InformerBus {
     after: number,
     readBudget: ReadBudget | undefined,
   ): Promise<{ changes: Change[]; upTo: number }> {
-    if (after < this.#changes.compacted) throw tooOld(after, this.#changes.compacted);
+    if (after < this.#changes.compacted) throw newTooOldResourceVersion(after, this.#changes.compacted);
     try {
       return await this.#changes.read(resource, after, readBudget);
     } catch (error) {
-      throw isStorageError(error, 'Compacted') ? tooOld(after, this.#changes.compacted) : error;
+      throw isStorageError(error, 'Compacted') ? newTooOldResourceVersion(after, this.#changes.compacted) : error;
     }
   }
 
@@ -268,12 +267,8 @@ function checkComputed({ selector, after }: BusWatchRequest, { computedSince }: 
     if (!isComputedIndex(index)) continue;
     const since = computedSince.get(index.computed.id);
     if (since === undefined) throw newServiceUnavailable(`the index ${index.name} is not ready`, 5);
-    if (after < since) throw tooOld(after, since);
+    if (after < since) throw newTooOldResourceVersion(after, since);
   }
-}
-
-function tooOld(after: number, oldest: number): StatusError {
-  return newExpired(`too old resource version: ${after} (${oldest})`);
 }
 
 /** @returns a function that removes the member, and the set with its last member. */

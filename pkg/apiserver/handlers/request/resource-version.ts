@@ -3,6 +3,7 @@ import {
   newExpired,
   newInvalid,
   newTooLargeResourceVersion,
+  newTooOldResourceVersion,
   type StatusCause,
 } from '#pkg/apimachinery/index';
 import type { ResourceStorage } from '../../rest/served-resource.ts';
@@ -77,7 +78,7 @@ export async function checkRevision(
   revision: number,
 ): Promise<void> {
   if (at > revision) throw newTooLargeResourceVersion(String(at), revision);
-  if (at > 0 && (await storage.isLost(at))) throw newExpired(`too old resource version: ${at} (${revision})`);
+  if (at > 0 && (await storage.isLost(at))) throw newTooOldResourceVersion(at, revision);
   if (exact && at !== revision)
     throw newExpired(
       `The resourceVersion for the provided list is too old: ${at} (${revision}); only the newest can be listed.`,

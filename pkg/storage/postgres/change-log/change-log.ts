@@ -8,6 +8,7 @@ import type { LargeReads } from '../connection/large-reads.ts';
 import { type ReplicaPresence, changesChannel } from '../connection/replica-presence.ts';
 import { translated } from '../connection/translate-error.ts';
 import { checkEpoch, leaveEpoch } from '../history/epoch.ts';
+import { gapsText, type Gap } from '../history/gaps.ts';
 import type { TableCatalog } from '../table/table-catalog.ts';
 import type { Table } from '../table/table.ts';
 import type { BatchSink } from '../write/batch-runner.ts';
@@ -15,7 +16,6 @@ import type { BatchOperation } from '../write/batch-operation.ts';
 import {
   briefBytes,
   changeFromRow,
-  gapsText,
   markOf,
   modelReadBytes,
   readLogText,
@@ -23,7 +23,6 @@ import {
   readModelText,
   maxReadRows,
   writtenAtMs,
-  type Gap,
   type LogRow,
 } from './change-rows.ts';
 
@@ -235,8 +234,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   async checkEpoch(): Promise<boolean> {
     this.#checking = this.#checking
       .then(() => checkEpoch(this.#options))
-      .then(() => this.#read())
-      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'));
+      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'))
+      .then(() => this.#tryRead());
     await this.#checking;
     return !this.#stopped;
   }
@@ -247,7 +246,12 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       this.#again = true;
       return;
     }
-    this.#read().catch((error: unknown) =>
+    void this.#tryRead();
+  }
+
+  async #tryRead(): Promise<void> {
+    if (this.#stopped) return;
+    await this.#read().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, 'the change log could not be read; trying again'),
     );
   }

@@ -1,4 +1,5 @@
 import type { Change } from '../../change.ts';
+import { gapsText, type Gap } from '../history/gaps.ts';
 import { changeTypes } from '../write/batch-operation.ts';
 import { withKeys } from '../write/write-keys.ts';
 
@@ -16,10 +17,6 @@ const bodies = ['old', 'new', 'old_keys', 'new_keys'];
 const columns = `${facts}, size, ${bodies.join(', ')}, extract(epoch FROM at)::float8 AS written`;
 /** Distinguishes a row from one with the same revision in another history of the database. */
 export const markOf = 'coalesce(batch::text, extract(epoch FROM at)::text)';
-/** Lost revisions: above the first number, up to the second. */
-export type Gap = readonly [after: number, upTo: number];
-/** JSON of all gaps; null if there is none. Compaction removes those of compacted history, so they are few. */
-export const gapsText = '(SELECT json_agg(json_build_array(after, up_to) ORDER BY after) FROM platform.gaps)';
 
 /**
  * The header row is returned even without a change. Sizes are summed so that only a few large bodies are read at a

@@ -1,6 +1,7 @@
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import { runTransaction, type DatabaseLog } from '#pkg/database/index';
 import { revisionLock } from '../connection/revision-lock.ts';
+import { isInGap } from './gaps.ts';
 
 /**
  * The control file contains a new timeline only after the first checkpoint; the name of the current WAL file contains
@@ -10,8 +11,8 @@ export const timeline = 'substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1,
 const newest = 'greatest((SELECT last_value FROM platform.revision), (SELECT max(rev) FROM platform.change_log))';
 /**
  * The revision that a jump reaches: 100 000 for each second since 1970. No server writes that fast, so it is above all
- * that was given out before, after an earlier jump that was itself lost, too. If the clock was set back, it is 1 000 000 000 above
- * the newest known one, and as much more as the clock tells, so that two such jumps differ.
+ * that was given out before, after an earlier jump that was itself lost, too. If the clock was set back, it is
+ * 1 000 000 000 above the newest known one, and as much more as the clock tells, so that two such jumps differ.
  */
 const beyond = `(SELECT CASE WHEN by_time > newest THEN by_time ELSE newest + 1000000000 + by_time % 1000000000 END FROM (SELECT ${newest} AS newest, (extract(epoch FROM clock_timestamp()) * 100000)::bigint AS by_time) n)`;
 
@@ -50,7 +51,7 @@ export async function leaveEpoch(
     await check(client, log, incarnation);
     const isVoid = await voidIf(
       client,
-      `epoch <= ${known.epoch} AND compacted < ${known.revision} AND NOT EXISTS (SELECT FROM platform.gaps WHERE ${known.revision} > after AND ${known.revision} <= up_to)`,
+      `epoch <= ${known.epoch} AND compacted < ${known.revision} AND NOT ${isInGap(known.revision)}`,
       incarnation,
     );
     if (isVoid)
@@ -96,16 +97,16 @@ function incarnationSql(ownsFiles: boolean): string {
   return `concat_ws('/', ${tables}${ownsFiles ? `, (SELECT extract(epoch FROM change) FROM pg_stat_file('PG_VERSION'))` : ''})`;
 }
 
-/** Voids all history, and records the current server. */
+/** Voids all history if the condition holds, and records the current server. Returns whether it did. */
 function voidIf(client: ClientBase, condition: string, incarnation: string): Promise<boolean> {
-  return jump(
+  return voidWhere(
     client,
     `FROM pg_control_system() s WHERE ${condition}`,
     `, system_identifier = s.system_identifier::text, timeline = ${timeline}, incarnation = ${incarnation}`,
   );
 }
 
-async function jump(client: ClientBase, condition: string, more = ''): Promise<boolean> {
+async function voidWhere(client: ClientBase, condition: string, more = ''): Promise<boolean> {
   const { rowCount } = await client.query(
     `UPDATE platform.meta SET epoch = epoch + 1, compacted = setval('platform.revision', ${beyond})${more} ${condition}`,
   );
@@ -123,7 +124,7 @@ async function mark(client: ClientBase): Promise<void> {
 
 /** Jumps in a database that was restored from a backup and is not used yet, within the transaction that restores it. */
 export async function voidHistory(client: ClientBase): Promise<void> {
-  await jump(client, 'WHERE true');
+  await voidWhere(client, 'WHERE true');
 }
 
 function underRevisionLock(pool: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {

@@ -27,6 +27,7 @@ import {
   type PositionedObject,
   type PositionedRow,
 } from './list-order.ts';
+import { isInGap } from '../history/gaps.ts';
 import { keysetBranches, orderBy, QueryParameters, sqlValue } from './query-compiler.ts';
 import { PageMemory, unreservedBound } from './page-memory.ts';
 import { queryWithTimeout } from './query-with-timeout.ts';
@@ -287,10 +288,6 @@ export class ChunkReader {
       upTo: isCut ? { namespace: last.namespace, name: last.name, keys: [] } : upTo,
     };
   }
-}
-
-function isInGap(revision: string): string {
-  return `EXISTS (SELECT FROM platform.gaps WHERE ${revision} > after AND ${revision} <= up_to)`;
 }
 
 /** Are objects of the chunk missing from the rows? */
