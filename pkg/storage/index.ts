@@ -5,6 +5,7 @@
 export * from './body.ts';
 export * from './change.ts';
 export type * from './key-evaluator.ts';
+export type * from './quotas.ts';
 export type * from './read-budget.ts';
 export * from './storage-error.ts';
 export type * from './store-observer.ts';

@@ -16,6 +16,8 @@ export type StorageErrorCode =
   | 'NamespaceNotFound'
   /** A namespace that still contains objects cannot be deleted. */
   | 'NamespaceNotEmpty'
+  /** The write would pass a quota; the message has the figures. */
+  | 'QuotaExceeded'
   /** The idempotency key has been used: read the outcome with `findRememberedWrite`. */
   | 'IdempotencyKeyUsed'
   | 'ModelNotFound'

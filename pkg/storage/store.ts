@@ -1,6 +1,7 @@
 import type { ApiObject, Fence, GroupResource, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
 import type { ChangeFeed } from './change.ts';
 import type { AuditLog, AuditRow } from '#pkg/audit/index';
+import type { Quotas } from './quotas.ts';
 import type { ReadBudget } from './read-budget.ts';
 
 /** A stored object. */
@@ -157,6 +158,7 @@ export interface Store {
   /** The change feed: the writes of this process and of all others. */
   readonly changes: ChangeFeed;
   readonly audit: AuditLog;
+  readonly quotas: Quotas;
   /**
    * Resolves when the database was restored, or a failover lost changes that the feed has delivered, while the store
    * runs: everything derived from them must be discarded; the safe reaction is to restart the process.

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { otherTimelineCode } from './connection/database-failure.ts';
 import { timeline } from './history/epoch.ts';
+import { quotaFunctions, quotaTables } from './quota/quota-sql.ts';
 import { leaseHeld, leaseResource } from './table/lease-fence.ts';
 import { ownerFunctions } from './table/owner-elements.ts';
 import { tableName } from './table/table.ts';
@@ -19,6 +20,7 @@ export const platformMigrations = [
   { name: '0007_computed_keys', up: addComputedKeys },
   { name: '0008_audit_events', beside: '0007_computed_keys', up: createAuditEvents },
   { name: '0009_gaps', beside: '0008_audit_events', up: createGaps },
+  { name: '0010_quotas', beside: '0009_gaps', up: createQuotas },
 ];
 
 /** Null until the first check: the incarnation of an existing database is not known. */
@@ -127,6 +129,10 @@ async function createGaps(db: Kysely<unknown>): Promise<void> {
       END $$`,
   ];
   for (const statement of statements) await statement.execute(db);
+}
+
+async function createQuotas(db: Kysely<unknown>): Promise<void> {
+  for (const text of [...quotaTables, ...quotaFunctions]) await sql.raw(text).execute(db);
 }
 
 async function createStorage(db: Kysely<unknown>): Promise<void> {

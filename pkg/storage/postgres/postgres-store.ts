@@ -41,6 +41,7 @@ import { listSessionSettings } from './list/list-query.ts';
 import { StreamReader } from './list/stream-reader.ts';
 import { MatchBounds } from './list/match-bounds.ts';
 import { platformMigrations } from './migrations.ts';
+import { PostgresQuotas } from './quota/postgres-quotas.ts';
 import { ObjectCounter } from './list/object-counter.ts';
 import { toOperation, type BatchOperation } from './write/batch-operation.ts';
 import { explainDryRun } from './write/explain-failure.ts';
@@ -88,6 +89,7 @@ const maxTables = 10;
 export class PostgresStore implements Store {
   readonly changes: ChangeLog;
   readonly audit: PostgresAuditLog;
+  readonly quotas: PostgresQuotas;
   readonly #database: Database;
   readonly #reads: Pool;
   readonly #snapshots: Pool;
@@ -172,6 +174,7 @@ export class PostgresStore implements Store {
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
+    this.quotas = new PostgresQuotas({ pool: this.#admin, control: this.#control, definer: this.#definer });
     const large = new LargeReads(Math.max(1, readConnections / 2));
     this.#keys = new KeyReader(this.#reads, large);
     this.#idempotencyKeys = new IdempotencyKeyReader(this.#control);

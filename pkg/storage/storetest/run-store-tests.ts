@@ -5,6 +5,7 @@ import { computedCases } from './computed-cases.ts';
 import { fenceCases } from './fence-cases.ts';
 import { listCases } from './list-cases.ts';
 import { modelCases } from './model-cases.ts';
+import { quotaCases } from './quota-cases.ts';
 import type { StorePair } from './store-pair.ts';
 import { storeWriteCases } from './write-cases.ts';
 
@@ -17,6 +18,7 @@ export function runStoreTests(implementation: string, pair: () => StorePair): vo
     describe('writes', () => storeWriteCases(pair));
     describe('writes with an idempotency key', () => idempotencyCases(pair));
     describe('fenced writes', () => fenceCases(pair));
+    describe('quotas', () => quotaCases(pair));
     describe('lists', () => listCases(pair));
     describe('changes', () => changeCases(pair));
     describe('models', () => modelCases(pair));

@@ -3,6 +3,7 @@ import {
   newAlreadyExists,
   newConflict,
   newExpired,
+  newForbidden,
   newInternalError,
   newInvalid,
   newNotFound,
@@ -86,6 +87,8 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
       return newNotFound({ group: '', resource: 'namespaces' }, namespace);
     case 'NamespaceNotEmpty':
       return newConflict(resource, name, 'the namespace is not empty: delete the objects in it first');
+    case 'QuotaExceeded':
+      return newForbidden(resource, name, error.message);
     case 'IdempotencyKeyUsed':
       // The caller of an idempotent write looks up the first outcome; this error remains where that outcome is already
       // gone.

@@ -11,6 +11,10 @@ const stepRows = 500;
 /** Maximum number of steps in one round. */
 const maxSteps = 2000;
 
+/** Only the newest row of each limit counts; a limit that is gone has none. */
+const oldUsage = `DELETE FROM platform.quota_usage u WHERE NOT EXISTS (SELECT FROM platform.quotas q WHERE q.namespace = u.namespace AND q.model = u.model)
+  OR EXISTS (SELECT FROM platform.quota_usage later WHERE later.namespace = u.namespace AND later.model = u.model AND later.id > u.id)`;
+
 interface Bounds {
   first_kept: string | null;
   newest: string;
@@ -44,6 +48,7 @@ export class Compactor {
       if (rows[0]?.locked !== true) return;
       await this.#repeat(isOver, () => this.#expireStep(limits.idempotencyKeyAgeMs));
       if (isOver()) return;
+      await this.#pool.query(oldUsage);
       const upTo = await this.#declare(limits);
       await this.#repeat(isOver, () => this.#removeStep(upTo));
     } finally {

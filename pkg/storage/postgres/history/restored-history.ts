@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg';
 import { formatGroupResource, type IndexDefinition } from '#pkg/apimachinery/index';
 import { voidHistory } from './epoch.ts';
 import { isLeaseTable, leaseHeld } from '../table/lease-fence.ts';
+import { quotaTriggers } from '../table/limited-tables.ts';
 import { ownersTrigger } from '../table/owner-elements.ts';
 import { namespaceExists } from '../table/table-definer.ts';
 import { isNamespaceTable, sqlType, tableName, type Column } from '../table/table.ts';
@@ -27,7 +28,12 @@ export async function readHistory(client: ClientBase): Promise<HistoryState> {
 export const modelTables = {
   select: `SELECT 'm_' || id AS name FROM platform.models`,
   pattern: /^m_[1-9]\d{0,9}$/,
-  triggers: { owners: (table: string): string => ownersTrigger({ id: Number(table.slice(2)) }) },
+  triggers: Object.fromEntries(
+    Object.entries({ owners: ownersTrigger, ...quotaTriggers }).map(([name, trigger]) => [
+      name,
+      (table: string): string => trigger({ id: Number(table.slice(2)) }),
+    ]),
+  ),
 } as const;
 
 /** The log rows in a backup: those that idempotency keys name, as in compaction. */

@@ -14,6 +14,7 @@ function tableOf(id: number): Table {
     replaces: 0,
     columns: [],
     ownersIndexed: true,
+    limited: false,
     computed: undefined,
   };
 }

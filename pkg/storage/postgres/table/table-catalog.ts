@@ -12,11 +12,12 @@ export interface ModelRow {
   replaces: string;
   columns_made: number;
   owners_indexed: boolean;
+  limited: boolean;
   columns: Column[];
 }
 
 export const selectModel =
-  'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, owners_indexed, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
+  'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, owners_indexed, limited, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
 
 /**
  * Cache of the table of each model. A stale entry is harmless: a write carries the shape it was built for and is
@@ -88,6 +89,7 @@ export function tableFromRow(row: ModelRow): Table {
     shape: row.shape,
     replaces: Number(row.replaces),
     ownersIndexed: row.owners_indexed,
+    limited: row.limited,
     columns,
     computed: computedColumns(columns),
   };

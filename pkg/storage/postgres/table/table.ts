@@ -23,6 +23,8 @@ export interface Table {
   replaces: number;
   /** Does the index on labels contain the owners of every object? */
   ownersIndexed: boolean;
+  /** Are its objects limited in some namespace? */
+  limited: boolean;
   /** Declared indexes without those being dropped. */
   columns: Column[];
   /** Columns with computed keys; undefined, and never empty, for most tables. */
@@ -75,6 +77,9 @@ export function columnOf(table: Table, index: IndexDefinition): Pick<Column, 'na
     (column) => column.index.name === index.name && column.index.computed?.id === index.computed?.id,
   );
 }
+
+/** The model of quotas. Its objects are under no limit: their status, which tells what is used, must always be written. */
+export const quotaResource = { group: '', resource: 'resourcequotas' };
 
 export function isNamespaceTable({ resource }: Pick<Table, 'resource'>): boolean {
   return resource.group === '' && resource.resource === 'namespaces';

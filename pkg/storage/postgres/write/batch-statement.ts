@@ -4,6 +4,7 @@ import type { BatchOperation } from './batch-operation.ts';
 import {
   auditParameters,
   columnParameters,
+  countOf,
   idempotencyParameters,
   insertAuditRows,
   insertChanges,
@@ -16,9 +17,9 @@ import {
   selectLeaseHeld,
   writeRows,
   type BatchMark,
-  type NumberedRows,
   type OperationParameter,
   type PlacedOperation,
+  type WritableRows,
 } from './statement-parts.ts';
 
 export interface BatchStatement {
@@ -113,6 +114,8 @@ class StatementBuilder {
       ...groups.flatMap((group) => group.before),
       lockRevision(` FROM (SELECT count(*) AS n FROM (${ready}) r) c WHERE c.n > 0`),
       `checked AS MATERIALIZED (SELECT platform.shapes_match(${models}, ${shapes}) AS ok${this.#fenceCheck()} FROM locked)`,
+      ...groups.flatMap((group) => group.numbered),
+      ...this.#quotaCheck(groups),
       ...groups.flatMap((group) => group.writes),
       `written AS MATERIALIZED (${union((group) => group.written)})`,
       insertChanges(
@@ -152,6 +155,8 @@ class StatementBuilder {
     const parts: GroupParts = {
       before: [`${input} AS (${this.#input(group, inputs)})`],
       ready: [],
+      numbered: [],
+      quota: [],
       writes: [],
       written: [],
       log: () => [],
@@ -183,10 +188,18 @@ class StatementBuilder {
           ]
         : []),
     ].join(' UNION ALL ');
-    parts.writes.push(
+    parts.numbered.push(
       `${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fenced === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`,
     );
-    const rows: NumberedRows = { table, value: columnOf, revision: 'n.rev', from: `${numbered} n` };
+    if (table.limited) {
+      const count = `CASE n.op ${(['C', 'U', 'D'] as const).map((type) => `WHEN '${type}' THEN ${countOf[type]}`).join(' ')} END`;
+      const size = `CASE n.op WHEN 'D' THEN 0 ELSE octet_length(n.body) END - coalesce(octet_length(n.old_body), 0)`;
+      parts.quota.push(
+        `SELECT n.i, ${table.id} AS model, n.namespace, ${count} AS count, ${size} AS size, n.op = 'D' OR n.op = 'U' AND n.deleted IS NOT NULL AS always, n.rev FROM ${numbered} n`,
+      );
+    }
+    const withinQuotas = (): string => 'n.i NOT IN (SELECT i FROM over_quota)';
+    const rows: WritableRows = { table, value: columnOf, revision: 'n.rev', from: `${numbered} n`, withinQuotas };
     const written = `${rows.from} WHERE ${isIn('n.rev', 'written')}`;
     parts.log = (batch) => [
       selectChanges({ ...rows, from: written, type: 'n.op', batch, old: 'n', hasKeys: this.#hasKeys }),
@@ -238,6 +251,16 @@ class StatementBuilder {
     ];
   }
 
+  /** The operations that pass a quota if each one before them that does not is written. */
+  #quotaCheck(groups: readonly GroupParts[]): string[] {
+    const limited = groups.flatMap(({ quota }) => quota);
+    if (limited.length === 0) return [];
+    const columns = ['i', 'model', 'namespace', 'count', 'size', 'always'].map((column) => `array_agg(${column})`);
+    return [
+      `over_quota AS MATERIALIZED (SELECT unnest(platform.over_quota(${columns.join(', ')}, max(rev))) AS i FROM (${limited.join(' UNION ALL ')}) w)`,
+    ];
+  }
+
   #fenceCheck(): string {
     const fenced = this.#fenced;
     return fenced === undefined ? '' : `, ${selectLeaseHeld(({ value, type }) => this.#bind(value(fenced), type))}`;
@@ -252,6 +275,9 @@ class StatementBuilder {
 interface GroupParts {
   before: string[];
   ready: string[];
+  numbered: string[];
+  /** The operations of a limited table, as `over_quota` takes them. */
+  quota: string[];
   writes: string[];
   written: string[];
   log(batch: string): string[];

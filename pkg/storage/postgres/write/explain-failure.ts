@@ -5,6 +5,7 @@ import { newFenceLost, fenceValues } from '../table/lease-fence.ts';
 import { toSqlValue } from '../table/sql-value.ts';
 import { indexName, sqlType, tableName, isNamespaceTable } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
+import { explainQuota } from './explain-quota.ts';
 
 /**
  * Finds out by reading why an operation was not written; undefined if nothing prevents it any more.
@@ -25,7 +26,7 @@ export async function explainFailure(
   ) {
     return new StorageError('NamespaceNotEmpty', `namespace "${operation.name}" still holds objects`);
   }
-  return undefined;
+  return explainQuota(pool, operation);
 }
 
 /** Checks a write without writing: the checks of a dry run. */
@@ -64,7 +65,7 @@ async function explainCreate(pool: Pool, operation: BatchOperation): Promise<Sto
   ) {
     return new StorageError('NamespaceNotFound', `namespace "${operation.namespace}" not found`);
   }
-  return explainUniqueClash(pool, operation);
+  return (await explainUniqueClash(pool, operation)) ?? explainQuota(pool, operation);
 }
 
 async function explainUniqueClash(pool: Pool, operation: BatchOperation): Promise<StorageError | undefined> {

@@ -11,6 +11,7 @@ import {
   selectAuditRows,
   selectChanges,
   selectLeaseHeld,
+  selectWithinQuotas,
   writeRows,
   type BatchMark,
   type OperationParameter,
@@ -85,6 +86,7 @@ function makeTemplate(table: Table, type: BatchOperation['type'], { notify, fenc
   const isCreate = type === 'C';
   const hasKeys = table.computed !== undefined;
   const mayWrite = `${fenced ? 'fence.holds AND ' : ''}platform.shape_is(${table.id}, ${table.shape})`;
+  const rows = { table, value, revision: 'drawn.rev', from: 'drawn' };
   const parts = [
     ...(isCreate
       ? [lockRevision('')]
@@ -94,7 +96,7 @@ function makeTemplate(table: Table, type: BatchOperation['type'], { notify, fenc
         ]),
     ...(fenced ? [`fence AS MATERIALIZED (SELECT ${selectLeaseHeld(value)} FROM locked)`] : []),
     `drawn AS MATERIALIZED (SELECT CASE WHEN ${mayWrite} THEN nextval('platform.revision') END AS rev FROM ${fenced ? 'fence' : 'locked'})`,
-    `written AS (${writeRows(type, { table, value, revision: 'drawn.rev', from: 'drawn' }, 'drawn.rev IS NOT NULL')})`,
+    `written AS (${writeRows(type, { ...rows, withinQuotas: (of, added) => selectWithinQuotas(of, added, rows) }, 'drawn.rev IS NOT NULL')})`,
     insertChanges(
       selectChanges({
         table,

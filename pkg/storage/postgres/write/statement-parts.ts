@@ -126,14 +126,38 @@ export interface NumberedRows {
   from: string;
 }
 
+export interface WritableRows extends NumberedRows {
+  /** SQL: is an operation of a limited table within the quotas? `added` is how many bytes it adds. */
+  withinQuotas: (type: 'C' | 'U', added: string) => string;
+}
+
+/**
+ * Asks for one operation of a limited table whether it is within the quotas. An object that is being deleted may grow:
+ * nothing must keep it from going.
+ */
+export function selectWithinQuotas(type: 'C' | 'U', added: string, rows: NumberedRows): string {
+  const { table, value, revision } = rows;
+  const always = type === 'C' ? 'false' : `${value(parameters.deleted)} IS NOT NULL`;
+  return (
+    `platform.over_quota(ARRAY[0], ARRAY[${table.id}], ARRAY[${value(parameters.namespace)}], ARRAY[${countOf[type]}], ` +
+    `ARRAY[${added}], ARRAY[${always}], ${revision}) = '{}'`
+  );
+}
+
+/** How many objects an operation adds. */
+export const countOf = { C: 1, U: 0, D: -1 } as const;
+
 /** Writes operations of one type to their table. `explainFailure` finds out why one was not written. */
-export function writeRows(type: BatchOperation['type'], rows: NumberedRows, where: string): string {
+export function writeRows(type: BatchOperation['type'], rows: WritableRows, where: string): string {
   const { table, value, revision, from } = rows;
   const { namespace, name, uid, created, deleted, labels, fingerprint, body } = parameters;
   const m = tableName(table);
   const content = [deleted, labels, fingerprint, body, ...columnParameters(table)];
+  const quota = (added: string): string =>
+    table.limited && type !== 'D' ? ` AND ${rows.withinQuotas(type, added)}` : '';
   if (type === 'C') {
-    const guard = table.namespaced ? ` AND platform.namespace_exists(${value(namespace)}, ${revision})` : '';
+    const exists = table.namespaced ? ` AND platform.namespace_exists(${value(namespace)}, ${revision})` : '';
+    const guard = `${exists}${quota(`octet_length(${value(body)})`)}`;
     const more = [uid, created, ...content];
     return (
       `INSERT INTO ${m} (namespace, name, rev, ${more.map(({ column }) => column).join(', ')}) ` +
@@ -144,7 +168,8 @@ export function writeRows(type: BatchOperation['type'], rows: NumberedRows, wher
   const key = `m.namespace = ${value(namespace)} AND m.name = ${value(name)}`;
   if (type === 'U') {
     const assigned = content.map((parameter) => `${parameter.column} = ${value(parameter)}`).join(', ');
-    return `UPDATE ${m} m SET rev = ${revision}, ${assigned} FROM ${from} WHERE ${key} AND ${where} RETURNING m.rev`;
+    const guard = quota(`octet_length(${value(body)}) - octet_length(m.body)`);
+    return `UPDATE ${m} m SET rev = ${revision}, ${assigned} FROM ${from} WHERE ${key} AND ${where}${guard} RETURNING m.rev`;
   }
   const guard = isNamespaceTable(table) ? ` AND NOT platform.namespace_in_use(${value(name)}, ${revision})` : '';
   return `DELETE FROM ${m} m USING ${from} WHERE ${key} AND ${where}${guard} RETURNING ${revision}`;
