@@ -3,6 +3,7 @@ import { definitionModel } from './apiextensions/definition-model.ts';
 import { leaseModel } from './coordination/lease-model.ts';
 import { eventModel } from './core/event-model.ts';
 import { namespaceModel } from './core/namespace-model.ts';
+import { resourceQuotaModel } from './core/resource-quota-model.ts';
 import { pluginModel } from './plugin/plugin-model.ts';
 import { clusterRoleBindingModel, roleBindingModel } from './rbac/role-binding-model.ts';
 import { clusterRoleModel, roleModel } from './rbac/role-model.ts';
@@ -11,6 +12,7 @@ import { clusterRoleModel, roleModel } from './rbac/role-model.ts';
 export const builtinModels: readonly Model[] = [
   namespaceModel,
   eventModel,
+  resourceQuotaModel,
   leaseModel,
   definitionModel,
   pluginModel,

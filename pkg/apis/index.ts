@@ -18,6 +18,8 @@ export * from './builtin-models.ts';
 export * from './coordination/lease-model.ts';
 export * from './core/event-model.ts';
 export * from './core/namespace-model.ts';
+export * from './core/resource-quota.ts';
+export * from './core/resource-quota-model.ts';
 export * from './meta/condition.ts';
 export * from './plugin/plugin-model.ts';
 export * from './plugin/plugin.ts';

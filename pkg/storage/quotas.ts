@@ -16,13 +16,15 @@ export interface QuotaLimits {
   bytes?: QuotaLimit;
 }
 
-/** What the objects that a limit is for take now. */
+/** A limit of a namespace, and what its objects take now. */
 export interface QuotaUsage {
-  resource?: GroupResource;
+  limits: QuotaLimits;
   count: number;
   bytes: number;
   /** False until the objects that were there before the limit are counted: until then the limit refuses nothing. */
   isCounted: boolean;
+  /** `count` is to be called. */
+  mustCount: boolean;
 }
 
 /**

@@ -49,7 +49,11 @@ export async function openAccess(
     settings: settingsOf(options),
     keys,
     proxies: new TrustedProxies(options['svc.http.trusted-proxies']),
-    platform: { namespaces: new PlatformNamespaces(client), roles, isNamedByBinding },
+    platform: {
+      namespaces: new PlatformNamespaces(client, options['svc.access.organization-quota']),
+      roles,
+      isNamedByBinding,
+    },
   });
   teardown.add('access', () => access.stop());
   access.start();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Client, ResourceType } from '#pkg/apimachinery/index';
-import { roleBindingType, type RoleBinding } from '#pkg/apis/index';
+import { resourceQuotaType, roleBindingType, type RoleBinding } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { PlatformNamespaces } from './platform-namespaces.ts';
 
@@ -94,4 +94,26 @@ test('what is up to date is not written', async () => {
   expect(
     (await client.list(roleBindingType, { namespace })).items.map(({ metadata }) => metadata.resourceVersion),
   ).toEqual(before.items.map(({ metadata }) => metadata.resourceVersion));
+});
+
+test('a new namespace gets the quota of organizations, once; it does not keep the organization from going', async () => {
+  const other = { id: '0a0b0c0d-0000-4000-8000-00000000000b', name: 'Radio' };
+  const key = { namespace: `org-${other.id}`, name: 'organization' };
+  const limited = new PlatformNamespaces(client, [['bytes', '1Gi']]);
+  await limited.ensure({ id, name: 'Press' });
+  await limited.ensure(other);
+  expect(await client.get(resourceQuotaType, key)).toMatchObject({ spec: { hard: { bytes: '1Gi' } } });
+  expect((await client.list(resourceQuotaType, { namespace })).items).toEqual([]);
+  await client.delete(resourceQuotaType, key);
+  await limited.ensure(other);
+  expect((await client.list(resourceQuotaType, { namespace: key.namespace })).items).toEqual([]);
+  // The process ended before it had made the quota.
+  await client.patch(
+    namespaceType,
+    { namespace: '', name: key.namespace },
+    { type: 'merge', patch: { metadata: { annotations: { 'svc.run/awaits-quota': 'true' } } } },
+  );
+  await limited.ensure(other);
+  expect((await client.list(resourceQuotaType, { namespace: key.namespace })).items).toHaveLength(1);
+  expect(await limited.remove(other)).toBe('removed');
 });

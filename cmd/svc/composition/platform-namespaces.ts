@@ -18,6 +18,7 @@ import {
   modelFromDefinition,
   namespaceModel,
   rbacGroup,
+  resourceQuotaType,
   roleBindingType,
   type RoleBinding,
 } from '#pkg/apis/index';
@@ -39,26 +40,40 @@ const bindingNames: Readonly<Record<keyof typeof rolesOf, string>> = {
   OrgAuditor: 'svc:org-auditors',
 };
 const organizationAnnotation = 'svc.run/organization';
+/** On a new namespace until it has its quota, through crashes too. */
+const awaitsQuotaAnnotation = 'svc.run/awaits-quota';
+const quotaName = 'organization';
 const timeoutMs = 5_000;
 
 /** Namespaces of organizations, through the platform's own API. */
 export class PlatformNamespaces implements Namespaces {
   readonly #client: Client;
+  readonly #limits: Record<string, string>;
 
-  /** A client with all permissions; closed after everything that uses this. */
-  constructor(client: Client) {
+  /**
+   * A client with all permissions; closed after everything that uses this. `limits`: names and values in `spec.hard` of
+   * the quota of each new organization; empty for none.
+   */
+  constructor(client: Client, limits: readonly (readonly [name: string, value: string])[] = []) {
     this.#client = client;
+    this.#limits = Object.fromEntries(limits);
   }
 
   async ensure({ id, name }: { id: string; name: string }): Promise<void> {
     const namespace = namespaceOf(id)!;
     const annotations = { [organizationAnnotation]: name };
     if (namespace !== defaultNamespace) {
+      const awaitsQuota = Object.keys(this.#limits).length > 0;
       const present = await this.#createUnlessThere(namespaceType, {
         apiVersion: 'v1',
         kind: 'Namespace',
-        metadata: { name: namespace, annotations },
+        metadata: {
+          name: namespace,
+          annotations: { ...annotations, ...(awaitsQuota ? { [awaitsQuotaAnnotation]: 'true' } : {}) },
+        },
       });
+      if (present === undefined ? awaitsQuota : present.metadata.annotations?.[awaitsQuotaAnnotation] !== undefined)
+        await this.#createQuota(namespace);
       if (present !== undefined && present.metadata.annotations?.[organizationAnnotation] !== name)
         await this.#client.patch(
           namespaceType,
@@ -80,6 +95,18 @@ export class PlatformNamespaces implements Namespaces {
       if (!isStatusError(error, 'NotFound')) throw error;
     }
     return 'removed';
+  }
+
+  /** Once: whoever changes or deletes the quota later has the last word. */
+  async #createQuota(namespace: string): Promise<void> {
+    await this.#createUnlessThere(resourceQuotaType, {
+      apiVersion: 'v1',
+      kind: resourceQuotaType.kind,
+      metadata: { namespace, name: quotaName },
+      spec: { hard: this.#limits },
+    });
+    const patch = { metadata: { annotations: { [awaitsQuotaAnnotation]: null } } };
+    await this.#client.patch(namespaceType, { namespace: '', name: namespace }, { type: 'merge', patch }, timed());
   }
 
   async #ensureBinding(binding: RoleBinding): Promise<void> {
@@ -123,9 +150,9 @@ export class PlatformNamespaces implements Namespaces {
     return models.filter(({ scope }) => scope === 'Namespaced').flatMap(typeOf);
   }
 
-  /** Whether the namespace has objects of users. Events do not count: they expire. */
+  /** Whether the namespace has objects of users. Events do not count, which expire, nor quotas, which limit them. */
   async #holds(namespace: string, type: ResourceType): Promise<boolean> {
-    if (type.group === eventType.group && type.plural === eventType.plural) return false;
+    if (type.group === '' && [eventType.plural, resourceQuotaType.plural].includes(type.plural)) return false;
     const isBinding = type.group === rbacGroup && type.plural === roleBindingType.plural;
     const own = isBinding ? Object.values(bindingNames) : [];
     try {

@@ -7,6 +7,7 @@ import {
   listOf,
   origin,
   port,
+  quotaLimit,
   serverUrlOption,
   size,
   text,
@@ -91,6 +92,11 @@ export const optionTable = {
     type: integer({ min: 1, max: 36_500 }),
     default: '180',
     doc: 'Days that rows of the audit logs are kept.',
+  },
+  'svc.access.organization-quota': {
+    type: listOf(quotaLimit),
+    default: '',
+    doc: 'Limits of the namespace of each organization that is made from now on, such as bytes=1Gi.',
   },
   'svc.audit.policy-file': {
     type: text,

@@ -1,3 +1,4 @@
+import { parseLimit, parseMeasure } from '#pkg/apis/index';
 import { isAddressRange } from '#pkg/http/index';
 import type { OptionType } from './option.ts';
 
@@ -98,6 +99,17 @@ export const serverUrlOption: OptionType<string> = {
   expected: 'the address of a server and nothing more, such as https://svc.example.com or http://10.0.0.1:8091',
   parse: (value) =>
     /^https?:\/\/[^/?#@\s\\]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined,
+};
+
+/** A limit in a quota, and its name. */
+export const quotaLimit: OptionType<readonly [name: string, value: string]> = {
+  label: 'limit',
+  expected:
+    'a limit of a quota: count/<plural>.<group>, bytes/<plural>.<group> or bytes, and a number, such as bytes=1Gi',
+  parse: (value) => {
+    const [, name = '', limit = ''] = /^([^=]+)=(.+)$/.exec(value) ?? [];
+    return parseMeasure(name) === undefined || parseLimit(limit) === undefined ? undefined : [name, limit];
+  },
 };
 
 export const addressRange: OptionType<string> = {

@@ -12,6 +12,7 @@ import {
   definitionModel,
   isDefinition,
   namespaceModel,
+  resourceQuotaModel,
   type CustomResourceDefinition,
 } from '#pkg/apis/index';
 import { isStorageError, type Change, type Store, type StoredObject } from '#pkg/storage/index';
@@ -33,6 +34,8 @@ import { ModelTable } from './served/model-table.ts';
 import { NameConflictResolver } from './definition/name-conflict-resolver.ts';
 import { NamespaceSet } from './namespace/namespace-set.ts';
 import { protectedNamespaces, namespaceStrategy } from './namespace/namespace-strategy.ts';
+import { QuotaKeeper } from './quota/quota-keeper.ts';
+import { resourceQuotaStrategy } from './quota/resource-quota-strategy.ts';
 import type { ModelRegistry, RegisteredModel, ServedResource } from '../rest/served-resource.ts';
 import type { Strategy } from '../rest/strategy.ts';
 import { systemWrite } from '../rest/write-context.ts';
@@ -84,6 +87,7 @@ export class PlatformRegistry implements ModelRegistry {
   readonly #terminator: DefinitionTerminator;
   readonly #nameConflicts: NameConflictResolver;
   readonly #indexBuilds: IndexBuildMonitor;
+  #quotas: QuotaKeeper | undefined;
   /** The fingerprint of definitions that this version of the server has judged. */
   readonly #judgedFingerprint: string;
   readonly #undo: (() => void)[] = [];
@@ -122,6 +126,7 @@ export class PlatformRegistry implements ModelRegistry {
     const strategies = new Map<Model, Strategy>([
       [definitionModel, new DefinitionStrategy({ store, catalog: this.#catalog, settler, lock, keyChecker })],
       [namespaceModel, namespaceStrategy],
+      [resourceQuotaModel, resourceQuotaStrategy],
       ...guardingStrategies(this.roles, () => this.#catchUp()),
     ]);
     for (const model of builtins) this.#table.addBuiltin(model, strategies.get(model) ?? {});
@@ -191,6 +196,7 @@ export class PlatformRegistry implements ModelRegistry {
     });
     await this.#catchUp();
     await this.#indexBuilds.resume(startLockTimeoutMs);
+    await this.#keepQuotas();
     this.#isReady = true;
   }
 
@@ -200,7 +206,22 @@ export class PlatformRegistry implements ModelRegistry {
     this.#abort.abort();
     for (const undo of this.#undo.splice(0)) undo();
     this.#bus.stop();
-    await Promise.all([this.#terminator.stop(), this.#nameConflicts.stop(), this.#indexBuilds.stop()]);
+    await Promise.all([
+      this.#terminator.stop(),
+      this.#nameConflicts.stop(),
+      this.#indexBuilds.stop(),
+      this.#quotas?.stop(),
+    ]);
+  }
+
+  async #keepQuotas(): Promise<void> {
+    const storage = this.#table
+      .get(groupResource(resourceQuotaModel))
+      ?.find(resourceQuotaModel.storageVersion)?.storage;
+    // Tests serve a part of the built-in models.
+    if (storage === undefined) return;
+    this.#quotas = new QuotaKeeper({ store: this.#store, storage, log: this.#log });
+    await this.#quotas.start();
   }
 
   /** Loads a model's objects and then receives every change of them, in order, each exactly once. */

@@ -42,7 +42,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
     name: 'system:aggregate-to-view',
     partOf: ['view'],
     rules: [
-      rule(read, [''], ['events', 'namespaces', 'namespaces/status']),
+      rule(read, [''], ['events', 'namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status']),
       rule(read, [pluginGroup], ['plugins', 'plugins/status']),
     ],
   },

@@ -121,7 +121,11 @@ describe('access reviews', () => {
     );
     expect(answer.body.status).toMatchObject({
       resourceRules: expect.arrayContaining([
-        { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['events', 'namespaces', 'namespaces/status'] },
+        {
+          verbs: ['get', 'list', 'watch'],
+          apiGroups: [''],
+          resources: ['events', 'namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status'],
+        },
       ]),
       nonResourceRules: [{ verbs: ['get'], nonResourceURLs: expect.arrayContaining(['/apis/*']) }],
       incomplete: false,

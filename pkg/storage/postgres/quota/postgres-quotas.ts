@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { formatGroupResource } from '#pkg/apimachinery/index';
 import { runTransaction } from '#pkg/database/index';
-import type { Quotas, QuotaLimits, QuotaUsage } from '../../quotas.ts';
+import type { Quotas, QuotaLimit, QuotaLimits, QuotaUsage } from '../../quotas.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { translated } from '../connection/translate-error.ts';
 import { allModels, limitTables } from '../table/limited-tables.ts';
@@ -22,9 +22,14 @@ interface UsageRow {
   model: number;
   api_group: string | null;
   resource: string | null;
+  max_count: string | null;
+  count_quota: string | null;
+  max_bytes: string | null;
+  bytes_quota: string | null;
   count: string;
   bytes: string;
   is_counted: boolean;
+  must_count: boolean;
 }
 
 /**
@@ -59,7 +64,7 @@ export class PostgresQuotas implements Quotas {
   async usage(namespaces: readonly string[]): Promise<Map<string, QuotaUsage[]>> {
     const { rows } = await translated(
       this.#options.control.query<UsageRow>(
-        `SELECT q.namespace, q.model, m.api_group, m.resource, coalesce(u.count, 0) AS count, coalesce(u.bytes, 0) AS bytes, q.is_counted
+        `SELECT q.*, m.api_group, m.resource, coalesce(u.count, 0) AS count, coalesce(u.bytes, 0) AS bytes
            FROM platform.quotas q LEFT JOIN platform.models m ON m.id = q.model LEFT JOIN ${usageOf('q')} u ON true
            WHERE q.namespace = ANY ($1) AND (m.id IS NOT NULL OR q.model = ${allModels})`,
         [namespaces],
@@ -89,7 +94,7 @@ export class PostgresQuotas implements Quotas {
     await runTransaction(pool, async (client) => {
       await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
       await client.query(
-        `WITH counted AS (UPDATE platform.quotas q SET is_counted = true, must_count = false WHERE q.namespace = $1 AND q.model = $2 AND q.id = $3 RETURNING q.namespace, q.model)
+        `WITH counted AS (UPDATE platform.quotas q SET is_counted = true, must_count = false WHERE q.namespace = $1 AND q.model = $2 AND q.id = $3 AND q.must_count RETURNING q.namespace, q.model)
          INSERT INTO platform.quota_usage (namespace, model, count, bytes)
            SELECT q.namespace, q.model, coalesce(u.count, 0) + $4, coalesce(u.bytes, 0) + $5 FROM counted q LEFT JOIN ${usageOf('q')} u ON true`,
         [limit.namespace, limit.model, limit.id, missing.count, missing.bytes],
@@ -98,12 +103,22 @@ export class PostgresQuotas implements Quotas {
   }
 }
 
-function usageFrom({ api_group: group, resource, count, bytes, is_counted: isCounted }: UsageRow): QuotaUsage {
+function usageFrom(row: UsageRow): QuotaUsage {
+  const { api_group: group, resource } = row;
+  const limit = (max: string | null, quota: string | null): QuotaLimit | undefined =>
+    max === null || quota === null ? undefined : { max: Number(max), quota };
+  const count = limit(row.max_count, row.count_quota);
+  const bytes = limit(row.max_bytes, row.bytes_quota);
   return {
-    ...(group === null || resource === null ? {} : { resource: { group, resource } }),
-    count: Number(count),
-    bytes: Number(bytes),
-    isCounted,
+    limits: {
+      ...(group === null || resource === null ? {} : { resource: { group, resource } }),
+      ...(count === undefined ? {} : { count }),
+      ...(bytes === undefined ? {} : { bytes }),
+    },
+    count: Number(row.count),
+    bytes: Number(row.bytes),
+    isCounted: row.is_counted,
+    mustCount: row.must_count,
   };
 }
 
@@ -130,7 +145,10 @@ async function setLimits(client: PoolClient, namespace: string, limits: readonly
   }
   const limited = await limitTables(client);
   // A replica of an earlier release may have created the table, and nobody has counted its objects.
-  if (limited.length > 0) await client.query(`UPDATE platform.quotas SET must_count = true WHERE model = ${allModels}`);
+  if (limited.length > 0)
+    await client.query(
+      `UPDATE platform.quotas SET must_count = true, id = gen_random_uuid() WHERE model = ${allModels}`,
+    );
 }
 
 /** What the limit's objects take beyond what is counted; in a transaction with one snapshot. */

@@ -14,7 +14,7 @@ export const quotaTables = [
     model int NOT NULL,
     max_count bigint, count_quota text,
     max_bytes bigint, bytes_quota text,
-    -- A limit that was removed and set again is another one.
+    -- Another one for each count: one that began before is of no use.
     id uuid NOT NULL DEFAULT gen_random_uuid(),
     is_counted boolean NOT NULL DEFAULT false,
     must_count boolean NOT NULL DEFAULT true,

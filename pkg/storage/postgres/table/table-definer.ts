@@ -247,7 +247,7 @@ async function saveColumns(client: PoolClient, id: number, columns: readonly Col
 async function forgetUsage(client: PoolClient, { id }: Pick<Table, 'id'>): Promise<void> {
   for (const table of ['quotas', 'quota_usage'])
     await client.query(`DELETE FROM platform.${table} WHERE model = $1`, [id]);
-  await client.query(`UPDATE platform.quotas SET must_count = true WHERE model = ${allModels}`);
+  await client.query(`UPDATE platform.quotas SET must_count = true, id = gen_random_uuid() WHERE model = ${allModels}`);
 }
 
 /** By an index, as a table whose objects were just deleted is long. */

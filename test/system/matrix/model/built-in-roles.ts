@@ -40,7 +40,11 @@ function rolesOfModel({ group, plural }: KnownModel): ClusterRole[] {
  * plugins; a namespace's admin grants roles in it. Definitions, leases and cluster roles are for administrators.
  */
 const builtInView: readonly Rule[] = [
-  { apiGroups: [''], resources: ['namespaces', 'namespaces/status', 'events'], verbs: read },
+  {
+    apiGroups: [''],
+    resources: ['namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status', 'events'],
+    verbs: read,
+  },
   { apiGroups: ['plugin.svc.run'], resources: ['plugins', 'plugins/status'], verbs: read },
 ];
 const builtInAdmin: readonly Rule[] = [
