@@ -84,6 +84,94 @@ describeWithHelm('the chart', () => {
     expect(template.spec.containers[0]!.env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/x' });
   });
 
+  test('annotations of all objects are on each; those of one kind, and those of the chart, override them', async () => {
+    const documents = await renderChart({
+      database: { cnpg: { enabled: true } },
+      commonAnnotations: { owner: 'platform', tier: 'all' },
+      apiserver: { service: { annotations: { tier: 'api' } }, podAnnotations: { pod: 'yes' } },
+      ingress: { enabled: true, host: 'svc.example.com', annotations: { tier: '' } },
+      networkPolicy: { enabled: true },
+      backup: { enabled: true, existingClaim: 'backups' },
+    });
+    for (const { metadata } of documents) expect(metadata.annotations).toMatchObject({ owner: 'platform' });
+    const of = (title: string): unknown =>
+      documents.find(({ kind, metadata }) => `${kind} ${metadata.name}` === title)!.metadata.annotations;
+    expect(of('Service svc-apiserver')).toEqual({ owner: 'platform', tier: 'api' });
+    expect(of('Ingress svc')).toEqual({ owner: 'platform', tier: '' });
+    expect(of('Cluster svc-db')).toEqual({ owner: 'platform', tier: 'all', 'helm.sh/resource-policy': 'keep' });
+    expect(of('NetworkPolicy svc-test')).toEqual({ owner: 'platform', tier: 'all' });
+    expect(of('NetworkPolicy svc-upgrade-check')).toHaveProperty(['helm.sh/hook'], 'pre-upgrade,pre-rollback');
+    const { template } = documents.find(({ kind }) => kind === 'Deployment')!['spec'] as {
+      template: { metadata: { annotations: object } };
+    };
+    expect(template.metadata.annotations).not.toHaveProperty('owner');
+  });
+
+  test('containers, names and sizes of a component override those of all; jobs resolve names like API servers', async () => {
+    const image = 'registry.example.com/other:1';
+    const pods = await podSpecs({
+      database,
+      plugins: [{ name: 'blog', image: 'blog:1' }],
+      initContainers: [{ name: 'wait', image }],
+      extraContainers: [{ name: 'shipper', image }],
+      emptyDirSizeLimits: { data: '1Gi' },
+      dnsPolicy: 'Default',
+      dnsConfig: { searches: ['all.example.com'] },
+      apiserver: { dnsPolicy: 'ClusterFirst', emptyDirSizeLimits: { data: '3Gi' } },
+      accessServer: {
+        initContainers: [{ name: 'first', image }],
+        extraContainers: [{ name: 'proxy', image }],
+        dnsConfig: { searches: ['access.example.com'] },
+      },
+    });
+    const names = (owner: string): unknown => {
+      const { containers, initContainers = [] } = pods.get(owner)!;
+      return [initContainers.map(({ name }) => name), containers.map(({ name }) => name)];
+    };
+    expect(names('Deployment svc-apiserver')).toEqual([['wait'], ['apiserver', 'shipper']]);
+    expect(names('Deployment svc-access-server')).toEqual([['first'], ['access-server', 'proxy']]);
+    expect(names('Deployment svc-controller-manager')).toEqual([
+      ['plugin-blog', 'wait'],
+      ['controller-manager', 'shipper'],
+    ]);
+    for (const owner of ['Deployment svc-apiserver', 'Job svc-migration-check', 'CronJob svc-backup', 'Pod svc-test'])
+      expect(pods.get(owner)).toMatchObject({
+        dnsPolicy: 'ClusterFirst',
+        dnsConfig: { searches: ['all.example.com'] },
+      });
+    expect(pods.get('Deployment svc-access-server')).toMatchObject({
+      dnsPolicy: 'Default',
+      dnsConfig: { searches: ['access.example.com'] },
+    });
+    for (const owner of ['Job svc-migration-check', 'CronJob svc-backup', 'Pod svc-test'])
+      expect(names(owner)).toEqual([[], [expect.any(String)]]);
+    const sizes = (owner: string): unknown =>
+      Object.fromEntries(
+        pods.get(owner)!.volumes!.flatMap(({ name, emptyDir }) => (emptyDir === undefined ? [] : [[name, emptyDir]])),
+      );
+    expect(sizes('Deployment svc-apiserver')).toEqual({ data: { sizeLimit: '3Gi' }, tmp: { sizeLimit: '256Mi' } });
+    expect(sizes('CronJob svc-backup')).toEqual({ data: { sizeLimit: '1Gi' }, tmp: { sizeLimit: '256Mi' } });
+    expect(sizes('Deployment svc-controller-manager')).toEqual({
+      data: { sizeLimit: '1Gi' },
+      tmp: { sizeLimit: '256Mi' },
+      'plugin-blog': { sizeLimit: '256Mi' },
+    });
+  });
+
+  test('renders other objects as templates', async () => {
+    const extraObjects = [
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ include "svc.fullname" . }}-a' } },
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: {{ .Release.Name }}-b }',
+      '{{ if .Values.ingress.enabled }}none{{ end }}',
+    ];
+    const bare = await renderChart({ database });
+    const titles = (await renderChart({ database, extraObjects })).map(
+      ({ kind, metadata }) => `${kind} ${metadata.name}`,
+    );
+    expect(titles).toHaveLength(bare.length + 2);
+    expect(titles).toEqual(expect.arrayContaining(['ConfigMap svc-a', 'ConfigMap svc-b']));
+  });
+
   /** What Prometheus reads a component with. */
   async function credentialsOf(name: string, metrics: Values): Promise<unknown> {
     const { endpoints } = (await specOf(`ServiceMonitor svc-${name}`, { database, metrics })) as {

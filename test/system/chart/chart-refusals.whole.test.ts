@@ -242,6 +242,66 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /networkPolicy\.monitoringFrom/,
   },
   {
+    reason: 'an annotation that makes every object a hook',
+    values: { database, commonAnnotations: { 'helm.sh/hook': 'test' } },
+    says: /invalid propertyName 'helm\.sh\/hook'/,
+  },
+  {
+    reason: 'a container without an image',
+    values: { database, apiserver: { extraContainers: [{ name: 'shipper' }] } },
+    says: /\/apiserver\/extraContainers\/0.*missing property 'image'/,
+  },
+  {
+    reason: 'a container of the name of the program',
+    values: { database, extraContainers: [{ name: 'access-server', image: 'a' }] },
+    says: /extraContainers: the pods of access-server have two containers of the name access-server/,
+  },
+  {
+    reason: 'a container of the name of another',
+    values: {
+      database,
+      initContainers: [{ name: 'a', image: 'a' }],
+      apiserver: { extraContainers: [{ name: 'a', image: 'a' }] },
+    },
+    says: /extraContainers: the pods of apiserver have two containers of the name a/,
+  },
+  {
+    reason: 'a container of the name of that of a plugin',
+    values: { database, plugins: [plugin], initContainers: [{ name: 'plugin-blog', image: 'a' }] },
+    says: /initContainers: the pods of controller-manager have two containers of the name plugin-blog/,
+  },
+  {
+    reason: 'no name servers',
+    values: { database, accessServer: { dnsPolicy: 'None' } },
+    says: /dnsPolicy: None needs dnsConfig\.nameservers, and the pods of access-server have none/,
+  },
+  { reason: 'an unknown policy of names', values: { database, dnsPolicy: 'Cluster' }, says: /\/dnsPolicy/ },
+  {
+    reason: 'a number as a value of an option of names',
+    values: { database, controllerManager: { dnsConfig: { options: [{ name: 'ndots', value: 2 }] } } },
+    says: /\/controllerManager\/dnsConfig\/options\/0\/value.*got number, want string/,
+  },
+  {
+    reason: 'a size that is none',
+    values: { database, emptyDirSizeLimits: { data: '1 GB' } },
+    says: /\/emptyDirSizeLimits\/data/,
+  },
+  {
+    reason: 'an object without a kind',
+    values: { database, extraObjects: [{ apiVersion: 'v1', metadata: { name: 'a' } }] },
+    says: /\/extraObjects\/0.*missing property 'kind'/,
+  },
+  {
+    reason: 'an object without a name',
+    values: { database, extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: {} }] },
+    says: /extraObjects: entry 0 is no object with apiVersion, kind and metadata\.name/,
+  },
+  {
+    reason: 'text that is no object',
+    values: { database, extraObjects: ['{{ .Release.Name }}: ['] },
+    says: /extraObjects: entry 0 is no object with apiVersion, kind and metadata\.name: error converting YAML/,
+  },
+  {
     reason: 'backups without a destination',
     values: { database, backup: { enabled: true } },
     says: /backup\.existingClaim/,

@@ -42,6 +42,19 @@ const everyPlugin = [
   },
   { name: 'forms', volume: { persistentVolumeClaim: { claimName: 'forms' } }, path: 'current' },
 ];
+const otherContainer = {
+  image: 'registry.example.com/other:1',
+  resources: {
+    requests: { cpu: '10m', memory: '16Mi', 'ephemeral-storage': '16Mi' },
+    limits: { memory: '64Mi', 'ephemeral-storage': '64Mi' },
+  },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  },
+};
+const dns = { nameservers: ['10.0.0.10'], searches: ['svc.cluster.local'], options: [{ name: 'ndots', value: '2' }] };
 const component = {
   replicas: 3,
   podAnnotations: { 'example.com/team': 'platform' },
@@ -62,6 +75,13 @@ const component = {
     },
   },
   priorityClassName: 'high',
+  initContainers: [{ name: 'wait', ...otherContainer }],
+  extraContainers: [
+    { name: 'shipper', ...otherContainer, volumeMounts: [{ name: 'scratch', mountPath: '/scratch', readOnly: true }] },
+  ],
+  emptyDirSizeLimits: { data: '2Gi' },
+  dnsPolicy: 'None',
+  dnsConfig: dns,
   podDisruptionBudget: { maxUnavailable: '50%' },
 };
 
@@ -242,6 +262,37 @@ export const valuesSets: readonly ValuesSet[] = [
     },
   },
   {
+    name: 'containers, names and sizes for all',
+    values: {
+      ...byUrl,
+      dnsPolicy: 'ClusterFirst',
+      dnsConfig: { options: [{ name: 'single-request-reopen' }] },
+      initContainers: [{ name: 'wait', ...otherContainer }],
+      extraContainers: [{ name: 'shipper', ...otherContainer }],
+      emptyDirSizeLimits: { data: '1Gi', tmp: '', plugin: '' },
+      plugins: [{ name: 'blog', image: 'registry.example.com/blog:1.0.0' }],
+      backup: { enabled: true, existingClaim: 'backups' },
+    },
+    existing: ['PersistentVolumeClaim/backups'],
+  },
+  {
+    name: 'other objects, as objects and as text',
+    values: {
+      ...byUrl,
+      commonAnnotations: { 'example.com/owner': 'platform' },
+      extraObjects: [
+        {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: '{{ include "svc.fullname" . }}-more', namespace: '{{ .Release.Namespace }}' },
+          data: { version: '{{ .Chart.AppVersion }}' },
+        },
+        'apiVersion: v1\nkind: Secret\nmetadata:\n  name: more\n  namespace: {{ .Release.Namespace }}\ndata: {}\n',
+        '{{- if .Values.ingress.enabled }}never{{ end }}',
+      ],
+    },
+  },
+  {
     name: 'backups',
     values: { ...byUrl, backup: { enabled: true, existingClaim: 'backups', keep: 7 } },
     existing: ['PersistentVolumeClaim/backups'],
@@ -279,6 +330,11 @@ export const valuesSets: readonly ValuesSet[] = [
     name: 'everything at once',
     values: {
       commonLabels: { team: 'platform' },
+      commonAnnotations: { 'example.com/owner': 'platform' },
+      dnsPolicy: 'Default',
+      extraObjects: [
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'more', namespace: 'prod' }, data: { a: 'b' } },
+      ],
       image: { repository: 'registry.example.com/svc', digest: `sha256:${'0'.repeat(64)}`, pullPolicy: 'Always' },
       database: { cnpg: { enabled: true } },
       tls: certManager,

@@ -28,6 +28,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- merge (include "svc.ownLabels" .root | fromYaml) .labels .root.Values.commonLabels | toYaml -}}
 {{- end -}}
 
+{{/* The annotations of an object: those of all objects, those that the values give to it, and the chart's own; the later win. Takes root, given and own. */}}
+{{- define "svc.annotations" -}}
+{{- $all := dict -}}
+{{- range list .root.Values.commonAnnotations .given .own -}}
+{{- include "svc.overlay" (dict "onto" $all "with" (default dict .)) -}}
+{{- end -}}
+{{- with $all }}
+  annotations: {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end -}}
+
 {{- define "svc.image" -}}
 {{- with .Values.image -}}
 {{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}{{ end -}}

@@ -5,7 +5,7 @@
   {{- if and .image .imageVolume }}
   image: { reference: {{ .image | quote }}, pullPolicy: {{ default $.Values.image.pullPolicy .pullPolicy }} }
   {{- else if .image }}
-  emptyDir: {}
+  emptyDir: {{ include "svc.emptyDir" $.Values.emptyDirSizeLimits.plugin }}
   {{- else if .configMap }}
   configMap:
     name: {{ .configMap }}
@@ -38,7 +38,7 @@
   imagePullPolicy: {{ default $.Values.image.pullPolicy .pullPolicy }}
   command: {{ default (list "cp" "-r" (printf "%s/." (default "/plugin" .path)) "/target") .command | toJson }}
   securityContext: {{- include "svc.containerSecurity" $ | nindent 4 }}
-  resources: { requests: { cpu: 10m, memory: 16Mi }, limits: { memory: 128Mi } }
+  resources: { requests: { cpu: 10m, memory: 16Mi, ephemeral-storage: 32Mi }, limits: { memory: 128Mi, ephemeral-storage: 1Gi } }
   volumeMounts:
     - { name: plugin-{{ .name }}, mountPath: /target }
 {{- end }}

@@ -27,6 +27,22 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 securityContext: {{- include "svc.podSecurity" . | nindent 2 }}
 {{- end -}}
 
+{{/* How a pod resolves names. Takes root and values of a component, which win over those of all pods. */}}
+{{- define "svc.dns" -}}
+{{- range $name := list "dnsPolicy" "dnsConfig" -}}
+{{- with default (index $.root.Values $name) (index $.values $name) }}
+{{ $name }}: {{ toJson . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Containers of a person's own, those of a component or else of all. Takes root, values of a component, and name: initContainers or extraContainers. */}}
+{{- define "svc.givenContainers" -}}
+{{- with default (index .root.Values .name) (index .values .name) }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{/* Which nodes a pod may run on, and how urgent it is. Takes values of a component. */}}
 {{- define "svc.placement" -}}
 {{- range $name := list "priorityClassName" "nodeSelector" "tolerations" "affinity" -}}
@@ -36,10 +52,11 @@ securityContext: {{- include "svc.podSecurity" . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* The same for the pods that come and go, where API servers run; what keeps API servers apart from one another would keep these from running at all. */}}
+{{/* The same for the pods that come and go, where API servers run, with their names; what keeps API servers apart from one another would keep these from running at all. */}}
 {{- define "svc.jobPlacement" -}}
 {{- $api := .Values.apiserver -}}
 {{- include "svc.placement" (merge (dict "affinity" (pick $api.affinity "nodeAffinity")) (omit $api "affinity")) -}}
+{{- include "svc.dns" (dict "root" . "values" $api) -}}
 {{- end -}}
 
 {{/* A Secret's entries as files that the pod's group may read, as the program wants its key file: 288 is 0440, which not every reader of YAML takes for octal. Takes name, secret and items (entry to file). */}}

@@ -16,12 +16,18 @@ tls.key: tls.key
 {{- if ne .component.name "apiserver" }}{{ with include "svc.tlsCaKey" .root }}{{ . | quote }}: ca.crt{{ end }}{{ end -}}
 {{- end -}}
 
-{{/* Takes root, and config where the options are elsewhere than in the ConfigMap of the release; database, where that is spoken to. */}}
+{{/* A folder that is empty at each start, as a source of a volume. Takes how much may be in it; empty: as much as the node has. */}}
+{{- define "svc.emptyDir" -}}
+{{ empty . | ternary dict (dict "sizeLimit" .) | toJson }}
+{{- end -}}
+
+{{/* Takes root, values where a component has its own; config where the options are elsewhere than in the ConfigMap of the release; database, where that is spoken to. */}}
 {{- define "svc.baseVolumes" -}}
+{{- $limits := merge (dict) (dig "emptyDirSizeLimits" dict (default dict .values)) .root.Values.emptyDirSizeLimits -}}
 - name: data
-  emptyDir: {}
+  emptyDir: {{ include "svc.emptyDir" $limits.data }}
 - name: tmp
-  emptyDir: {}
+  emptyDir: {{ include "svc.emptyDir" $limits.tmp }}
 - name: config
   configMap: { name: {{ default (printf "%s-config" (include "svc.fullname" .root)) .config }} }
 {{- if .database }}
@@ -39,7 +45,7 @@ tls.key: tls.key
 {{- end -}}
 
 {{- define "svc.volumes" -}}
-{{ include "svc.baseVolumes" (dict "root" .root "database" .component.database) }}
+{{ include "svc.baseVolumes" (dict "root" .root "database" .component.database "values" .values) }}
 {{ include "svc.secretVolume" (dict "name" "credentials" "secret" (include "svc.authSecret" .root) "items" (include "svc.credentials" . | fromYaml)) }}
 {{- $tls := empty (include "svc.hasTls" .root) | ternary dict (include "svc.tlsItems" . | fromYaml) }}
 {{- if $tls }}

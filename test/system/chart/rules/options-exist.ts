@@ -16,7 +16,7 @@ const verbs = new Set(['apiserver', 'access-server', 'controller-manager', 'migr
  */
 export function optionsExist(release: Release): string[] {
   return podsOf(release).flatMap((pods) =>
-    pods.spec.containers.flatMap((container) => {
+    ownContainers(pods).flatMap((container) => {
       try {
         return problemsOf(release, pods, container).map((problem) => `${pods.owner}: ${problem}`);
       } catch (error) {
@@ -24,6 +24,11 @@ export function optionsExist(release: Release): string[] {
       }
     }),
   );
+}
+
+/** The container of the program: the values may add others. */
+function ownContainers({ labels, spec }: Pods): Container[] {
+  return spec.containers.filter(({ name }) => name === labels['app.kubernetes.io/component']);
 }
 
 function problemsOf(release: Release, pods: Pods, container: Container): string[] {

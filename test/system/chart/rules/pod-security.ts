@@ -52,7 +52,9 @@ function problemsOfContainer({ securityContext = {}, resources }: Container): st
       : ['it has capabilities']),
     ...(resources?.requests?.['cpu'] !== undefined &&
     resources.requests['memory'] !== undefined &&
-    resources.limits?.['memory'] !== undefined
+    resources.limits?.['memory'] !== undefined &&
+    resources.requests['ephemeral-storage'] !== undefined &&
+    resources.limits['ephemeral-storage'] !== undefined
       ? []
       : ['it does not say what it needs']),
   ];
