@@ -326,6 +326,78 @@ describeWithHelm('the chart', () => {
     );
   });
 
+  const monitored = { serviceMonitor: { enabled: true, labels: { release: 'p' } }, prometheusRule: { enabled: true } };
+
+  test('monitors the pods of a Cluster, as its exporter listens', async () => {
+    const podMonitor = (cnpg: Values): Promise<unknown> =>
+      specOf('PodMonitor svc-db', { database: { cnpg: { enabled: true, ...cnpg } }, metrics: monitored });
+    const selector = { matchLabels: { 'cnpg.io/cluster': 'svc-db' } };
+    expect(await podMonitor({})).toEqual({ selector, podMetricsEndpoints: [{ port: 'metrics', interval: '30s' }] });
+    expect(await podMonitor({ extraSpec: { monitoring: { tls: { enabled: true } } } })).toEqual({
+      selector,
+      podMetricsEndpoints: [
+        {
+          port: 'metrics',
+          interval: '30s',
+          scheme: 'https',
+          tlsConfig: { serverName: 'svc-db-rw', ca: { secret: { name: 'svc-db-ca', key: 'ca.crt' } } },
+        },
+      ],
+    });
+  });
+
+  test.each([
+    { reason: 'without a Cluster', values: { database, metrics: monitored }, kinds: ['PrometheusRule svc'] },
+    {
+      reason: 'without monitoring',
+      values: { database: { cnpg: { enabled: true } } },
+      kinds: [],
+    },
+    {
+      reason: 'if the operator makes a monitor',
+      values: {
+        database: { cnpg: { enabled: true, extraSpec: { monitoring: { enablePodMonitor: true } } } },
+        metrics: monitored,
+      },
+      kinds: ['PrometheusRule svc', 'PrometheusRule svc-db'],
+    },
+  ])('has no second monitor of a Cluster, or no alerts, $reason', async ({ values, kinds }) => {
+    expect(
+      (await renderChart(values))
+        .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+        .filter((title) => /^(PodMonitor|PrometheusRule) /.test(title))
+        .toSorted(),
+    ).toEqual(kinds);
+  });
+
+  test('alerts of a Cluster are for that one, and for backups if there is a schedule', async () => {
+    const rules = async (cnpg: Values): Promise<{ alert: string; expr: string; annotations: object }[]> => {
+      const { groups } = (await specOf('PrometheusRule pg-svc-db', {
+        fullnameOverride: 'pg-svc',
+        database: { cnpg: { enabled: true, ...cnpg } },
+        metrics: { prometheusRule: { enabled: true, runbookUrl: 'https://docs.example.com/runbook' } },
+      })) as { groups: { rules: { alert: string; expr: string; annotations: object }[] }[] };
+      return groups.flatMap((group) => group.rules);
+    };
+    const [without, scheduled] = await Promise.all([
+      rules({}),
+      rules({ backup: { volumeSnapshot: {} }, backupSchedule: '0 0 3 * * 0', maxBackupAgeHours: 170 }),
+    ]);
+    expect(new Set(without.map(({ alert }) => alert))).toEqual(
+      new Set(['SvcDatabaseStandbyBehind', 'SvcDatabaseConnectionsHigh', 'SvcDatabaseArchiveFails']),
+    );
+    expect(without[0]).toMatchObject({
+      expr: 'cnpg_pg_replication_lag{namespace="prod", pod=~"pg-svc-db-[0-9]+"} > 60',
+      annotations: {
+        summary: 'The standby {{ $labels.pod }} is behind its primary',
+        runbook_url: 'https://docs.example.com/runbook#svcdatabasestandbybehind',
+      },
+    });
+    const ages = scheduled.filter(({ alert }) => alert === 'SvcDatabaseBackupOld').map(({ expr }) => expr);
+    expect(ages).toEqual([expect.stringMatching(/ > 170 \* 3600$/), expect.stringMatching(/ offset 170h\) == 0$/)]);
+    for (const { expr } of scheduled) expect(expr).not.toMatch(/"svc"|"svc-db-|26/);
+  });
+
   test('has its result of the migration check before helm times out, after 5 minutes', async () => {
     expect((await specOf('Job svc-migration-check', { database })) as object).toMatchObject({
       activeDeadlineSeconds: 240,

@@ -32,6 +32,11 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /synchronous\.number 1 needs more instances than 1/,
   },
   {
+    reason: 'an age of backups that is no number of hours',
+    values: { database: { cnpg: { enabled: true, maxBackupAgeHours: '26h' } } },
+    says: /\/database\/cnpg\/maxBackupAgeHours.*got string, want integer/,
+  },
+  {
     reason: 'backups of the database without a destination',
     values: { database: { cnpg: { enabled: true, backupSchedule: '0 0 3 * * *' } } },
     says: /database\.cnpg\.backup where backups go/,

@@ -105,6 +105,17 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /Service svc-apiserver selects \d+ instead of one/,
   },
   {
+    reason: 'a monitor of another cluster',
+    breakIt: (release) =>
+      void (release.documents as KubernetesDocument[]).push({
+        apiVersion: 'monitoring.coreos.com/v1',
+        kind: 'PodMonitor',
+        metadata: { name: 'svc-db', namespace: 'prod' },
+        spec: { selector: { matchLabels: { 'cnpg.io/cluster': 'other' } } },
+      }),
+    says: /PodMonitor svc-db selects 0 instead of one/,
+  },
+  {
     reason: 'a Secret that nothing creates',
     breakIt: (release) =>
       void (container(release).env!.find(({ name }) => name === 'SVC_DATABASE_URL')!.valueFrom!.secretKeyRef!.name =

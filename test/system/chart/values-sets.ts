@@ -131,6 +131,22 @@ export const valuesSets: readonly ValuesSet[] = [
     existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'],
   },
   {
+    name: 'CloudNativePG, monitored over TLS',
+    values: {
+      database: {
+        cnpg: {
+          enabled: true,
+          backup: { barmanObjectStore: { destinationPath: 's3://backups/svc' } },
+          backupSchedule: '0 0 3 * * 0',
+          maxBackupAgeHours: 170,
+          extraSpec: { monitoring: { tls: { enabled: true } } },
+        },
+      },
+      metrics: monitoring,
+    },
+    existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'],
+  },
+  {
     name: 'CloudNativePG, one server',
     values: { database: { cnpg: { enabled: true, instances: 1, synchronous: { number: 0 } } } },
     existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'],

@@ -10,10 +10,15 @@ export interface Rule {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-export const alertsFile = fileURLToPath(new URL('../../../deploy/helm/svc/files/alerts.yaml', import.meta.url));
+const fileOf = (name: string): string =>
+  fileURLToPath(new URL(`../../../deploy/helm/svc/files/${name}`, import.meta.url));
+
+export const alertsFile = fileOf('alerts.yaml');
+/** Those of a database that CloudNativePG runs, by its metrics. */
+export const clusterAlertsFile = fileOf('alerts-cnpg.yaml');
 
 /** The rules of all groups, in order. */
-export async function readRules(): Promise<Rule[]> {
-  const { groups } = parse(await readFile(alertsFile, 'utf8')) as { groups: { rules: Rule[] }[] };
+export async function readRules(file = alertsFile): Promise<Rule[]> {
+  const { groups } = parse(await readFile(file, 'utf8')) as { groups: { rules: Rule[] }[] };
   return groups.flatMap(({ rules }) => rules);
 }

@@ -4,27 +4,40 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { stringify } from 'yaml';
-import { alertsFile, readRules } from './alert-rules.ts';
+import { alertsFile, clusterAlertsFile, readRules } from './alert-rules.ts';
+import { namesIn } from './promql.ts';
 import { dashboards } from '../../../hack/dashboards/dashboards.ts';
 import { grafanaDashboard } from '../../../hack/dashboards/grafana-dashboard.ts';
 import { mayPromtoolBeMissing, promtool } from './promtool.ts';
 
 const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8');
 const withPromtool = mayPromtoolBeMissing ? test.skip : test;
-const alerts = (await readRules()).filter(({ alert }) => alert !== undefined);
-const trials = await read('alerts.test.yaml');
+const clusterRules = await readRules(clusterAlertsFile);
+const alerts = [...(await readRules()), ...clusterRules].filter(({ alert }) => alert !== undefined);
+const trialFiles = ['alerts.test.yaml', 'alerts-of-days.test.yaml'];
+const trials = (await Promise.all(trialFiles.map(read))).join('\n');
+
+/**
+ * What CloudNativePG's instances show, with their labels:
+ * https://cloudnative-pg.io/documentation/current/monitoring/ and config/manager/default-monitoring.yaml of the operator.
+ */
+const ofInstances: Readonly<Record<string, readonly string[]>> = {
+  cnpg_backends_total: ['datname', 'usename', 'application_name', 'state'],
+  cnpg_collector_last_available_backup_timestamp: [],
+  cnpg_collector_pg_wal_archive_status: ['value'],
+  cnpg_pg_replication_in_recovery: [],
+  cnpg_pg_replication_is_wal_receiver_up: [],
+  cnpg_pg_replication_lag: [],
+  cnpg_pg_settings_setting: ['name'],
+  cnpg_pg_stat_archiver_last_archived_time: [],
+  cnpg_pg_stat_archiver_last_failed_time: [],
+};
 
 describe('alerts', () => {
   withPromtool('are rules that Prometheus takes, fire when they should, and not when they should not', async () => {
     await Promise.all([
-      promtool('check', 'rules', alertsFile),
-      promtool(
-        'test',
-        'rules',
-        ...['alerts.test.yaml', 'alerts-of-days.test.yaml'].map((name) =>
-          fileURLToPath(new URL(name, import.meta.url)),
-        ),
-      ),
+      promtool('check', 'rules', alertsFile, clusterAlertsFile),
+      promtool('test', 'rules', ...trialFiles.map((name) => fileURLToPath(new URL(name, import.meta.url)))),
     ]);
   });
 
@@ -44,6 +57,15 @@ describe('alerts', () => {
     const trial = new RegExp(`alertname="${alert}"[^]*?exp_samples:[^]*?(?=\\n {2}- name:|$)`);
     const tried = trials.match(new RegExp(trial, 'g'))!.join('');
     if (labels['cause'] !== undefined) expect(tried).toContain(`cause="${labels['cause']}"`);
+  });
+
+  test.each(clusterRules)('$alert asks one cluster for metrics that CloudNativePG has', ({ expr }) => {
+    const { metrics, labels } = namesIn(expr);
+    expect(metrics.filter((name) => !Object.hasOwn(ofInstances, name))).toEqual([]);
+    const known = new Set(['namespace', 'pod', ...metrics.flatMap((name) => ofInstances[name] ?? [])]);
+    expect(labels.filter((label) => !known.has(label))).toEqual([]);
+    const selectors = expr.match(/\{/g) ?? [];
+    expect(expr.match(/\{namespace="svc", pod=~"svc-db-\[0-9\]\+"/g)).toHaveLength(selectors.length);
   });
 
   test('each has its section in the runbook, and each section its alert', async () => {

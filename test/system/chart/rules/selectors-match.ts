@@ -25,6 +25,14 @@ export function selectorsMatch(release: Release): string[] {
     ...ofKind(release, 'ServiceMonitor').flatMap((document) =>
       counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, services),
     ),
+    // The operator creates the pods, with its own labels.
+    ...ofKind(release, 'PodMonitor').flatMap((document) =>
+      counted(
+        titleOf(document),
+        (document['spec'] as { selector: Selector }).selector,
+        ofKind(release, 'Cluster').map(({ metadata }) => ({ labels: { 'cnpg.io/cluster': metadata.name } })),
+      ),
+    ),
     ...ofKind(release, 'HorizontalPodAutoscaler').flatMap((document) => {
       const {
         scaleTargetRef: { name },
