@@ -154,6 +154,13 @@ describe('files of the operator', () => {
     expect(await check([`--${option}=${path}`])).toEqual([]);
   });
 
+  test('the file of a password is one too', async () => {
+    const path = await put('handed', 0o644, 'hunter2\n');
+    expect(await check([`--svc.security.initial-admin-password-file=${path}`])).toEqual([
+      { path, mode: '0644', msg: expect.stringContaining('others can read this file, which holds a secret') },
+    ]);
+  });
+
   test('a key of a database, and a config file with a secret, cause one too', async () => {
     const key = await put('client.key', 0o644);
     const config = await put(

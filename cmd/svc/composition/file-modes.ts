@@ -70,6 +70,9 @@ function secretFiles(options: Options): string[] {
     options['svc.access.token-file'],
     options['svc.controllers.token-file'],
     options['svc.metrics.token-file'],
+    options['svc.database.url-file'],
+    options['svc.security.initial-admin-token-file'],
+    options['svc.security.initial-admin-password-file'],
     databaseFile(options, 'sslkey'),
   ].filter((path) => path !== undefined);
 }

@@ -134,6 +134,66 @@ describe('one option in three spellings', () => {
   });
 });
 
+describe('a secret in a file', () => {
+  const files = { url: 'postgres://u:p=1@h/d\n', token: '  pat_1\r\n', password: 'two words', empty: '\n' };
+  const file = (name: string): string => join(folder, name);
+
+  test('is read as the value of its option, without the line end', () => {
+    const options = load({
+      files,
+      environment: { SVC_DATABASE_URL_FILE: file('url') },
+      args: [
+        `--svc.security.initial-admin-token-file=${file('token')}`,
+        `--svc.security.initial-admin-password-file=${file('password')}`,
+      ],
+    });
+    expect(options).toMatchObject({
+      'svc.database.url': 'postgres://u:p=1@h/d',
+      'svc.security.initial-admin-token': 'pat_1',
+      'svc.security.initial-admin-password': 'two words',
+    });
+  });
+
+  test.each([
+    {
+      reason: 'absent',
+      name: 'absent',
+      more: [],
+      sentence: /^svc\.database\.url-file cannot be read: .*absent \(ENOENT\)\.$/,
+    },
+    {
+      reason: 'empty',
+      name: 'empty',
+      more: [],
+      sentence: /^svc\.database\.url-file holds no value for svc\.database\.url: /,
+    },
+    {
+      reason: 'not text',
+      name: 'zero',
+      more: [],
+      sentence: /^svc\.database\.url-file holds no value for svc\.database\.url: /,
+    },
+    {
+      reason: 'large',
+      name: 'large',
+      more: [],
+      sentence: /^svc\.database\.url-file holds more than one value: .* has 65537 bytes\.$/,
+    },
+    {
+      reason: 'next to a value',
+      name: 'url',
+      more: ['--svc.database.url=postgres://h/d'],
+      sentence: /^svc\.database\.url and svc\.database\.url-file are both set; remove one\.$/,
+    },
+  ])('ends the start if it is $reason', ({ name, more, sentence }) => {
+    const written = { ...files, zero: 'hunter2\0', large: 'a'.repeat(65_537) };
+    const start = (): Options => load({ files: written, args: [`--svc.database.url-file=${file(name)}`, ...more] });
+    expect(start).toThrow(OperatorError);
+    expect(start).toThrow(sentence);
+    expect(start).not.toThrow(/hunter2/);
+  });
+});
+
 test('the shipped configuration changes nothing', () => {
   const configFolder = fileURLToPath(new URL('../../../config', import.meta.url));
   expect(loadOptions({ configFolder, environment: {}, args: [] }).options).toEqual(

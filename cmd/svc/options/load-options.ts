@@ -3,6 +3,7 @@ import { environmentName, optionNames, optionTable, type OptionName, type Option
 import type { Option } from './option.ts';
 import { readConfigFolder } from './read-config-folder.ts';
 import { readFlags } from './read-flags.ts';
+import { readSecretFiles } from './read-secret-files.ts';
 import { newUnknownOption, type Setting } from './setting.ts';
 
 export interface OptionSources {
@@ -26,7 +27,9 @@ export interface ConfigFile {
 
 /**
  * Loads the startup options from files, environment and flags; the later source wins. An empty value means the default.
- * @throws OperatorError for an unknown or malformed option in any source, also for one that a later source overrides
+ * Secrets that options leave to files are read here.
+ * @throws OperatorError for an unknown or malformed option in any source, also for one that a later source overrides;
+ *   for the file of a secret that cannot be read
  */
 export function loadOptions({ configFolder, environment, args }: OptionSources): LoadedOptions {
   const config = readConfigFolder(configFolder ?? './config', { mustExist: configFolder !== undefined });
@@ -34,6 +37,7 @@ export function loadOptions({ configFolder, environment, args }: OptionSources):
   const values = new Map<OptionName, unknown>(optionNames.map((name) => [name, defaultOf(name)]));
   for (const setting of settings)
     values.set(setting.name, setting.text === '' ? defaultOf(setting.name) : parse(setting));
+  readSecretFiles(values);
   const holdsSecret = (path: string): boolean =>
     config.settings.some(({ file, name, text }) => file === path && text !== '' && isSecret(name));
   return {

@@ -145,6 +145,7 @@ export const optionTable = {
     doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name; several hosts: host:5432,host:5432. Empty: an embedded one.',
     isSecret: true,
   },
+  'svc.database.url-file': { type: text, default: '', doc: 'File that holds it, read at the start.' },
   'svc.database.ca-file': {
     type: text,
     default: '',
@@ -197,11 +198,21 @@ export const optionTable = {
     doc: 'Personal token (pat_...) of the administrator. Empty: one is made.',
     isSecret: true,
   },
+  'svc.security.initial-admin-token-file': {
+    type: text,
+    default: '',
+    doc: 'File that holds it, read at the start.',
+  },
   'svc.security.initial-admin-password': {
     type: text,
     default: '',
     doc: 'Password of the first administrator. Empty: one is made.',
     isSecret: true,
+  },
+  'svc.security.initial-admin-password-file': {
+    type: text,
+    default: '',
+    doc: 'File that holds it, read at the start.',
   },
   'svc.security.key': {
     type: text,

@@ -85,6 +85,11 @@ const refused: { reason: string; values: Values; says: RegExp; kubeVersion?: str
     says: /config: svc\.security\.key is set by the chart/,
   },
   {
+    reason: 'a file of a secret as an option',
+    values: { database, config: { 'svc.database.url-file': '/run/url' } },
+    says: /config: svc\.database\.url-file is set by the chart/,
+  },
+  {
     reason: 'an option as a variable',
     values: { database, apiserver: { extraEnv: [{ name: 'SVC_SERVER_PORT', value: '1' }] } },
     says: /\/apiserver\/extraEnv\/0\/name/,

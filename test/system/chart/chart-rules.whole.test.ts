@@ -61,6 +61,15 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
     says: /Deployment svc-apiserver shows a secret/,
   },
   {
+    reason: 'a secret in the environment of the program',
+    breakIt: (release) =>
+      void container(release).env!.push({
+        name: 'SVC_SECURITY_KEY',
+        valueFrom: { secretKeyRef: { name: 'svc-auth', key: 'key' } },
+      }),
+    says: /Deployment svc-apiserver has a secret in its environment: SVC_SECURITY_KEY/,
+  },
+  {
     reason: 'a secret in a ConfigMap',
     breakIt: (release) =>
       Object.assign(data(release, 'ConfigMap'), {
@@ -118,15 +127,13 @@ const faults: { reason: string; breakIt: (release: Release) => void; says: RegEx
   {
     reason: 'a Secret that nothing creates',
     breakIt: (release) =>
-      void (container(release).env!.find(({ name }) => name === 'SVC_DATABASE_URL')!.valueFrom!.secretKeyRef!.name =
-        'other'),
+      void (pod(release).volumes!.find(({ name }) => name === 'database-url')!.secret!.secretName = 'other'),
     says: /there is no Secret other/,
   },
   {
     reason: 'a key that the Secret lacks',
     breakIt: (release) =>
-      void (container(release).env!.find(({ name }) => name === 'SVC_DATABASE_URL')!.valueFrom!.secretKeyRef!.key =
-        'other'),
+      void (pod(release).volumes!.find(({ name }) => name === 'database-url')!.secret!.items![0]!.key = 'other'),
     says: /Secret svc-database has no other/,
   },
   {

@@ -1,18 +1,14 @@
-{{/* Environment of the database's clients. Takes root, and secret where the URL is elsewhere than svc.databaseSecret says. */}}
+{{/* Environment of the database's clients. No secret is in it, as child processes get it, and reports of a crash show it: each is a file. */}}
 {{- define "svc.databaseEnv" -}}
-{{- $secret := default (include "svc.databaseSecret" .root | fromYaml) .secret -}}
-- name: SVC_DATABASE_URL
-  valueFrom: { secretKeyRef: { name: {{ $secret.name }}, key: {{ $secret.key }} } }
-{{- if include "svc.databaseCaSecret" .root }}
+- { name: SVC_DATABASE_URL_FILE, value: /etc/svc/database-url/url }
+{{- if include "svc.databaseCaSecret" . }}
 - { name: SVC_DATABASE_CA_FILE, value: /etc/svc/database-ca/ca.crt }
 {{- end }}
 {{- end -}}
 
 {{- define "svc.administratorEnv" -}}
-- name: SVC_SECURITY_INITIAL_ADMIN_TOKEN
-  valueFrom: { secretKeyRef: { name: {{ include "svc.authSecret" . }}, key: {{ include "svc.authKey" (dict "root" . "of" "adminToken") }} } }
-- name: SVC_SECURITY_INITIAL_ADMIN_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ include "svc.authSecret" . }}, key: {{ include "svc.authKey" (dict "root" . "of" "adminPassword") }} } }
+- { name: SVC_SECURITY_INITIAL_ADMIN_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
+- { name: SVC_SECURITY_INITIAL_ADMIN_PASSWORD_FILE, value: /etc/svc/credentials/admin-password }
 - { name: SVC_SECURITY_KEY_FILE, value: /etc/svc/credentials/key }
 {{- end -}}
 
@@ -44,7 +40,7 @@
 
 {{- define "svc.env.apiserver" -}}
 {{ include "svc.listenEnv" (dict "root" . "prefix" "SVC_SERVER") }}
-{{ include "svc.databaseEnv" (dict "root" .) }}
+{{ include "svc.databaseEnv" . }}
 {{ include "svc.administratorEnv" . }}
 {{- end -}}
 
@@ -53,7 +49,7 @@
 - { name: SVC_ACCESS_API_URL, value: {{ include "svc.apiUrl" . | quote }} }
 - { name: SVC_ACCESS_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
 {{- include "svc.apiCaEnv" (dict "root" . "prefix" "SVC_ACCESS") }}
-{{ include "svc.databaseEnv" (dict "root" .) }}
+{{ include "svc.databaseEnv" . }}
 {{ include "svc.administratorEnv" . }}
 {{- end -}}
 

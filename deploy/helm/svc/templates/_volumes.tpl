@@ -2,9 +2,11 @@
 {{- define "svc.credentials" -}}
 {{- $key := include "svc.authKey" (dict "root" .root "of" "key") -}}
 {{- $token := include "svc.authKey" (dict "root" .root "of" "adminToken") -}}
-{{- if .component.database }}{{ $key | quote }}: key
-{{ end -}}
-{{- if ne .component.name "apiserver" }}{{ $token | quote }}: admin-token{{ end -}}
+{{ $token | quote }}: admin-token
+{{- if .component.database }}
+{{ include "svc.authKey" (dict "root" .root "of" "adminPassword") | quote }}: admin-password
+{{ $key | quote }}: key
+{{- end -}}
 {{- end -}}
 
 {{/* The certificate where one listens with it; of its authority alone where one only calls. */}}
@@ -21,7 +23,7 @@ tls.key: tls.key
 {{ empty . | ternary dict (dict "sizeLimit" .) | toJson }}
 {{- end -}}
 
-{{/* Takes root, values where a component has its own; config where the options are elsewhere than in the ConfigMap of the release; database, where that is spoken to. */}}
+{{/* Takes root, values where a component has its own; config where the options are elsewhere than in the ConfigMap of the release; database, where that is spoken to, and secret where its URL is elsewhere than svc.databaseSecret says. */}}
 {{- define "svc.baseVolumes" -}}
 {{- $limits := merge (dict) (dig "emptyDirSizeLimits" dict (default dict .values)) .root.Values.emptyDirSizeLimits -}}
 - name: data
@@ -31,6 +33,8 @@ tls.key: tls.key
 - name: config
   configMap: { name: {{ default (printf "%s-config" (include "svc.fullname" .root)) .config }} }
 {{- if .database }}
+{{- $secret := default (include "svc.databaseSecret" .root | fromYaml) .secret }}
+{{ include "svc.secretVolume" (dict "name" "database-url" "secret" $secret.name "items" (dict $secret.key "url")) }}
 {{- include "svc.databaseCaVolume" .root }}
 {{- end }}
 {{- end -}}
@@ -39,6 +43,9 @@ tls.key: tls.key
 - { name: data, mountPath: /data }
 - { name: tmp, mountPath: /tmp }
 - { name: config, mountPath: /etc/svc/config, readOnly: true }
+{{- if .database }}
+- { name: database-url, mountPath: /etc/svc/database-url, readOnly: true }
+{{- end }}
 {{- if and .database (include "svc.databaseCaSecret" .root) }}
 - { name: database-ca, mountPath: /etc/svc/database-ca, readOnly: true }
 {{- end }}

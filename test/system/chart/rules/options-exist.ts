@@ -56,8 +56,14 @@ function optionsOf(release: Release, { spec }: Pods, { env = [] }: Container): O
     for (const [file, text] of Object.entries(files)) writeFileSync(join(configFolder, file), text);
     const environment = Object.fromEntries(
       env
-        .filter((each) => each.name.startsWith('SVC_'))
-        .map((each) => [each.name, each.value?.replaceAll('$(POD_IP)', '10.0.0.1') ?? secretFor(each.name)]),
+        .filter(({ name: variable }) => variable.startsWith('SVC_'))
+        .map(({ name: variable, value = '' }) => {
+          const secret = secrets[variable];
+          if (secret === undefined) return [variable, value.replaceAll('$(POD_IP)', '10.0.0.1')];
+          const file = join(configFolder, variable);
+          writeFileSync(file, `${secret()}\n`);
+          return [variable, file];
+        }),
     );
     return loadOptions({ configFolder, environment, args: [] }).options;
   } finally {
@@ -65,8 +71,9 @@ function optionsOf(release: Release, { spec }: Pods, { env = [] }: Container): O
   }
 }
 
-/** The content of a Secret. */
-function secretFor(name: string): string {
-  if (name === 'SVC_DATABASE_URL') return 'postgres://svc:password@postgres:5432/svc';
-  return name === 'SVC_SECURITY_INITIAL_ADMIN_TOKEN' ? newPersonalToken() : 'a password';
-}
+/** Contents of the files that the options read at a start, by their variables. */
+const secrets: Readonly<Record<string, () => string>> = {
+  SVC_DATABASE_URL_FILE: () => 'postgres://svc:password@postgres:5432/svc',
+  SVC_SECURITY_INITIAL_ADMIN_TOKEN_FILE: newPersonalToken,
+  SVC_SECURITY_INITIAL_ADMIN_PASSWORD_FILE: () => 'a password',
+};
