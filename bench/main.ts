@@ -8,7 +8,7 @@ import type { LoadJob } from './load/load.ts';
 import { reportMachine } from './report/machine-facts.ts';
 import { summarizeProfile } from './report/profile-summary.ts';
 import { Report } from './report/report.ts';
-import { modelOfSize, unauditedModel, writtenModel } from './sample-post.ts';
+import { limitedModel, modelOfSize, unauditedModel, unlimitedModel, writtenModel } from './sample-post.ts';
 import type { Sample } from './report/sample.ts';
 import { benchBroadList } from './scenarios/broad-list.ts';
 import { benchControllers } from './scenarios/controllers.ts';
@@ -67,7 +67,8 @@ async function runScenarios(run: BenchRun): Promise<void> {
     );
   };
   await scenario(['memory'], (each) => reportMemory(each, 'at rest'));
-  for (const model of [...sizes.map(modelOfSize), writtenModel, unauditedModel]) await defineModel(run.api, model);
+  for (const model of [...sizes.map(modelOfSize), writtenModel, unauditedModel, limitedModel, unlimitedModel])
+    await defineModel(run.api, model);
   await fill(run, modelOfSize(sizes[0]!), sizes[0]!);
   await scenario(['get'], benchGet);
   await scenario(['create'], benchCreate);

@@ -8,6 +8,8 @@ export const group = 'bench.svc.example';
 export interface SampleModel {
   plural: string;
   kind: string;
+  /** Of its objects; absent for a cluster-scoped model. */
+  namespace?: string;
 }
 
 /** The model of a size for reads and lists. */
@@ -20,17 +22,21 @@ export const writtenModel: SampleModel = { plural: 'writtenposts', kind: 'Writte
 /** Written as `writtenModel`, but the audit log keeps nothing of it. */
 export const unauditedModel: SampleModel = { plural: 'unauditedposts', kind: 'UnauditedPost' };
 
+/** Alike, but for the quota: the objects of one are limited. */
+export const limitedModel: SampleModel = { plural: 'limitedposts', kind: 'LimitedPost', namespace: 'default' };
+export const unlimitedModel: SampleModel = { plural: 'unlimitedposts', kind: 'UnlimitedPost', namespace: 'default' };
+
 /** Three of ten objects each, and one of ten for the last. */
 const tiers = ['gold', 'gold', 'gold', 'silver', 'silver', 'silver', 'iron', 'iron', 'iron', 'clay'];
 
 /** The number of objects with the same label value or category. */
 export const groupSize = 20;
 
-export function pathOf({ plural }: SampleModel): string {
-  return `/apis/${group}/v1/${plural}`;
+export function pathOf({ plural, namespace }: SampleModel): string {
+  return `/apis/${group}/v1/${namespace === undefined ? '' : `namespaces/${namespace}/`}${plural}`;
 }
 
-export function definitionOf({ plural, kind }: SampleModel): object {
+export function definitionOf({ plural, kind, namespace }: SampleModel): object {
   const text = { type: 'string', maxLength: 1000 };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -38,7 +44,7 @@ export function definitionOf({ plural, kind }: SampleModel): object {
     metadata: { name: `${plural}.${group}` },
     spec: {
       group,
-      scope: 'Cluster',
+      scope: namespace === undefined ? 'Cluster' : 'Namespaced',
       names: { plural, singular: kind.toLowerCase(), kind },
       versions: [
         {

@@ -2,10 +2,11 @@ import { apiContender, bareContender, createObjects, newNames, runComparison, ty
 import type { Contender } from '../report/comparison.ts';
 import { ratioGoal } from '../report/goals.ts';
 import type { RequestPlan } from '../load/request-plan.ts';
-import { group, unauditedModel, writtenModel } from '../sample-post.ts';
+import { group, limitedModel, unauditedModel, unlimitedModel, writtenModel } from '../sample-post.ts';
 import type { Sample } from '../report/sample.ts';
 import type { SqlLoadJob } from '../load/sql-load.ts';
 import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
+import { retryUntilTrue } from '../../test/system/harness/retry-until-true.ts';
 
 const parsing = 'bare express, parses only';
 const unkeyed = 'svc, without a key';
@@ -14,6 +15,9 @@ const rowAndLog = 'plain SQL, row and log';
 const unaudited = 'svc, without audit';
 /** The row of the audit log, with its event. */
 const shareOfUnaudited = 0.9;
+const unlimited = 'svc, without a quota';
+/** Usage is counted, and compared with the quota, in the same statement. */
+const shareOfUnlimited = 0.95;
 /** A single client's create may take 1.5 times as long as the INSERT. */
 const shareOfSql = 0.67;
 /** A key costs a lookup of an earlier outcome and a row, not the place in a batch. */
@@ -26,6 +30,7 @@ export async function benchCreate(run: BenchRun): Promise<void> {
   const sql = new WorkerProcess<SqlLoadJob, Sample>(new URL('../load/sql-load.ts', import.meta.url));
   try {
     const inserts = await prepareInserts(run, sql);
+    await limitObjects(run);
     for (const connections of run.options.connections) {
       const load = {
         connections,
@@ -51,6 +56,18 @@ export async function benchCreate(run: BenchRun): Promise<void> {
         to: unaudited,
         atLeast: shareOfUnaudited,
       });
+      const [limited, free] = [limitedModel, unlimitedModel].map((model) => ({
+        connections,
+        plan: (): RequestPlan => ({ type: 'create', model, names: newNames() }),
+      }));
+      const quotas = await runComparison(run, `create within a quota, c=${connections}`, [
+        apiContender(run, 'svc', limited!),
+        apiContender(run, unlimited, free!),
+      ]);
+      ratioGoal(run.report, `create within a quota, c=${connections}`, quotas, {
+        to: unlimited,
+        atLeast: shareOfUnlimited,
+      });
       const keyed = await runComparison(run, `create with an Idempotency-Key, c=${connections}`, [
         apiContender(run, 'svc', {
           connections,
@@ -67,6 +84,25 @@ export async function benchCreate(run: BenchRun): Promise<void> {
   } finally {
     sql.stop();
   }
+}
+
+/** A quota that no run reaches. Resolves when it is in force. */
+async function limitObjects({ api }: BenchRun): Promise<void> {
+  const path = '/api/v1/namespaces/default/resourcequotas';
+  const resource = `${limitedModel.plural}.${group}`;
+  await api.fetch(path, {
+    method: 'POST',
+    body: JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'bench' },
+      spec: { hard: { [`count/${resource}`]: '1G', [`bytes/${resource}`]: '1Ti' } },
+    }),
+  });
+  await retryUntilTrue(async () => (await api.fetch(`${path}/bench`)).includes('"reason":"Counted"'), {
+    what: 'the quota is in force',
+    timeoutMs: 30_000,
+  });
 }
 
 /**
