@@ -114,6 +114,8 @@ describe('the legacy documents', () => {
           { name: 'events', shortNames: ['ev'], namespaced: true },
           { name: 'namespaces', shortNames: ['ns'], namespaced: false },
           { name: 'namespaces/status' },
+          { name: 'resourcequotas', shortNames: ['quota'], namespaced: true },
+          { name: 'resourcequotas/status' },
         ],
       },
     ],
@@ -180,6 +182,7 @@ describe('the aggregated documents', () => {
             resources: [
               { resource: 'events', scope: 'Namespaced' },
               { resource: 'namespaces', scope: 'Cluster' },
+              { resource: 'resourcequotas', scope: 'Namespaced' },
             ],
           },
         ],
