@@ -10,6 +10,7 @@ import { lists } from './lists.ts';
 import { names } from './names.ts';
 import { patches } from './patches.ts';
 import { personalTokens } from './personal-tokens.ts';
+import { quotas } from './quotas.ts';
 import { rawSockets } from './raw-sockets.ts';
 import { roundTrips } from './round-trips.ts';
 import { targets } from './targets.ts';
@@ -34,4 +35,5 @@ export const areas: readonly AttackArea[] = [
   typedObjects,
   definitions,
   personalTokens,
+  quotas,
 ];

@@ -175,11 +175,20 @@ function namespaceRoutes(namespace: string): PlatformRoute[] {
     spec: { user: 'x', resourceAttributes: { namespace, verb: 'get', resource: 'events' } },
   };
   const itself = { group: '', resource: 'namespaces', namespace, name: namespace };
+  const quotas = { group: '', resource: 'resourcequotas', namespace };
+  const quotasPath = `/api/v1/namespaces/${namespace}/resourcequotas`;
   return [
     // A request for a namespace counts as inside it.
     { method: 'GET', target: `/api/v1/namespaces/${namespace}`, asks: { ...itself, verb: 'get' }, status: [200] },
     patch(itself, `/api/v1/namespaces/${namespace}`, 200),
     list({ group: '', resource: 'events', namespace }, `/api/v1/namespaces/${namespace}/events`),
+    list(quotas, quotasPath),
+    create(quotas, quotasPath, {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'matrix-new' },
+      spec: { hard: {} },
+    }),
     list(leases, `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`),
     create(leases, `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, {
       apiVersion: 'coordination.k8s.io/v1',
