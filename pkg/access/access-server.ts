@@ -17,6 +17,7 @@ import {
   type ServiceUrl,
   type TrustedProxies,
   type VerifiedCredentials,
+  type Throttle,
 } from '#pkg/http/index';
 import { admit } from './http/admit.ts';
 import { challengesOf } from './http/authenticate.ts';
@@ -32,7 +33,6 @@ import { withAccessErrors } from './operations/with-access-errors.ts';
 import { errorPage } from './pages/error-page.ts';
 import { isAdministrator } from './http/caller.ts';
 import type { Principals } from './principals/principals.ts';
-import type { Throttle } from './http/throttle.ts';
 
 export interface AccessServerOptions extends ServiceServerOptions {
   /** Proxies whose headers about client address and host are trusted. */

@@ -5,6 +5,7 @@ import {
   VerifiedCredentials,
   type EndpointGroup,
   type HealthCheck,
+  type Throttle,
   type TrustedProxies,
 } from '#pkg/http/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
@@ -235,6 +236,12 @@ export class AccessService {
       sessions: sessionAuthenticator({ sessions: this.#sessions, ...site }),
       proxies,
     });
+  }
+
+  /** Limits the requests of each user to the content platform, apart from those to this service. */
+  platformThrottle(requestsPerMinute: number): Throttle {
+    const throttle = new SharedThrottle({ database: this.#database, log: this.#options.log, user: requestsPerMinute });
+    return { take: (key) => throttle.take(`platform/${key}`) };
   }
 
   /** The content platform's endpoints for personal tokens, and their part of its API reference. */

@@ -15,6 +15,7 @@ import {
   withSecurityHeaders,
   withStatus,
   withStrictTransport,
+  withThrottle,
   withTimeout,
   type CredentialReader,
   type EndpointGroup,
@@ -27,6 +28,7 @@ import {
   type RequestInfo,
   type ServiceServerOptions,
   type VerifiedCredentials,
+  type Throttle,
 } from '#pkg/http/index';
 import type { Authorizer, RequestAuthenticator } from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
@@ -59,6 +61,8 @@ export interface ApiParts {
   /** Cache of verified credentials. Default: only those of this server's own requests. */
   verified?: VerifiedCredentials;
   authorizer: Authorizer;
+  /** Limits the requests of each user in a minute. Default: no limit. */
+  throttle?: Throttle;
   /** Records requests. Default: nothing is recorded. */
   auditor?: Auditor;
   /** Serves SubjectAccessReviews, TokenReviews and similar kinds. Default: none. */
@@ -137,7 +141,7 @@ interface ApiHandlerOptions extends ApiServerOptions, ApiParts {
 }
 
 function apiHandler(options: ApiHandlerOptions): Handler {
-  const { authenticator, authorizer, auditor, log, metrics, http, groups, limits, withScrapeToken } = options;
+  const { authenticator, authorizer, throttle, auditor, log, metrics, http, groups, limits, withScrapeToken } = options;
   const isExempt = ({ path }: RequestInfo): boolean => openHealthPaths.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
   return chain(
@@ -154,6 +158,7 @@ function apiHandler(options: ApiHandlerOptions): Handler {
       withScrapeToken,
       limits.beforeAuthentication,
       withAuthentication(authenticator, open),
+      ...(throttle === undefined ? [] : [withThrottle(throttle)]),
       withImpersonation(authorizer),
       limits.afterAuthentication,
       withAuthorization(authorizer, open),

@@ -37,6 +37,7 @@ export {
   type MaxInFlight,
 } from './filters/limits/in-flight-limits.ts';
 export type { RefusedBy } from './filters/limits/limit-refusal.ts';
+export type { Throttle } from './filters/limits/throttle.ts';
 export { VerifiedCredentials } from './filters/limits/verified-credentials.ts';
 export * from './filters/with-authentication.ts';
 export * from './filters/with-authorization.ts';
@@ -50,6 +51,7 @@ export * from './filters/with-security-headers.ts';
 export * from './filters/with-scrape-token.ts';
 export * from './filters/with-status.ts';
 export { withStrictTransport } from './filters/with-strict-transport.ts';
+export { withThrottle } from './filters/with-throttle.ts';
 export * from './filters/with-timeout.ts';
 export * from './metrics/register-reading.ts';
 export * from './metrics/series-histogram.ts';

@@ -280,6 +280,7 @@ function apiParts(
     publicUrl: options['svc.server.public-url'],
     endpoints: withDocuments(plugins.documents, [...tokenDocuments, auditDocument]),
   });
+  const requestsPerMinute = options['svc.api.throttle.user'];
   return {
     registry,
     store,
@@ -291,6 +292,7 @@ function apiParts(
     credentialOf: platformCredentialKeyOf,
     verified: access.verified,
     authorizer: new RbacAuthorizer(registry.roles),
+    ...(requestsPerMinute === 0 ? {} : { throttle: access.platformThrottle(requestsPerMinute) }),
     auditor,
     reviews: { roles: registry.roles, tokens: access.platformTokens },
     endpointGroups: {

@@ -241,6 +241,11 @@ export const optionTable = {
     default: '10000',
     doc: 'Matches counted exactly in a list with selectors.',
   },
+  'svc.api.throttle.user': {
+    type: integer({ min: 0, max: 1_000_000_000 }),
+    default: '0',
+    doc: 'Requests a minute of one user on the content platform, over all replicas, but of administrators; 0: no limit.',
+  },
   'svc.api.request-timeout': {
     type: duration({ min: '1s', max: '1h' }),
     default: '30s',

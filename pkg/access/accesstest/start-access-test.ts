@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHead
 import { pino, type Logger } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Database, migrate, silentLog } from '#pkg/database/index';
-import { ServiceUrl, TrustedProxies, type ByteBudget } from '#pkg/http/index';
+import { ServiceUrl, TrustedProxies, type ByteBudget, type Throttle } from '#pkg/http/index';
 import { createTestDatabase, templateDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import { AccessDatabase } from '../access-database.ts';
 import { AccessServer } from '../access-server.ts';
@@ -11,7 +11,6 @@ import type { Credential } from '../http/credential.ts';
 import type { Operation } from '../operations/operation.ts';
 import { accessMigrations } from '../migrations.ts';
 import { Principals } from '../principals/principals.ts';
-import type { Throttle } from '../http/throttle.ts';
 import { addUser, type TestUser } from './add-user.ts';
 import { testCredential } from './test-credential.ts';
 

@@ -1,5 +1,5 @@
 import type { Caller } from './caller.ts';
-import type { Throttle } from './throttle.ts';
+import type { Throttle } from '#pkg/http/index';
 import { isAccessError, newThrottled } from './access-error.ts';
 import type { AccessRequest } from './access-request.ts';
 import { authenticate, type AuthenticationParts } from './authenticate.ts';

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { PreparedStatement, type DatabaseLog, type Placeholders } from '#pkg/database/index';
-import { networkOf } from '#pkg/http/index';
+import { networkOf, type Throttle } from '#pkg/http/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery } from '../access-tables.ts';
-import type { Throttle } from './throttle.ts';
 
 export interface SharedThrottleOptions {
   database: AccessDatabase;

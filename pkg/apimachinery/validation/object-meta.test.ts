@@ -161,6 +161,7 @@ describe('validateObjectMeta', () => {
       annotations: {
         'svc.run/served-versions': 'v1',
         'svc.run/organization': 'a',
+        'svc.run/awaits-quota': 'true',
         'svc.run/resume-position': '1',
         'svc.run/endpoint-key': 'k',
       },

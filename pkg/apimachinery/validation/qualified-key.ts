@@ -2,6 +2,7 @@ import { validateName } from './name.ts';
 
 /** The platform's own keys under `svc.run`, with their place: the only keys of that domain that clients may set. */
 export const platformKeys: ReadonlyMap<string, 'label' | 'annotation'> = new Map([
+  ['svc.run/awaits-quota', 'annotation'],
   ['svc.run/do-not-overwrite', 'label'],
   ['svc.run/endpoint-key', 'annotation'],
   ['svc.run/organization', 'annotation'],
