@@ -5,9 +5,9 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { verdictLines } from '../harness/history/checker/verdict-lines.ts';
 import { describeError } from '../harness/run/describe-error.ts';
 import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
-import { verdictLines } from './verdict-lines.ts';
 import { parseRolloutOptions, usage, type RolloutOptions } from './rollout-options.ts';
 import { runRollout } from './run-rollout.ts';
 import { RolloutReport } from './scenario.ts';

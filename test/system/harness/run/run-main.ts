@@ -6,6 +6,8 @@ export interface Outcome {
   readonly failures: readonly string[];
   /** Number of failures, if it differs from the length of `failures`. */
   readonly failed?: number;
+  /** Why nothing was tried. */
+  readonly skipped?: string;
 }
 
 export interface MainOptions<Options extends object> {
@@ -20,7 +22,7 @@ export interface MainOptions<Options extends object> {
 
 /**
  * The body of a suite's `main.ts`: invalid options print the usage and exit with 2, a failed run with 1; `--summary`
- * names the file for `{ passed, failed, failures }`. The process exits even if something is still pending.
+ * names the file for `{ passed, failed, failures, skipped }`. The process exits even if something is still pending.
  */
 export async function runMain<Options extends object>({
   usage,
@@ -41,9 +43,9 @@ export async function runMain<Options extends object>({
   }
   const outcome = await run(options);
   if (outcome === undefined) return;
-  const { passed, failures, failed = failures.length } = outcome;
+  const { passed, failures, failed = failures.length, skipped } = outcome;
   const { summaryFile } = options as { summaryFile?: string };
-  if (summaryFile !== undefined) writeFileSync(summaryFile, JSON.stringify({ passed, failed, failures }));
+  if (summaryFile !== undefined) writeFileSync(summaryFile, JSON.stringify({ passed, failed, failures, skipped }));
   process.exit(failed === 0 ? 0 : 1);
 }
 

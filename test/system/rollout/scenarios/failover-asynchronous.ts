@@ -5,11 +5,12 @@ import { SeededRandom } from '../../harness/seeded-random.ts';
 import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { RecordingClient } from '../../harness/workload/recording-client.ts';
 import { now } from '../../harness/history/instant.ts';
+import { readMarks } from '../../harness/workload/read-marks.ts';
 import { OperationLog } from '../../harness/workload/operation-log.ts';
-import { bodyOf, notes, pathOf, type WireObject } from '../../harness/workload/sample-models.ts';
+import { bodyOf, notes, pathOf } from '../../harness/workload/sample-models.ts';
+import { Follower } from '../../harness/workload/follower.ts';
+import { MarkedWriter, type Acknowledged } from '../../harness/workload/marked-writer.ts';
 import type { Cluster } from '../cluster.ts';
-import { Follower } from '../follower.ts';
-import { MarkedWriter, type Acknowledged } from '../marked-writer.ts';
 import { readEpoch } from '../read-epoch.ts';
 import type { Credentials } from '../render-release.ts';
 import type { RolloutReport } from '../scenario.ts';
@@ -99,7 +100,7 @@ export async function failoverAsynchronous({
     await checkFollowers({ cluster, followers, keptRevision, promoted, report });
     checkRevisions(acknowledged, { keptRevision, promoted, report });
     await checkOldRevisions({ operator, lost, report, port });
-    const present = await objectsBySql(cluster);
+    const present = await readMarks(cluster.pair, notes);
     const last = new Map(
       acknowledged
         .filter(({ revision, at }) => revision <= keptRevision || at > promoted)
@@ -133,7 +134,7 @@ async function checkFollowers({
   report: RolloutReport;
 }): Promise<void> {
   const [row] = await cluster.pair.query<{ rev: string }>('SELECT max(rev) AS rev FROM platform.change_log');
-  const present = await objectsBySql(cluster);
+  const present = await readMarks(cluster.pair, notes);
   const isSame = ({ objects }: Follower): boolean =>
     objects.size === present.size && [...objects].every(([name, state]) => present.get(name) === state);
   await retryUntilTrue(() => followers.every(isSame), {
@@ -245,17 +246,4 @@ async function checkOldRevisions({
 /** Whether it has that state or a later one, which an unacknowledged write may have made. */
 function isAtLeast(present: string | undefined, state: string): boolean {
   return present !== undefined && Number(present.split(' at ')[1]) >= Number(state.split(' at ')[1]);
-}
-
-async function objectsBySql({ pair }: Cluster): Promise<Map<string, string>> {
-  const [model] = await pair.query<{ id: number }>('SELECT id FROM platform.models WHERE resource = $1', [
-    notes.plural,
-  ]);
-  const rows = await pair.query<{ rev: string; body: string }>(`SELECT rev, body FROM platform.m_${model?.id ?? 0}`);
-  return new Map(
-    rows.map(({ rev, body }) => {
-      const { metadata, spec } = JSON.parse(body) as WireObject;
-      return [metadata.name, `${spec.marker} at ${rev}`];
-    }),
-  );
 }

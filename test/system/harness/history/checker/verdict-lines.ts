@@ -1,4 +1,4 @@
-import type { Verdict } from '../harness/history/checker/check-history.ts';
+import type { Verdict } from './check-history.ts';
 
 const shown = 6;
 /** The statistics that show how much a run proves. */

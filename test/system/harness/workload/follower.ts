@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiClient, NoAnswer } from '../harness/client/api-client.ts';
-import { LineSplitter } from '../harness/process/line-splitter.ts';
-import { now } from '../harness/history/instant.ts';
-import type { WireObject } from '../harness/workload/sample-models.ts';
+import { ApiClient, NoAnswer } from '../client/api-client.ts';
+import { LineSplitter } from '../process/line-splitter.ts';
+import { now } from '../history/instant.ts';
+import type { WireObject } from './sample-models.ts';
 
 const pauseMs = 100;
 const streamSeconds = 20;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiClient, NoAnswer } from '../harness/client/api-client.ts';
-import { now } from '../harness/history/instant.ts';
-import { bodyOf, pathOf, type SampleModel, type WireObject } from '../harness/workload/sample-models.ts';
+import { ApiClient, NoAnswer } from '../client/api-client.ts';
+import { now } from '../history/instant.ts';
+import { bodyOf, pathOf, type SampleModel, type WireObject } from './sample-models.ts';
 
 const names = 12;
 const pauseMs = 10;
