@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults fuzz attack matrix tenants timing plans holds seeds properties churn whole chart image imagecheck rollout upgrade backup capacity everything clean
+.PHONY: help run build lint test verify bench faults fuzz attack matrix tenants timing plans holds seeds properties churn whole chart image imagecheck rollout patroni upgrade backup capacity everything clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -71,6 +71,9 @@ imagecheck: node_modules ## build the image twice by buildah, look through it, a
 rollout: build ## the chart's pods as processes behind haproxy, on PostgreSQL with a standby: upgraded, killed, failed over under load (ARGS='--quick')
 	node hack/helm/fetch.mjs
 	node --import tsx test/system/rollout/main.ts $(ARGS)
+
+patroni: build ## PostgreSQL of Debian under Patroni and etcd: 20 switchovers and 20 kills of the primary under load (ARGS='--quick', '--seed=7', '--only=synchronous')
+	node --import tsx test/system/patroni/main.ts $(ARGS)
 
 upgrade: build ## databases of all earlier versions, and the last one beside this one (ARGS='--quick')
 	node --import tsx test/system/upgrade/main.ts $(ARGS)
