@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { now } from '../harness/history/instant.ts';
 import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { OutageProbe, type Milestones } from './outage.ts';
@@ -8,6 +9,8 @@ import { recipes, type PatroniCluster, type Recipe } from './patroni-cluster.ts'
 const recoveryMs = 120_000;
 /** How much a standby is behind when the primary is killed, if it is held back. Milliseconds. */
 const heldBackMs = 300;
+
+const limits = { timeoutMs: recoveryMs, intervalMs: 20 };
 
 /** Revisions that a failover may have lost: above the first, up to the second. */
 export interface Gap {
@@ -45,7 +48,7 @@ export async function changePrimary(options: ChangeOptions): Promise<PrimaryChan
   const newest = await newestGap(cluster);
   if (kind === 'kill' && isHeldBack === true) {
     await former.pauseSenders();
-    await new Promise((resolve) => setTimeout(resolve, heldBackMs));
+    await delay(heldBackMs);
   }
   const probe = new OutageProbe(cluster, former);
   probe.start();
@@ -80,8 +83,6 @@ export async function changePrimary(options: ChangeOptions): Promise<PrimaryChan
     await probe.stop();
   }
 }
-
-const limits = { timeoutMs: recoveryMs, intervalMs: 20 };
 
 /** The steps may overlap: a part that was over before the one before it has no length. */
 function outageOf(kind: ChangeKind, milestones: Milestones, acknowledged: Record<Recipe, number>): Outage {

@@ -31,6 +31,7 @@ describe('the configuration of Patroni, etcd and haproxy', () => {
         connect_address: '127.70.0.2:5432',
         data_dir: '/data/db2',
         bin_dir: '/bin',
+        pgpass: '/data/db2.pgpass',
         parameters: { unix_socket_directories: '' },
         pg_hba: [
           'local all postgres peer',

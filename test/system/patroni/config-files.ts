@@ -76,6 +76,8 @@ export async function patroniFile(
   Object.assign(postgresql, {
     data_dir: dataDir,
     bin_dir: binDir,
+    // By default in the home of PostgreSQL's user, where the servers would overwrite each other's.
+    pgpass: `${dataDir}.pgpass`,
     // All servers are on this machine, and would use one folder for their sockets.
     parameters: { unix_socket_directories: '' },
   });

@@ -43,7 +43,7 @@ export class LeaderKey {
   async #run(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
-      // The next attempt begins with the present state of the key's next change; a lost stream is rare.
+      // A stream that was lost is opened again; a change in between is missed.
       await this.#watch(signal).catch(() => undefined);
       await delay(pauseMs);
     }

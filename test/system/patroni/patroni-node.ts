@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { postgresAccount } from '#pkg/database/embedded/account';
 import { installedPostgres } from '../harness/process/installed-postgres.ts';
@@ -11,7 +10,6 @@ import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
 import { patroniFile, patroniText, ports, type Machine, type PatroniFile } from './config-files.ts';
 
-const stopTimeoutMs = 30_000;
 const requestTimeoutMs = 5_000;
 /** Timeout of one statement of the test. */
 const queryTimeoutMs = 40_000;
@@ -115,17 +113,6 @@ export class PatroniNode {
     } finally {
       await client.end();
     }
-  }
-
-  /** Ends Patroni, which stops PostgreSQL; kills both if that takes long. */
-  async stop(): Promise<void> {
-    const child = this.#child;
-    if (child !== undefined) {
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      await Promise.race([exited, delay(stopTimeoutMs, undefined, { ref: false })]);
-    }
-    await this.kill();
   }
 
   /** Undefined if PostgreSQL does not run. */
