@@ -33,40 +33,42 @@ export const quotaTables = [
  * SQL functions. They are in plpgsql and VOLATILE, so that each query in them sees what was committed before the
  * revision lock was acquired, and what the statement itself has done so far.
  */
+const usageOfAll = (changed: string): string =>
+  `CROSS JOIN LATERAL (SELECT * FROM platform.quotas WHERE namespace = ${changed}.namespace AND model IN (${changed}.model, ${allModels}) OFFSET 0) q LEFT JOIN ${usageOf('q')} u ON true`;
+
+const countRows = (rows: string): string =>
+  `INSERT INTO platform.quota_usage (namespace, model, count, bytes)
+        SELECT q.namespace, q.model, coalesce(u.count, 0) + c.count, coalesce(u.bytes, 0) + c.bytes
+          FROM (SELECT TG_ARGV[0]::int AS model, namespace, ${rows} GROUP BY namespace) c ${usageOfAll('c')}
+          WHERE c.count <> 0 OR c.bytes <> 0`;
+
 export const quotaFunctions = [
-  `CREATE FUNCTION platform.add_usage(changed_model int, changed_namespace text, more_count bigint, more_bytes bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-    BEGIN
-      INSERT INTO platform.quota_usage (namespace, model, count, bytes)
-        SELECT q.namespace, q.model, coalesce(u.count, 0) + more_count, coalesce(u.bytes, 0) + more_bytes
-        FROM platform.quotas q LEFT JOIN ${usageOf('q')} u ON true
-        WHERE q.namespace = changed_namespace AND q.model IN (changed_model, ${allModels}) AND (more_count <> 0 OR more_bytes <> 0);
-    END $$`,
   // After the rows are written: a create that found its name taken, or its namespace gone, counts nothing.
-  `CREATE FUNCTION platform.count_usage() RETURNS trigger LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION platform.count_usage() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
     BEGIN
       IF TG_OP = 'INSERT' THEN
-        PERFORM platform.add_usage(TG_ARGV[0]::int, namespace, count(*), sum(octet_length(body))) FROM added GROUP BY namespace;
+        ${countRows('count(*) AS count, sum(octet_length(body)) AS bytes FROM added')};
       ELSIF TG_OP = 'DELETE' THEN
-        PERFORM platform.add_usage(TG_ARGV[0]::int, namespace, -count(*), -sum(octet_length(body))) FROM removed GROUP BY namespace;
+        ${countRows('-count(*) AS count, -sum(octet_length(body)) AS bytes FROM removed')};
       ELSE
-        PERFORM platform.add_usage(TG_ARGV[0]::int, namespace, 0, sum(size)::bigint)
-          FROM (SELECT namespace, octet_length(body) AS size FROM added UNION ALL SELECT namespace, -octet_length(body) FROM removed) both_rows
-          GROUP BY namespace;
+        ${countRows('0 AS count, sum(size) AS bytes FROM (SELECT namespace, octet_length(body) AS size FROM added UNION ALL SELECT namespace, -octet_length(body) FROM removed) both_rows')};
       END IF;
       RETURN NULL;
     END $$`,
-  // `rev` makes the planner call it after the lock. The first query ends most calls: everything fits.
-  `CREATE FUNCTION platform.over_quota(positions int[], models int[], namespaces text[], counts int[], sizes int[], always boolean[], rev bigint) RETURNS int[] LANGUAGE plpgsql VOLATILE AS $$
+  // Do these writes fit? A row for each namespace and model, and one for all models, with what the writes may add.
+  // `rev` makes the planner call it after the lock, and `over_quota` too.
+  `CREATE FUNCTION platform.within_quota(models int[], namespaces text[], counts int[], sizes bigint[], rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+    BEGIN
+      RETURN NOT EXISTS (SELECT FROM unnest(models, namespaces, counts, sizes) AS c(model, namespace, count, size)
+        JOIN platform.quotas q ON q.namespace = c.namespace AND q.model = c.model LEFT JOIN ${usageOf('q')} u ON true
+        WHERE q.is_counted AND (c.count > 0 AND coalesce(u.count, 0) + c.count > q.max_count OR c.size > 0 AND coalesce(u.bytes, 0) + c.size > q.max_bytes));
+    END $$`,
+  // For writes that may not fit together: those that pass a quota, if each one before them that does not is written.
+  `CREATE FUNCTION platform.over_quota(positions int[], models int[], namespaces text[], counts int[], sizes int[], always boolean[]) RETURNS int[] LANGUAGE plpgsql VOLATILE AS $$
     DECLARE rest jsonb; refused int[] := '{}'; o record; key text;
     BEGIN
-      SELECT jsonb_object_agg(namespace || '/' || model, jsonb_build_object('count', max_count - count, 'bytes', max_bytes - bytes)) INTO rest
-        FROM (SELECT q.namespace, q.model, q.max_count, q.max_bytes, coalesce(u.count, 0) AS count, coalesce(u.bytes, 0) AS bytes
-          FROM unnest(models, namespaces, counts, sizes) AS w(model, namespace, count, size)
-            CROSS JOIN LATERAL (SELECT * FROM platform.quotas WHERE namespace = w.namespace AND model IN (w.model, ${allModels}) AND is_counted OFFSET 0) q
-            LEFT JOIN ${usageOf('q')} u ON true
-          GROUP BY q.namespace, q.model, q.max_count, q.max_bytes, u.count, u.bytes
-          HAVING coalesce(u.count, 0) + sum(greatest(w.count, 0)) > q.max_count OR coalesce(u.bytes, 0) + sum(greatest(w.size, 0)) > q.max_bytes) tight;
-      IF rest IS NULL THEN RETURN refused; END IF;
+      SELECT jsonb_object_agg(q.namespace || '/' || q.model, jsonb_build_object('count', q.max_count - coalesce(u.count, 0), 'bytes', q.max_bytes - coalesce(u.bytes, 0))) INTO rest
+        FROM platform.quotas q LEFT JOIN ${usageOf('q')} u ON true WHERE q.namespace = ANY (namespaces) AND q.is_counted;
       FOR o IN SELECT * FROM unnest(positions, models, namespaces, counts, sizes, always) AS w(i, model, namespace, count, size, always) ORDER BY i LOOP
         IF NOT o.always AND EXISTS (SELECT FROM unnest(ARRAY[o.model, ${allModels}]) AS m(model)
           WHERE o.count > 0 AND o.count > (rest -> (o.namespace || '/' || m.model) ->> 'count')::bigint

@@ -1,4 +1,5 @@
 import { textArray } from '../table/sql-value.ts';
+import { allModels } from '../table/limited-tables.ts';
 import type { Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 import {
@@ -192,10 +193,12 @@ class StatementBuilder {
       `${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fenced === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`,
     );
     if (table.limited) {
-      const count = `CASE n.op ${(['C', 'U', 'D'] as const).map((type) => `WHEN '${type}' THEN ${countOf[type]}`).join(' ')} END`;
+      const count = `CASE n.op ${Object.entries(countOf)
+        .map(([type, count]) => `WHEN '${type}' THEN ${count}`)
+        .join(' ')} END`;
       const size = `CASE n.op WHEN 'D' THEN 0 ELSE octet_length(n.body) END - coalesce(octet_length(n.old_body), 0)`;
       parts.quota.push(
-        `SELECT n.i, ${table.id} AS model, n.namespace, ${count} AS count, ${size} AS size, n.op = 'D' OR n.op = 'U' AND n.deleted IS NOT NULL AS always, n.rev FROM ${numbered} n`,
+        `SELECT n.i, ${table.id} AS model, n.namespace, ${count} AS count, ${size} AS size, n.op = 'D' OR n.op = 'U' AND n.deleted IS NOT NULL AS always FROM ${numbered} n`,
       );
     }
     const withinQuotas = (): string => 'n.i NOT IN (SELECT i FROM over_quota)';
@@ -251,13 +254,28 @@ class StatementBuilder {
     ];
   }
 
-  /** The operations that pass a quota if each one before them that does not is written. */
+  /** The operations that pass a quota: none, if all of them fit. */
   #quotaCheck(groups: readonly GroupParts[]): string[] {
     const limited = groups.flatMap(({ quota }) => quota);
     if (limited.length === 0) return [];
+    const additions = additionsOf(this.#operations.map(({ operation }) => operation));
+    const arrays = (
+      [
+        ['model', 'int[]'],
+        ['namespace', 'text[]'],
+        ['count', 'int[]'],
+        ['size', 'bigint[]'],
+      ] as const
+    ).map(([column, type]) =>
+      this.#bind(
+        additions.map((addition) => addition[column]),
+        type,
+      ),
+    );
     const columns = ['i', 'model', 'namespace', 'count', 'size', 'always'].map((column) => `array_agg(${column})`);
     return [
-      `over_quota AS MATERIALIZED (SELECT unnest(platform.over_quota(${columns.join(', ')}, max(rev))) AS i FROM (${limited.join(' UNION ALL ')}) w)`,
+      `over_quota AS MATERIALIZED (SELECT unnest((SELECT platform.over_quota(${columns.join(', ')}) FROM (${limited.join(' UNION ALL ')}) w)) AS i
+        FROM checked WHERE NOT platform.within_quota(${arrays.join(', ')}, (SELECT max(rev) FROM (${groups.flatMap(({ drawn }) => drawn).join(' UNION ALL ')}) d)))`,
     ];
   }
 
@@ -293,6 +311,30 @@ interface GroupParts {
  */
 function isIn(revision: string, set: 'written' | 'logged'): string {
   return `(${revision} IN (SELECT rev FROM ${set})) IS TRUE`;
+}
+
+interface Addition {
+  model: number;
+  namespace: string;
+  count: number;
+  size: number;
+}
+
+/** What the operations may add at most, by namespace, of each limited model and of all. */
+function additionsOf(operations: readonly BatchOperation[]): Addition[] {
+  const additions = new Map<string, Addition>();
+  for (const { table, type, namespace, body, from } of operations) {
+    if (!table.limited || type === 'D') continue;
+    const size = Buffer.byteLength(body) - (from === undefined ? 0 : Buffer.byteLength(from.body));
+    for (const model of [table.id, allModels]) {
+      const key = `${namespace}/${model}`;
+      const addition = additions.get(key) ?? { model, namespace, count: 0, size: 0 };
+      additions.set(key, addition);
+      addition.count += countOf[type];
+      addition.size += Math.max(0, size);
+    }
+  }
+  return [...additions.values()];
 }
 
 const pastTense = { C: 'created', U: 'updated', D: 'deleted' } as const;

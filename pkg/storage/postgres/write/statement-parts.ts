@@ -1,5 +1,6 @@
 import { formatGroupResource } from '#pkg/apimachinery/index';
 import { arrayLiteral, toSqlArray, toSqlValue } from '../table/sql-value.ts';
+import { allModels } from '../table/limited-tables.ts';
 import { isNamespaceTable, sqlType, tableName, type Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
 import { changesChannel } from '../connection/replica-presence.ts';
@@ -137,11 +138,10 @@ export interface WritableRows extends NumberedRows {
  */
 export function selectWithinQuotas(type: 'C' | 'U', added: string, rows: NumberedRows): string {
   const { table, value, revision } = rows;
-  const always = type === 'C' ? 'false' : `${value(parameters.deleted)} IS NOT NULL`;
-  return (
-    `platform.over_quota(ARRAY[0], ARRAY[${table.id}], ARRAY[${value(parameters.namespace)}], ARRAY[${countOf[type]}], ` +
-    `ARRAY[${added}], ARRAY[${always}], ${revision}) = '{}'`
-  );
+  const namespace = value(parameters.namespace);
+  const twice = (each: string): string => `ARRAY[${each}, ${each}]`;
+  const within = `platform.within_quota(ARRAY[${table.id}, ${allModels}], ${twice(namespace)}, ${twice(String(countOf[type]))}, ${twice(added)}, ${revision})`;
+  return type === 'C' ? within : `(${value(parameters.deleted)} IS NOT NULL OR ${within})`;
 }
 
 /** How many objects an operation adds. */

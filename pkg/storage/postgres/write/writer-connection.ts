@@ -13,11 +13,13 @@ const answerTimeoutMs = 15_000;
 const maxPlanAgeMs = 5000;
 /**
  * One generic plan for all calls of a statement, created at the first call: the calls are alike, whatever their values.
+ * No plan reads a table whole: one that was made when the table was small would stay, also in functions.
  * Read committed, whatever the default, so that a statement sees what was committed before it acquired the lock.
  */
 const settings = [
   'SET jit = off',
   'SET plan_cache_mode = force_generic_plan',
+  'SET enable_seqscan = off',
   'SET statement_timeout = 10000',
   'SET lock_timeout = 5000',
   'SET idle_in_transaction_session_timeout = 10000',
