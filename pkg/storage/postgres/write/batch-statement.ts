@@ -194,7 +194,7 @@ class StatementBuilder {
     );
     if (table.limited) {
       const count = `CASE n.op ${Object.entries(countOf)
-        .map(([type, count]) => `WHEN '${type}' THEN ${count}`)
+        .map(([type, each]) => `WHEN '${type}' THEN ${each}`)
         .join(' ')} END`;
       const size = `CASE n.op WHEN 'D' THEN 0 ELSE octet_length(n.body) END - coalesce(octet_length(n.old_body), 0)`;
       parts.quota.push(
