@@ -87,7 +87,8 @@ export class PlatformRegistry implements ModelRegistry {
   readonly #terminator: DefinitionTerminator;
   readonly #nameConflicts: NameConflictResolver;
   readonly #indexBuilds: IndexBuildMonitor;
-  #quotas: QuotaKeeper | undefined;
+  /** Absent where tests serve a part of the built-in models. */
+  readonly #quotas: QuotaKeeper | undefined;
   /** The fingerprint of definitions that this version of the server has judged. */
   readonly #judgedFingerprint: string;
   readonly #undo: (() => void)[] = [];
@@ -140,6 +141,10 @@ export class PlatformRegistry implements ModelRegistry {
     });
     this.#nameConflicts = new NameConflictResolver({ store, codec, log, catalog: this.#catalog, settler, lock });
     this.#indexBuilds = new IndexBuildMonitor({ store, codec, log, catalog: this.#catalog });
+    const quotas = this.#table.get(groupResource(resourceQuotaModel))?.find(resourceQuotaModel.storageVersion);
+    const isLimitable = (resource: GroupResource): boolean => this.#table.get(resource)?.model.scope === 'Namespaced';
+    this.#quotas =
+      quotas === undefined ? undefined : new QuotaKeeper({ store, storage: quotas.storage, isLimitable, log });
   }
 
   /** True when every stored model is served; false again once the registry stops. */
@@ -196,7 +201,7 @@ export class PlatformRegistry implements ModelRegistry {
     });
     await this.#catchUp();
     await this.#indexBuilds.resume(startLockTimeoutMs);
-    await this.#keepQuotas();
+    await this.#quotas?.start();
     this.#isReady = true;
   }
 
@@ -212,16 +217,6 @@ export class PlatformRegistry implements ModelRegistry {
       this.#indexBuilds.stop(),
       this.#quotas?.stop(),
     ]);
-  }
-
-  async #keepQuotas(): Promise<void> {
-    const storage = this.#table
-      .get(groupResource(resourceQuotaModel))
-      ?.find(resourceQuotaModel.storageVersion)?.storage;
-    // Tests serve a part of the built-in models.
-    if (storage === undefined) return;
-    this.#quotas = new QuotaKeeper({ store: this.#store, storage, log: this.#log });
-    await this.#quotas.start();
   }
 
   /** Loads a model's objects and then receives every change of them, in order, each exactly once. */

@@ -41,6 +41,9 @@ test('beyond its limit a user gets 429 with Retry-After; administrators and proc
   expect((await send('ada', { 'impersonate-user': 'eve' })).status).toBe(200);
   const refused = await send('eve');
   expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '17' } });
-  expect(JSON.parse(refused.body.toString())).toMatchObject({ reason: 'TooManyRequests', details: { retryAfterSeconds: 17 } });
+  expect(JSON.parse(refused.body.toString())).toMatchObject({
+    reason: 'TooManyRequests',
+    details: { retryAfterSeconds: 17 },
+  });
   expect(taken).toEqual(['user:1', 'user:1', 'user:2']);
 });

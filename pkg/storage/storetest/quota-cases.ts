@@ -204,6 +204,17 @@ export function quotaCases(pair: () => StorePair): void {
     await expect(store.write(create(namespace, 'after'))).rejects.toMatchObject({ code: 'QuotaExceeded' });
   });
 
+  test('of limits that come and go, usage begins anew', async () => {
+    const { store } = pair();
+    const namespace = newNamespace();
+    await limit(namespace, count(9));
+    await store.write(create(namespace, 'a'));
+    await limit(namespace);
+    await store.write(create(namespace, 'b'));
+    await limit(namespace, count(9));
+    expect(await usage(namespace)).toMatchObject([{ count: 2, isCounted: true }]);
+  });
+
   test('a model that is dropped takes what it used with it', async () => {
     const { store } = pair();
     const namespace = newNamespace();

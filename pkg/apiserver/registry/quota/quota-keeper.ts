@@ -1,7 +1,13 @@
 import type { Logger } from 'pino';
-import { groupResource, isStatusError, type ApiObject, type JsonObject } from '#pkg/apimachinery/index';
+import {
+  groupResource,
+  isStatusError,
+  type ApiObject,
+  type GroupResource,
+  type JsonObject,
+} from '#pkg/apimachinery/index';
 import { definitionModel, resourceQuotaModel, type ResourceQuota } from '#pkg/apis/index';
-import { isStorageError, type Change, type QuotaLimits, type QuotaUsage, type Store } from '#pkg/storage/index';
+import type { Change, QuotaUsage, Store } from '#pkg/storage/index';
 import type { ResourceStorage } from '../../rest/served-resource.ts';
 import { systemWrite } from '../../rest/write-context.ts';
 import { equalJson } from '../../schema/json-value.ts';
@@ -14,6 +20,8 @@ export interface QuotaKeeperOptions {
   store: Store;
   /** Of quotas. */
   storage: ResourceStorage;
+  /** Is there such a model, and are its objects in namespaces? */
+  isLimitable: (resource: GroupResource) => boolean;
   log: Logger;
   /** Shortest time between two statuses of one quota. Milliseconds, default 1000. */
   everyMs?: number;
@@ -32,12 +40,16 @@ export class QuotaKeeper {
   readonly #kept = new Set<string>();
   /** Namespaces whose quotas or usage changed. */
   readonly #due = new Set<string>();
+  /** A model came or went since the last round. */
+  #areModelsChanged = true;
   /** When a quota of the namespace last changed, its status too. Values of `performance.now()`. */
   readonly #changedAt = new Map<string, number>();
   #modelIds: { quotas: number | undefined; definitions: number | undefined } | undefined;
   #unsubscribe: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
+  /** The last round failed: the next one waits longer. */
+  #hasFailed = false;
 
   constructor(options: QuotaKeeperOptions) {
     this.#options = { everyMs: 1_000, ...options };
@@ -59,6 +71,7 @@ export class QuotaKeeper {
     const idOf = async (model: typeof definitionModel): Promise<number | undefined> =>
       (await store.changes.incarnationOf(groupResource(model)))?.modelId;
     this.#modelIds = { quotas: await idOf(resourceQuotaModel), definitions: await idOf(definitionModel) };
+    this.#abort.signal.throwIfAborted();
     this.#unsubscribe = store.changes.subscribe((changes) => {
       for (const change of changes) this.#observe(change);
     });
@@ -80,8 +93,7 @@ export class QuotaKeeper {
       if (type !== 'update' || generationOf(body) !== generationOf(old!.body)) this.#add(namespace, 0);
     } else if (this.#kept.has(namespace)) this.#add(namespace);
     // A model that comes or goes changes what is limited.
-    else if (modelId === this.#modelIds?.definitions && type !== 'update')
-      for (const each of this.#kept) this.#add(each, 0);
+    else if (modelId === this.#modelIds?.definitions) for (const each of this.#kept) this.#add(each, 0);
   }
 
   #add(namespace: string, delayMs = this.#options.everyMs): void {
@@ -93,7 +105,7 @@ export class QuotaKeeper {
       this.#round = this.#runRound().finally(() => {
         this.#round = undefined;
         const [next] = this.#due;
-        if (next !== undefined) this.#add(next);
+        if (next !== undefined) this.#add(next, this.#hasFailed ? this.#options.everyMs * 5 : undefined);
       });
     }, delayMs);
   }
@@ -102,10 +114,12 @@ export class QuotaKeeper {
     const { store, log } = this.#options;
     const namespaces = [...this.#due];
     this.#due.clear();
+    this.#hasFailed = false;
     try {
       await store.runExclusively('quotas', (held) => this.#keepAll(namespaces, held), this.#abort.signal);
     } catch (error) {
       if (this.#abort.signal.aborted) return;
+      this.#hasFailed = true;
       for (const namespace of namespaces) this.#due.add(namespace);
       log.warn({ err: error }, 'the status of quotas could not be updated; trying again');
     }
@@ -120,35 +134,43 @@ export class QuotaKeeper {
       held.throwIfAborted();
       quotas.set(namespace, await this.#quotasOf(namespace));
     }
-    let usages = await store.quotas.usage(namespaces);
-    let isChanged = false;
-    for (const [namespace, own] of quotas) {
-      const limits = limitsOf(own);
-      if (areInForce(limits, usages.get(namespace) ?? [])) continue;
-      isChanged = true;
-      await this.#setLimits(namespace, limits);
+    if (this.#areModelsChanged) {
+      this.#areModelsChanged = false;
+      await store.quotas.limitTables();
     }
-    if (isChanged) usages = await store.quotas.usage(namespaces);
+    const before = await store.quotas.usage(namespaces);
+    for (const [namespace, own] of quotas)
+      await this.#attempt(namespace, () => this.#setLimits(namespace, own, before.get(namespace) ?? []));
+    const usages = await store.quotas.usage(namespaces);
     for (const [namespace, own] of quotas) {
       held.throwIfAborted();
       const usage = usages.get(namespace) ?? [];
       if (usage.some(({ mustCount }) => mustCount) && !this.#counts.has(namespace)) this.#counts.add(namespace);
       if (own.length === 0) this.#forget(namespace);
       else if (performance.now() - (this.#changedAt.get(namespace) ?? -Infinity) < everyMs) this.#due.add(namespace);
-      else for (const quota of own) await this.#writeStatus(quota, usage);
+      else
+        await this.#attempt(namespace, async () => {
+          for (const quota of own) await this.#writeStatus(quota, usage);
+        });
     }
   }
 
-  /** A table in use delays the quotas of this namespace alone. */
-  async #setLimits(namespace: string, limits: readonly QuotaLimits[]): Promise<void> {
-    const { store, log } = this.#options;
+  /** A failure delays this namespace alone. */
+  async #attempt(namespace: string, work: () => Promise<void>): Promise<void> {
     try {
-      await store.quotas.set(namespace, limits);
+      await work();
     } catch (error) {
-      if (!isStorageError(error, 'TableInUse')) throw error;
+      if (this.#abort.signal.aborted) throw error;
+      this.#hasFailed = true;
       this.#due.add(namespace);
-      log.warn({ err: error, namespace }, 'the quotas of a namespace could not be put in force; trying again');
+      this.#options.log.warn({ err: error, namespace }, 'the quotas of a namespace could not be kept; trying again');
     }
+  }
+
+  async #setLimits(namespace: string, quotas: readonly ResourceQuota[], usage: readonly QuotaUsage[]): Promise<void> {
+    const { store, isLimitable } = this.#options;
+    const limits = limitsOf(quotas).filter(({ resource: of }) => of === undefined || isLimitable(of));
+    if (!areInForce(limits, usage)) await store.quotas.set(namespace, limits);
   }
 
   #forget(namespace: string): void {

@@ -28,7 +28,7 @@ export function limitsOf(quotas: readonly ResourceQuota[]): QuotaLimits[] {
   return [...limits.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, limit]) => limit);
 }
 
-/** Are these the limits in force? Limits on models that do not exist are none. */
+/** Are these the limits in force? */
 export function areInForce(limits: readonly QuotaLimits[], usages: readonly QuotaUsage[]): boolean {
   const known = new Map(usages.map((usage) => [keyOf(usage.limits), usage.limits]));
   return limits.length === known.size && limits.every((limit) => isSame(limit, known.get(keyOf(limit))));

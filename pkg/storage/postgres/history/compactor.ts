@@ -11,10 +11,6 @@ const stepRows = 500;
 /** Maximum number of steps in one round. */
 const maxSteps = 2000;
 
-/** Only the newest row of each limit counts; a limit that is gone has none. */
-const oldUsage = `DELETE FROM platform.quota_usage u WHERE NOT EXISTS (SELECT FROM platform.quotas q WHERE q.namespace = u.namespace AND q.model = u.model)
-  OR EXISTS (SELECT FROM platform.quota_usage later WHERE later.namespace = u.namespace AND later.model = u.model AND later.id > u.id)`;
-
 interface Bounds {
   first_kept: string | null;
   newest: string;
@@ -48,9 +44,9 @@ export class Compactor {
       if (rows[0]?.locked !== true) return;
       await this.#repeat(isOver, () => this.#expireStep(limits.idempotencyKeyAgeMs));
       if (isOver()) return;
-      await this.#pool.query(oldUsage);
       const upTo = await this.#declare(limits);
       await this.#repeat(isOver, () => this.#removeStep(upTo));
+      await this.#repeat(isOver, () => this.#removeUsageStep());
     } finally {
       await lock.release();
     }
@@ -127,5 +123,14 @@ export class Compactor {
     const isMore = Number(looked) === stepRows;
     this.#swept = isMore ? Number(last) : upTo;
     return isMore;
+  }
+
+  /** Only the newest row of each limit counts. */
+  async #removeUsageStep(): Promise<boolean> {
+    const { rowCount } = await this.#pool.query(
+      `DELETE FROM platform.quota_usage WHERE ctid = ANY (ARRAY(SELECT u.ctid FROM platform.quota_usage u
+         WHERE EXISTS (SELECT FROM platform.quota_usage later WHERE later.namespace = u.namespace AND later.model = u.model AND later.id > u.id) LIMIT ${stepRows}))`,
+    );
+    return rowCount === stepRows;
   }
 }

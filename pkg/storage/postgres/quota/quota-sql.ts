@@ -29,19 +29,21 @@ export const quotaTables = [
   `ALTER TABLE platform.models ADD COLUMN limited boolean NOT NULL DEFAULT false`,
 ];
 
-/**
- * SQL functions. They are in plpgsql and VOLATILE, so that each query in them sees what was committed before the
- * revision lock was acquired, and what the statement itself has done so far.
- */
+/** What the rows of `changed` count for, and what these limits' objects took before. */
 const usageOfAll = (changed: string): string =>
   `CROSS JOIN LATERAL (SELECT * FROM platform.quotas WHERE namespace = ${changed}.namespace AND model IN (${changed}.model, ${allModels}) OFFSET 0) q LEFT JOIN ${usageOf('q')} u ON true`;
 
+/** Adds the rows of a transition table to the usage of their namespaces. */
 const countRows = (rows: string): string =>
   `INSERT INTO platform.quota_usage (namespace, model, count, bytes)
         SELECT q.namespace, q.model, coalesce(u.count, 0) + c.count, coalesce(u.bytes, 0) + c.bytes
           FROM (SELECT TG_ARGV[0]::int AS model, namespace, ${rows} GROUP BY namespace) c ${usageOfAll('c')}
           WHERE c.count <> 0 OR c.bytes <> 0`;
 
+/**
+ * SQL functions. They are in plpgsql and VOLATILE, so that each query in them sees what was committed before the
+ * revision lock was acquired, and what the statement itself has done so far.
+ */
 export const quotaFunctions = [
   // After the rows are written: a create that found its name taken, or its namespace gone, counts nothing.
   `CREATE FUNCTION platform.count_usage() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
@@ -84,4 +86,13 @@ export const quotaFunctions = [
       END LOOP;
       RETURN refused;
     END $$`,
+  // A model that goes takes its limits along. Those on all models still count its objects, until they are counted again.
+  `CREATE FUNCTION platform.forget_usage() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
+    BEGIN
+      DELETE FROM platform.quotas WHERE model = OLD.id;
+      DELETE FROM platform.quota_usage WHERE model = OLD.id;
+      IF OLD.limited THEN UPDATE platform.quotas SET must_count = true, id = gen_random_uuid() WHERE model = ${allModels}; END IF;
+      RETURN NULL;
+    END $$`,
+  'CREATE TRIGGER quotas AFTER DELETE ON platform.models FOR EACH ROW EXECUTE FUNCTION platform.forget_usage()',
 ];

@@ -19,26 +19,32 @@ function triggerText(table: Pick<Table, 'id'>, event: 'INSERT' | 'UPDATE' | 'DEL
   return `CREATE OR REPLACE TRIGGER quota_${event.toLowerCase()} AFTER ${event} ON ${tableName(table)} REFERENCING ${rows} FOR EACH STATEMENT EXECUTE FUNCTION platform.count_usage('${table.id}')`;
 }
 
+/** The tables that the rows of `quotas` do not name any more, and those that they name but that have no triggers. */
+export const wronglyLimited = `WITH named AS (SELECT DISTINCT model FROM platform.quotas),
+  wanted AS (SELECT m.id, m.limited, m.namespaced AND (m.api_group, m.resource) <> ('${quotaResource.group}', '${quotaResource.resource}') AND EXISTS (SELECT FROM named WHERE model IN (m.id, ${allModels})) AS is_named FROM platform.models m)
+  SELECT id, is_named FROM wanted WHERE limited <> is_named ORDER BY id`;
+
 /**
- * Gives the tables that the rows of `quotas` name their triggers, takes them from the others, and tells writers by a
- * new shape. In a transaction that changes tables; it acquires the revision lock last. Returns the tables that were not
- * limited before.
+ * Gives the tables that the rows of `quotas` name their triggers, or takes them from those that they no longer name, and
+ * tells writers by a new shape. In a transaction that changes tables; it acquires the revision lock last. `emptyTable`
+ * has no objects yet; those of the others are to be counted.
  */
-export async function limitTables(client: PoolClient): Promise<number[]> {
-  const { rows } = await client.query<{ id: number; limited: boolean }>(
-    `WITH named AS (SELECT DISTINCT model FROM platform.quotas),
-       wanted AS (SELECT m.id, m.limited, m.namespaced AND (m.api_group, m.resource) <> ($1, $2) AND EXISTS (SELECT FROM named WHERE model IN (m.id, ${allModels})) AS is_named FROM platform.models m)
-     SELECT id, is_named AS limited FROM wanted WHERE limited <> is_named ORDER BY id`,
-    [quotaResource.group, quotaResource.resource],
-  );
-  if (rows.length === 0) return [];
-  for (const { id, limited } of rows) {
+export async function limitTables(
+  client: PoolClient,
+  { limited, emptyTable }: { limited: boolean; emptyTable?: number },
+): Promise<void> {
+  const { rows } = await client.query<{ id: number; is_named: boolean }>(wronglyLimited);
+  const ids = rows.flatMap(({ id, is_named }) => (is_named === limited ? [id] : []));
+  if (ids.length === 0) return;
+  for (const id of ids) {
     for (const [name, create] of Object.entries(quotaTriggers))
       await client.query(limited ? create({ id }) : `DROP TRIGGER IF EXISTS ${name} ON ${tableName({ id })}`);
   }
   await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
-  await client.query('UPDATE platform.models SET shape = shape + 1, limited = NOT limited WHERE id = ANY ($1)', [
-    rows.map(({ id }) => id),
-  ]);
-  return rows.flatMap(({ id, limited }) => (limited ? [id] : []));
+  await client.query('UPDATE platform.models SET shape = shape + 1, limited = $2 WHERE id = ANY ($1)', [ids, limited]);
+  // A replica of an earlier release may have created the table. A limit on its objects alone is counted anyway.
+  if (limited && ids.some((id) => id !== emptyTable))
+    await client.query(
+      `UPDATE platform.quotas SET must_count = true, id = gen_random_uuid() WHERE model = ${allModels}`,
+    );
 }

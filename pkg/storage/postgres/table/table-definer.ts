@@ -7,7 +7,7 @@ import { isLockTimeout } from '../connection/database-failure.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { planIndexes } from './plan-indexes.ts';
 import { isLeaseTable, leaseHeld } from './lease-fence.ts';
-import { allModels, limitTables } from './limited-tables.ts';
+import { limitTables } from './limited-tables.ts';
 import { ownersTrigger } from './owner-elements.ts';
 import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
 import { indexName, isNamespaceTable, sqlType, tableName, type Column, type Table } from './table.ts';
@@ -62,9 +62,9 @@ export class TableDefiner {
     return unfinished;
   }
 
-  /** Runs `work`, which changes limits and calls `limitTables`. StorageError TableInUse as for `ensure`. */
-  changeLimits(work: (client: PoolClient) => Promise<void>): Promise<void> {
-    return withLockRetries(defaultLockTimeoutMs, () =>
+  /** Runs `work`, which changes limits and calls `limitTables`. StorageError TableInUse after `lockTimeoutMs`. */
+  changeLimits(work: (client: PoolClient) => Promise<void>, lockTimeoutMs = defaultLockTimeoutMs): Promise<void> {
+    return withLockRetries(lockTimeoutMs, () =>
       this.#inTransaction(async (client) => {
         await client.query(`SET LOCAL lock_timeout = ${lockWaitMs}`);
         await work(client);
@@ -89,7 +89,6 @@ export class TableDefiner {
       if (rows[0] === undefined) return 'no model';
       if (ifEmpty && (await hasObjects(client, rows[0]))) return 'has objects';
       await client.query('DELETE FROM platform.models WHERE id = $1', [rows[0].id]);
-      await forgetUsage(client, rows[0]);
       await client.query(
         'INSERT INTO platform.dropped_models SELECT $1, $2, max(rev) FROM platform.change_log ON CONFLICT (api_group, resource) DO UPDATE SET rev = excluded.rev',
         [resource.group, resource.resource],
@@ -187,7 +186,7 @@ export class TableDefiner {
       await client.query(namespaceExists(name));
     if (isLeaseTable({ resource: { group: model.group, resource: model.names.plural } }))
       await client.query(leaseHeld(name));
-    await limitTables(client);
+    await limitTables(client, { limited: true, emptyTable: table.id });
     return false;
   }
 
@@ -241,13 +240,6 @@ async function saveColumns(client: PoolClient, id: number, columns: readonly Col
     id,
     JSON.stringify(await withSince(client, columns)),
   ]);
-}
-
-/** Until they are counted again, limits on all models still count the objects that go with this one. */
-async function forgetUsage(client: PoolClient, { id }: Pick<Table, 'id'>): Promise<void> {
-  for (const table of ['quotas', 'quota_usage'])
-    await client.query(`DELETE FROM platform.${table} WHERE model = $1`, [id]);
-  await client.query(`UPDATE platform.quotas SET must_count = true, id = gen_random_uuid() WHERE model = ${allModels}`);
 }
 
 /** By an index, as a table whose objects were just deleted is long. */
