@@ -37,7 +37,10 @@ export interface Quotas {
    * counted yet is left to `count`. StorageError TableInUse if a table cannot be changed at present.
    */
   set(namespace: string, limits: readonly QuotaLimits[]): Promise<void>;
-  /** Makes sure that the objects of all models are counted that a limit is for: a replica may have created one that does not know quotas. */
+  /**
+   * Makes sure that the objects of each model that a limit is for are counted: a replica of a release without quotas may
+   * have created one.
+   */
   limitTables(): Promise<void>;
   /** Counts the objects of limits that are not counted yet; writes go on meanwhile. */
   count(namespace: string, signal: AbortSignal): Promise<void>;
