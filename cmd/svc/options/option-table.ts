@@ -244,7 +244,7 @@ export const optionTable = {
   'svc.api.throttle.user': {
     type: integer({ min: 0, max: 1_000_000_000 }),
     default: '0',
-    doc: 'Requests a minute of one user on the content platform, over all replicas, but of administrators; 0: no limit.',
+    doc: 'Requests a minute of one user on the content platform, over all replicas; administrators are free. 0: no limit.',
   },
   'svc.api.request-timeout': {
     type: duration({ min: '1s', max: '1h' }),
