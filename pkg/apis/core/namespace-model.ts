@@ -1,4 +1,5 @@
 import type { Model } from '#pkg/apimachinery/index';
+import { conditionSchema } from '../meta/condition-schema.ts';
 
 export const defaultNamespace = 'default';
 /** The platform's own namespace, for its leases. */
@@ -45,17 +46,7 @@ export const namespaceModel: Model = {
                 type: 'array',
                 'x-kubernetes-list-type': 'map',
                 'x-kubernetes-list-map-keys': ['type'],
-                items: {
-                  type: 'object',
-                  required: ['type', 'status'],
-                  properties: {
-                    type: { type: 'string' },
-                    status: { type: 'string' },
-                    reason: { type: 'string' },
-                    message: { type: 'string' },
-                    lastTransitionTime: { type: 'string', format: 'date-time' },
-                  },
-                },
+                items: conditionSchema,
               },
             },
           },

@@ -1,5 +1,6 @@
 import type { JsonSchema, Model } from '#pkg/apimachinery/index';
 import { resourceQuotaType } from './resource-quota.ts';
+import { conditionSchema } from '../meta/condition-schema.ts';
 
 const quantities: JsonSchema = {
   type: 'object',
@@ -54,17 +55,7 @@ export const resourceQuotaModel: Model = {
                 'x-kubernetes-list-type': 'map',
                 'x-kubernetes-list-map-keys': ['type'],
                 description: 'Counted: False until the objects that were there before the quota are counted.',
-                items: {
-                  type: 'object',
-                  required: ['type', 'status'],
-                  properties: {
-                    type: { type: 'string' },
-                    status: { type: 'string' },
-                    reason: { type: 'string' },
-                    message: { type: 'string' },
-                    lastTransitionTime: { type: 'string', format: 'date-time' },
-                  },
-                },
+                items: conditionSchema,
               },
             },
           },

@@ -131,7 +131,7 @@ export function quotaCases(pair: () => StorePair): void {
     expect(await usage(namespace)).toMatchObject([{ count: 20 }, { count: 20 }]);
   });
 
-  test('a create that fails takes no room from its neighbours', async () => {
+  test('a create that fails uses nothing of the quota that others of its batch need', async () => {
     const { store } = pair();
     const namespace = newNamespace();
     await store.write(create(namespace, 'there'));

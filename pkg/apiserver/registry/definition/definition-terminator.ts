@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { builtinIndexes, groupResource, parseFieldSelector, type GroupResource } from '#pkg/apimachinery/index';
 import { definitionModel, isDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import { isStorageError, type ChunkPosition, type Store } from '#pkg/storage/index';
-import { BackgroundQueue } from './background-queue.ts';
+import { BackgroundQueue } from '../model/background-queue.ts';
 import {
   cleanupFinalizer,
   definitionConditionOf,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { groupResource } from '#pkg/apimachinery/index';
 import { isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { Store } from '#pkg/storage/index';
-import { BackgroundQueue } from './background-queue.ts';
+import { BackgroundQueue } from '../model/background-queue.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
 import {
   definitionConditionOf,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { CustomResourceDefinition } from '#pkg/apis/index';
 import type { Store } from '#pkg/storage/index';
-import { BackgroundQueue } from './background-queue.ts';
+import { BackgroundQueue } from '../model/background-queue.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
 import { definitionConditionOf, isTerminating } from './definition-conditions.ts';
 import type { DefinitionLock } from './definition-lock.ts';

@@ -11,7 +11,7 @@ import type { Change, QuotaUsage, Store } from '#pkg/storage/index';
 import type { ResourceStorage } from '../../rest/served-resource.ts';
 import { systemWrite } from '../../rest/write-context.ts';
 import { equalJson } from '../../schema/json-value.ts';
-import { BackgroundQueue } from '../definition/background-queue.ts';
+import { BackgroundQueue } from '../model/background-queue.ts';
 import { areInForce, limitsOf, statusOf } from './quota-limits.ts';
 
 const resource = groupResource(resourceQuotaModel);

@@ -1,6 +1,6 @@
-import type { ClientBase, Pool, PoolClient } from 'pg';
-import { runTransaction, type DatabaseLog } from '#pkg/database/index';
-import { revisionLock } from '../connection/revision-lock.ts';
+import type { ClientBase, Pool } from 'pg';
+import type { DatabaseLog } from '#pkg/database/index';
+import { underRevisionLock } from '../connection/revision-lock.ts';
 import { isInGap } from './gaps.ts';
 
 /**
@@ -125,14 +125,4 @@ async function mark(client: ClientBase): Promise<void> {
 /** Jumps in a database that was restored from a backup and is not used yet, within the transaction that restores it. */
 export async function voidHistory(client: ClientBase): Promise<void> {
   await voidWhere(client, 'WHERE true');
-}
-
-function underRevisionLock(pool: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {
-  const locked = async (client: PoolClient): Promise<void> => {
-    await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
-    await work(client);
-  };
-  return runTransaction(pool, locked, {
-    begin: 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 5000; SET LOCAL lock_timeout = 10000',
-  });
 }

@@ -3,15 +3,15 @@ import { formatGroupResource } from '#pkg/apimachinery/index';
 import { runTransaction } from '#pkg/database/index';
 import type { Quotas, QuotaLimit, QuotaLimits, QuotaUsage } from '../../quotas.ts';
 import { isStorageError } from '../../storage-error.ts';
-import { revisionLock } from '../connection/revision-lock.ts';
+import { revisionLock, underRevisionLock } from '../connection/revision-lock.ts';
 import { translated, translateError } from '../connection/translate-error.ts';
 import { allModels, limitTables, wronglyLimited } from '../table/limited-tables.ts';
 import type { TableDefiner } from '../table/table-definer.ts';
 import { tableName } from '../table/table.ts';
 import { usageOf } from './quota-sql.ts';
 
-/** A process that freezes meanwhile loses the lock before the blocked writers give up. Milliseconds. */
-const beginShort = 'BEGIN; SET LOCAL lock_timeout = 5000; SET LOCAL idle_in_transaction_session_timeout = 5000';
+/** For the revision lock, which writers wait for too. Milliseconds. */
+const lockTimeoutMs = 5_000;
 /** Rows that are counted at a time. */
 const stepRows = 10_000;
 
@@ -108,7 +108,6 @@ export class PostgresQuotas implements Quotas {
       begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
     });
     const add = async (client: PoolClient): Promise<void> => {
-      await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
       // A row that somebody changes waits for this lock, and is counted later.
       await client.query(
         `WITH held AS (SELECT namespace, model FROM platform.quotas WHERE namespace = $1 AND model = $2 AND id = $3 AND must_count FOR UPDATE SKIP LOCKED),
@@ -118,7 +117,7 @@ export class PostgresQuotas implements Quotas {
         [limit.namespace, limit.model, limit.id, missing.count, missing.bytes],
       );
     };
-    await runTransaction(pool, add, { begin: beginShort });
+    await underRevisionLock(pool, add, lockTimeoutMs);
   }
 }
 
