@@ -60,7 +60,7 @@ const ways: Record<string, (operation: BatchOperation, session: Client) => Promi
   single: async (operation, session) =>
     batchRowOf(operation, (await session.query<SingleRow>(singleStatement(operation, mark()))).rows[0]!),
   general: async (operation, session) =>
-    batchRows(1, (await session.query<SentRow>(batchStatement([operation], mark()))).rows)[0]!,
+    batchRows([operation], (await session.query<SentRow>(batchStatement([operation], mark()))).rows)[0]!,
 };
 
 async function waitsForLock(pid: number): Promise<void> {
@@ -109,17 +109,17 @@ describe.each(Object.keys(ways))('the %s statement', (way) => {
     expect(await run(await operationOf(write, held(`asked-${way}`, 1)), client)).toMatchObject({
       rev: null,
       first: null,
-      fence_holds: false,
+      is_fence_lost: true,
     });
     expect(await run(await operationOf(stale, held(`asked-${way}`, 1)), client)).toMatchObject({
       rev: null,
       found: String(from.revision),
-      fence_holds: null,
+      is_fence_lost: false,
     });
     expect(await run(await operationOf(write, held(`asked-${way}`)), client)).toMatchObject({
       rev: String(from.revision + 1),
       shapes_match: true,
-      fence_holds: true,
+      is_fence_lost: false,
     });
   });
 
@@ -150,7 +150,7 @@ describe.each(Object.keys(ways))('the %s statement', (way) => {
       await waitsForLock(rows[0]!.pid);
       await lose(name);
       await client.query('COMMIT');
-      expect(await waiting).toMatchObject({ rev: null, fence_holds: false });
+      expect(await waiting).toMatchObject({ rev: null, is_fence_lost: true });
     }
   });
 });

@@ -17,10 +17,6 @@ export function fenceKey(namespace: string, lease: string): string {
   return `fence/${namespace}/${lease}`;
 }
 
-export function isSameFence(a: Fence, b: Fence): boolean {
-  return a.transitions === b.transitions && a.lease === b.lease && a.namespace === b.namespace;
-}
-
 /** In the order of `leaseHeld`'s parameters. */
 export function fenceValues({
   namespace,

@@ -139,7 +139,7 @@ export class BatchRunner {
     const mark = { batch, origin: replicas.present ? origin : undefined };
     const [first] = operations;
     if (first === undefined || operations.length > 1 || first.idempotencyKey !== undefined) {
-      return batchRows(operations.length, (await connection.run<SentRow>(batchStatement(operations, mark))).rows);
+      return batchRows(operations, (await connection.run<SentRow>(batchStatement(operations, mark))).rows);
     }
     const { rows } = await connection.run<SingleRow>(singleStatement(first, mark));
     return rows.map((row) => batchRowOf(first, row));
@@ -177,8 +177,10 @@ export class BatchRunner {
     const { fence } = operation;
     const found = row?.found == null ? undefined : Number(row.found);
     try {
-      const isFenceLost = fence !== undefined && row?.fence_holds === false;
-      const failure = isFenceLost ? newFenceLost(fence) : await explainFailure(this.#options.pool, operation, found);
+      const failure =
+        fence !== undefined && row?.is_fence_lost === true
+          ? newFenceLost(fence)
+          : await explainFailure(this.#options.pool, operation, found);
       if (failure !== undefined) write.failed(failure);
       return failure !== undefined;
     } catch (error) {

@@ -1,3 +1,5 @@
+import { formatFence, type Fence } from '#pkg/apimachinery/index';
+import { fenceValues } from '../table/lease-fence.ts';
 import { textArray } from '../table/sql-value.ts';
 import { allModels } from '../table/limited-tables.ts';
 import type { Table } from '../table/table.ts';
@@ -15,7 +17,6 @@ import {
   parameters,
   selectAuditRows,
   selectChanges,
-  selectLeaseHeld,
   writeRows,
   type BatchMark,
   type OperationParameter,
@@ -37,32 +38,54 @@ export interface BatchRow {
   found: string | null;
   /** False if a model's shape has changed: nothing was written. Null if no operation reached the lock. */
   shapes_match: boolean | null;
-  /**
-   * False if the fence is lost: the operations that carry it were not written. Null as for `shapes_match`, and without
-   * a fence.
-   */
-  fence_holds: boolean | null;
+  /** The operation was not written, because its fence is lost. */
+  is_fence_lost: boolean;
   /** The revisions this batch drew, used or not. */
   first: string | null;
   last: string | null;
 }
 
 /** A row of the statement's result: at least one row, but none for an operation that found no row. */
-export type SentRow = Omit<BatchRow, 'i' | 'fence_holds'> & { i: number | null; fence_holds?: boolean | null };
+export type SentRow = Omit<BatchRow, 'i' | 'is_fence_lost'> & {
+  i: number | null;
+  /** Positions in `fencesOf` the operations; null if none is lost. */
+  lost_fences?: number[] | null;
+};
 
 /** Returns a row for each operation, in their order. */
-export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
-  const [{ shapes_match, fence_holds = null, first, last } = { shapes_match: null, first: null, last: null }] = sent;
-  const header = { shapes_match, fence_holds, first, last };
-  const rows: BatchRow[] = Array.from({ length: count }, (_, i) => ({ i, rev: null, found: null, ...header }));
-  for (const { i, rev, found } of sent) if (i !== null) rows[i] = { i, rev, found, ...header };
+export function batchRows(operations: readonly BatchOperation[], sent: readonly SentRow[]): BatchRow[] {
+  const [{ shapes_match, lost_fences, first, last } = { shapes_match: null, first: null, last: null }] = sent;
+  const header = { shapes_match, first, last };
+  const { of } = fencesOf(operations);
+  const rows = operations.map((operation, i): BatchRow => {
+    const fence = of(operation);
+    const isLost = fence !== null && lost_fences?.includes(fence) === true;
+    return { i, rev: null, found: null, is_fence_lost: isLost, ...header };
+  });
+  for (const { i, rev, found } of sent) if (i !== null) Object.assign(rows[i]!, { rev, found });
   return rows;
+}
+
+/** The different fences of the operations, and the position of an operation's own in them; null without a fence. */
+function fencesOf(operations: readonly BatchOperation[]): {
+  all: Fence[];
+  of(operation: BatchOperation): number | null;
+} {
+  const all = new Map<string, { fence: Fence; position: number }>();
+  for (const { fence } of operations) {
+    const token = fence === undefined ? undefined : formatFence(fence);
+    if (token !== undefined && !all.has(token)) all.set(token, { fence: fence!, position: all.size });
+  }
+  return {
+    all: Array.from(all.values(), ({ fence }) => fence),
+    of: ({ fence }) => (fence === undefined ? null : all.get(formatFence(fence))!.position),
+  };
 }
 
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
- * lock, check the shapes and the fence, number, write, log, audit, idempotency key, notify. `operations` touch no key, unique
- * value or idempotency key twice; all fences are the same, and none writes its lease. A used idempotency key fails the
+ * lock, check the shapes and the fences, number, write, log, audit, idempotency key, notify. `operations` touch no key, unique
+ * value or idempotency key twice, and none writes the lease of a fence. A used idempotency key fails the
  * whole statement: `usedIdempotencyKeys` finds it. Source of the order and its proof: docs/concepts.md, "One order for
  * all changes".
  */
@@ -81,8 +104,7 @@ class StatementBuilder {
   readonly #groups: Group[];
   readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
-  /** The first operation with a fence: all have the same fence. */
-  readonly #fenced: PlacedOperation | undefined;
+  readonly #fences: ReturnType<typeof fencesOf>;
   readonly #hasIdempotencyKeys: boolean;
   readonly #isAudited: boolean;
   /** Does the batch log computed keys? */
@@ -95,7 +117,7 @@ class StatementBuilder {
     this.#hasKeys = this.#groups.some(({ table }) => table.computed !== undefined);
     this.#hasIdempotencyKeys = operations.some(({ idempotencyKey }) => idempotencyKey !== undefined);
     this.#isAudited = operations.some(({ audit }) => audit !== undefined);
-    this.#fenced = this.#operations.find(({ operation }) => operation.fence !== undefined);
+    this.#fences = fencesOf(operations);
   }
 
   build(): BatchStatement {
@@ -114,7 +136,8 @@ class StatementBuilder {
     const parts = [
       ...groups.flatMap((group) => group.before),
       lockRevision(` FROM (SELECT count(*) AS n FROM (${ready}) r) c WHERE c.n > 0`),
-      `checked AS MATERIALIZED (SELECT platform.shapes_match(${models}, ${shapes}) AS ok${this.#fenceCheck()} FROM locked)`,
+      `checked AS MATERIALIZED (SELECT platform.shapes_match(${models}, ${shapes}) AS ok FROM locked)`,
+      ...this.#fenceCheck(),
       ...groups.flatMap((group) => group.numbered),
       ...this.#quotaCheck(groups),
       ...groups.flatMap((group) => group.writes),
@@ -136,7 +159,7 @@ class StatementBuilder {
     const drawn = (aggregate: string): string => `(SELECT ${aggregate}(rev) FROM (${union((group) => group.drawn)}) d)`;
     const text =
       `WITH ${parts.join(',\n')}\n` +
-      `SELECT a.i, CASE WHEN ${isIn('a.rev', 'logged')} THEN a.rev END AS rev, a.found, (SELECT ok FROM checked) AS shapes_match, ${this.#fenced === undefined ? '' : '(SELECT holds FROM checked) AS fence_holds, '}${drawn('min')} AS first, ` +
+      `SELECT a.i, CASE WHEN ${isIn('a.rev', 'logged')} THEN a.rev END AS rev, a.found, (SELECT ok FROM checked) AS shapes_match, ${this.#isFenced ? '(SELECT array_agg(fence) FROM lost) AS lost_fences, ' : ''}${drawn('min')} AS first, ` +
       `${drawn('max')} AS last${this.#mark.origin === undefined ? '' : ', (SELECT count(*) FROM notified) AS notified'} ` +
       `FROM (SELECT 1) header LEFT JOIN (${union((group) => group.outcome)}) a ON true`;
     return { text, values: this.#values };
@@ -190,7 +213,7 @@ class StatementBuilder {
         : []),
     ].join(' UNION ALL ');
     parts.numbered.push(
-      `${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fenced === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`,
+      `${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#isFenced ? ' AND (r.fence IS NULL OR r.fence NOT IN (SELECT fence FROM lost))' : ''})`,
     );
     if (table.limited) {
       const count = `CASE n.op ${Object.entries(countOf)
@@ -246,7 +269,7 @@ class StatementBuilder {
       labels,
       fingerprint,
       body,
-      ...(this.#fenced === undefined ? [] : [parameters.isFenced]),
+      ...(this.#isFenced ? [this.#fence] : []),
       ...(this.#hasIdempotencyKeys ? idempotencyParameters : []),
       ...(this.#isAudited ? auditParameters : []),
       ...(table.computed === undefined ? [] : [parameters.oldKeys, parameters.newKeys]),
@@ -279,9 +302,27 @@ class StatementBuilder {
     ];
   }
 
-  #fenceCheck(): string {
-    const fenced = this.#fenced;
-    return fenced === undefined ? '' : `, ${selectLeaseHeld(({ value, type }) => this.#bind(value(fenced), type))}`;
+  get #isFenced(): boolean {
+    return this.#fences.all.length > 0;
+  }
+
+  /** The position of an operation's fence. */
+  get #fence(): OperationParameter {
+    return { column: 'fence', type: 'int', value: ({ operation }) => this.#fences.of(operation) };
+  }
+
+  /** Reads the leases after the lock is acquired, and before this statement writes anything. */
+  #fenceCheck(): string[] {
+    if (!this.#isFenced) return [];
+    const [namespaces, leases, transitions] = [0, 1, 2].map((column) =>
+      this.#fences.all.map((fence) => fenceValues(fence)[column]!),
+    );
+    const arrays = `${this.#bind(namespaces, 'text[]')}, ${this.#bind(leases, 'text[]')}, ${this.#bind(transitions, 'int[]')}`;
+    const fences = `unnest(${arrays}) WITH ORDINALITY AS f(namespace, lease, transitions, number)`;
+    return [
+      `fences AS MATERIALIZED (SELECT (number - 1)::int AS fence, platform.lease_held(namespace, lease, transitions) AS holds FROM locked, ${fences})`,
+      'lost AS MATERIALIZED (SELECT fence FROM fences WHERE NOT holds)',
+    ];
   }
 
   #bind(value: unknown, type: string): string {

@@ -66,7 +66,7 @@ const ways: Record<string, (operation: BatchOperation, mark: BatchMark, session?
   single: async (operation, mark, session = client) =>
     (await session.query<SingleRow>(singleStatement(operation, mark))).rows.map((row) => batchRowOf(operation, row)),
   general: async (operation, mark, session = client) =>
-    batchRows(1, (await session.query<SentRow>(batchStatement([operation], mark))).rows),
+    batchRows([operation], (await session.query<SentRow>(batchStatement([operation], mark))).rows),
 };
 
 const revisionNow = async (): Promise<number> =>

@@ -128,6 +128,7 @@ export function batchRowOf(
   { rev, found, drawn, fence_holds = null }: SingleRow,
 ): BatchRow {
   const isReady = type === 'C' || (found !== null && Number(found) === from?.revision);
-  const shapesMatch = isReady && fence_holds !== false ? drawn !== null : null;
-  return { i: 0, rev, found, shapes_match: shapesMatch, fence_holds, first: drawn, last: drawn };
+  const isFenceLost = fence_holds === false;
+  const shapesMatch = isReady && !isFenceLost ? drawn !== null : null;
+  return { i: 0, rev, found, shapes_match: shapesMatch, is_fence_lost: isFenceLost, first: drawn, last: drawn };
 }

@@ -44,7 +44,6 @@ export const parameters = {
   body: { column: 'body', type: 'text', value: ({ operation }) => operation.body },
   oldKeys: { column: 'old_keys', type: 'text', value: ({ operation }) => operation.computed?.oldText ?? null },
   newKeys: { column: 'new_keys', type: 'text', value: ({ operation }) => operation.computed?.text ?? null },
-  isFenced: { column: 'fenced', type: 'boolean', value: ({ operation }) => operation.fence !== undefined },
   fenceNamespace: { column: 'fence_namespace', type: 'text', value: ({ operation }) => operation.fence?.namespace },
   fenceLease: { column: 'fence_lease', type: 'text', value: ({ operation }) => operation.fence?.lease },
   fenceTransitions: {

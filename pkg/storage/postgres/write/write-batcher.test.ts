@@ -150,7 +150,7 @@ test.each<[string, PendingWrite[], string[][]]>([
     [Array.from({ length: 8 }, (_, i) => `o${i}`), ['o8', 'o9']],
   ],
   [
-    'one fence',
+    'writes with different fences',
     [
       writeOf('a', { fence: fence('l') }),
       writeOf('b', { fence: fence('m') }),
@@ -158,7 +158,12 @@ test.each<[string, PendingWrite[], string[][]]>([
       writeOf('d', { fence: fence('l') }),
       writeOf('e'),
     ],
-    [['a', 'd', 'e'], ['b'], ['c']],
+    [['a', 'b', 'c', 'd', 'e']],
+  ],
+  [
+    'at most 32 fences',
+    Array.from({ length: 34 }, (_, i) => writeOf(`f${i}`, { fence: fence(`l${i}`) })),
+    [Array.from({ length: 32 }, (_, i) => `f${i}`), ['f32', 'f33']],
   ],
   [
     'no fenced write together with a write of its lease',

@@ -1,7 +1,7 @@
-import type { Fence } from '#pkg/apimachinery/index';
+import { formatFence } from '#pkg/apimachinery/index';
 import { StorageError } from '../../storage-error.ts';
 import type { BatchRunner, PendingWrite } from './batch-runner.ts';
-import { fenceKey, isSameFence } from '../table/lease-fence.ts';
+import { fenceKey } from '../table/lease-fence.ts';
 
 const maxOperations = 256;
 const maxBytes = 1_000_000;
@@ -9,14 +9,15 @@ const maxBytes = 1_000_000;
 const largeBytes = 256 * 1024;
 /** Models in one statement: the text and the planning time grow with them. */
 const maxTables = 8;
+/** Different fences in one statement, which reads the lease of each under the revision lock. */
+const maxFences = 32;
 const maxWaiting = 10_000;
 const maxWaitingBytes = 128 * 1024 * 1024;
 
 /**
  * Group commit: writes are collected while one batch is in flight, and sent as the next one. A batch contains each key,
  * each value of a unique index and each idempotency key at most once: further writes of the same wait in order for a
- * later batch. So do writes with a second fence; and a lease's own writes never share a batch with those that it
- * fences.
+ * later batch. A lease's own writes never share a batch with those that it fences.
  *
  * While large writes wait too, every other batch contains only small ones: a small write never waits for more than one
  * statement of megabytes.
@@ -101,7 +102,7 @@ export class WriteBatcher {
     const fenced = new Set<string>();
     const tables = new Set<number>();
     let bytes = 0;
-    let fenceOfBatch: Fence | undefined;
+    const fences = new Set<string>();
     for (const [i, write] of this.#waiting.entries()) {
       if (batch.length >= maxOperations || bytes >= maxBytes) {
         left.push(...this.#waiting.slice(i));
@@ -109,11 +110,12 @@ export class WriteBatcher {
       }
       const { exclusives, size, table, fence } = write.operation;
       const lease = fence === undefined ? undefined : fenceKey(fence.namespace, fence.lease);
+      const token = fence === undefined ? undefined : formatFence(fence);
       const fits =
         mayGo(write) &&
         (batch.length === 0 || bytes + size <= maxBytes) &&
         (tables.has(table.id) || tables.size < maxTables) &&
-        (fence === undefined || fenceOfBatch === undefined || isSameFence(fence, fenceOfBatch)) &&
+        (token === undefined || fences.has(token) || fences.size < maxFences) &&
         (lease === undefined || !taken.has(lease)) &&
         !exclusives.some((exclusive) => taken.has(exclusive) || fenced.has(exclusive));
       // A write that stays keeps its keys reserved, so that no later write of the same key overtakes it.
@@ -126,7 +128,7 @@ export class WriteBatcher {
       batch.push(write);
       bytes += size;
       tables.add(table.id);
-      fenceOfBatch ??= fence;
+      if (token !== undefined) fences.add(token);
     }
     this.#waiting = left;
     this.#waitingBytes = left.reduce((sum, write) => sum + write.operation.size, 0);
