@@ -274,7 +274,7 @@ describe('svc serve', () => {
     await isGone(`${leases('default')}/owned`);
     await isGone('/api/v1/namespaces/full');
 
-    const leading = await call('GET', `${leases('svc-system')}/svc-controllers`);
+    const leading = await call('GET', `${leases('svc-system')}/svc-controllers.namespaces`);
     const { spec } = (await leading.json()) as { spec: { holderIdentity: string } };
     const leaders = [a!, b!].filter(({ program }) =>
       program.lines().some(({ msg, identity }) => msg === 'leading' && identity === spec.holderIdentity),
@@ -282,9 +282,9 @@ describe('svc serve', () => {
     expect(leaders).toHaveLength(1);
     const text = await (await fetch(`${leaders[0]!.url}/metrics`, as(initial))).text();
     expect(text).toMatch(/^controller_runtime_reconcile_total\{controller="namespaces",result="success"\} [1-9]/m);
-    expect(text).toMatch(/^workqueue_depth\{name="garbage-collector"\} \d/m);
+    expect(text).toMatch(/^workqueue_depth\{name="namespaces"\} \d/m);
 
-    // The leader releases the lease at its stop, and the other process continues.
+    // A host gives its leases back at its stop, and the other process continues.
     leaders[0]!.program.child.kill('SIGTERM');
     expect(await leaders[0]!.program.exited).toBe(0);
     const successor = leaders[0] === a ? b! : a!;

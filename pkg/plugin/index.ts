@@ -23,5 +23,5 @@ export { loadPluginEndpoints } from './endpoint/load-plugin-endpoints.ts';
 export type { ServedModels } from './endpoint/model-path.ts';
 export { findPluginFolders } from './host/folder/read-plugin-name.ts';
 export { PluginHost, type PluginHostOptions } from './host/plugin-host.ts';
-export type { PluginObserver } from './host/leader-term.ts';
+export type { PluginObserver } from './host/hosted-plugins.ts';
 export { threadCount } from './worker/worker-thread.ts';

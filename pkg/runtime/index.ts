@@ -16,7 +16,13 @@ export { Controller, type ControllerObserver, type ReconcileOutcome } from './co
 export type { ObjectEvent } from './event/object-event.ts';
 export * from './finalizer/finalizer.ts';
 export * from './handler/event-handler.ts';
-export { LeaderElector, type Leadership, type LeaderElectorOptions } from './leaderelection/leader-elector.ts';
+export {
+  TaskLeases,
+  type Leadership,
+  type Task,
+  type TaskLeasesOptions,
+  type TaskSource,
+} from './leaderelection/task-leases.ts';
 export * from './leaderelection/lease.ts';
 export type { Log } from './log.ts';
 export type { FailureSummary, ReconcileFailure } from './controller/reconcile-failures.ts';

@@ -6,18 +6,18 @@ import { systemNamespace } from '#pkg/apis/index';
 import { builtinControllers } from '#pkg/controllers/index';
 import type { HealthCheck } from '#pkg/http/index';
 import type { PluginHost } from '#pkg/plugin/index';
-import { Manager, type ControllerState } from '#pkg/runtime/index';
+import { Manager, TaskLeases, type ControllerState } from '#pkg/runtime/index';
 import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 
-/** The lease of the leader: of all controller processes only its holder runs controllers. */
-const leaseName = 'svc-controllers';
+/** The lease that all processes with controllers hold together, and the beginning of the names of their other leases. */
+const leaseGroup = 'svc-controllers';
 
 export interface PlatformControllersOptions {
   /** A client with all permissions, over any transport. It must work until `stop` has resolved. */
   client: Client;
   log: Logger;
-  host: Pick<PluginHost, 'controller' | 'unhealthyPlugins'>;
-  /** Unique identity of the candidate for the lease. Default: the host name and a random suffix. */
+  host: Pick<PluginHost, 'controller' | 'unhealthyPlugins' | 'tasks' | 'onTasks'>;
+  /** Unique identity of this host. Default: the host name and a random suffix. */
   identity?: string;
   metrics?: ControllerMetrics;
   /** How long `stop` waits for running reconciles. Milliseconds. */
@@ -28,11 +28,11 @@ export interface PlatformControllers {
   /** Health of the controllers, for operators. Requests are served without controllers, too. */
   readonly readyz: readonly HealthCheck[];
   start(): void;
-  /** Releases the lease. Never rejects. */
+  /** Gives back its leases. Never rejects. */
   stop(): Promise<void>;
 }
 
-/** The platform's controllers. Once started they run while this process holds the lease. */
+/** The platform's controllers and plugins. Once started, each runs while this process holds its lease. */
 export function platformControllers({
   client,
   log,
@@ -41,67 +41,81 @@ export function platformControllers({
   metrics,
   stopTimeoutMs,
 }: PlatformControllersOptions): PlatformControllers {
-  const controllers = [...builtinControllers({ client, log }), host.controller];
-  const manager = new Manager({
+  const leases = new TaskLeases({ client, log, identity, namespace: systemNamespace, group: leaseGroup });
+  const controllers = builtinControllers({ client, log });
+  const common = {
     client,
     log,
-    controllers,
-    election: { identity, namespace: systemNamespace, lease: leaseName },
     stopTimeoutMs,
     ...(metrics === undefined ? {} : { observerFor: metrics.observerFor }),
-  });
-  metrics?.registerLeading(leaseName, () => manager.isLeading);
+  };
+  const builtin = new Manager({ ...common, controllers, leases });
+  const plugins = new Manager({ ...common, controllers: [host.controller] });
+  metrics?.registerLeading(
+    Object.fromEntries(controllers.map(({ name }) => [leases.leaseOf(name), () => leases.leads(name)])),
+  );
   return {
     readyz: [
-      ...controllerChecks(
-        manager,
-        controllers.map(({ name }) => name),
-      ),
+      leadershipCheck(leases),
+      ...[builtin, plugins].flatMap(controllerChecks),
+      reconcilesCheck([builtin, plugins]),
       pluginCheck(host),
     ],
-    start: () => manager.start(),
-    stop: () => manager.stop(),
+    start: () => {
+      leases.add(host);
+      host.onTasks(() => leases.look());
+      plugins.start();
+      builtin.start();
+      leases.start();
+    },
+    stop: async () => {
+      await leases.stop();
+      await Promise.all([builtin.stop(), plugins.stop()]);
+    },
   };
 }
 
 const stateWords: Partial<Record<ControllerState, string>> = { waiting: 'stands by', starting: 'starts' };
 
-function controllerChecks(
-  manager: Pick<Manager, 'controllers' | 'isLeading' | 'electionProblem' | 'failures'>,
-  names: readonly string[],
-): HealthCheck[] {
-  const isInformative = true;
-  return [
-    {
-      name: 'leader election',
-      isInformative,
-      check: async () => {
-        if (manager.electionProblem !== undefined) throw manager.electionProblem;
-        return manager.isLeading ? undefined : 'stands by';
-      },
+function leadershipCheck(leases: Pick<TaskLeases, 'problem' | 'isLeading'>): HealthCheck {
+  return {
+    name: 'leader election',
+    isInformative: true,
+    check: async () => {
+      if (leases.problem !== undefined) throw leases.problem;
+      return leases.isLeading ? undefined : 'stands by';
     },
-    ...names.map((name) => ({
-      name: `controller ${name}`,
-      isInformative,
-      check: async () => {
-        const status = manager.controllers.find((each) => each.name === name);
-        if (status?.problem !== undefined) throw status.problem;
-        return status === undefined ? undefined : stateWords[status.state];
-      },
-    })),
-    {
-      name: 'reconciles',
-      isInformative,
-      check: async () => {
-        const { last, objects } = manager.failures ?? {};
-        if (last !== undefined)
-          throw new Error(
-            `${objects} objects fail; the last of controller ${last.controller}: ${last.request}, attempt ${last.attempt}`,
-            { cause: last.error },
-          );
-      },
+  };
+}
+
+function controllerChecks(manager: Pick<Manager, 'controllers'>): HealthCheck[] {
+  return manager.controllers.map(({ name }) => ({
+    name: `controller ${name}`,
+    isInformative: true,
+    check: async () => {
+      const status = manager.controllers.find((each) => each.name === name);
+      if (status?.problem !== undefined) throw status.problem;
+      return status === undefined ? undefined : stateWords[status.state];
     },
-  ];
+  }));
+}
+
+function reconcilesCheck(managers: readonly Pick<Manager, 'failures'>[]): HealthCheck {
+  return {
+    name: 'reconciles',
+    isInformative: true,
+    check: async () => {
+      const all = managers.flatMap(({ failures }) => (failures === undefined ? [] : [failures]));
+      const [newest] = all.toSorted((a, b) => b.since - a.since);
+      if (newest === undefined) return;
+      const objects = all.reduce((sum, each) => sum + each.objects, 0);
+      const { last } = newest;
+      throw new Error(
+        `${objects} objects fail; the last of controller ${last.controller}: ${last.request}, attempt ${last.attempt}`,
+        { cause: last.error },
+      );
+    },
+  };
 }
 
 /** Shows no names of plugins, since anyone may read it; the conditions of the plugins show which are affected. */

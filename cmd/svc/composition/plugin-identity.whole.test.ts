@@ -12,7 +12,7 @@ import { builtinControllers } from '#pkg/controllers/index';
 import { BearerAuthenticator } from '#pkg/http/index';
 import { newPersonalToken, systemAuthenticated, type UserInfo } from '#pkg/identity/index';
 import { PluginHost } from '#pkg/plugin/index';
-import { Manager } from '#pkg/runtime/index';
+import { Manager, TaskLeases } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { PluginClients } from './plugin-clients.ts';
 
@@ -120,21 +120,26 @@ function run(client: Client, open: ConstructorParameters<typeof PluginClients>[0
     platformVersion: '2.22.0',
     intervalMs: 50,
   });
-  const election = {
+  const leases = new TaskLeases({
+    client,
+    log,
     identity: `test-${Math.random()}`,
     namespace: 'default',
-    lease: 'controllers',
+    group: 'controllers',
     durationMs: 60_000,
     deadlineMs: 50_000,
     retryMs: 100,
-  };
-  const manager = new Manager({
-    client,
-    log,
-    controllers: [...builtinControllers({ client, log }), host.controller],
-    election,
   });
-  stops.push(() => manager.stop());
+  leases.add(host);
+  host.onTasks(() => leases.look());
+  const manager = new Manager({ client, log, controllers: builtinControllers({ client, log }), leases });
+  const plugins = new Manager({ client, log, controllers: [host.controller] });
+  stops.push(async () => {
+    await leases.stop();
+    await Promise.all([manager.stop(), plugins.stop()]);
+  });
+  plugins.start();
+  leases.start();
   manager.start();
 }
 

@@ -110,16 +110,16 @@ export class ControllerMetrics {
   }
 
   /**
-   * Shows whether this process leads, at the time of the scrape. Source of the name: controller-runtime,
+   * Shows which leases this process holds at the time of the scrape. Source of the name: controller-runtime,
    * `pkg/metrics/leaderelection.go`.
    */
-  registerLeading(lease: string, leads: () => boolean): void {
+  registerLeading(leads: Readonly<Record<string, () => boolean>>): void {
     registerReading({
       registry: this.#registry,
       type: 'gauge',
       name: 'leader_election_master_status',
-      help: 'Does this process hold the lease, so that its controllers run?',
-      read: () => [{ labels: { name: lease }, value: leads() ? 1 : 0 }],
+      help: 'Does this process hold the lease, so that its controller runs?',
+      read: () => Object.entries(leads).map(([name, holds]) => ({ labels: { name }, value: holds() ? 1 : 0 })),
     });
   }
 

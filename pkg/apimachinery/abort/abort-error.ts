@@ -20,16 +20,21 @@ export function whenAborted(signal: AbortSignal | undefined, listener: () => voi
   return () => signal.removeEventListener('abort', listener);
 }
 
+/** Resolves when the signal aborts, or now if it has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => void whenAborted(signal, resolve));
+}
+
 /** The result of `work`, unless the signal aborts first: then `abortError`, and the result of `work` is ignored. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let forget = (): void => undefined;
   // Does not use `AbortSignal.any`: in Node 20 it leaks on a long-lived signal.
-  const aborted = new Promise<never>((_resolve, reject) => {
+  const given = new Promise<never>((_resolve, reject) => {
     forget = whenAborted(signal, () => reject(abortError(signal)));
   });
   try {
-    return await Promise.race([work, aborted]);
+    return await Promise.race([work, given]);
   } catch (error) {
     throw signal.aborted ? abortError(signal) : error;
   } finally {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Client, Stored } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
-import { Manager, type Log } from '#pkg/runtime/index';
+import { Manager, TaskLeases, type Log } from '#pkg/runtime/index';
 import { pluginKey } from './record/plugin-record.ts';
 import { PluginHost, type PluginHostOptions } from './plugin-host.ts';
 import type { TestFolder } from './test-folder.ts';
@@ -10,14 +10,17 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 
 export interface TestHostOptions extends Partial<PluginHostOptions> {
   election?: { durationMs: number; deadlineMs: number; retryMs: number };
+  /** Reaches the leases. Default: the client of the rest. */
+  leasesClient?: Client;
 }
 
 /** A host with its own manager, as in a process. */
 export class TestPluginHost {
   readonly host: PluginHost;
   readonly manager: Manager;
+  readonly leases: TaskLeases;
 
-  constructor(client: Client, folder: TestFolder, { log = silent, election, ...options }: TestHostOptions = {}) {
+  constructor(client: Client, folder: TestFolder, { log = silent, election, leasesClient = client, ...options }: TestHostOptions = {}) {
     this.host = new PluginHost({
       client,
       clientOf: () => client,
@@ -28,25 +31,28 @@ export class TestPluginHost {
       intervalMs: 50,
       ...options,
     });
-    const common = {
+    this.leases = new TaskLeases({
+      client: leasesClient,
+      log,
       identity: `test-${Math.random()}`,
       namespace: 'default',
-      lease: 'plugins',
+      group: 'plugins',
       durationMs: 60_000,
       deadlineMs: 50_000,
       retryMs: 100,
-    };
-    this.manager = new Manager({
-      client,
-      log,
-      controllers: [this.host.controller],
-      election: { ...common, ...election },
+      settleMs: 0,
+      ...election,
     });
+    this.leases.add(this.host);
+    this.host.onTasks(() => this.leases.look());
+    this.manager = new Manager({ client, log, controllers: [this.host.controller] });
+    this.leases.start();
     this.manager.start();
   }
 
-  stop(): Promise<void> {
-    return this.manager.stop();
+  async stop(): Promise<void> {
+    await this.leases.stop();
+    await this.manager.stop();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ApiObject, ResourceType } from '#pkg/apimachinery/index';
+import type { ApiObject, ObjectKey, ObjectMeta, ResourceType } from '#pkg/apimachinery/index';
 
 /** The holder of a resource and the expiry. Source: coordination.k8s.io/v1 Lease. */
 export interface LeaseSpec {
@@ -25,3 +25,12 @@ export const leaseType: ResourceType<Lease> = {
   namespaced: true,
   hasStatusSubresource: false,
 };
+
+export function newLease(key: ObjectKey, spec: LeaseSpec, metadata: Partial<ObjectMeta> = {}): Lease {
+  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...metadata, ...key }, spec };
+}
+
+/** Now, as Kubernetes writes `metav1.MicroTime`. */
+export function microTime(): string {
+  return new Date().toISOString().replace('Z', '000Z');
+}

@@ -2,7 +2,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client, ResourceType } from '#pkg/apimachinery/index';
 import { wrapClient, type ClientRead, type ClientWrite } from '#pkg/client/index';
 import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
-import { controllerFor, Manager, type ControllerDefinition, type Log, type ManagerOptions } from '../index.ts';
+import {
+  controllerFor,
+  Manager,
+  TaskLeases,
+  type ControllerDefinition,
+  type Log,
+  type ManagerOptions,
+} from '../index.ts';
 import { leaseType } from '../leaderelection/lease.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -58,11 +65,7 @@ function texts({ manager }: Watched): string[] {
 }
 
 test('a controller that cannot be built is retried at growing intervals, without another effect on the leader', async () => {
-  let writes = 0;
-  const counted = withVerb('update', leaseType, (ask) => {
-    writes += 1;
-    return ask();
-  });
+  const leases = new TaskLeases({ client, log: silent, identity: 'a', namespace: 'default', group: 'broken' });
   const tried: number[] = [];
   const broken: ControllerDefinition = {
     ...controllerFor(postType)
@@ -75,26 +78,21 @@ test('a controller that cannot be built is retried at growing intervals, without
     },
   };
   const running = startManager({
-    client: counted,
+    client,
     controllers: [broken],
-    election: {
-      identity: 'a',
-      namespace: 'default',
-      lease: 'broken',
-      durationMs: 60_000,
-      deadlineMs: 50_000,
-      retryMs: 40_000,
-    },
+    leases,
   });
+  leases.start();
   try {
     await running.until(() => texts(running)[0] === 'broken | failed | not yet | ');
-    expect([running.manager.isLeading, running.manager.electionProblem]).toEqual([true, undefined]);
+    expect([leases.leads('broken'), leases.problem]).toEqual([true, undefined]);
     await running.until(() => texts(running)[0] === 'broken | running');
   } finally {
+    await leases.stop();
     await running.manager.stop();
   }
-  // Acquired, and released.
-  expect(writes).toBe(1);
+  const lease = await client.get(leaseType, { namespace: 'default', name: 'broken.broken' });
+  expect(lease.spec).toMatchObject({ holderIdentity: '', leaseTransitions: 0 });
   const [first, second, third] = tried as [number, number, number];
   expect([second - first >= 990, third - second >= 1990]).toEqual([true, true]);
 });
@@ -225,21 +223,5 @@ test('a handler that fails while it yields loses its event, which is reported', 
     await running.until(() => manager.failures === undefined);
   } finally {
     await manager.stop();
-  }
-});
-
-test('a failing election is reported', async () => {
-  const refusing = withVerb('get', leaseType, () => Promise.reject(new Error('leases are forbidden')));
-  const running = startManager({
-    client: refusing,
-    controllers: [],
-    election: { identity: 'a', namespace: 'default', lease: 'refused', retryMs: 10 },
-  });
-  try {
-    while (running.manager.electionProblem === undefined) await new Promise((resolve) => setImmediate(resolve));
-    expect(running.manager.electionProblem).toMatchObject({ message: 'leases are forbidden' });
-    expect(running.manager.isLeading).toBe(false);
-  } finally {
-    await running.manager.stop();
   }
 });

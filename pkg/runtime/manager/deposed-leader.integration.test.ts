@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isFenceLost, type Client, type ResourceType } from '#pkg/apimachinery/index';
+import { isFenceLost, untilAborted } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 import { definePosts, FaultyClient, newPost, postType, startTestEnv, type TestEnv } from '../../testenv/index.ts';
-import { controllerFor, Manager, type ControllerDefinition, type Log } from '../index.ts';
+import { controllerFor, Manager, TaskLeases, type ControllerDefinition, type Log } from '../index.ts';
 import { leaseType } from '../leaderelection/lease.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -12,25 +13,6 @@ beforeAll(async () => {
   await definePosts(env);
 });
 afterAll(() => env.stop());
-
-/**
- * Separate clients for leases and the rest, so that an elector can lose its connection while its controllers keep
- * theirs.
- */
-function withLeasesBy(leases: Client, rest: Client): Client {
-  const clientOf = (type: ResourceType): Client => (type.plural === leaseType.plural ? leases : rest);
-  return {
-    get: (type, ...more) => clientOf(type).get(type, ...more),
-    list: (type, ...more) => clientOf(type).list(type, ...more),
-    watch: (type, ...more) => clientOf(type).watch(type, ...more),
-    create: (type, ...more) => clientOf(type).create(type, ...more),
-    update: (type, ...more) => clientOf(type).update(type, ...more),
-    patch: (type, ...more) => clientOf(type).patch(type, ...more),
-    delete: (type, ...more) => clientOf(type).delete(type, ...more),
-    updateStatus: (type, ...more) => clientOf(type).updateStatus(type, ...more),
-    patchStatus: (type, ...more) => clientOf(type).patchStatus(type, ...more),
-  };
-}
 
 /** Signs every post with its number, and reports each refused write. */
 function signing(number: number, refused: (name: string) => void): ControllerDefinition {
@@ -63,16 +45,25 @@ async function signedBy(name: string, number: number): Promise<void> {
 
 test('writes of a deposed leader are refused, even if it does not know that it is deposed', async () => {
   const [first, second] = env.servers.map(({ client }) => client);
-  const election = { namespace: 'default', lease: 'signing', durationMs: 1000, retryMs: 50 };
+  const group = { log: silent, namespace: 'default', group: 'signing', retryMs: 50 };
   const faulty = new FaultyClient({ client: first!, seed: 1, rates: {} });
   const refused = new Set<string>();
   let resolveRefused = (): void => {};
   const lastRefused = new Promise<void>((resolve) => (resolveRefused = resolve));
+  // It trusts its lease for longer than the lease lasts and learns of no change, like a process that was paused.
+  const deposedLeases = new TaskLeases({
+    ...group,
+    client: wrapClient(faulty, {
+      watch: (_type, { signal }) => untilAborted(new Promise<never>(() => undefined), signal),
+    }),
+    identity: 'deposed',
+    durationMs: 1000,
+    deadlineMs: 600_000,
+  });
   const deposed = new Manager({
-    client: withLeasesBy(faulty, first!),
+    client: first!,
     log: silent,
-    // It trusts its lease for longer than the lease lasts, like a process that was paused.
-    election: { ...election, identity: 'deposed', deadlineMs: 600_000 },
+    leases: deposedLeases,
     controllers: [
       signing(1, (name) => {
         refused.add(name);
@@ -80,21 +71,30 @@ test('writes of a deposed leader are refused, even if it does not know that it i
       }),
     ],
   });
+  const leaderLeases = new TaskLeases({
+    ...group,
+    client: second!,
+    identity: 'leader',
+    durationMs: 60_000,
+    deadlineMs: 50_000,
+  });
   const leader = new Manager({
     client: second!,
     log: silent,
-    election: { ...election, identity: 'leader', durationMs: 60_000, deadlineMs: 50_000 },
+    leases: leaderLeases,
     controllers: [signing(2, () => {})],
   });
   await first!.create(postType, newPost('before'));
   deposed.start();
+  deposedLeases.start();
   try {
     await signedBy('before', 1);
     expect(refused.size).toBe(0);
     faulty.setRates({ unavailable: 1 });
     leader.start();
+    leaderLeases.start();
     await signedBy('before', 2);
-    const { metadata, spec } = await first!.get(leaseType, { namespace: 'default', name: 'signing' });
+    const { metadata, spec } = await first!.get(leaseType, { namespace: 'default', name: 'signing.signing' });
     expect(spec).toMatchObject({ holderIdentity: 'leader', leaseTransitions: 1 });
     await first!.create(postType, newPost('after'));
     await Promise.all([signedBy('after', 2), lastRefused]);
@@ -118,7 +118,6 @@ test('writes of a deposed leader are refused, even if it does not know that it i
     expect(seen.filter(([revision, words]) => words === 1 && revision > acquired)).toEqual([]);
   } finally {
     faulty.heal();
-    await deposed.stop();
-    await leader.stop();
+    for (const each of [deposedLeases, deposed, leaderLeases, leader]) await each.stop();
   }
 });

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Client, Stored } from '#pkg/apimachinery/index';
+import type { Client, Fence, Stored } from '#pkg/apimachinery/index';
 import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
 import {
   controllerFor,
   generationChanged,
   Manager,
   removeFinalizer,
+  TaskLeases,
   writeChanges,
   type ControllerDefinition,
   type Log,
@@ -96,12 +97,31 @@ test('the start of a deletion increases the generation, so that generationChange
   }
 });
 
-test('of two managers one leads; when it stops the other takes over, with its own fence', async () => {
-  const election = { namespace: 'default', lease: 'counting', durationMs: 60_000, deadlineMs: 50_000, retryMs: 100 };
-  const fences: number[] = [];
+test('a controller runs in one of two managers; when that stops the other takes over, with its own fence', async () => {
+  const startHost = (
+    of: Client,
+    identity: string,
+    counts: ControllerDefinition,
+  ): { manager: Manager; leases: TaskLeases } => {
+    const times = { durationMs: 60_000, deadlineMs: 50_000, retryMs: 100 };
+    const leases = new TaskLeases({
+      client: of,
+      log: silent,
+      identity,
+      namespace: 'default',
+      group: 'counting',
+      ...times,
+    });
+    const manager = new Manager({ client: of, log: silent, controllers: [counts], leases });
+    leases.start();
+    manager.start();
+    return { manager, leases };
+  };
+  const fences: Fence[] = [];
   const noting = controllerFor(postType)
     .named('noting')
     .reconcile(async ({ name }, context) => {
+      fences.push(context.fence!);
       await context.client.patchStatus(
         postType,
         { namespace: '', name },
@@ -109,33 +129,24 @@ test('of two managers one leads; when it stops the other takes over, with its ow
       );
     });
   await client.create(postType, newPost('led', 'one'));
-  const first = new Manager({
-    client,
-    log: silent,
-    controllers: [noting],
-    election: { ...election, identity: 'first' },
-  });
-  const second = new Manager({
-    client: env.servers[1]!.client,
-    log: silent,
-    controllers: [noting],
-    election: { ...election, identity: 'second' },
-  });
-  first.start();
+  const first = startHost(client, 'first', noting);
+  await eventually('led', ({ status }) => status?.words === 100);
+  const second = startHost(env.servers[1]!.client, 'second', noting);
   try {
-    await eventually('led', ({ status }) => status?.words === 100);
-    second.start();
-    fences.push((await client.get(leaseType, { namespace: 'default', name: 'counting' })).spec!.leaseTransitions!);
-    expect(second.running).toEqual([]);
-    await first.stop();
+    expect(second.manager.running).toEqual([]);
+    await first.leases.stop();
+    expect(first.manager.running).toEqual([]);
     await client.create(postType, newPost('led-by-second', 'one'));
     await eventually('led-by-second', ({ status }) => status?.words === 100);
-    const lease = await client.get(leaseType, { namespace: 'default', name: 'counting' });
+    const lease = await client.get(leaseType, { namespace: 'default', name: 'counting.noting' });
     expect(lease.spec!.holderIdentity).toBe('second');
-    fences.push(lease.spec!.leaseTransitions!);
-    expect(fences).toEqual([0, 1]);
+    expect([fences[0], fences.at(-1)]).toEqual(
+      [0, 1].map((transitions) => ({ namespace: 'default', lease: 'counting.noting', transitions })),
+    );
   } finally {
-    await first.stop();
-    await second.stop();
+    for (const { manager, leases } of [first, second]) {
+      await leases.stop();
+      await manager.stop();
+    }
   }
 });

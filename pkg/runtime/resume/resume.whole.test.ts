@@ -7,6 +7,7 @@ import {
   leaseType,
   Manager,
   resumePositionAnnotation,
+  TaskLeases,
   type ControllerDefinition,
   type Log,
   type ManagerOptions,
@@ -299,17 +300,25 @@ test('a position that the API never reaches, like one of another database, is ig
 
 test('a successor with warm caches continues where the leader was', async () => {
   const stage = new Stage('heir');
-  const election = { namespace: 'default', lease: 'heir', durationMs: 60_000, deadlineMs: 50_000, retryMs: 50 };
+  const leasesOf = (identity: string): TaskLeases => {
+    const times = { durationMs: 60_000, deadlineMs: 50_000, retryMs: 50 };
+    return new TaskLeases({ client, log: silent, identity, namespace: 'default', group: 'heir', ...times });
+  };
+  const [first, second] = [leasesOf('leader'), leasesOf('heir')];
   for (const name of ['heir-a', 'heir-b', 'heir-c']) await stage.write(name);
-  const leader = stage.start(stage.definition(), { election: { ...election, identity: 'leader' } });
+  const leader = stage.start(stage.definition(), { leases: first });
+  first.start();
   await stage.until(() => stage.seen.length === 3);
-  const successor = stage.start(stage.definition(), { election: { ...election, identity: 'heir' } });
+  const successor = stage.start(stage.definition(), { leases: second });
+  second.start();
   await remove('heir-b');
   await stage.until(() => stage.seen.includes('heir-b'));
+  await first.stop();
   await leader.stop();
   stage.seen = [];
   await stage.write('heir-d');
   await stage.until(() => stage.seen.includes('heir-d'));
+  await second.stop();
   await successor.stop();
   expect(stage.seen).toEqual(['heir-d']);
 });

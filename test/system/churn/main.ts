@@ -3,14 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { text, wholeNumber } from '../harness/run/option-values.ts';
-import { runMain } from '../harness/run/run-main.ts';
+import { oneOf, text, wholeNumber } from '../harness/run/option-values.ts';
+import { runMain, type Outcome } from '../harness/run/run-main.ts';
 import { ChurnedServer, type ProcessObjects } from './churned-server.ts';
+import { HostsRun } from './hosts/hosts-run.ts';
 
 const usage = `Usage: make churn ARGS='...'
   --rounds=1000   starts and stops of the sample plugin
+  --changes=30    hosts that are stopped, killed or frozen while they run 100 controllers
+  --seed=N        which (default: another each time)
+  --only=PART     plugins or hosts
   --data=FOLDER   where the database lies (default: the temporary folder)
 `;
+
+interface ChurnOptions {
+  only: 'plugins' | 'hosts' | undefined;
+  rounds: number;
+  changes: number;
+  seed: number;
+  parent: string;
+  summaryFile: string | undefined;
+}
 
 const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
 const plugin = 'blog';
@@ -102,9 +115,34 @@ function printRow(cells: readonly (string | number)[]): void {
 await runMain({
   usage,
   parse: (args) => {
-    const { values } = parseArgs({ args, options: { rounds: text, data: text } });
-    return { rounds: wholeNumber('rounds', values.rounds ?? '1000', 1), parent: values.data ?? tmpdir() };
+    const { values } = parseArgs({
+      args,
+      options: { rounds: text, changes: text, seed: text, only: text, data: text, summary: text },
+    });
+    return {
+      only: values.only === undefined ? undefined : oneOf('part', values.only, ['plugins', 'hosts']),
+      rounds: wholeNumber('rounds', values.rounds ?? '1000', 1),
+      changes: wholeNumber('changes', values.changes ?? '30', 1),
+      seed: wholeNumber('seed', values.seed ?? String(Date.now() % 2 ** 31), 0),
+      parent: values.data ?? tmpdir(),
+      summaryFile: values.summary,
+    };
   },
-  run: async ({ rounds, parent }: { rounds: number; parent: string }) =>
-    (await churn(rounds, parent)) ? { passed: 1, failures: [] } : { passed: 0, failures: ['churn: something grew'] },
+  run: async ({ only, rounds, changes, seed, parent }: ChurnOptions) => {
+    const outcomes: Outcome[] = [];
+    if (only !== 'hosts')
+      outcomes.push(
+        (await churn(rounds, parent))
+          ? { passed: 1, failures: [] }
+          : { passed: 0, failures: ['churn: something grew'] },
+      );
+    if (only !== 'plugins') {
+      process.stdout.write(`hosts, seed ${seed}\n`);
+      outcomes.push(await HostsRun.run({ rounds: changes, seed, parent }));
+    }
+    return {
+      passed: outcomes.reduce((sum, { passed }) => sum + passed, 0),
+      failures: outcomes.flatMap(({ failures }) => failures),
+    };
+  },
 });

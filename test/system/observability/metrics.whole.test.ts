@@ -84,7 +84,7 @@ test('it shows the build, with its commit', () => {
 });
 
 test.each([
-  /^leader_election_master_status\{name="svc-controllers"\} 1$/m,
+  /^leader_election_master_status\{name="svc-controllers\.namespaces"\} 1$/m,
   /^svc_memory_limit_bytes \d{8,}$/m,
   /^svc_heap_limit_bytes \d{8,}$/m,
   /^svc_change_log_limit_bytes 1073741824$/m,

@@ -90,6 +90,13 @@ export class PluginFolder implements Source {
     );
   }
 
+  /** The names of all plugins whose files are settled. */
+  get names(): string[] {
+    return Array.from(this.#folders.values()).flatMap(({ settled }) =>
+      settled === undefined || settled.name === nameless ? [] : [settled.name],
+    );
+  }
+
   get isEmpty(): boolean {
     return this.#folders.size === 0;
   }

@@ -50,6 +50,10 @@ export class RunningPlugins {
     );
   }
 
+  get names(): string[] {
+    return [...this.#plugins.keys()];
+  }
+
   get(name: string): RunningPlugin | undefined {
     return this.#plugins.get(name);
   }

@@ -56,9 +56,9 @@ export type SentRow = Omit<BatchRow, 'i' | 'is_fence_lost'> & {
 export function batchRows(operations: readonly BatchOperation[], sent: readonly SentRow[]): BatchRow[] {
   const [{ shapes_match, lost_fences, first, last } = { shapes_match: null, first: null, last: null }] = sent;
   const header = { shapes_match, first, last };
-  const { of } = fencesOf(operations);
+  const fences = fencesOf(operations);
   const rows = operations.map((operation, i): BatchRow => {
-    const fence = of(operation);
+    const fence = fences.of(operation);
     const isLost = fence !== null && lost_fences?.includes(fence) === true;
     return { i, rev: null, found: null, is_fence_lost: isLost, ...header };
   });

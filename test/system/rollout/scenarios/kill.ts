@@ -17,7 +17,7 @@ const takeoverMs = 45_000;
 /** The promise is 20 s; the lease is polled. Milliseconds. */
 const takeoverLimitMs = 25_000;
 const requestTimeoutMs = 5000;
-const leasePath = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases/svc-controllers';
+const leasePath = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases/svc-controllers.namespaces';
 
 /** Kills every process in turn (SIGKILL) under load: only its running requests may fail. */
 export async function kill(stage: ScenarioContext): Promise<void> {
@@ -49,7 +49,7 @@ async function killOne(stage: ScenarioContext, pod: Pod): Promise<void> {
   const ledAnew = async (): Promise<number | undefined> => {
     if (led.pod !== pod) return undefined;
     await retryUntilTrue(async () => ![undefined, led.identity].includes((await leader(stage)).identity), {
-      what: 'another process leads the controllers',
+      what: 'another process leads the controller',
       timeoutMs: takeoverMs,
     });
     return now() - killed;
@@ -67,9 +67,9 @@ async function killOne(stage: ScenarioContext, pod: Pod): Promise<void> {
     someOf(tally.failures),
   );
   if (ledMs === undefined) return;
-  report.say(`  ${pod.name} had led the controllers; another took over ${(ledMs / 1000).toFixed(1)} s after its end`);
+  report.say(`  ${pod.name} had led a controller; another took over ${(ledMs / 1000).toFixed(1)} s after its end`);
   report.check(
-    'another process leads the controllers within 20 seconds',
+    'another process leads the controller within 20 seconds',
     ledMs < takeoverLimitMs,
     `${Math.round(ledMs)} ms`,
   );
@@ -83,12 +83,12 @@ async function untilLed(stage: ScenarioContext): Promise<{ identity: string; pod
       led = await leader(stage);
       return led.pod !== undefined;
     },
-    { what: 'a pod leads the controllers', timeoutMs: takeoverMs },
+    { what: 'a pod leads the controller', timeoutMs: takeoverMs },
   );
   return led as { identity: string; pod: Pod };
 }
 
-/** The holder of the controllers' lease, and the pod that logged this identity. */
+/** The holder of one controller's lease, and the pod that logged this identity. */
 async function leader({ cluster, credentials }: ScenarioContext): Promise<{ identity?: string; pod?: Pod }> {
   const answer = await fetch(`http://127.0.0.1:${cluster.port('apiserver')}${leasePath}`, {
     headers: { authorization: `Bearer ${credentials.adminToken}` },

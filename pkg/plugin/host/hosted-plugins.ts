@@ -1,18 +1,27 @@
-import type { Client, Stored } from '#pkg/apimachinery/index';
+import { isDoneWithin, whenAborted, type Client, type Stored } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
-import type { Enqueue, Log, ReconcileContext, ReconcileRequest, ReconcileResult, Source } from '#pkg/runtime/index';
+import type {
+  Enqueue,
+  Leadership,
+  Log,
+  ReconcileContext,
+  ReconcileRequest,
+  ReconcileResult,
+  Source,
+} from '#pkg/runtime/index';
 import { bundleSdk } from '../bundle/bundle-sdk.ts';
 import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { checkRequires } from '../manifest/check-requires.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { isPluginError } from '../plugin-error.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
-import { dependencyProblem } from './dependencies/dependencies.ts';
+import { dependencyProblem, dependsOn } from './dependencies/dependencies.ts';
+import { fencedClient } from './host-client.ts';
 import { forgetDeleted, rememberDeleted, wasDeleted } from './stop/deleted-plugins.ts';
 import { DependencyNotifier } from './dependencies/dependency-notifier.ts';
 import type { ConditionChange, ConditionChanges } from './record/plugin-conditions.ts';
 import { PluginFolder, type FoundPlugin } from './folder/plugin-folder.ts';
-import { isWanted, PluginRecord } from './record/plugin-record.ts';
+import { isWanted, pluginKey, PluginRecord } from './record/plugin-record.ts';
 import { keepsRunningText, PluginStarter } from './start/plugin-starter.ts';
 import { ReloadBudget } from './start/reload-budget.ts';
 import { RunningPlugins, type RunningPlugin } from './start/running-plugins.ts';
@@ -21,7 +30,14 @@ import { StartFailure } from './start/start-failure.ts';
 import { healthConditions, type PreparedPlugin } from './start/start-plugin.ts';
 import { stopPlugin } from './stop/stop-plugin.ts';
 
-export interface LeaderTermOptions {
+/** What this process leads: plugins, and the creation of Plugin objects for new folders. */
+export interface Leaderships {
+  of(plugin: string): Leadership | undefined;
+  ofFolders(): Leadership | undefined;
+}
+
+export interface HostedPluginsOptions {
+  leaderships: Leaderships;
   /** Creates a client with the plugin's own user. */
   clientOf: (plugin: string) => Client;
   dir: string;
@@ -43,6 +59,8 @@ export interface PluginObserver {
   crashed(plugin: string): void;
 }
 
+/** How long a plugin that this process no longer leads may take to stop. Milliseconds. */
+const leaveMs = 20_000;
 /** Changes of dependents arrive at once; this requeue checks whether the time to wait for them is over. */
 const recheckStop = { requeueAfterMs: 1000 };
 const notRunning = {
@@ -57,10 +75,10 @@ const changingOften: ConditionChange = {
   message: 'what it is made of changes again and again: it is started anew once a minute at most',
 };
 
-/** Runs the plugins in this process while it is the leader. */
-export class LeaderTerm {
+/** The plugins of this process: runs those that it leads, while the host's controller runs. */
+export class HostedPlugins {
   readonly sources: readonly Source[];
-  readonly #options: LeaderTermOptions;
+  readonly #options: HostedPluginsOptions;
   readonly #folder: PluginFolder;
   readonly #running = new RunningPlugins((name, crash, plugin) => this.#crashed(name, crash, plugin));
   readonly #crashes = new Map<string, PluginCrash>();
@@ -70,10 +88,13 @@ export class LeaderTerm {
   readonly #dependencies = new DependencyNotifier();
   readonly #reloads = new ReloadBudget();
   readonly #phases = new Map<string, PluginPhase>();
+  /** The running reconcile of each plugin. */
+  readonly #underWay = new Map<string, Promise<unknown>>();
+  readonly #leaving = new Map<string, Promise<void>>();
   #isOver = false;
   #preparing: Promise<void> = Promise.resolve();
 
-  constructor(options: LeaderTermOptions) {
+  constructor(options: HostedPluginsOptions) {
     this.#options = options;
     this.#folder = new PluginFolder(options);
     this.#starter = new PluginStarter({
@@ -116,10 +137,65 @@ export class LeaderTerm {
     if (!isWanted(plugin)) this.#starter.giveUp(plugin.metadata.name);
   }
 
+  /** Call it when this process begins to lead the plugin. */
+  lead(plugin: string): void {
+    this.#dependencies.enqueue(plugin);
+  }
+
+  /** Call it when this process begins to lead the creation of Plugin objects. */
+  leadFolders(): void {
+    for (const name of this.#folder.names) this.#dependencies.enqueue(name);
+  }
+
+  /**
+   * Ends the worker of a plugin that this process no longer leads, after the workers of those that depend on it and are
+   * no longer led either. Changes nothing else. Never rejects.
+   */
+  leave(plugin: string): Promise<void> {
+    const present = this.#leaving.get(plugin);
+    if (present !== undefined) return present;
+    const left = this.#leave(plugin).finally(() => this.#leaving.delete(plugin));
+    this.#leaving.set(plugin, left);
+    return left;
+  }
+
+  async #leave(name: string): Promise<void> {
+    const { leaderships, log } = this.#options;
+    const dependents = this.#running.names.filter(
+      (each) => dependsOn(this.#running.get(each)!, name) && leaderships.of(each)?.signal.aborted === true,
+    );
+    await Promise.all(dependents.map((each) => this.leave(each)));
+    const underWay = this.#underWay.get(name)?.catch(() => undefined);
+    if (underWay !== undefined && !(await isDoneWithin(leaveMs, underWay)))
+      log.error({ plugin: name }, 'the reconcile of a plugin did not end in time; continuing without waiting for it');
+    await this.#running.stop(name);
+    this.#forget(name);
+    this.#phases.delete(name);
+  }
+
   async reconcile({ name }: ReconcileRequest, context: ReconcileContext): Promise<ReconcileResult> {
+    const isThere = context.lister(pluginType).get(pluginKey(name)) !== undefined;
+    const { leaderships } = this.#options;
+    const leadership = isThere ? leaderships.of(name) : leaderships.ofFolders();
+    if (isThere && this.#folder.find(name) !== undefined) this.#seen.add(name);
+    if (leadership === undefined || leadership.signal.aborted) return undefined;
+    const work = this.#reconcileAs(leadership, name, context);
+    this.#underWay.set(name, work);
     try {
-      return await this.#look(name, context);
+      return await work;
     } finally {
+      this.#underWay.delete(name);
+    }
+  }
+
+  async #reconcileAs({ fence, signal }: Leadership, name: string, context: ReconcileContext): Promise<ReconcileResult> {
+    const abort = new AbortController();
+    const forget = [context.signal, signal].map((each) => whenAborted(each, () => abort.abort(each.reason)));
+    try {
+      const client = fencedClient(context.client, fence);
+      return await this.#look(name, { ...context, client, fence, signal: abort.signal });
+    } finally {
+      for (const each of forget) each();
       const all = this.#plugins(context);
       this.#dependencies.notify(name, all, {
         isRunning: this.#running.has(name),
@@ -129,12 +205,10 @@ export class LeaderTerm {
   }
 
   async #look(name: string, context: ReconcileContext): Promise<ReconcileResult> {
-    const plugins = context.lister(pluginType).list();
-    const object = plugins.find(({ metadata }) => metadata.name === name);
+    const object = context.lister(pluginType).get(pluginKey(name));
     const found = this.#folder.find(name);
     if (object === undefined) return this.#createRecord(name, found, context);
     const record = new PluginRecord(context.client, object);
-    if (found !== undefined) this.#seen.add(name);
     if (found?.manifest !== undefined && !record.isDeleted) await this.#follow(record, found.manifest);
     // The files have not been read yet, so their status is unknown. A stop needs no files.
     if (found === undefined && isWanted(object) && this.#folder.mayBeFound(name))
@@ -167,16 +241,7 @@ export class LeaderTerm {
   }
 
   /** A new folder, or an object that was removed by force together with its inventory. */
-  async #createRecord(name: string, found: FoundPlugin | undefined, { client, log }: ReconcileContext): Promise<void> {
-    this.#phases.delete(name);
-    const running = this.#running.get(name);
-    if (running !== undefined) {
-      log.warn(
-        { plugin: name },
-        'the object of a running plugin was deleted: its worker is stopped, and everything else is kept',
-      );
-      await this.#running.stop(name);
-    }
+  async #createRecord(name: string, found: FoundPlugin | undefined, { client }: ReconcileContext): Promise<void> {
     if (found === undefined) {
       if (this.#folder.mayBeFound(name) || !this.#seen.delete(name)) return;
       return forgetDeleted(client, name);

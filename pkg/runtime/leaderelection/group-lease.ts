@@ -1,0 +1,102 @@
+import { isStatusError, type ObjectKey, type StatusReason, type Stored, type Writer } from '#pkg/apimachinery/index';
+import type { Log } from '../log.ts';
+import { leaseType, maxLeaseSeconds, microTime, newLease, type Lease, type LeaseSpec } from './lease.ts';
+
+/** The holder that all hosts of a group are together. */
+const together = 'all hosts together';
+
+export interface GroupLeaseOptions {
+  client: Writer;
+  key: ObjectKey;
+  /** Without a renewal for this long the lease is free. Milliseconds, whole seconds. */
+  durationMs: number;
+  log: Log;
+}
+
+/** A lease, and for how many milliseconds this process has not seen it change. */
+export interface SeenLease {
+  lease: Stored<Lease>;
+  unchangedMs: number;
+}
+
+/**
+ * The lease that all hosts of a group hold together. A process of a release that shares no tasks takes this lease for
+ * itself and does everything alone: so while it has the lease the hosts wait, and while they have it that process waits.
+ */
+export class GroupLease {
+  readonly #options: GroupLeaseOptions;
+  #isWaiting = false;
+  /** As this process wrote it: the cache may be older. */
+  #written: Stored<Lease> | undefined;
+
+  constructor(options: GroupLeaseOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Whether the hosts hold the lease; takes it if it is free, and renews it in time.
+   * @param found the lease, and for how many milliseconds nobody changed it
+   * @throws StatusError
+   */
+  async hold(found: SeenLease | undefined, signal: AbortSignal): Promise<boolean> {
+    const { durationMs, key, log } = this.#options;
+    if (this.#isOlder(found?.lease)) return true;
+    const claim = { holderIdentity: together, leaseDurationSeconds: Math.ceil(durationMs / 1000) };
+    if (found === undefined) return this.#take(() => this.#create(claim, signal));
+    const { lease, unchangedMs } = found;
+    const { holderIdentity = '', leaseDurationSeconds = 0, leaseTransitions = 0 } = lease.spec ?? {};
+    if (holderIdentity === together) {
+      this.#isWaiting = false;
+      if (unchangedMs >= durationMs / 3) await this.#take(() => this.#update(lease, claim, signal));
+      return true;
+    }
+    if (holderIdentity === '' || unchangedMs >= Math.min(leaseDurationSeconds, maxLeaseSeconds) * 1000)
+      return this.#take(() => this.#update(lease, { ...claim, leaseTransitions: leaseTransitions + 1 }, signal));
+    if (!this.#isWaiting)
+      log.info({ lease: key.name, holder: holderIdentity }, 'a process of an earlier release leads alone; waiting');
+    this.#isWaiting = true;
+    return false;
+  }
+
+  /** Gives it back, for the last host that leaves. @throws StatusError */
+  async leave(found: Stored<Lease> | undefined, signal: AbortSignal): Promise<void> {
+    const lease = this.#isOlder(found) ? this.#written : found;
+    if (lease?.spec?.holderIdentity !== together) return;
+    await this.#take(() => this.#update(lease, { holderIdentity: '', leaseDurationSeconds: 1 }, signal));
+  }
+
+  /** Whether the lease is older than what this process wrote. */
+  #isOlder(lease: Stored<Lease> | undefined): boolean {
+    const written = this.#written?.metadata.resourceVersion;
+    return written !== undefined && BigInt(lease?.metadata.resourceVersion ?? 0) < BigInt(written);
+  }
+
+  /** False if another process was faster. */
+  async #take(write: () => Promise<Stored<Lease>>): Promise<boolean> {
+    this.#written = await unlessRaced(write());
+    return this.#written !== undefined;
+  }
+
+  #create(claim: LeaseSpec, signal: AbortSignal): Promise<Stored<Lease>> {
+    const { client, key } = this.#options;
+    const lease = newLease(key, { ...claim, leaseTransitions: 0, renewTime: microTime() });
+    return client.create(leaseType, lease, { signal });
+  }
+
+  #update(lease: Stored<Lease>, spec: LeaseSpec, signal: AbortSignal): Promise<Stored<Lease>> {
+    const renewed = { ...lease, spec: { ...lease.spec, ...spec, renewTime: microTime() } };
+    return this.#options.client.update(leaseType, renewed, { signal });
+  }
+}
+
+const raced: ReadonlySet<StatusReason> = new Set(['Conflict', 'AlreadyExists', 'NotFound']);
+
+/** The result of a write; undefined if another process was faster. @throws other errors */
+export async function unlessRaced<Result>(write: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await write;
+  } catch (error) {
+    if (isStatusError(error) && raced.has(error.reason)) return undefined;
+    throw error;
+  }
+}
