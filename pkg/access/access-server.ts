@@ -38,7 +38,10 @@ export interface AccessServerOptions extends ServiceServerOptions {
   /** Proxies whose headers about client address and host are trusted. */
   proxies: TrustedProxies;
   /** Maximum concurrent requests, and how long another one waits; probes are exempt. Default: no limit. */
-  maxInFlight?: Pick<MaxInFlight, 'total' | 'perUser' | 'maxWaitMs' | 'wrongCredentialsPerMinute' | 'senders'>;
+  maxInFlight?: Pick<
+    MaxInFlight,
+    'total' | 'reserved' | 'bulk' | 'perUser' | 'maxWaitMs' | 'wrongCredentialsPerMinute' | 'senders'
+  >;
   /** Until the answer begins. Default 30 s. */
   requestTimeoutMs?: number;
   /** Requests that take longer are logged as slow. Default 1 s. */

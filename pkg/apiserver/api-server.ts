@@ -30,7 +30,12 @@ import {
   type VerifiedCredentials,
   type Throttle,
 } from '#pkg/http/index';
-import type { Authorizer, RequestAuthenticator } from '#pkg/identity/index';
+import {
+  systemControllerManagers,
+  systemMasters,
+  type Authorizer,
+  type RequestAuthenticator,
+} from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
 import type { Auditor } from './audit/auditor.ts';
 import { newRecheck } from './authorization/recheck.ts';
@@ -40,8 +45,10 @@ import { withReviews } from './authorization/reviews/with-reviews.ts';
 import { withDiscovery } from './discovery/with-discovery.ts';
 import type { HandlerOptions } from './handlers/options/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
+import { levelOfRequest } from './level-of-request.ts';
 import type { ModelRegistry } from './rest/served-resource.ts';
 
+type SetByServer = 'exemption' | 'levelOf' | 'systemGroups' | 'observer' | 'credentialOf' | 'verified';
 type ListenerOption = 'limits' | 'proxies' | 'byteBudget' | 'host' | 'port';
 
 /** The options of the listening server. */
@@ -80,7 +87,7 @@ export interface ApiParts {
 
 export interface ApiHttpOptions extends Pick<ServiceServerOptions, ListenerOption> {
   /** Concurrent requests and watches. A limit that is left out does not apply. */
-  maxInFlight?: Omit<MaxInFlight, 'exemption' | 'observer' | 'credentialOf' | 'verified'>;
+  maxInFlight?: Omit<MaxInFlight, SetByServer>;
   /** Time until a response must begin. Default 30 s. */
   requestTimeoutMs?: number;
   /** A request that takes at least this long is logged as slow. Default 1 s. */
@@ -127,6 +134,8 @@ export class ApiServer extends ServiceServer {
     const limits = this.newLimits({
       ...this.#options.http.maxInFlight,
       exemption: exemptionOf(groups),
+      levelOf: levelOfRequest,
+      systemGroups: [systemMasters, systemControllerManagers],
       ...(credentialOf === undefined ? {} : { credentialOf }),
       ...(verified === undefined ? {} : { verified }),
     });

@@ -30,14 +30,21 @@ export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type Answe
 export * from './answer/send-stream.ts';
 export * from './filters/chain.ts';
 export {
-  anonymousShare,
   InFlightLimits,
   type Exemption,
   type InFlightObserver,
   type MaxInFlight,
 } from './filters/limits/in-flight-limits.ts';
 export type { RefusedBy } from './filters/limits/limit-refusal.ts';
+export {
+  hasLargeBody,
+  levelOfBody,
+  priorityLevels,
+  type LevelReader,
+  type PriorityLevel,
+} from './filters/limits/priority-level.ts';
 export type { Throttle } from './filters/limits/throttle.ts';
+export { anonymousShare } from './filters/limits/work-slots.ts';
 export { VerifiedCredentials } from './filters/limits/verified-credentials.ts';
 export * from './filters/with-authentication.ts';
 export * from './filters/with-authorization.ts';

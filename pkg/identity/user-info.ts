@@ -16,6 +16,8 @@ export interface UserInfo {
 
 /** Has every permission. */
 export const systemMasters = 'system:masters';
+/** Every `svc controller-manager`, and no user. */
+export const systemControllerManagers = 'system:controller-managers';
 /** Every authenticated user. */
 export const systemAuthenticated = 'system:authenticated';
 

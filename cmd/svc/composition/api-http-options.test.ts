@@ -8,6 +8,8 @@ const optionsOf = (...args: string[]): ReturnType<typeof apiHttpOptions> =>
 test('limits are on by default', () => {
   expect(optionsOf().maxInFlight).toEqual({
     total: 256,
+    reserved: 32,
+    bulk: 16,
     perUser: 192,
     maxWaitMs: 1000,
     watches: 8000,
@@ -31,13 +33,19 @@ test('0 is no limit', () => {
   const off = [
     'max-in-flight',
     'max-in-flight-per-user',
+    'max-in-flight-bulk',
+    'reserved-for-system',
     'max-watches',
     'max-watches-per-user',
     'max-wrong-credentials',
     'max-senders',
     'max-senders-per-address',
   ].map((name) => `--svc.http.${name}=0`);
-  expect(optionsOf(...off, '--svc.http.min-body-rate=0B').maxInFlight).toEqual({ maxWaitMs: 1000, senders: {} });
+  expect(optionsOf(...off, '--svc.http.min-body-rate=0B').maxInFlight).toEqual({
+    reserved: 0,
+    maxWaitMs: 1000,
+    senders: {},
+  });
 });
 
 test('browsers are told to use https only if that is configured, with a certificate of the operator', () => {

@@ -34,6 +34,8 @@ export function apiHttpOptions(
     },
     maxInFlight: {
       ...limit('total', options['svc.http.max-in-flight']),
+      reserved: options['svc.http.reserved-for-system'],
+      ...limit('bulk', options['svc.http.max-in-flight-bulk']),
       ...limit('perUser', options['svc.http.max-in-flight-per-user']),
       maxWaitMs: options['svc.http.max-wait'],
       ...limit('watches', options['svc.http.max-watches']),

@@ -328,6 +328,16 @@ export const optionTable = {
     default: '192',
     doc: 'Of them, of one user; 0 is no limit.',
   },
+  'svc.http.max-in-flight-bulk': {
+    type: integer({ min: 0, max: 1_000_000 }),
+    default: '16',
+    doc: 'Of them, large lists and bodies, a quarter at most; 0 is no limit.',
+  },
+  'svc.http.reserved-for-system': {
+    type: integer({ min: 0, max: 1_000_000 }),
+    default: '32',
+    doc: 'Of them, kept for leases, controllers and administrators, a quarter at most; 0 keeps none.',
+  },
   'svc.http.max-wait': {
     type: duration({ min: '0s', max: '1m' }),
     default: '1s',

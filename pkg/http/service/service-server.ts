@@ -121,7 +121,12 @@ export class ServiceServer {
   /** Limits whose refusals, and those of the memory, are logged and in the metrics. */
   protected newLimits(options: Omit<MaxInFlight, 'observer'>): InFlightLimits {
     const { log, metrics } = this.#options;
-    const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
+    const observer = observeLimits({
+      log,
+      registry: metrics,
+      waiting: () => limits.waiting,
+      runningOf: (level) => limits.runningOf(level),
+    });
     const limits = new InFlightLimits({ ...options, observer });
     this.#observer = observer;
     return limits;

@@ -1,5 +1,5 @@
 import { systemNamespace } from '#pkg/apis/index';
-import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
+import { systemAuthenticated, systemControllerManagers, systemMasters } from '#pkg/identity/index';
 
 /** A binding that every server ensures: it exists and grants the role at least to the group. */
 export interface BootstrapBinding {
@@ -17,7 +17,7 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
   { name: 'svc:personal-tokens', role: 'svc:personal-tokens', group: systemAuthenticated },
   { name: 'svc:system-auditors', role: 'view', group: 'svc:system-auditors' },
   { name: 'svc:system-auditors:audit', role: 'system:auditor', group: 'svc:system-auditors' },
-  { name: 'system:controller-manager', role: 'system:controller-manager', group: 'system:controller-managers' },
+  { name: 'system:controller-manager', role: 'system:controller-manager', group: systemControllerManagers },
   { name: 'system:plugins', role: 'system:plugins', group: 'system:plugins' },
   { name: 'system:plugins', namespace: systemNamespace, role: 'system:plugins', group: 'system:plugins' },
 ];

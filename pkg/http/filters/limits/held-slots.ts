@@ -17,6 +17,8 @@ export interface SlotsOwner {
 
 export interface Slot {
   readonly limiter: SlotLimiter;
+  /** The flow that it waits in. Default: one for all. */
+  readonly flow?: string;
   /** The limit that it counts against. */
   readonly by: RefusedBy;
   /** Whether it is held while the body arrives. */
@@ -47,7 +49,7 @@ export class HeldSlots implements PausableSlots {
 
   /** False if there was no free slot in time. */
   enter(slot: Slot): boolean | Promise<boolean> {
-    return this.#hold(slot, slot.limiter.enter(this.#context.response, this.#context.waitedMs));
+    return this.#hold(slot, slot.limiter.enter(this.#context.response, this.#context.waitedMs, slot.flow));
   }
 
   /** Frees all slots of a request that goes on and takes other slots. */
@@ -103,7 +105,7 @@ export class HeldSlots implements PausableSlots {
   }
 
   #reenter(slot: Slot): boolean | Promise<boolean> {
-    return this.#hold(slot, slot.limiter.reenter(this.#context.response));
+    return this.#hold(slot, slot.limiter.reenter(this.#context.response, slot.flow));
   }
 
   #hold(slot: Slot, isIn: boolean | Promise<boolean>): boolean | Promise<boolean> {

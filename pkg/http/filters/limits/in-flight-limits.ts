@@ -9,22 +9,16 @@ import { isAnswered, sendJson } from '../../answer/respond.ts';
 import { ConcurrencyLimiter, KeyedConcurrencyLimiters } from './concurrency-limiter.ts';
 import { HeldSlots, type Slot, type SlotsOwner } from './held-slots.ts';
 import { refusals, type RefusedBy } from './limit-refusal.ts';
+import type { PriorityLevel } from './priority-level.ts';
 import { Senders, type SendersOptions } from './senders.ts';
-import { VerifiedCredentials } from './verified-credentials.ts';
+import { VerifiedCredentials, type CredentialOwner } from './verified-credentials.ts';
+import { WorkSlots, type WorkSlotsOptions } from './work-slots.ts';
 import { WrongCredentials } from './wrong-credentials.ts';
 
 /** No value: no limit. Without `total` and `perUser` anonymous clients have no limit either. */
-export interface MaxInFlight {
-  /** Requests that run at a time, of which anonymous clients get a quarter. A watch counts until its stream begins. */
-  total?: number;
-  perUser?: number;
+export interface MaxInFlight extends WorkSlotsOptions {
   watches?: number;
   watchesPerUser?: number;
-  /**
-   * How long a request above `total` or `perUser` may wait for another to end. Milliseconds, default 1000; 0 refuses at
-   * once.
-   */
-  maxWaitMs?: number;
   /** Limit of one network. Above it the server looks up no credential that was not valid before. */
   wrongCredentialsPerMinute?: number;
   /** Limits of request bodies that are still arriving. */
@@ -33,6 +27,8 @@ export interface MaxInFlight {
    * Which requests are exempt from the limits above, so that they are served during an overload. Default: none.
    */
   exemption?: (info: RequestInfo) => Exemption | undefined;
+  /** The groups whose members have the priority level `system` for all their requests. Default: none. */
+  systemGroups?: readonly string[];
   /** The identity of a request's credential. Default: its Authorization header. */
   credentialOf?: CredentialReader;
   /** Credentials that were valid. Two services with the same users may share it. Default: one of its own. */
@@ -58,20 +54,13 @@ export interface InFlightObserver {
   waited(ms: number): void;
 }
 
-/** Requests for metrics that run at a time. */
-const maxOfMetrics = 64;
-/** Requests of anonymous clients of one network at a time; and, apart from these, credential lookups of one network. */
+/** Credential lookups of one network at a time. */
 const maxOfNetwork = 32;
 /**
  * Credential lookups of all anonymous clients at a time. More would only wait for database connections, and make known
  * clients wait with them.
  */
 const maxLookups = 64;
-
-/** How many of `total` concurrent requests may be of anonymous clients. */
-export function anonymousShare(total: number): number {
-  return Math.max(1, Math.floor(total / 4));
-}
 
 /** State of one request between the two filters. */
 interface Visit {
@@ -80,8 +69,8 @@ interface Visit {
   readonly exemption: 'metrics' | 'open' | undefined;
   /** The key under which its credential is remembered. */
   readonly key: string | undefined;
-  /** Its credential was valid the last time. */
-  readonly isKnown: boolean;
+  /** The owner of its credential, if that was valid the last time. */
+  readonly owner: CredentialOwner | undefined;
   /** Whether it holds the slots for its work; false while it holds the slots for a credential lookup. */
   holdsWorkSlots: boolean;
   isAuthenticated: boolean;
@@ -104,12 +93,9 @@ interface Visit {
 export class InFlightLimits implements SlotsOwner {
   readonly #options: MaxInFlight;
   readonly #credentialOf: CredentialReader;
-  readonly #all: ConcurrencyLimiter | undefined;
-  readonly #anonymous: ConcurrencyLimiter | undefined;
+  readonly #systemGroups: ReadonlySet<string>;
+  readonly #work: WorkSlots;
   readonly #lookups: ConcurrencyLimiter;
-  readonly #metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
-  readonly #byCredential: KeyedConcurrencyLimiters | undefined;
-  readonly #byNetwork: KeyedConcurrencyLimiters | undefined;
   readonly #lookupsByNetwork: KeyedConcurrencyLimiters;
   readonly senders: Senders;
   readonly #verified: VerifiedCredentials;
@@ -121,9 +107,9 @@ export class InFlightLimits implements SlotsOwner {
 
   constructor(options: MaxInFlight) {
     const {
-      total,
       perUser,
       maxWaitMs = 1000,
+      systemGroups = [],
       wrongCredentialsPerMinute,
       credentialOf = authorizationKey,
       verified = new VerifiedCredentials(),
@@ -131,37 +117,30 @@ export class InFlightLimits implements SlotsOwner {
     } = options;
     this.#options = options;
     this.#credentialOf = credentialOf;
+    this.#systemGroups = new Set(systemGroups);
     this.#verified = verified;
+    this.#work = new WorkSlots(options);
     this.#requestsByUser = new KeyedConcurrencyLimiters({ limit: perUser ?? Infinity, maxWaitMs: 0 });
     this.#watchesByUser = new KeyedConcurrencyLimiters({ limit: options.watchesPerUser ?? Infinity, maxWaitMs: 0 });
     this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
     this.#lookups = new ConcurrencyLimiter({ limit: maxLookups, maxWaitMs });
     this.#lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
-    if (total !== undefined) this.#all = new ConcurrencyLimiter({ limit: total, maxWaitMs });
-    if (total !== undefined && anonymousShare(total) < total)
-      this.#anonymous = new ConcurrencyLimiter({ limit: anonymousShare(total), maxWaitMs });
-    if (perUser !== undefined) this.#byCredential = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
-    if (total !== undefined || perUser !== undefined)
-      this.#byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
     if (wrongCredentialsPerMinute !== undefined) this.#wrong = new WrongCredentials(wrongCredentialsPerMinute);
   }
 
   /** Requests that wait for a slot. */
   get waiting(): number {
-    const limiters = [
-      this.#all,
-      this.#anonymous,
-      this.#lookups,
-      this.#byCredential,
-      this.#byNetwork,
-      this.#lookupsByNetwork,
-    ];
-    return limiters.reduce((sum, limiter) => sum + (limiter?.waiting ?? 0), 0);
+    return this.#work.waiting + this.#lookups.waiting + this.#lookupsByNetwork.waiting;
   }
 
   /** Running requests without started watches and arriving bodies; 0 without a limit. */
   get running(): number {
-    return this.#all?.running ?? 0;
+    return this.#work.running;
+  }
+
+  /** Of these, the requests of one priority level. */
+  runningOf(level: PriorityLevel): number {
+    return this.#work.runningOf(level);
   }
 
   /** For HeldSlots. */
@@ -183,17 +162,19 @@ export class InFlightLimits implements SlotsOwner {
   readonly afterAuthentication: Filter = (next) => async (context) => {
     const visit = this.#visits.get(context);
     if (visit === undefined) return next(context);
-    const { name, uid } = context.impersonator ?? context.user;
+    const { name, uid, groups } = context.impersonator ?? context.user;
     const isAnonymous = name === anonymousUser.name;
     visit.isAuthenticated = true;
     visit.slots.isAnonymous = isAnonymous;
-    if (!isAnonymous && visit.key !== undefined) this.#verified.add(visit.key, uid === '' ? name : uid);
+    const owner = { id: uid === '' ? name : uid, isSystem: this.#isSystem(groups) };
+    if (!isAnonymous && visit.key !== undefined)
+      this.#verified.add(visit.key, owner.id, this.#systemGroups.size === 0 ? undefined : owner.isSystem);
     // An expired session is no failure on a path that needs no user.
     if (isAnonymous) this.#noteWrong(visit, context);
     if (!visit.holdsWorkSlots) {
       visit.slots.leave();
       visit.holdsWorkSlots = true;
-      const refused = await this.#enter(visit, this.#slotsOf(visit, context, isAnonymous));
+      const refused = await this.#enter(visit, this.#slotsOf(visit, context, isAnonymous ? undefined : owner));
       if (refused !== undefined) return this.#refuse(refused, context);
     }
     if (visit.exemption !== undefined) return next(context);
@@ -219,7 +200,7 @@ export class InFlightLimits implements SlotsOwner {
     try {
       const refused = await this.#enter(
         visit,
-        visit.holdsWorkSlots ? this.#slotsOf(visit, context, false) : this.#lookupSlotsOf(visit, context),
+        visit.holdsWorkSlots ? this.#slotsOf(visit, context, visit.owner) : this.#lookupSlotsOf(visit, context),
       );
       if (refused !== undefined) return await this.#refuse(refused, context);
       await next(context);
@@ -237,17 +218,17 @@ export class InFlightLimits implements SlotsOwner {
     const credential = this.#credentialOf(context.request.headers);
     const key =
       credential?.isPublic === true ? `${credential.key} ${networkOf(context.clientAddress)}` : credential?.key;
-    const isKnown = key !== undefined && this.#verified.has(key);
+    const owner = key === undefined ? undefined : this.#verified.ownerOf(key);
     const slots = new HeldSlots(context, this);
-    slots.isAnonymous = !isKnown;
+    slots.isAnonymous = owner === undefined;
     // A public key id, as that of a signature, proves nothing before the signature is verified.
     return {
       slots,
       credential,
       exemption,
       key,
-      isKnown,
-      holdsWorkSlots: isKnown && !credential!.isPublic,
+      owner,
+      holdsWorkSlots: owner !== undefined && !credential!.isPublic,
       isAuthenticated: false,
     };
   }
@@ -255,30 +236,27 @@ export class InFlightLimits implements SlotsOwner {
   /**
    * The slots for looking up a credential; none without a credential. A known public key id has slots of its own.
    */
-  *#lookupSlotsOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Slot | RefusedBy> {
+  *#lookupSlotsOf({ credential, key, owner }: Visit, context: RequestContext): Generator<Slot | RefusedBy> {
     if (credential === undefined) return;
     const network = networkOf(context.clientAddress);
-    if (isKnown) {
+    if (owner !== undefined) {
       yield { limiter: this.#lookupsByNetwork.of(key!), by: 'address' };
     } else if (this.#wrong?.isOver(network) === true) {
       yield 'wrong_credentials';
     } else {
       yield { limiter: this.#lookupsByNetwork.of(network), by: 'address' };
-      yield { limiter: this.#lookups, by: 'strangers' };
+      yield { limiter: this.#lookups, by: 'strangers', flow: network };
     }
   }
 
-  /** The slots of a user are held while a body arrives, so that slow bodies of one user block nobody else. */
-  *#slotsOf({ exemption, key }: Visit, context: RequestContext, isAnonymous: boolean): Generator<Slot> {
-    if (exemption === 'metrics') yield { limiter: this.#metrics, by: 'metrics' };
-    if (exemption !== undefined) return;
-    if (!isAnonymous && this.#byCredential !== undefined)
-      yield { limiter: this.#byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
-    if (isAnonymous && this.#byNetwork !== undefined)
-      yield { limiter: this.#byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
-    // Before the total, so that the error names the limit of anonymous clients.
-    if (isAnonymous && this.#anonymous !== undefined) yield { limiter: this.#anonymous, by: 'strangers' };
-    if (this.#all !== undefined) yield { limiter: this.#all, by: 'total' };
+  /** The slots for its work; none if it is exempt. */
+  #slotsOf({ exemption, key }: Visit, context: RequestContext, owner: CredentialOwner | undefined): Iterable<Slot> {
+    if (exemption === 'open') return [];
+    return exemption === 'metrics' ? this.#work.ofMetrics() : this.#work.of(context, owner, key);
+  }
+
+  #isSystem(groups: readonly string[]): boolean {
+    return this.#systemGroups.size > 0 && groups.some((group) => this.#systemGroups.has(group));
   }
 
   /** Takes the slots one after the other. Answers the limit that refused one, if any. */
@@ -311,10 +289,10 @@ export class InFlightLimits implements SlotsOwner {
     }
   }
 
-  #noteWrong({ credential, key, isKnown }: Visit, context: RequestContext): void {
+  #noteWrong({ credential, key, owner }: Visit, context: RequestContext): void {
     if (credential === undefined) return;
     // Otherwise an attacker who knows a public key id could take the slots of its owner.
-    if (!isKnown) this.#wrong?.add(networkOf(context.clientAddress));
+    if (owner === undefined) this.#wrong?.add(networkOf(context.clientAddress));
     else if (!credential.isPublic) this.#verified.delete(key!);
   }
 

@@ -2,7 +2,11 @@ import { newTooManyRequests, type StatusError } from '#pkg/apimachinery/index';
 
 export type RefusedBy =
   | 'total'
+  | 'system'
+  | 'bulk'
   | 'user'
+  | 'user_bulk'
+  | 'user_system'
   | 'address'
   | 'strangers'
   | 'wrong_credentials'
@@ -20,6 +24,10 @@ export interface LimitRefusal {
 /** The 429 of each limit. Created once: under overload creating an error costs more than the rest of the answer. */
 export const refusals: Readonly<Record<RefusedBy, LimitRefusal>> = {
   total: newRefusal('too many requests, please try again later'),
+  system: newRefusal('too many requests of controllers and for leases, please try again later'),
+  bulk: newRefusal('too many large lists and bodies, please try again later'),
+  user_bulk: newRefusal('too many large lists and bodies of one user, please try again later'),
+  user_system: newRefusal('too many requests of one user for leases, please try again later'),
   user: newRefusal('too many requests of one user, please try again later'),
   address: newRefusal('too many requests of one address, please try again later'),
   strangers: newRefusal('too many requests without a known credential, please try again later'),

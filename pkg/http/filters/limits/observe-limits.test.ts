@@ -13,7 +13,7 @@ beforeEach(() => {
     {},
     { write: (line: string) => void lines.push((JSON.parse(line) as { refused: unknown }).refused) },
   );
-  observer = observeLimits({ log, registry: new Registry(), waiting: () => 0 });
+  observer = observeLimits({ log, registry: new Registry(), waiting: () => 0, runningOf: () => 0 });
 });
 
 afterEach(() => {

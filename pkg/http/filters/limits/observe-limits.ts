@@ -5,6 +5,7 @@ import { registerReading } from '../../metrics/register-reading.ts';
 import { durationBuckets, SeriesHistogram } from '../../metrics/series-histogram.ts';
 import type { InFlightObserver } from './in-flight-limits.ts';
 import type { RefusedBy } from './limit-refusal.ts';
+import { priorityLevels, type PriorityLevel } from './priority-level.ts';
 
 /** Delay from the first refusal to its log line, which counts all refusals up to then. Milliseconds. */
 const firstLogDelayMs = 1000;
@@ -25,10 +26,12 @@ export function observeLimits({
   log,
   registry,
   waiting,
+  runningOf,
 }: {
   log: Logger;
   registry: Registry;
   waiting: () => number;
+  runningOf: (level: PriorityLevel) => number;
 }): LimitsObserver {
   const refusals = new Map<RefusedBy | BytesRefusedBy, number>();
   registerReading({
@@ -44,6 +47,13 @@ export function observeLimits({
     help: 'Requests that wait for others to end.',
     type: 'gauge',
     read: waiting,
+  });
+  registerReading({
+    registry,
+    name: 'svc_requests_running',
+    help: 'Requests that hold a slot, by priority level.',
+    type: 'gauge',
+    read: () => priorityLevels.map((level) => ({ labels: { level }, value: runningOf(level) })),
   });
   const wait = new SeriesHistogram({
     name: 'svc_request_wait_seconds',

@@ -3,6 +3,14 @@ const defaultMaxAgeMs = 3_600_000;
 const defaultMaxCount = 10_000;
 const defaultMaxPerOwner = 100;
 
+/** The owner of a credential that was valid. */
+export interface CredentialOwner {
+  /** The id of its user. */
+  readonly id: string;
+  /** Whether all requests of the owner belong to the priority level `system`. */
+  readonly isSystem: boolean;
+}
+
 export interface VerifiedCredentialsOptions {
   maxAgeMs?: number;
   maxCount?: number;
@@ -17,7 +25,7 @@ export interface VerifiedCredentialsOptions {
 export class VerifiedCredentials {
   readonly #options: Required<VerifiedCredentialsOptions>;
   /** When each was last valid, by `performance.now()`; oldest first. */
-  readonly #verifiedAt = new Map<string, { at: number; owner: string }>();
+  readonly #verifiedAt = new Map<string, { at: number; owner: CredentialOwner }>();
   /** The keys of each owner, oldest first. */
   readonly #byOwner = new Map<string, Set<string>>();
 
@@ -29,17 +37,20 @@ export class VerifiedCredentials {
     this.#options = { maxAgeMs, maxCount, maxPerOwner };
   }
 
-  has(key: string): boolean {
+  /** The owner of a credential that is known; undefined for any other. */
+  ownerOf(key: string): CredentialOwner | undefined {
     const good = this.#verifiedAt.get(key);
-    return good !== undefined && performance.now() - good.at < this.#options.maxAgeMs;
+    return good !== undefined && performance.now() - good.at < this.#options.maxAgeMs ? good.owner : undefined;
   }
 
-  /** `owner`: the id of its user. */
-  add(key: string, owner: string): void {
+  /** `isSystem`: absent where the groups of the owner are unknown; what was known remains. */
+  add(key: string, id: string, isSystem?: boolean): void {
+    const known = this.#verifiedAt.get(key)?.owner;
     this.delete(key);
+    const owner = { id, isSystem: isSystem ?? (known?.id === id && known.isSystem) };
     this.#verifiedAt.set(key, { at: performance.now(), owner });
-    const keys = this.#byOwner.get(owner) ?? new Set();
-    this.#byOwner.set(owner, keys.add(key));
+    const keys = this.#byOwner.get(id) ?? new Set();
+    this.#byOwner.set(id, keys.add(key));
     if (keys.size > this.#options.maxPerOwner) this.delete(keys.values().next().value!);
     if (this.#verifiedAt.size > this.#options.maxCount) this.delete(this.#verifiedAt.keys().next().value!);
   }
@@ -49,8 +60,8 @@ export class VerifiedCredentials {
     const owner = this.#verifiedAt.get(key)?.owner;
     if (owner === undefined) return;
     this.#verifiedAt.delete(key);
-    const keys = this.#byOwner.get(owner)!;
+    const keys = this.#byOwner.get(owner.id)!;
     keys.delete(key);
-    if (keys.size === 0) this.#byOwner.delete(owner);
+    if (keys.size === 0) this.#byOwner.delete(owner.id);
   }
 }
