@@ -1,6 +1,6 @@
 import type { ComparedContender } from './comparison.ts';
 import type { Report } from './report.ts';
-import { number } from './table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 
 /** The goal that the median ratio to a contender is at least, or at most, a number. */
 export function ratioGoal(

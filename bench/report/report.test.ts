@@ -3,7 +3,7 @@ import { compare, type Contender } from './comparison.ts';
 import { ratioGoal } from './goals.ts';
 import { Report } from './report.ts';
 import type { Sample } from './sample.ts';
-import { number } from './table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 
 /** A contender whose windows have these rates, one after the other. */
 function contender(name: string, rates: number[], errors = 0): Contender {

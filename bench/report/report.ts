@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { rateOf, type ComparedContender, type Spread } from './comparison.ts';
 import type { CpuTime } from '../../test/system/harness/process/process-usage.ts';
-import { number, table } from './table.ts';
+import { number, table } from '../../test/system/harness/run/table.ts';
 
 /** One line of the table; figures that were not measured are absent. */
 export interface Figure {

@@ -3,7 +3,7 @@ import type { BenchRun } from '../bench-run.ts';
 import type { ControllerJob, ControllerResult } from '../controllers/controller-process.ts';
 import type { ControllerFigures, ControllerPlan } from '../controllers/controller-run.ts';
 import type { RestartFigures } from '../controllers/restart-run.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 
 const transports = ['loopback', 'port', 'rest'] as const;

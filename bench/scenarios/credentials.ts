@@ -13,7 +13,7 @@ import type { LoadJob } from '../load/load.ts';
 import type { RequestPlan } from '../load/request-plan.ts';
 import { group, modelOfSize, pathOf, postText } from '../sample-post.ts';
 import type { Sample } from '../report/sample.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 
 const databaseName = 'credentials';

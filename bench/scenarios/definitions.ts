@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import type { ApiServer } from '../../test/system/harness/process/api-server.ts';
 import type { BenchRun } from '../bench-run.ts';
 import { boundGoal } from '../report/goals.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 
 const data = fileURLToPath(new URL('../../../shared/data', import.meta.url));
 const shown = 3;

@@ -5,7 +5,7 @@ import { boundGoal } from '../report/goals.ts';
 import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process/process-usage.ts';
 import type { RequestPlan } from '../load/request-plan.ts';
 import { groupSize, modelOfSize, pathOf } from '../sample-post.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 import { readAsStream, readInChunks } from '../load/whole-list.ts';
 
 const restMs = 3000;

@@ -6,7 +6,7 @@ import { readMemory } from '../../test/system/harness/process/process-usage.ts';
 import type { RequestPlan } from '../load/request-plan.ts';
 import { definitionOf, group, pathOf, type SampleModel } from '../sample-post.ts';
 import { quantile } from '../report/sample.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 
 const database = 'many_models';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

@@ -2,7 +2,7 @@ import { newNames, targetOf, type BenchRun } from '../bench-run.ts';
 import type { OpenLoadJob, OpenLoadResult } from '../load/open-load.ts';
 import type { RequestPlan } from '../load/request-plan.ts';
 import { modelOfSize, pathOf, writtenModel } from '../sample-post.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 
 const objects = 100;

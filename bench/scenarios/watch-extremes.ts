@@ -4,7 +4,7 @@ import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/proc
 import { writtenModel } from '../sample-post.ts';
 import type { Sample } from '../report/sample.ts';
 import type { StallJob } from '../load/stalled-watchers.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 import { benchPace, paceSeconds, watchPath, writesPerSecond, type WatchWorker } from './watch.ts';
 

@@ -2,7 +2,7 @@ import type { ApiServer } from '../../test/system/harness/process/api-server.ts'
 import { createObjects, newNames, targetOf, type BenchRun } from '../bench-run.ts';
 import { boundGoal } from '../report/goals.ts';
 import { pathOf, writtenModel } from '../sample-post.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 import type { WatchJob, WatchResult } from '../load/watch-load.ts';
 import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 

@@ -1,7 +1,7 @@
 import { targetOf, type BenchRun } from '../bench-run.ts';
 import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process/process-usage.ts';
 import { modelOfSize, pathOf } from '../sample-post.ts';
-import { number } from '../report/table.ts';
+import { number } from '../../test/system/harness/run/table.ts';
 import { readAsStream, readInChunks, type WholeList } from '../load/whole-list.ts';
 
 /** The limits of kubectl, and of a client in a hurry. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inParallel } from '../../controllers/in-parallel.ts';
-import { number } from '../../report/table.ts';
+import { number } from '../../../test/system/harness/run/table.ts';
 import type { CapacityRun } from '../capacity-run.ts';
 import { posts } from '../sample-objects.ts';
 import { tableOf, tableSizes } from '../table-sizes.ts';

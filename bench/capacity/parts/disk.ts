@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiServer } from '../../../test/system/harness/process/api-server.ts';
 import { inParallel } from '../../controllers/in-parallel.ts';
-import { number } from '../../report/table.ts';
+import { number } from '../../../test/system/harness/run/table.ts';
 import type { CapacityRun } from '../capacity-run.ts';
 import { posts, realModels, type SampleObjects } from '../sample-objects.ts';
 import { changeLogBytes, tableSizes, walBytes, type TableSizes } from '../table-sizes.ts';

@@ -6,7 +6,7 @@ import type { ApiServer } from '../../../test/system/harness/process/api-server.
 import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process/process-usage.ts';
 import type { RequestPlan } from '../../load/request-plan.ts';
 import { definitionOf, groupSize, modelOfSize, pathOf, postText, selections } from '../../sample-post.ts';
-import { number } from '../../report/table.ts';
+import { number } from '../../../test/system/harness/run/table.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
 import { fillTable } from '../fill-table.ts';
 import { tableOf, tableSizes, walBytes } from '../table-sizes.ts';

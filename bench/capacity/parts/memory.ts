@@ -7,7 +7,7 @@ import { inParallel } from '../../controllers/in-parallel.ts';
 import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process/process-usage.ts';
 import { pathOf, writtenModel } from '../../sample-post.ts';
 import { watchPath } from '../../scenarios/watch.ts';
-import { number } from '../../report/table.ts';
+import { number } from '../../../test/system/harness/run/table.ts';
 import type { WatchJob, WatchResult } from '../../load/watch-load.ts';
 import { WorkerProcess } from '../../../test/system/harness/process/worker-process.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';

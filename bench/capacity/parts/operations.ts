@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestPlan } from '../../load/request-plan.ts';
 import { groupSize, modelOfSize, pathOf, writtenModel } from '../../sample-post.ts';
 import { createObjects } from '../../bench-run.ts';
-import { number } from '../../report/table.ts';
+import { number } from '../../../test/system/harness/run/table.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
 
 const size = 10_000;

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../test/system/harness/process/free-port.ts';
 import type { ApiServer } from '../../../test/system/harness/process/api-server.ts';
 import { modelOfSize, pathOf, postText } from '../../sample-post.ts';
-import { number } from '../../report/table.ts';
+import { number } from '../../../test/system/harness/run/table.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
 import { ServerProcess } from '../../../test/system/harness/process/server-process.ts';
 

@@ -3,7 +3,7 @@ import type { ApiServer } from '../../../test/system/harness/process/api-server.
 import type { LoadJob } from '../../load/load.ts';
 import { writtenModel } from '../../sample-post.ts';
 import type { Sample } from '../../report/sample.ts';
-import { number } from '../../report/table.ts';
+import { number } from '../../../test/system/harness/run/table.ts';
 import { WorkerProcess } from '../../../test/system/harness/process/worker-process.ts';
 import type { CapacityRun } from '../capacity-run.ts';
 

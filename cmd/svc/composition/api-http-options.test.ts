@@ -9,8 +9,8 @@ test('limits are on by default', () => {
   expect(optionsOf().maxInFlight).toEqual({
     total: 256,
     reserved: 32,
-    bulk: 16,
-    perUser: 192,
+    bulk: 8,
+    perUser: 64,
     maxWaitMs: 1000,
     watches: 8000,
     watchesPerUser: 2000,

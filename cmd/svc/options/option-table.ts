@@ -325,12 +325,12 @@ export const optionTable = {
   },
   'svc.http.max-in-flight-per-user': {
     type: integer({ min: 0, max: 1_000_000 }),
-    default: '192',
+    default: '64',
     doc: 'Of them, of one user; 0 is no limit.',
   },
   'svc.http.max-in-flight-bulk': {
     type: integer({ min: 0, max: 1_000_000 }),
-    default: '16',
+    default: '8',
     doc: 'Of them, large lists and bodies, a quarter at most; 0 is no limit.',
   },
   'svc.http.reserved-for-system': {

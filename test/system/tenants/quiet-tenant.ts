@@ -1,13 +1,6 @@
 import { Agent, request as newRequest } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { collectionOf, documentOf } from './tenant-model.ts';
-
-export interface QuietTenant {
-  port: number;
-  /** The header's value. */
-  authorization: string;
-  namespace: string;
-}
+import { collectionOf, documentOf, type Tenant } from './tenant-model.ts';
 
 /** A client's view of its own requests. */
 export interface Experience {
@@ -42,11 +35,11 @@ interface Sent {
  * of earlier responses.
  */
 export class Neighbour {
-  readonly #tenant: QuietTenant;
+  readonly #tenant: Tenant;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections });
 
   /** Opens its connections. */
-  static async start(tenant: QuietTenant): Promise<Neighbour> {
+  static async start(tenant: Tenant): Promise<Neighbour> {
     const neighbour = new Neighbour(tenant);
     for (let i = 0; i < keptObjects; i += 1)
       await neighbour.#send({
@@ -58,7 +51,7 @@ export class Neighbour {
     return neighbour;
   }
 
-  private constructor(tenant: QuietTenant) {
+  private constructor(tenant: Tenant) {
     this.#tenant = tenant;
   }
 
@@ -146,8 +139,13 @@ export class Neighbour {
   }
 }
 
-function percentile(times: readonly number[], part: number): number {
+export function percentile(times: readonly number[], part: number): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length * part)]!;
+}
+
+/** `200: 12, 429: 3`. */
+export function countsText(counts: Iterable<readonly [string | number, number]>): string {
+  return [...counts].map(([status, count]) => `${status}: ${count}`).join(', ');
 }
 
 /**

@@ -4,6 +4,14 @@ export const group = 'tenants.svc.example';
 export const plural = 'documents';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
+/** A user in the namespace of the same name. */
+export interface Tenant {
+  port: number;
+  /** The header's value. */
+  authorization: string;
+  namespace: string;
+}
+
 const definition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -46,7 +54,20 @@ export function documentOf(name: string, spec: object): object {
   return { apiVersion: `${group}/v1`, kind: 'Document', metadata: { name }, spec };
 }
 
-/** Creates the model, and for each user a namespace in which only they have all permissions. */
+export function leasesOf(namespace: string): string {
+  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+}
+
+export function leaseOf(name: string, resourceVersion?: string): object {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+    spec: { holderIdentity: name, leaseDurationSeconds: 15, renewTime: new Date().toISOString().replace('Z', '000Z') },
+  };
+}
+
+/** Creates the model, and for each user a namespace in which only they have permissions: for documents and leases. */
 export async function prepareTenants(api: ApiServer, users: readonly string[]): Promise<void> {
   const post = (path: string, body: object): Promise<string> =>
     api.fetch(path, { method: 'POST', body: JSON.stringify(body) });
@@ -58,7 +79,10 @@ export async function prepareTenants(api: ApiServer, users: readonly string[]): 
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'Role',
       metadata,
-      rules: [{ apiGroups: [group], resources: ['*'], verbs: ['*'] }],
+      rules: [
+        { apiGroups: [group], resources: ['*'], verbs: ['*'] },
+        { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] },
+      ],
     });
     await post(`${rbac}/namespaces/${user}/rolebindings`, {
       apiVersion: 'rbac.authorization.k8s.io/v1',

@@ -139,7 +139,7 @@ test('a request that waits for others with the same credential holds no slot of 
 });
 
 test('a user has no more with two credentials than with one', async () => {
-  const { server, refused, arrived, finish } = await start({ perUser: 1, maxWaitMs: 20_000 });
+  const { server, refused, arrived, finish } = await start({ perUser: 1, maxWaitMs: 5 });
   const first = server.send({ path: posts, headers: { authorization: 'Bearer 1', 'x-user': 'u' } });
   await arrived(1);
   expect((await server.send({ path: posts, headers: { authorization: 'Bearer 2', 'x-user': 'u' } })).status).toBe(429);

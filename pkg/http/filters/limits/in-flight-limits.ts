@@ -81,10 +81,10 @@ interface Visit {
  * too many watches.
  *
  * There are two filters, because the user is unknown before authentication. A request whose credential was valid the
- * last time takes its slots in `beforeAuthentication`, first the one of the credential and then one of the total, so
+ * last time takes its slots in `beforeAuthentication`, first the one of its user and then one of its level, so
  * that a refusal costs next to nothing. Any other request takes one of the few lookup slots of its network, and
  * `afterAuthentication` moves it to the slots of its user, or to those of anonymous clients, which take none from known
- * clients. `afterAuthentication` also counts the requests of a user over all credentials, and refuses without a wait.
+ * clients. `afterAuthentication` also counts the requests by the user that they act as, and refuses without a wait.
  *
  * A request holds no shared slot while its body arrives or the client reads the response (`HeldSlots`, `Senders`). Both
  * filters run inside `withTimeout`: a request that was answered by a timeout counts until its work ends. A watch counts
@@ -250,9 +250,9 @@ export class InFlightLimits implements SlotsOwner {
   }
 
   /** The slots for its work; none if it is exempt. */
-  #slotsOf({ exemption, key }: Visit, context: RequestContext, owner: CredentialOwner | undefined): Iterable<Slot> {
+  #slotsOf({ exemption }: Visit, context: RequestContext, owner: CredentialOwner | undefined): Iterable<Slot> {
     if (exemption === 'open') return [];
-    return exemption === 'metrics' ? this.#work.ofMetrics() : this.#work.of(context, owner, key);
+    return exemption === 'metrics' ? this.#work.ofMetrics() : this.#work.of(context, owner);
   }
 
   #isSystem(groups: readonly string[]): boolean {

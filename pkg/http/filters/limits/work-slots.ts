@@ -44,7 +44,7 @@ export class WorkSlots {
   readonly #levelOf: LevelReader;
   readonly #levels: PriorityLevels | undefined;
   readonly #metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
-  readonly #byCredential: KeyedConcurrencyLimiters | undefined;
+  readonly #byUser: KeyedConcurrencyLimiters | undefined;
   readonly #bulkByUser: KeyedConcurrencyLimiters | undefined;
   readonly #systemByUser: KeyedConcurrencyLimiters | undefined;
   readonly #byNetwork: KeyedConcurrencyLimiters | undefined;
@@ -53,7 +53,7 @@ export class WorkSlots {
 
   constructor({ total, reserved = 0, bulk, perUser, maxWaitMs = 1000, levelOf = levelOfBody }: WorkSlotsOptions) {
     this.#levelOf = levelOf;
-    if (perUser !== undefined) this.#byCredential = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
+    if (perUser !== undefined) this.#byUser = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
     if (total !== undefined || perUser !== undefined)
       this.#byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
     if (total !== undefined && anonymousShare(total) < total)
@@ -75,7 +75,7 @@ export class WorkSlots {
   get waiting(): number {
     const limiters = [
       this.#levels,
-      this.#byCredential,
+      this.#byUser,
       this.#bulkByUser,
       this.#systemByUser,
       this.#byNetwork,
@@ -100,11 +100,11 @@ export class WorkSlots {
 
   /**
    * The slots of a request, in the order in which it takes them: those of the user or of anonymous clients first, so
-   * that an error names their limit. `owner`: absent for an anonymous client. `key`: of the credential.
+   * that an error names their limit. `owner`: absent for an anonymous client.
    *
    * The slot of a user is held while a body arrives, so that slow bodies of one user block nobody else.
    */
-  *of(context: RequestContext, owner: CredentialOwner | undefined, key: string | undefined): Generator<Slot> {
+  *of(context: RequestContext, owner: CredentialOwner | undefined): Generator<Slot> {
     const level = this.#priorityOf(context, owner);
     if (owner === undefined) {
       const flow = networkOf(context.clientAddress);
@@ -113,8 +113,8 @@ export class WorkSlots {
       if (level === 'bulk' && this.#anonymousBulk !== undefined)
         yield { limiter: this.#anonymousBulk, by: 'strangers', flow };
     } else {
-      if (this.#byCredential !== undefined)
-        yield { limiter: this.#byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
+      if (this.#byUser !== undefined)
+        yield { limiter: this.#byUser.of(owner.id), by: 'user', isKept: true, isOwn: true };
       if (level === 'bulk' && this.#bulkByUser !== undefined)
         yield { limiter: this.#bulkByUser.of(owner.id), by: 'user_bulk' };
       if (level === 'system' && !owner.isSystem && this.#systemByUser !== undefined)
