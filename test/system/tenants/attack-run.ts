@@ -54,9 +54,9 @@ async function attack(tenants: TenantsRun, group: MemoryGroup): Promise<void> {
       ...(only === undefined ? {} : { only }),
     };
     await attacker.run(job);
-    const attack = attacker.run(job);
+    const attacking = attacker.run(job);
     const experience = await neighbour.work(options.seconds);
-    const tally = await attack;
+    const tally = await attacking;
     report.say(`attacked: ${shown(experience)}`);
     for (const [kind, statuses] of Object.entries(tally))
       report.say(`  ${kind.padEnd(24)} ${countsText(Object.entries(statuses))}`);

@@ -1,7 +1,7 @@
 /** The floods, in a separate process, so that sending does not slow down the measurement. */
 import { serveJobs } from '../harness/process/worker-process.ts';
 import type { AttackTally } from './attack-tally.ts';
-import { Attacker, clients, json, largeBytes, type ClientGroup } from './attacker.ts';
+import { Attacker, clients, json, largeBytes, type Attempt } from './attacker.ts';
 import type { FloodName } from './floods.ts';
 import { documentOf, leaseOf, leasesOf, type Tenant } from './tenant-model.ts';
 
@@ -14,8 +14,8 @@ export interface FloodJob extends Tenant {
 /** A whole list has 4 MB. */
 const objects = 2000;
 const objectBytes = 2000;
-/** So long a watch stays open. Milliseconds. */
-const watchMs = 200;
+/** A watch is closed so long after it has begun. Milliseconds. */
+const watchMs = 20;
 
 async function prepare(attacker: Attacker, { namespace }: Tenant): Promise<void> {
   let i = 0;
@@ -37,31 +37,22 @@ async function prepare(attacker: Attacker, { namespace }: Tenant): Promise<void>
   });
 }
 
-function floodOf({ flood, namespace }: FloodJob): ClientGroup {
-  switch (flood) {
-    case 'small reads':
-      return clients(300, (i) => ({ kind: flood, path: `/listed-${1 + (i % objects)}` }));
-    case 'large lists':
-      return clients(60, () => ({ kind: flood, path: '' }));
-    case 'large bodies': {
-      const body = json(documentOf('large', { text: 'x'.repeat(largeBytes - 200) }));
-      return clients(60, () => ({ kind: flood, method: 'POST', path: '?dryRun=All', body }));
-    }
-    case 'creates': {
-      const run = Date.now().toString(36);
-      return clients(300, (i) => ({
-        kind: flood,
-        method: 'POST',
-        path: '',
-        body: json(documentOf(`created-${run}-${i}`, { title: `${i}` })),
-      }));
-    }
-    case 'watches opened and closed':
-      return clients(100, () => ({ kind: flood, path: '?watch=true', maxMs: watchMs }));
-    case 'leases':
-      return clients(300, () => ({ kind: flood, path: `${leasesOf(namespace)}/flooded` }));
-  }
-}
+const large = json(documentOf('large', { text: 'x'.repeat(largeBytes - 200) }));
+/** Differs in each process. */
+const prefix = `created-${Date.now().toString(36)}`;
+
+const floods: Readonly<Record<FloodName, (tenant: Tenant) => [clients: number, (i: number) => Omit<Attempt, 'kind'>]>> =
+  {
+    'small reads': () => [300, (i) => ({ path: `/listed-${1 + (i % objects)}` })],
+    'large lists': () => [60, () => ({ path: '' })],
+    'large bodies': () => [60, () => ({ method: 'POST', path: '?dryRun=All', body: large })],
+    creates: () => [
+      300,
+      (i) => ({ method: 'POST', path: '', body: json(documentOf(`${prefix}-${i}`, { title: `${i}` })) }),
+    ],
+    'watches opened and closed': () => [100, () => ({ path: '?watch=true', stalls: { bytes: 1, ms: watchMs } })],
+    leases: ({ namespace }) => [300, () => ({ path: `${leasesOf(namespace)}/flooded` })],
+  };
 
 let isPrepared = false;
 
@@ -73,7 +64,8 @@ async function run(job: FloodJob): Promise<AttackTally> {
     return preparing.tally;
   }
   const attacker = new Attacker(job);
-  await attacker.attack([floodOf(job)], job.seconds);
+  const [count, attempt] = floods[job.flood](job);
+  await attacker.attack([clients(count, (i) => ({ kind: job.flood, ...attempt(i) }))], job.seconds);
   return attacker.tally;
 }
 
