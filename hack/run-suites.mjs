@@ -50,7 +50,7 @@ const suites = [
   { name: 'patroni', run: built('patroni'), isWholeOnly: true, runsAlone: true },
   { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=2000'], whole: ['--seconds=600'] },
   { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
-  { name: 'tenants', run: built('tenants'), sample: ['--seconds=4', '--quiet=2', '--untimed'] },
+  { name: 'tenants', run: built('tenants'), sample: ['--seconds=4', '--quiet=2', '--flood=2', '--untimed'] },
   // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
   {
     name: 'faults',
