@@ -34,7 +34,7 @@ attack: build ## attackers of every kind, directly and behind haproxy, and a use
 matrix: build ## who may do what: everybody, with every credential, on every route, against the contract (ARGS='--cells=100000', '--seed=7')
 	node --import tsx test/system/matrix/main.ts $(ARGS)
 
-tenants: build ## one tenant attacks an API server in a control group of the chart's memory limit, another works on (ARGS='--seconds=60')
+tenants: build ## one tenant attacks an API server, floods it, exceeds its quota and throttle; another works on (ARGS='--parts=floods')
 	node --import tsx test/system/tenants/main.ts $(ARGS)
 
 timing: build ## do times tell why a login or a signature was refused? (ARGS='--logins=1000')
