@@ -15,7 +15,7 @@ export const allowedImports = new Map([
   ['runtime', ['apimachinery', 'apis', 'client']],
   ['apiserver', ['apimachinery', 'apis', 'identity', 'audit', 'http', 'storage']],
   ['access', ['apimachinery', 'identity', 'audit', 'http', 'database']],
-  ['controllers', ['apimachinery', 'apis', 'client', 'runtime']],
+  ['controllers', ['apimachinery', 'apis', 'identity', 'client', 'runtime']],
   ['plugin', ['apimachinery', 'apis', 'identity', 'client', 'http', 'runtime']],
   ['index', ['apimachinery', 'client', 'runtime', 'plugin']],
   ['testenv', 'any'],

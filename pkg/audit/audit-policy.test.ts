@@ -159,7 +159,7 @@ test.each<[ofPolicy: boolean | undefined, ofRule: boolean | undefined, omits: bo
 
 describe('the default policy', () => {
   const apiserver = { name: 'system:apiserver', uid: '', groups: ['system:masters'] };
-  const controllers = { name: 'manager', uid: '', groups: ['system:controller-managers'] };
+  const controllers = { name: 'manager', uid: '', groups: ['system:controllers'] };
   const plugin = { name: 'plugin', uid: '', groups: ['system:plugins'] };
   const admin = { name: 'admin', uid: '', groups: ['system:masters'] };
   const lease = { group: 'coordination.k8s.io', resource: 'leases' };

@@ -36,7 +36,7 @@ rules:
       - group: events.k8s.io
         resources: [events]
   - level: None
-    userGroups: ['system:controller-managers', 'system:plugins']
+    userGroups: ['system:controllers', 'system:plugins']
     verbs: [create, update, patch]
     resources:
       - group: ''

@@ -16,8 +16,10 @@ export interface UserInfo {
 
 /** Has every permission. */
 export const systemMasters = 'system:masters';
-/** Every `svc controller-manager`, and no user. */
-export const systemControllerManagers = 'system:controller-managers';
+/** Processes that run the platform's controllers and plugins outside an API server. */
+export const systemControllers = 'system:controllers';
+/** Processes that serve access management outside an API server. */
+export const systemAccessServers = 'system:access-servers';
 /** Every authenticated user. */
 export const systemAuthenticated = 'system:authenticated';
 

@@ -10,16 +10,15 @@ import { ApiServer, LoopbackClient, RbacAuthorizer } from '#pkg/apiserver/index'
 import { RestClient, type ImpersonatedUser } from '#pkg/client/index';
 import { builtinControllers } from '#pkg/controllers/index';
 import { BearerAuthenticator } from '#pkg/http/index';
-import { newPersonalToken, systemAuthenticated, type UserInfo } from '#pkg/identity/index';
+import { newPersonalToken, systemAuthenticated, systemControllers, type UserInfo } from '#pkg/identity/index';
 import { PluginHost } from '#pkg/plugin/index';
 import { Manager, TaskLeases } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { PluginClients } from './plugin-clients.ts';
 
-const managers = 'system:controller-managers';
 const users: ReadonlyMap<string, UserInfo> = new Map(
   [
-    { name: 'manager', uid: '1', groups: [managers, systemAuthenticated] },
+    { name: 'manager', uid: '1', groups: [systemControllers, systemAuthenticated] },
     { name: 'ann', uid: '2', groups: [systemAuthenticated] },
   ].map((user) => [newPersonalToken(), user]),
 );

@@ -189,7 +189,7 @@ describe('the built-in roles', () => {
       '/apis/coordination.k8s.io/v1/namespaces/default/leases',
       403,
     ],
-    ['controllers', ['system:controller-managers'], 'GET', `${rbac}/clusterroles`, 200],
+    ['controllers', ['system:controllers'], 'GET', `${rbac}/clusterroles`, 200],
   ])('%s', async (_reason, groups, method, path, status) => {
     server.users.set('ben', testUser('ben', ...groups));
     const body = method === 'POST' ? { apiVersion: 'v1', kind: 'Event', metadata: {}, involvedObject: {} } : undefined;
@@ -633,7 +633,7 @@ describe('a user cannot grant permissions that they do not hold', () => {
     expect(taken.status).toBe(403);
     expect((await server.call('plugin', 'POST', path, lease(`deleted-plugin-${name}`))).status).toBe(403);
     expect((await server.call('plugin', 'POST', path, lease(`resume-${name}`))).status).toBe(201);
-    server.users.set('manager', testUser('manager', 'system:controller-managers'));
+    server.users.set('manager', testUser('manager', 'system:controllers'));
     expect((await server.call('manager', 'PUT', `${path}/svc-controllers`, lease('svc-controllers', 20))).status).toBe(
       200,
     );

@@ -5,6 +5,7 @@ import {
   isStatusError,
   newServiceUnavailable,
   type GroupResource,
+  type JsonValue,
   type Model,
 } from '#pkg/apimachinery/index';
 import {
@@ -12,11 +13,13 @@ import {
   definitionModel,
   isDefinition,
   namespaceModel,
+  pluginModel,
   resourceQuotaModel,
   type CustomResourceDefinition,
 } from '#pkg/apis/index';
 import { isStorageError, type Change, type Store, type StoredObject } from '#pkg/storage/index';
 import { ensureBootstrapRoles } from '../authorization/bootstrap/ensure-bootstrap-roles.ts';
+import { permissionsIn } from '../authorization/escalation/computed-role.ts';
 import { guardingStrategies } from '../authorization/escalation/guarding-strategies.ts';
 import { RoleIndex } from '../authorization/role-index.ts';
 import { InformerBus } from '../informer-bus/informer-bus.ts';
@@ -37,7 +40,7 @@ import { protectedNamespaces, namespaceStrategy } from './namespace/namespace-st
 import { QuotaKeeper } from './quota/quota-keeper.ts';
 import { resourceQuotaStrategy } from './quota/resource-quota-strategy.ts';
 import type { ModelRegistry, RegisteredModel, ServedResource } from '../rest/served-resource.ts';
-import type { Strategy } from '../rest/strategy.ts';
+import type { JsonApiObject, Strategy } from '../rest/strategy.ts';
 import { systemWrite } from '../rest/write-context.ts';
 
 /** Lock timeout for tables that the start must change while they are in use. Milliseconds. */
@@ -128,7 +131,11 @@ export class PlatformRegistry implements ModelRegistry {
       [definitionModel, new DefinitionStrategy({ store, catalog: this.#catalog, settler, lock, keyChecker })],
       [namespaceModel, namespaceStrategy],
       [resourceQuotaModel, resourceQuotaStrategy],
-      ...guardingStrategies(this.roles, () => this.#catchUp()),
+      ...guardingStrategies({
+        roles: this.roles,
+        catchUp: () => this.#catchUp(),
+        permissionsOf: (plugin) => this.#permissionsOf(plugin),
+      }),
     ]);
     for (const model of builtins) this.#table.addBuiltin(model, strategies.get(model) ?? {});
     const { codec } = this.#table.get(groupResource(definitionModel))!.storageContext();
@@ -249,6 +256,17 @@ export class PlatformRegistry implements ModelRegistry {
     loaded = stream.revision;
     early.forEach(take);
     if (this.#bus.cursor < loaded) await this.#store.changes.catchUp();
+  }
+
+  async #permissionsOf(plugin: string): Promise<JsonValue[] | undefined> {
+    const storage = this.#table.get(groupResource(pluginModel))?.find(pluginModel.storageVersion)?.storage;
+    try {
+      const stored = await storage?.get({ namespace: '', name: plugin });
+      return stored === undefined ? undefined : permissionsIn(JSON.parse(stored.text) as JsonApiObject);
+    } catch (error) {
+      if (isStatusError(error, 'NotFound')) return undefined;
+      throw error;
+    }
   }
 
   /** Without the newest changes the answer is 503, never 404. */

@@ -7,21 +7,20 @@ import {
   rbacGroup,
   type PolicyRule,
 } from '#pkg/apis/index';
+import { systemControllers } from '#pkg/identity/index';
 import { requestOf, type ControllerDefinition, type EventHandler, type ReconcileContext } from '#pkg/runtime/index';
 import { onceSource } from '../once-source.ts';
 import { ensureBinding, ensureRole } from './ensure-role.ts';
 
 const name = 'system:plugin-impersonator';
 const key = { namespace: '', name };
-/** The group of processes that run controllers and plugins outside the API server. */
-const controllerManagersGroup = 'system:controller-managers';
 
 const enqueueIt: EventHandler = () => [key];
 const enqueueIfIt: EventHandler = ({ object }) => (object.metadata.name === name ? [requestOf(object)] : []);
 
 /**
  * Maintains the ClusterRole that lets a controller-manager impersonate the existing plugins and no other user, bound to
- * the group of all controller-managers.
+ * their group.
  */
 export function pluginImpersonator(): ControllerDefinition {
   return {
@@ -57,6 +56,6 @@ async function ensureImpersonator({ client, lister }: Pick<ReconcileContext, 'cl
   await ensureRole(client, lister(clusterRoleType).get(key), { name, rules: impersonationRules(plugins) });
   await ensureBinding(client, lister(clusterRoleBindingType).get(key), {
     name,
-    subject: { kind: 'Group', apiGroup: rbacGroup, name: controllerManagersGroup },
+    subject: { kind: 'Group', apiGroup: rbacGroup, name: systemControllers },
   });
 }

@@ -309,7 +309,7 @@ describe('roles of plugins', () => {
     await becomes(name, [rule(['users'], ['system:plugin:bad', 'system:plugin:later', user]), groups]);
     expect(await find(clusterRoleBindingType, name)).toMatchObject({
       roleRef: { name },
-      subjects: [{ kind: 'Group', name: 'system:controller-managers' }],
+      subjects: [{ kind: 'Group', name: 'system:controllers' }],
     });
     await merge(clusterRoleType, name, { rules: [{ ...rule(['users'], []) }] });
     await becomes(name, [rule(['users'], ['system:plugin:bad', 'system:plugin:later', user]), groups]);

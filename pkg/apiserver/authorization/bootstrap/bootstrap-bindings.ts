@@ -1,5 +1,5 @@
 import { systemNamespace } from '#pkg/apis/index';
-import { systemAuthenticated, systemControllerManagers, systemMasters } from '#pkg/identity/index';
+import { systemAccessServers, systemAuthenticated, systemControllers, systemMasters } from '#pkg/identity/index';
 
 /** A binding that every server ensures: it exists and grants the role at least to the group. */
 export interface BootstrapBinding {
@@ -17,7 +17,8 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
   { name: 'svc:personal-tokens', role: 'svc:personal-tokens', group: systemAuthenticated },
   { name: 'svc:system-auditors', role: 'view', group: 'svc:system-auditors' },
   { name: 'svc:system-auditors:audit', role: 'system:auditor', group: 'svc:system-auditors' },
-  { name: 'system:controller-manager', role: 'system:controller-manager', group: systemControllerManagers },
+  { name: 'system:controllers', role: 'system:controllers', group: systemControllers },
+  { name: 'system:access-servers', role: 'system:access-servers', group: systemAccessServers },
   { name: 'system:plugins', role: 'system:plugins', group: 'system:plugins' },
   { name: 'system:plugins', namespace: systemNamespace, role: 'system:plugins', group: 'system:plugins' },
 ];

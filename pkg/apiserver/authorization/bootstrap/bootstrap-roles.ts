@@ -79,7 +79,27 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
     name: 'svc:personal-tokens',
     rules: [rule(['*'], ['uc.api.security.svc.run'], ['personalaccesstokens', 'personalaccesstokens/actions'])],
   },
-  // Everything except impersonation, which is granted by name.
+  // The garbage collector, emptying of namespaces, presets and models of plugins concern objects of every kind. Neither
+  // `bind` nor `escalate`: they give others no more than they hold, except what `maintain` allows. Impersonation is
+  // granted by name.
+  {
+    name: 'system:controllers',
+    rules: [rule([...read, ...write], ['*'], ['*']), rule(['maintain'], [rbacGroup], ['clusterroles'])],
+  },
+  // Namespaces of organizations with their quotas and bindings; whether such a namespace is empty; which ClusterRoles a
+  // token may be restricted to.
+  {
+    name: 'system:access-servers',
+    rules: [
+      rule(['list'], ['*'], ['*']),
+      rule(['create', 'delete', 'get', 'patch'], [''], ['namespaces']),
+      rule(['create', 'get'], [''], ['resourcequotas']),
+      rule(['create', 'delete', 'get', 'update'], [rbacGroup], ['rolebindings']),
+      rule(['get'], [rbacGroup], ['clusterroles']),
+      { ...rule(['bind'], [rbacGroup], ['clusterroles']), resourceNames: ['admin', 'edit', 'view'] },
+    ],
+  },
+  // For users whom an administrator has bound to it by name, as earlier versions advised.
   { name: 'system:controller-manager', rules: [rule([...read, ...write, 'bind', 'escalate'], ['*'], ['*'])] },
   // Permissions of a plugin's runtime, apart from the plugin's own: it writes events, and stores the positions of its
   // controllers.

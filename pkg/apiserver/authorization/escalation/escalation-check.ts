@@ -49,10 +49,13 @@ export function refuseMissing(missing: readonly PolicyRule[], { user, resource, 
   );
 }
 
-/** Whether the user has `escalate` or `bind` on the role, so need not hold its rules. */
+/**
+ * Whether the user has the verb on the role: with `escalate` or `bind` they need not hold its rules, and with `maintain`
+ * not where the rules are those that the platform computes.
+ */
 export function hasEscalationVerb(
   roles: RoleIndex,
-  verb: 'escalate' | 'bind',
+  verb: 'escalate' | 'bind' | 'maintain',
   { user, namespace, resource, name }: Pick<EscalationSubject, 'user' | 'namespace' | 'name'> & { resource: string },
 ): boolean {
   return roles.allows({

@@ -1,9 +1,10 @@
-import { groupResource, isJsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { groupResource } from '#pkg/apimachinery/index';
 import { clusterRoleModel, pluginModel, type PolicyRule } from '#pkg/apis/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
+import { permissionsIn } from './computed-role.ts';
 import { requireHeld, hasEscalationVerb } from './escalation-check.ts';
 
 /**
@@ -22,8 +23,8 @@ export class PluginStrategy implements Strategy {
     old: JsonApiObject | undefined,
     { user, signal }: WriteContext,
   ): Promise<void> {
-    const permissions = permissionsOf(object);
-    if (equalJson(permissions, old === undefined ? [] : permissionsOf(old))) return;
+    const permissions = permissionsIn(object);
+    if (equalJson(permissions, old === undefined ? [] : permissionsIn(old))) return;
     const { name } = object.metadata;
     if (
       hasEscalationVerb(this.#roles, 'escalate', {
@@ -42,8 +43,4 @@ export class PluginStrategy implements Strategy {
       signal,
     });
   }
-}
-
-function permissionsOf({ spec }: JsonApiObject): JsonValue {
-  return (isJsonObject(spec) ? spec['permissions'] : undefined) ?? [];
 }

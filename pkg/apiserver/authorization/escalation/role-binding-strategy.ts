@@ -19,6 +19,7 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
+import { isComputedBinding } from './computed-role.ts';
 import { hasEscalationVerb, refuseMissing, type EscalationSubject } from './escalation-check.ts';
 import { isPluginRole } from './platform-roles.ts';
 
@@ -31,8 +32,8 @@ export interface RoleBindingStrategyOptions {
 
 /**
  * RoleBindings and ClusterRoleBindings: a writer must hold all rules of the role where the binding grants them, or have
- * `bind` on the role. A missing role, and roles of plugins, whose rules change with them, require `bind`. Source:
- * k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased.
+ * `bind` on the role. A missing role, and roles of plugins, whose rules change with them, require `bind`; to give a
+ * plugin's own user its role `maintain` is enough. Source: k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased.
  */
 export class RoleBindingStrategy implements Strategy {
   readonly #options: RoleBindingStrategyOptions;
@@ -63,7 +64,9 @@ export class RoleBindingStrategy implements Strategy {
     const { name, namespace = '' } = object.metadata;
     const ref = object['roleRef'] as unknown as RoleRef;
     const refModel = ref.kind === 'Role' ? roleModel : clusterRoleModel;
-    if (hasEscalationVerb(roles, 'bind', { user, namespace, name: ref.name, resource: refModel.names.plural })) return;
+    const target = { user, namespace, name: ref.name, resource: refModel.names.plural };
+    if (hasEscalationVerb(roles, 'bind', target)) return;
+    if (namespace === '' && isComputedBinding(object) && hasEscalationVerb(roles, 'maintain', target)) return;
     const subject: EscalationSubject = { user, resource: groupResource(model), namespace, name, signal };
     if (ref.kind === 'ClusterRole' && isPluginRole(ref.name))
       throw newForbidden(

@@ -4,21 +4,31 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
+import { changesOnlyAggregatedRules, hasComputedRules, type FindPluginPermissions } from './computed-role.ts';
 import { requireHeld, hasEscalationVerb, type EscalationSubject } from './escalation-check.ts';
 import { isPlatformRole } from './platform-roles.ts';
+
+export interface RoleStrategyOptions {
+  roles: RoleIndex;
+  model: Model;
+  permissionsOf: FindPluginPermissions;
+}
 
 /**
  * Roles and ClusterRoles: a writer must hold all of its rules, or have `escalate` on it. An aggregation rule, which may
  * collect any rules, requires full authority. Changes that do not affect permissions are allowed. ClusterRoles that the
- * platform writes require `escalate`. Source: k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased.
+ * platform writes require `escalate`, or `maintain`: with `maintain` a writer must hold their rules too, unless they are
+ * what the platform computes. Source: k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased.
  */
 export class RoleStrategy implements Strategy {
   readonly #roles: RoleIndex;
   readonly #model: Model;
+  readonly #permissionsOf: FindPluginPermissions;
 
-  constructor(roles: RoleIndex, model: Model) {
+  constructor({ roles, model, permissionsOf }: RoleStrategyOptions) {
     this.#roles = roles;
     this.#model = model;
+    this.#permissionsOf = permissionsOf;
   }
 
   async validate(object: JsonApiObject): Promise<StatusCause[]> {
@@ -33,24 +43,23 @@ export class RoleStrategy implements Strategy {
     const namespaced = this.#model.scope === 'Namespaced';
     const { name, namespace = '' } = object.metadata;
     const isPlatforms = !namespaced && isPlatformRole(name);
-    if (
-      !isPlatforms &&
-      old !== undefined &&
-      equalJson(permissionFields(object, namespaced), permissionFields(old, namespaced))
-    )
-      return;
+    const isUnchanged =
+      old !== undefined && equalJson(permissionFields(object, namespaced), permissionFields(old, namespaced));
+    if (isUnchanged && !isPlatforms) return;
     const subject: EscalationSubject = { user, resource: groupResource(this.#model), namespace, name, signal };
-    // For authorization, an object being created has no name.
-    if (
-      hasEscalationVerb(this.#roles, 'escalate', {
+    const has = (verb: 'escalate' | 'maintain'): boolean =>
+      hasEscalationVerb(this.#roles, verb, {
         user,
         namespace,
+        // For authorization, an object being created has no name.
         name: old === undefined ? '' : name,
         resource: this.#model.names.plural,
-      })
-    )
-      return;
-    if (isPlatforms)
+      });
+    if (has('escalate')) return;
+    if (!namespaced && has('maintain')) {
+      if (isUnchanged || changesOnlyAggregatedRules(object, old)) return;
+      if (isPlatforms && (await hasComputedRules(object, old, this.#permissionsOf))) return;
+    } else if (isPlatforms)
       throw newForbidden(
         subject.resource,
         name,
