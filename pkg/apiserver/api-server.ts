@@ -30,12 +30,7 @@ import {
   type VerifiedCredentials,
   type Throttle,
 } from '#pkg/http/index';
-import {
-  systemControllerManagers,
-  systemMasters,
-  type Authorizer,
-  type RequestAuthenticator,
-} from '#pkg/identity/index';
+import { systemControllers, systemMasters, type Authorizer, type RequestAuthenticator } from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
 import type { Auditor } from './audit/auditor.ts';
 import { newRecheck } from './authorization/recheck.ts';
@@ -135,7 +130,7 @@ export class ApiServer extends ServiceServer {
       ...this.#options.http.maxInFlight,
       exemption: exemptionOf(groups),
       levelOf: levelOfRequest,
-      systemGroups: [systemMasters, systemControllerManagers],
+      systemGroups: [systemMasters, systemControllers],
       ...(credentialOf === undefined ? {} : { credentialOf }),
       ...(verified === undefined ? {} : { verified }),
     });

@@ -5,13 +5,13 @@ import { isStatusError, type Client } from '#pkg/apimachinery/index';
 import { clusterRoleType } from '#pkg/apis/index';
 import { RestClient } from '#pkg/client/index';
 import { migrate } from '#pkg/database/index';
-import { checkAdminToken } from '../options/check-options.ts';
+import { checkTokens } from '../options/check-options.ts';
 import { warnOfShortDelay } from '../process/drain-times.ts';
 import { checkFileModes } from '../composition/file-modes.ts';
 import { listenForAccess } from '../composition/start-access-server.ts';
 import { newLogger } from '../process/logger.ts';
 import { DatabaseMetrics } from '../metrics/database-metrics.ts';
-import { openAccess, prepareAdministrator } from '../composition/open-access.ts';
+import { addServiceTokens, openAccess, prepareAdministrator } from '../composition/open-access.ts';
 import { openScrapeToken } from '../composition/open-scrape-token.ts';
 import { openPlatformDatabase, startWriteMonitor } from '../composition/open-storage.ts';
 import type { LoadedOptions } from '../options/load-options.ts';
@@ -34,7 +34,7 @@ const timeoutMs = 5000;
  */
 export async function accessServer(loaded: LoadedOptions): Promise<number> {
   const { options } = loaded;
-  checkAdminToken(options);
+  checkTokens(options);
   const log = newLogger(options);
   await checkFileModes(loaded, { runsPlugins: false, log });
   return runUntilSignal(() => startAccess(options, log), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
@@ -67,6 +67,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     await migrate(database, 'access', accessMigrations);
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
+    await addServiceTokens(options, { database: accessDatabase, log });
     const token = await readTokenFile(options, 'svc.access.token-file');
     const client = RestClient.connect({ ...platformServer(options, 'svc.access', log), token });
     teardown.add('client', async () => client.close());

@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
+import type { Service } from '#pkg/access/index';
 import { operandIn } from './operand-in.ts';
 import { loadOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
@@ -6,11 +7,15 @@ import type { PrivateTokenVerb } from './private-token-command.ts';
 import type { Environment } from '../composition/start-plugins.ts';
 
 /** Commands for an operator on the server's machine, with or without a running server. */
-export const operatorCommandNames = ['private-token', 'unblock', 'rotate-keys', 'backup', 'restore'];
+export const operatorCommandNames = ['private-token', 'create-token', 'unblock', 'rotate-keys', 'backup', 'restore'];
 
 interface Given {
   config?: string;
   user: string;
+  for: Service;
+  file: string;
+  rotate?: true;
+  revokeOthers?: true;
   dropOld?: true;
   to?: string;
   from?: string;
@@ -19,8 +24,8 @@ interface Given {
 }
 
 /**
- * Adds `svc private-token`, `svc unblock`, `svc rotate-keys`, `svc backup` with `verify`, and `svc restore`. They accept the server's
- * options, to find its database and keys.
+ * Adds `svc private-token`, `svc create-token`, `svc unblock`, `svc rotate-keys`, `svc backup` with `verify`, and `svc
+ * restore`. They accept the server's options, to find its database and keys.
  */
 export function addOperatorCommands(
   program: Command,
@@ -63,6 +68,22 @@ export function addOperatorCommands(
       (await import('./private-token-command.ts')).privateToken(options, verb, user),
     );
   }
+  const createToken = program
+    .command('create-token')
+    .addOption(
+      new Option('--for <program>', 'whose token it is')
+        .choices(['controller-manager', 'access-server'])
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--file <file>', 'where it goes; a token that is there already is kept, and added to the database')
+    .option('--rotate', 'replace the token in the file by a new one; the one before stays valid')
+    .option('--revoke-others', 'revoke all other tokens of the program');
+  add(
+    createToken,
+    'make a token with which controllers or an access server work with the content platform, as a user of their own',
+    async (options, { for: service, file, rotate: rotates = false, revokeOthers: revokesOthers = false }) =>
+      (await import('./create-token-command.ts')).createToken(options, { service, file, rotates, revokesOthers }),
+  );
   const unblock = program.command('unblock').requiredOption('--user <name>', 'the username, or the e-mail address');
   add(unblock, 'forget the failed logins of a user, who may try again at once', async (options, { user }) =>
     (await import('./unblock-command.ts')).unblock(options, user),

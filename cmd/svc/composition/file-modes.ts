@@ -72,6 +72,8 @@ function secretFiles(options: Options): string[] {
     options['svc.metrics.token-file'],
     options['svc.database.url-file'],
     options['svc.security.initial-admin-token-file'],
+    options['svc.security.controller-manager-token-file'],
+    options['svc.security.access-server-token-file'],
     options['svc.security.initial-admin-password-file'],
     databaseFile(options, 'sslkey'),
   ].filter((path) => path !== undefined);

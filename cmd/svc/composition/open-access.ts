@@ -6,9 +6,13 @@ import {
   InitialPasswordError,
   maxLoginAttempts,
   PasswordHasher,
+  ServiceTokenError,
+  ServiceTokens,
+  serviceUsers,
   type AccessDatabase,
   type AccessSettings,
   type BindingSubjectCheck,
+  type Service,
   type TokenRoles,
 } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
@@ -78,6 +82,28 @@ export async function prepareAdministrator(
     return tokenFile;
   } catch (error) {
     throw error instanceof InitialPasswordError ? new OperatorError(error.message, { cause: error }) : error;
+  }
+}
+
+/**
+ * Adds the tokens of the options to the users of services. One that was revoked stays so, which the log says, as it says
+ * of one that is another user's.
+ */
+export async function addServiceTokens(
+  options: Options,
+  { database, log }: Pick<OpenAccessParts, 'database' | 'log'>,
+): Promise<void> {
+  const tokens = new ServiceTokens({ database, audit: new Audit(database) });
+  for (const service of Object.keys(serviceUsers) as Service[]) {
+    const option = `svc.security.${service}-token` as const;
+    const token = options[option];
+    if (token === undefined) continue;
+    try {
+      await tokens.add(service, token);
+    } catch (error) {
+      if (!(error instanceof ServiceTokenError)) throw error;
+      log.warn({ option, reason: error.message }, 'did not add the token');
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import {
   PrivateTokenError,
   SecretError,
   SecretKeyError,
+  ServiceTokenError,
   type AccessDatabase,
   type KeyRing,
 } from '#pkg/access/index';
@@ -38,8 +39,8 @@ export async function withSecretErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof SecretKeyError || error instanceof SecretError || error instanceof PrivateTokenError)
-      throw new OperatorError(error.message, { cause: error });
+    if ([SecretKeyError, SecretError, PrivateTokenError, ServiceTokenError].some((type) => error instanceof type))
+      throw new OperatorError((error as Error).message, { cause: error });
     throw error;
   }
 }

@@ -33,7 +33,7 @@ import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
 import { openScrapeToken } from './open-scrape-token.ts';
 import { MergedAuditLog } from './merged-audit-log.ts';
 import { openAudit, openAuditOutput } from './open-audit.ts';
-import { openAccess, prepareAdministrator } from './open-access.ts';
+import { addServiceTokens, openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
 import type { Options } from '../options/option-table.ts';
 import type { Running } from '../process/run-until-signal.ts';
@@ -127,6 +127,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     metrics.store.register(store);
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
+    await addServiceTokens(options, { database: accessDatabase, log });
     const kubeconfig =
       parts.local && opened !== undefined && tlsAddress !== undefined
         ? await prepareKubeconfig(options, { opened, tlsAddress, tokenFile, log })

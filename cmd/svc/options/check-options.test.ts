@@ -30,9 +30,11 @@ describe('the listener', () => {
 });
 
 test.each(['secret', 'pat_', `${token}0`, token.toUpperCase()])('%s is not a token, and is not repeated', (wrong) => {
-  const start = check(`--svc.security.initial-admin-token=${wrong}`);
-  expect(start).toThrow(/not a personal token/);
-  if (wrong !== 'pat_') expect(start).not.toThrow(wrong);
+  for (const name of ['initial-admin', 'controller-manager', 'access-server']) {
+    const start = check(`--svc.security.${name}-token=${wrong}`);
+    expect(start).toThrow(new RegExp(`^svc\\.security\\.${name}-token is not a personal token`));
+    if (wrong !== 'pat_') expect(start).not.toThrow(wrong);
+  }
 });
 
 test.each([

@@ -5,7 +5,7 @@ import type { Options } from './option-table.ts';
 
 /** Checks combinations of options. @throws OperatorError */
 export function checkOptions(options: Options): void {
-  checkAdminToken(options);
+  checkTokens(options);
   const maxWaitMs = options['svc.http.max-wait'];
   const timeoutMs = options['svc.api.request-timeout'];
   if (maxWaitMs >= timeoutMs) {
@@ -28,15 +28,22 @@ function checkReachability(options: Options): void {
   }
 }
 
+const tokenOptions = {
+  'svc.security.initial-admin-token': 'have one generated',
+  'svc.security.controller-manager-token': 'add none',
+  'svc.security.access-server-token': 'add none',
+} as const;
+
 /**
- * Checked before anything is written: an unusable token must not become the administrator's. Throws OperatorError,
- * which does not contain the token.
+ * Checked before anything is written: an unusable token must not become the administrator's, or a service's. Throws
+ * OperatorError, which does not contain the token.
  */
-export function checkAdminToken(options: Options): void {
-  const token = options['svc.security.initial-admin-token'];
-  if (token !== undefined && !isPersonalToken(token)) {
+export function checkTokens(options: Options): void {
+  for (const [name, withoutIt] of Object.entries(tokenOptions) as [keyof typeof tokenOptions, string][]) {
+    const token = options[name];
+    if (token === undefined || isPersonalToken(token)) continue;
     throw new OperatorError(
-      'svc.security.initial-admin-token is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty to have one generated.',
+      `${name} is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty to ${withoutIt}.`,
     );
   }
 }

@@ -144,12 +144,16 @@ describe('a secret in a file', () => {
       environment: { SVC_DATABASE_URL_FILE: file('url') },
       args: [
         `--svc.security.initial-admin-token-file=${file('token')}`,
+        `--svc.security.controller-manager-token-file=${file('token')}`,
+        `--svc.security.access-server-token-file=${file('token')}`,
         `--svc.security.initial-admin-password-file=${file('password')}`,
       ],
     });
     expect(options).toMatchObject({
       'svc.database.url': 'postgres://u:p=1@h/d',
       'svc.security.initial-admin-token': 'pat_1',
+      'svc.security.controller-manager-token': 'pat_1',
+      'svc.security.access-server-token': 'pat_1',
       'svc.security.initial-admin-password': 'two words',
     });
   });

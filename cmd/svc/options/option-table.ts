@@ -203,6 +203,28 @@ export const optionTable = {
     default: '',
     doc: 'File that holds it, read at the start.',
   },
+  'svc.security.controller-manager-token': {
+    type: text,
+    default: '',
+    doc: 'Personal token (pat_...) that svc controller-manager works with, as a user of its own.',
+    isSecret: true,
+  },
+  'svc.security.controller-manager-token-file': {
+    type: text,
+    default: '',
+    doc: 'File that holds it, read at the start.',
+  },
+  'svc.security.access-server-token': {
+    type: text,
+    default: '',
+    doc: 'Personal token (pat_...) that svc access-server works with, as a user of its own.',
+    isSecret: true,
+  },
+  'svc.security.access-server-token-file': {
+    type: text,
+    default: '',
+    doc: 'File that holds it, read at the start.',
+  },
   'svc.security.initial-admin-password': {
     type: text,
     default: '',

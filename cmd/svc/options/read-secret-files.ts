@@ -6,6 +6,8 @@ import { optionTable, type OptionName } from './option-table.ts';
 const valueOfFile = {
   'svc.database.url-file': 'svc.database.url',
   'svc.security.initial-admin-token-file': 'svc.security.initial-admin-token',
+  'svc.security.controller-manager-token-file': 'svc.security.controller-manager-token',
+  'svc.security.access-server-token-file': 'svc.security.access-server-token',
   'svc.security.initial-admin-password-file': 'svc.security.initial-admin-password',
 } as const satisfies Partial<Record<OptionName, OptionName>>;
 

@@ -2,6 +2,7 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime, type AccessTables } from '../access-tables.ts';
+import { isPerson } from '../principals/service-user.ts';
 
 /** The fields of a user that a login needs. */
 export interface LoginAccount {
@@ -26,7 +27,8 @@ const findAccount = new PreparedStatement('login-account', ($: Placeholders<{ fo
       passwordChangedText.as('password_changed'),
       sql<boolean>`coalesce(date_expired <= now(), false)`.as('is_expired'),
     ])
-    .where((eb) => eb.or([eb('username_key', '=', $.folded), eb('email_key', '=', $.folded)])),
+    .where((eb) => eb.or([eb('username_key', '=', $.folded), eb('email_key', '=', $.folded)]))
+    .where(isPerson),
 );
 
 /**
@@ -54,7 +56,7 @@ export class LoginAccounts {
     this.#database = database;
   }
 
-  /** Finds a user by folded username or e-mail; only the latter holds an `@`. */
+  /** Finds a person by folded username or e-mail; only the latter holds an `@`. */
   async find(folded: string): Promise<LoginAccount | undefined> {
     const { rows } = await findAccount.run(this.#database.pool, { folded });
     return rows[0];

@@ -13,6 +13,7 @@ import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit, OperationEntry } from '../audit/audit.ts';
+import { serviceSource } from '../principals/service-user.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import {
   presentToken,
@@ -211,10 +212,13 @@ export class PersonalTokens {
     { name, generateName = 'pat-' }: TokenDraft,
   ): Promise<string> {
     // Names and numbers of tokens are looked at while no other is made for this user.
-    const owner = accessQuery.selectFrom('access.users').select('id').where('id', '=', uid).forNoKeyUpdate();
+    const owner = accessQuery.selectFrom('access.users').select('source').where('id', '=', uid).forNoKeyUpdate();
     const { rows: owners } = await runQuery(client, owner, 'token-owner-lock');
     if (owners.length === 0)
       throw newForbidden(tokenResource, '', `there is no user ${JSON.stringify(username)} any more`);
+    // It would outlive the token of this request when that is replaced.
+    if (owners[0]!.source === serviceSource)
+      throw newForbidden(tokenResource, '', `only the operator makes tokens of ${username}: svc create-token`);
     const names = accessQuery.selectFrom('access.personal_tokens').select('name').where('user_id', '=', uid);
     const { rows } = await runQuery(client, names, 'token-names');
     const taken = new Set(rows.map((row) => row.name));

@@ -6,6 +6,7 @@ import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit, OperationEntry } from '../audit/audit.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
+import { isPerson } from '../principals/service-user.ts';
 import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { fold } from '../names/fold-case.ts';
 import { PrivateTokenError } from './private-token-error.ts';
@@ -135,6 +136,7 @@ export class PrivateTokens {
         .selectFrom('access.users')
         .select(['id', 'username'])
         .where('username_key', '=', fold(username))
+        .where(isPerson)
         .forNoKeyUpdate();
       const { rows } = await runQuery(client, owner);
       const [user] = rows;

@@ -7,6 +7,7 @@ import { filterText, flag, uuid } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
+import { isPerson } from '../principals/service-user.ts';
 import { isMemberOf, presentUser, userColumns, type UserRecord, type UserWithRoles } from './user.ts';
 
 const text = (expression: RawBuilder<unknown>): KeysetSortKey => ({ expression, type: 'text' });
@@ -64,7 +65,7 @@ export function listUsers(
 }
 
 function filters(query: Static<typeof userFilters>): Expression<SqlBool>[] {
-  const conditions: Expression<SqlBool>[] = [];
+  const conditions: Expression<SqlBool>[] = [isPerson];
   const eb = expressionBuilder<AccessTables & { u: AccessTables['access.users'] }, 'u'>();
   const add = <T>(value: T | undefined, condition: (value: T) => Expression<SqlBool>): void => {
     if (value !== undefined) conditions.push(condition(value));

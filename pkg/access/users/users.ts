@@ -5,22 +5,25 @@ import { accessQuery } from '../access-tables.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
+import { isPerson } from '../principals/service-user.ts';
 import { isMemberOf, userColumns, type UserRow, type UserWithRoles } from './user.ts';
 
 const userRows = accessQuery
   .selectFrom('access.users')
   .select(['id', 'username', 'username_key', 'name', 'email', 'email_key', 'password_hash', 'password_changed'])
-  .select(['is_active', 'date_joined', 'date_expired', 'last_login', 'source', 'created_by', 'comment', 'groups']);
+  .select(['is_active', 'date_joined', 'date_expired', 'last_login', 'source', 'created_by', 'comment', 'groups'])
+  .where(isPerson);
 
 const findRecord = new PreparedStatement('user-record', ($: Placeholders<{ id: string; orgId: string }>) =>
   accessQuery
     .selectFrom('access.users as u')
     .select(userColumns)
     .where('u.id', '=', $.id)
+    .where(isPerson)
     .where(sql<boolean>`(${$.orgId}::uuid = ${sql.lit(rootOrgId)} OR ${isMemberOf($.orgId)})`),
 );
 
-/** Reads users from the database. */
+/** Reads people from the database; users of services count as absent. */
 export class Users {
   readonly #database: AccessDatabase;
 
@@ -41,7 +44,7 @@ export class Users {
   /** Id of the user who has this id or username. */
   async resolve(text: string): Promise<string | undefined> {
     if (isImpossible(text)) return undefined;
-    const ids = accessQuery.selectFrom('access.users').select('id');
+    const ids = accessQuery.selectFrom('access.users').select('id').where(isPerson);
     const { rows } = await (isUuid(text)
       ? runQuery(this.#database.pool, ids.where('id', '=', text), 'user-id-by-id')
       : runQuery(this.#database.pool, ids.where('username_key', '=', fold(text)), 'user-id-by-username_key'));
