@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { describeWithHelm, renderChart, type Values } from './render-chart.ts';
 import { podsOf, type PodSpec } from './rules/release.ts';
 import type { KubernetesDocument } from './validate-document.ts';
@@ -210,7 +210,77 @@ describeWithHelm('the chart', () => {
       expect(await read(name, serviceMonitor)).toEqual({ name: 'prometheus', key: 'token' });
       expect(await read(name, { enabled: true })).toEqual({ name: 'svc-auth', key: 'admin-token' });
     }
-    expect(await read('controller-manager', serviceMonitor)).toEqual({ name: 'svc-auth', key: 'admin-token' });
+    const ofControllers = { name: 'svc-service-tokens', key: 'controller-manager-token' };
+    expect(await read('controller-manager', serviceMonitor)).toEqual(ofControllers);
+  });
+
+  describe('gives access servers and controllers tokens of their own', () => {
+    const files = (name: string): string => `/etc/svc/service-tokens/${name}`;
+    /** By pod: the variables that name a token's file, and the entries of each mounted Secret. */
+    async function tokensOf(values: Values): Promise<Record<string, unknown>> {
+      const pods = await podSpecs({ database, ...values });
+      const of = (name: string): unknown => {
+        const { containers, volumes = [] } = pods.get(`Deployment svc-${name}`)!;
+        const variables = containers[0]!.env!.filter((variable) => variable.name.endsWith('_TOKEN_FILE'));
+        const mounted = containers[0]!.volumeMounts!.map((mount) => mount.name);
+        const secrets = volumes.filter(({ secret, name: volume }) => secret !== undefined && mounted.includes(volume));
+        return {
+          files: Object.fromEntries(variables.map((variable) => [variable.name, variable.value])),
+          secrets: Object.fromEntries(
+            secrets
+              .map(({ secret }) => [secret!.secretName, secret!.items!.map(({ key }) => key)] as const)
+              .filter(([secret]) => secret !== 'svc-database'),
+          ),
+        };
+      };
+      return Object.fromEntries(['apiserver', 'access-server', 'controller-manager'].map((name) => [name, of(name)]));
+    }
+    const admin = { SVC_SECURITY_INITIAL_ADMIN_TOKEN_FILE: '/etc/svc/credentials/admin-token' };
+    const auth = ['admin-password', 'admin-token', 'key'];
+
+    test("which API servers add to the database; controllers do not see the administrator's", async () => {
+      expect(await tokensOf({})).toEqual({
+        apiserver: {
+          files: {
+            ...admin,
+            SVC_SECURITY_CONTROLLER_MANAGER_TOKEN_FILE: files('controller-manager'),
+            SVC_SECURITY_ACCESS_SERVER_TOKEN_FILE: files('access-server'),
+          },
+          secrets: {
+            'svc-auth': auth,
+            'svc-service-tokens': ['access-server-token', 'controller-manager-token'],
+          },
+        },
+        'access-server': {
+          files: { ...admin, SVC_ACCESS_TOKEN_FILE: files('access-server') },
+          secrets: { 'svc-auth': auth, 'svc-service-tokens': ['access-server-token'] },
+        },
+        'controller-manager': {
+          files: { SVC_CONTROLLERS_TOKEN_FILE: files('controller-manager') },
+          secrets: { 'svc-service-tokens': ['controller-manager-token'] },
+        },
+      });
+    });
+
+    test('from a Secret of the operator', async () => {
+      const keys = { controllerManager: 'c', accessServer: 'a' };
+      const pods = await tokensOf({
+        auth: { existingSecret: { name: 'own' } },
+        serviceTokens: { existingSecret: { name: 'tokens', keys } },
+      });
+      expect(pods['controller-manager']).toMatchObject({ secrets: { tokens: ['c'] } });
+      expect(pods['access-server']).toMatchObject({ secrets: { own: auth, tokens: ['a'] } });
+    });
+
+    test("but the administrator's where the credentials are the operator's alone", async () => {
+      const pods = await tokensOf({ auth: { existingSecret: { name: 'own' } } });
+      const file = admin.SVC_SECURITY_INITIAL_ADMIN_TOKEN_FILE;
+      expect(pods).toEqual({
+        apiserver: { files: admin, secrets: { own: auth } },
+        'access-server': { files: { ...admin, SVC_ACCESS_TOKEN_FILE: file }, secrets: { own: auth } },
+        'controller-manager': { files: { SVC_CONTROLLERS_TOKEN_FILE: file }, secrets: { own: ['admin-token'] } },
+      });
+    });
   });
 
   test('gives clients the authority as a file that is read again, and plugins the one of the start', async () => {

@@ -76,7 +76,7 @@ describeWithHelm('an upgrade of the chart', () => {
     const kept = documents
       .filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep')
       .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    expect(kept.toSorted()).toEqual(['Cluster svc-db', 'Secret svc-auth']);
+    expect(kept.toSorted()).toEqual(['Cluster svc-db', 'Secret svc-auth', 'Secret svc-service-tokens']);
   });
 
   test('has the version of the program', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { isPersonalToken } from '#pkg/identity/index';
 import { describeWithHelm } from './render-chart.ts';
 import { podsOf } from './rules/release.ts';
 import { StubKubernetes } from './stub-kubernetes.ts';
@@ -62,6 +63,30 @@ describeWithHelm('with what is there already', () => {
   test('credentials are kept at an upgrade and at another installation', async () => {
     thereIs({ 'admin-token': 'dG9rZW4=', 'admin-password': 'cGFzc3dvcmQ=', key: 'a2V5' });
     expect(await credentials()).toBeUndefined();
+  });
+
+  test('tokens of access servers and controllers are generated once, valid, and not part of the release', async () => {
+    const isTokens = ({ kind, metadata }: KubernetesDocument): boolean =>
+      kind === 'Secret' && metadata.name === 'svc-service-tokens';
+    const made = (await kubernetes.render(database)).find(isTokens)!;
+    expect(made.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'pre-install,pre-upgrade' });
+    const tokens = Object.entries(made['data'] as Record<string, string>).map(([key, value]) => [
+      key,
+      isPersonalToken(Buffer.from(value, 'base64').toString()),
+    ]);
+    expect(Object.fromEntries(tokens)).toEqual({ 'access-server-token': true, 'controller-manager-token': true });
+    expect((await kubernetes.render(database, ['--no-hooks'])).filter(isTokens)).toEqual([]);
+    const there = (data: object): void => {
+      const metadata = { name: 'svc-service-tokens', namespace: 'prod' };
+      const path = '/api/v1/namespaces/prod/secrets/svc-service-tokens';
+      kubernetes.objects = { [path]: { apiVersion: 'v1', kind: 'Secret', metadata, data } };
+    };
+    there(made['data'] as object);
+    expect((await kubernetes.render(database)).filter(isTokens)).toEqual([]);
+    there({ 'access-server-token': 'dG9rZW4=' });
+    await expect(kubernetes.render(database)).rejects.toThrow(
+      /serviceTokens: the Secret svc-service-tokens has no controller-manager-token; put it there/,
+    );
   });
 
   test('incomplete credentials are refused', async () => {

@@ -113,6 +113,18 @@ export const valuesSets: readonly ValuesSet[] = [
     existing: ['Secret/own-db', 'Secret/own-ca', 'Secret/own-auth', 'Secret/registry'],
   },
   {
+    name: 'tokens of access servers and controllers that are there',
+    values: {
+      ...byUrl,
+      auth: { existingSecret: { name: 'own-auth' } },
+      serviceTokens: {
+        existingSecret: { name: 'own-tokens', keys: { controllerManager: 'controllers', accessServer: 'access' } },
+      },
+      metrics: { serviceMonitor: { enabled: true } },
+    },
+    existing: ['Secret/own-auth', 'Secret/own-tokens'],
+  },
+  {
     name: 'CloudNativePG',
     values: {
       database: {

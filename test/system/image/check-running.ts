@@ -51,7 +51,7 @@ export async function checkRunning(
       join(mounted, 'secrets.yaml'),
       `svc.database.url: ${postgres.url()}\nsvc.security.initial-admin-token: ${token}\nsvc.security.initial-admin-password: ${password}\nsvc.security.key: ${'5e'.repeat(32)}\n`,
     );
-    await writeFile(join(mounted, 'admin-token'), token);
+    await writeFile(join(mounted, 'controller-manager-token'), newPersonalToken());
     const version = run(['version']);
     await expectEnd(version, 0, /./);
     if (version.output.trim() !== told.version)
@@ -63,7 +63,10 @@ export async function checkRunning(
     const api = `http://${addresses.apiserver}:8090`;
     const access = `http://${addresses['access-server']}:8091`;
     const servers = [
-      run(['apiserver', '--config', '/mnt'], { SVC_SERVER_HOST: addresses.apiserver }),
+      run(['apiserver', '--config', '/mnt'], {
+        SVC_SERVER_HOST: addresses.apiserver,
+        SVC_SECURITY_CONTROLLER_MANAGER_TOKEN_FILE: '/mnt/controller-manager-token',
+      }),
       run(['access-server', '--config', '/mnt'], {
         SVC_ACCESS_HOST: addresses['access-server'],
         SVC_ACCESS_API_URL: api,
@@ -71,7 +74,7 @@ export async function checkRunning(
       run(['controller-manager'], {
         SVC_SERVER_HOST: addresses['controller-manager'],
         SVC_CONTROLLERS_API_URL: api,
-        SVC_CONTROLLERS_TOKEN_FILE: '/mnt/admin-token',
+        SVC_CONTROLLERS_TOKEN_FILE: '/mnt/controller-manager-token',
         SVC_PLUGINS_DIR: '/mnt/plugins',
       }),
     ];

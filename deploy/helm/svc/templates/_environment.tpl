@@ -42,12 +42,20 @@
 {{ include "svc.listenEnv" (dict "root" . "prefix" "SVC_SERVER") }}
 {{ include "svc.databaseEnv" . }}
 {{ include "svc.administratorEnv" . }}
+{{- if include "svc.serviceTokensSecret" . }}
+{{- if .Values.controllerManager.enabled }}
+- { name: SVC_SECURITY_CONTROLLER_MANAGER_TOKEN_FILE, value: {{ include "svc.serviceTokenFile" (dict "root" . "of" "controllerManager") }} }
+{{- end }}
+{{- if .Values.accessServer.enabled }}
+- { name: SVC_SECURITY_ACCESS_SERVER_TOKEN_FILE, value: {{ include "svc.serviceTokenFile" (dict "root" . "of" "accessServer") }} }
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "svc.env.access-server" -}}
 {{ include "svc.listenEnv" (dict "root" . "prefix" "SVC_ACCESS") }}
 - { name: SVC_ACCESS_API_URL, value: {{ include "svc.apiUrl" . | quote }} }
-- { name: SVC_ACCESS_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
+- { name: SVC_ACCESS_TOKEN_FILE, value: {{ include "svc.serviceTokenFile" (dict "root" . "of" "accessServer") }} }
 {{- include "svc.apiCaEnv" (dict "root" . "prefix" "SVC_ACCESS") }}
 {{ include "svc.databaseEnv" . }}
 {{ include "svc.administratorEnv" . }}
@@ -56,7 +64,7 @@
 {{- define "svc.env.controller-manager" -}}
 - { name: SVC_SERVER_HOST, value: {{ .Values.listenAddress | quote }} }
 - { name: SVC_CONTROLLERS_API_URL, value: {{ include "svc.apiUrl" . | quote }} }
-- { name: SVC_CONTROLLERS_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
+- { name: SVC_CONTROLLERS_TOKEN_FILE, value: {{ include "svc.serviceTokenFile" (dict "root" . "of" "controllerManager") }} }
 {{- include "svc.apiCaEnv" (dict "root" . "prefix" "SVC_CONTROLLERS") }}
 {{- $given := list }}
 {{- range .Values.controllerManager.extraEnv }}{{ $given = append $given .name }}{{ end }}

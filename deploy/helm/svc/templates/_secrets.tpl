@@ -10,6 +10,38 @@
 {{- index (empty $existing.name | ternary $own $existing.keys) .of -}}
 {{- end -}}
 
+{{/* The Secret with the tokens of access servers and controllers; empty where they work with the administrator's. */}}
+{{- define "svc.serviceTokensSecret" -}}
+{{- if .Values.serviceTokens.existingSecret.name }}{{ .Values.serviceTokens.existingSecret.name }}
+{{- else if not .Values.auth.existingSecret.name }}{{ include "svc.fullname" . }}-service-tokens
+{{- end -}}
+{{- end -}}
+
+{{/* The key of one of them in it: controllerManager or accessServer. The chart's own Secret has the keys of values.yaml, whatever existingSecret says. */}}
+{{- define "svc.serviceTokenKey" -}}
+{{- $own := dict "controllerManager" "controller-manager-token" "accessServer" "access-server-token" -}}
+{{- $existing := .root.Values.serviceTokens.existingSecret -}}
+{{- index (empty $existing.name | ternary $own $existing.keys) .of -}}
+{{- end -}}
+
+{{/* The token of a component as name and key of a Secret. Takes root and of: controllerManager or accessServer. */}}
+{{- define "svc.serviceToken" -}}
+{{- with include "svc.serviceTokensSecret" .root -}}
+{ name: {{ . }}, key: {{ include "svc.serviceTokenKey" $ }} }
+{{- else -}}
+{ name: {{ include "svc.authSecret" .root }}, key: {{ include "svc.authKey" (dict "root" .root "of" "adminToken") }} }
+{{- end -}}
+{{- end -}}
+
+{{/* Where a pod has it. Takes the same. */}}
+{{- define "svc.serviceTokenFile" -}}
+{{- if include "svc.serviceTokensSecret" .root -}}
+/etc/svc/service-tokens/{{ dict "controllerManager" "controller-manager" "accessServer" "access-server" | dig .of "" }}
+{{- else -}}
+/etc/svc/credentials/admin-token
+{{- end -}}
+{{- end -}}
+
 {{- define "svc.cluster" -}}
 {{ include "svc.fullname" . }}-db
 {{- end -}}

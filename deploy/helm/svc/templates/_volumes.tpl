@@ -1,11 +1,26 @@
-{{/* Which entries of the credentials a component sees as files. Takes root and component. */}}
+{{/* Which entries of the credentials a component sees as files; none where it works with a token of its own and has no database. Takes root and component. */}}
 {{- define "svc.credentials" -}}
 {{- $key := include "svc.authKey" (dict "root" .root "of" "key") -}}
 {{- $token := include "svc.authKey" (dict "root" .root "of" "adminToken") -}}
+{{- if or .component.database (not (include "svc.serviceTokensSecret" .root)) -}}
 {{ $token | quote }}: admin-token
+{{- end }}
 {{- if .component.database }}
 {{ include "svc.authKey" (dict "root" .root "of" "adminPassword") | quote }}: admin-password
 {{ $key | quote }}: key
+{{- end -}}
+{{- end -}}
+
+{{/* Which tokens of access servers and controllers it sees: its own, and an API server all that there are. Takes root and component. */}}
+{{- define "svc.serviceTokens" -}}
+{{- if include "svc.serviceTokensSecret" .root -}}
+{{- $own := .component.key -}}
+{{- $root := .root -}}
+{{- range include "svc.components" .root | fromYamlArray -}}
+{{- if and (ne .key "apiserver") (has $own (list "apiserver" .key)) }}
+{{ include "svc.serviceTokenKey" (dict "root" $root "of" .key) | quote }}: {{ .name }}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -53,7 +68,12 @@ tls.key: tls.key
 
 {{- define "svc.volumes" -}}
 {{ include "svc.baseVolumes" (dict "root" .root "database" .component.database "values" .values) }}
-{{ include "svc.secretVolume" (dict "name" "credentials" "secret" (include "svc.authSecret" .root) "items" (include "svc.credentials" . | fromYaml)) }}
+{{- with include "svc.credentials" . | fromYaml }}
+{{ include "svc.secretVolume" (dict "name" "credentials" "secret" (include "svc.authSecret" $.root) "items" .) }}
+{{- end }}
+{{- with include "svc.serviceTokens" . | fromYaml }}
+{{ include "svc.secretVolume" (dict "name" "service-tokens" "secret" (include "svc.serviceTokensSecret" $.root) "items" .) }}
+{{- end }}
 {{- $tls := empty (include "svc.hasTls" .root) | ternary dict (include "svc.tlsItems" . | fromYaml) }}
 {{- if $tls }}
 {{ include "svc.secretVolume" (dict "name" "tls" "secret" (include "svc.tlsSecret" .root) "items" $tls) }}
@@ -73,7 +93,12 @@ tls.key: tls.key
 
 {{- define "svc.volumeMounts" -}}
 {{ include "svc.baseMounts" (dict "root" .root "database" .component.database) }}
+{{- if include "svc.credentials" . | fromYaml }}
 - { name: credentials, mountPath: /etc/svc/credentials, readOnly: true }
+{{- end }}
+{{- if include "svc.serviceTokens" . | fromYaml }}
+- { name: service-tokens, mountPath: /etc/svc/service-tokens, readOnly: true }
+{{- end }}
 {{- if and (include "svc.hasTls" .root) (include "svc.tlsItems" .) }}
 - { name: tls, mountPath: /etc/svc/tls, readOnly: true }
 {{- end }}

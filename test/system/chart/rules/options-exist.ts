@@ -75,5 +75,7 @@ function optionsOf(release: Release, { spec }: Pods, { env = [] }: Container): O
 const secrets: Readonly<Record<string, () => string>> = {
   SVC_DATABASE_URL_FILE: () => 'postgres://svc:password@postgres:5432/svc',
   SVC_SECURITY_INITIAL_ADMIN_TOKEN_FILE: newPersonalToken,
+  SVC_SECURITY_CONTROLLER_MANAGER_TOKEN_FILE: newPersonalToken,
+  SVC_SECURITY_ACCESS_SERVER_TOKEN_FILE: newPersonalToken,
   SVC_SECURITY_INITIAL_ADMIN_PASSWORD_FILE: () => 'a password',
 };

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
-import { newPersonalToken } from '#pkg/identity/index';
+import { isPersonalToken, newPersonalToken } from '#pkg/identity/index';
 import { loadOptions } from '../../../../cmd/svc/options/load-options.ts';
 import { repository } from '../../../../hack/image/dockerfile.ts';
+import { withMountedTokens } from '../mounted-tokens.ts';
 import { deployFolder, programsOf, readComposeFile } from './compose-file.ts';
 
 const run = promisify(execFile);
@@ -63,11 +64,23 @@ describe('every program', () => {
 
   test.each(programs)(
     '%s: its options exist, and leave it time to stop',
-    (_name, { environment, stop_grace_period: grace }) => {
-      const { options } = loadOptions({ environment: environment ?? {}, args: [], configFolder: undefined });
-      const seconds = Number(/^(\d+)s$/.exec(grace ?? '')?.[1]);
-      expect(seconds * 1000).toBeGreaterThan(options['svc.server.drain-timeout']);
-      expect(options['svc.server.drain-timeout']).toBeGreaterThan(options['svc.server.shutdown-delay'] + 10_000);
+    async (_name, { environment: variables = {}, stop_grace_period: grace }) => {
+      await withMountedTokens(variables, '/run/secrets', (environment) => {
+        const { options } = loadOptions({ environment, args: [], configFolder: undefined });
+        const seconds = Number(/^(\d+)s$/.exec(grace ?? '')?.[1]);
+        expect(seconds * 1000).toBeGreaterThan(options['svc.server.drain-timeout']);
+        expect(options['svc.server.drain-timeout']).toBeGreaterThan(options['svc.server.shutdown-delay'] + 10_000);
+      });
+    },
+  );
+
+  test.each(programs)(
+    '%s: every secret that its options name is mounted',
+    (_name, { environment = {}, secrets = [] }) => {
+      const files = Object.values(environment).filter((value) => value.startsWith('/run/secrets/'));
+      for (const name of files) expect(secrets).toContain(name.slice('/run/secrets/'.length));
+      for (const secret of secrets)
+        expect(Object.keys(file.secrets)).toContain(typeof secret === 'string' ? secret : secret.source);
     },
   );
 
@@ -127,9 +140,10 @@ describe('make-secrets.sh', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'svc-secrets-'));
     secrets = join(folder, 'secrets');
-    await writeFile(join(folder, 'svc'), `#!/bin/sh\n[ "$1" = new-token ] && echo ${newPersonalToken()}\n`, {
-      mode: 0o755,
-    });
+    // A token of the list at each call.
+    await writeFile(join(folder, 'tokens'), Array.from({ length: 8 }, () => `${newPersonalToken()}\n`).join(''));
+    const take = 'cd "$(dirname "$0")"; head -n 1 tokens; sed -i 1d tokens';
+    await writeFile(join(folder, 'svc'), `#!/bin/sh\n[ "$1" = new-token ] || exit 1\n${take}\n`, { mode: 0o755 });
   });
   afterAll(() => rm(folder, { recursive: true }));
   const make = (): Promise<unknown> =>
@@ -150,9 +164,24 @@ describe('make-secrets.sh', () => {
     expect(options['svc.security.key']).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('changes nothing where there are some', async () => {
-    const before = readFileSync(join(secrets, 'svc.yaml'), 'utf8');
+  const read = (name: string): string => readFileSync(join(secrets, name), 'utf8');
+
+  test('makes three different tokens', () => {
+    const tokens = ['admin-token', 'controller-manager-token', 'access-server-token'].map(read);
+    expect(tokens.map(isPersonalToken)).toEqual([true, true, true]);
+    expect(new Set(tokens).size).toBe(3);
+  });
+
+  test('changes nothing where there are some, except that it adds tokens which earlier versions did not make', async () => {
+    const files = ['svc.yaml', 'admin-token', 'access-server-token'];
+    const before = files.map(read);
     await expect(make()).rejects.toThrow('is there already');
-    expect(readFileSync(join(secrets, 'svc.yaml'), 'utf8')).toBe(before);
+    const old = read('controller-manager-token');
+    await rm(join(secrets, 'controller-manager-token'));
+    await make();
+    const token = read('controller-manager-token');
+    expect([isPersonalToken(token), token === old]).toEqual([true, false]);
+    expect(statSync(join(secrets, 'controller-manager-token')).mode & 0o777).toBe(0o444);
+    expect(files.map(read)).toEqual(before);
   });
 });

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { loadOptions } from '../../../../cmd/svc/options/load-options.ts';
 import { repository } from '../../../../hack/image/dockerfile.ts';
+import { withMountedTokens } from '../mounted-tokens.ts';
 import { sampleOptions, Unit, unitsFolder, variablesOf } from './unit.ts';
 
 const run = promisify(execFile);
@@ -83,18 +84,24 @@ testWithSystemd.each(services)('%s is exposed as little as a server can be', asy
   expect(Number(exposure)).toBeLessThanOrEqual(1.5);
 });
 
-test('the options of the unit, and of the sample of options, exist; stopping has its time', () => {
+test('the options of the unit, and of the sample of options, exist; stopping has its time', async () => {
   const sample = sampleOptions();
   expect(Object.keys(sample).length).toBeGreaterThan(3);
   const unit = new Unit('svc@.service');
-  const { options } = loadOptions({
-    environment: { ...unit.environment, ...sample },
-    args: [],
-    configFolder: undefined,
+  await withMountedTokens({ ...unit.environment, ...sample }, '%d', (environment) => {
+    const { options } = loadOptions({ environment, args: [], configFolder: undefined });
+    expect(Number(/^(\d+)s$/.exec(unit.setting('TimeoutStopSec'))?.[1]) * 1000).toBeGreaterThan(
+      options['svc.server.drain-timeout'],
+    );
   });
-  expect(Number(/^(\d+)s$/.exec(unit.setting('TimeoutStopSec'))?.[1]) * 1000).toBeGreaterThan(
-    options['svc.server.drain-timeout'],
-  );
+});
+
+test('every file that the unit names in its credentials is one', () => {
+  const unit = new Unit('svc@.service');
+  const credentials = unit.settings('LoadCredential').map((text) => text.split(':')[0]);
+  const named = Object.values(unit.environment).filter((value) => value.startsWith('%d/'));
+  expect(named).toHaveLength(4);
+  for (const value of named) expect(credentials).toContain(value.slice('%d/'.length));
 });
 
 test('the page has the same options for two machines as the sample, and where programs of other addresses find the API', () => {

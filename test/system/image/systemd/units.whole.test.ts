@@ -29,7 +29,8 @@ beforeAll(async () => {
   await mkdir(join(folder, 'backups'));
   database = await createTestDatabase();
   const token = newPersonalToken();
-  await writeFile(join(folder, 'credentials/admin-token'), token);
+  for (const program of ['controller-manager', 'access-server'])
+    await writeFile(join(folder, `credentials/${program}-token`), newPersonalToken());
   await writeFile(
     join(folder, 'credentials/secrets.yaml'),
     `svc.database.url: ${databaseUrlOf(database)}\nsvc.security.initial-admin-token: ${token}\nsvc.security.key: ${'a1'.repeat(32)}\n`,
