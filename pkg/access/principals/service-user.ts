@@ -22,6 +22,11 @@ export const serviceUsers: Readonly<Record<Service, ServiceUser>> = {
   'access-server': { username: 'system:access-server', displayName: 'Access servers', group: systemAccessServers },
 };
 
+/** Whether this is the username of a service. */
+export function isServiceName(username: string): boolean {
+  return Object.values(serviceUsers).some((user) => user.username === username);
+}
+
 /** `source` of the user of a service. */
 export const serviceSource = 'service';
 

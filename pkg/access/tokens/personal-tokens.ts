@@ -13,7 +13,7 @@ import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit, OperationEntry } from '../audit/audit.ts';
-import { serviceSource } from '../principals/service-user.ts';
+import { isServiceName } from '../principals/service-user.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import {
   presentToken,
@@ -97,9 +97,12 @@ export class PersonalTokens {
 
   /**
    * The result has `status.token`, which cannot be read again. The token expires no later than the credential of the
-   * request. At most 100 per user, including revoked and expired ones.
+   * request. At most 100 per user, including revoked and expired ones. 403 for the user of a service.
    */
   async create({ user, address, requestId }: TokenOwner, draft: TokenDraft): Promise<PersonalToken> {
+    // It would outlive the token of this request when that is replaced.
+    if (isServiceName(user.name))
+      throw newForbidden(tokenResource, '', `only the operator makes tokens of ${user.name}: svc create-token`);
     const leaks = credentialCauses(draft);
     if (leaks.length > 0) throw newInvalid(tokenKind, '', leaks);
     const causes = [...draftCauses(draft), ...expiryCauses(user, draft)];
@@ -212,13 +215,10 @@ export class PersonalTokens {
     { name, generateName = 'pat-' }: TokenDraft,
   ): Promise<string> {
     // Names and numbers of tokens are looked at while no other is made for this user.
-    const owner = accessQuery.selectFrom('access.users').select('source').where('id', '=', uid).forNoKeyUpdate();
+    const owner = accessQuery.selectFrom('access.users').select('id').where('id', '=', uid).forNoKeyUpdate();
     const { rows: owners } = await runQuery(client, owner, 'token-owner-lock');
     if (owners.length === 0)
       throw newForbidden(tokenResource, '', `there is no user ${JSON.stringify(username)} any more`);
-    // It would outlive the token of this request when that is replaced.
-    if (owners[0]!.source === serviceSource)
-      throw newForbidden(tokenResource, '', `only the operator makes tokens of ${username}: svc create-token`);
     const names = accessQuery.selectFrom('access.personal_tokens').select('name').where('user_id', '=', uid);
     const { rows } = await runQuery(client, names, 'token-names');
     const taken = new Set(rows.map((row) => row.name));

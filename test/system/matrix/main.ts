@@ -54,7 +54,8 @@ async function sendAll(run: MatrixRun, cells: number): Promise<void> {
       `${Math.min(cells, from + batch)} cells, ${Math.round(Math.min(cells, from + batch) / seconds)} a second, ${run.report.failed} failed`,
     );
   }
-  for (const name of run.untried) run.report.problem('a credential that was in no cell', name);
+  for (const name of run.untried)
+    run.report.problem('a credential, or a result of a service, that was in no cell', name);
 }
 
 await runMain({ usage, parse: parseMatrixOptions, run: runSuite });

@@ -11,6 +11,7 @@ import { MatrixReport } from './report.ts';
 import { runCells } from './run-cells.ts';
 import { MatrixClient } from './wire/matrix-client.ts';
 import { MatrixServers, type MatrixServersOptions } from './fixtures/matrix-servers.ts';
+import { servicePeople } from './fixtures/people.ts';
 import { prepareFixtures } from './fixtures/prepare-fixtures.ts';
 import { DisposableRecords } from './fixtures/disposable-records.ts';
 
@@ -32,7 +33,7 @@ export class MatrixRun {
   readonly #client: MatrixClient;
   readonly #access: AccessCells;
   readonly #platform: PlatformCells;
-  readonly #credentials = new Set<string>();
+  readonly #tried = new Set<string>();
 
   /** Rejects if the servers do not start, or refuse the fixtures. */
   static async start(options: MatrixRunOptions): Promise<MatrixRun> {
@@ -107,11 +108,14 @@ export class MatrixRun {
     for (const line of this.#servers.takeErrors()) report.problem('a server logged an error', line);
   }
 
-  /** Credentials that no cell has tried. */
+  /** Credentials that no cell has tried, and services that had no cell of either result with a good credential. */
   get untried(): string[] {
-    return [...goodCredentials, ...badCredentials]
-      .map(({ name }) => name)
-      .filter((name) => !this.#credentials.has(name));
+    const ofServices = Object.values(servicePeople).flatMap(({ username }) =>
+      [true, false].map((allowed) => resultOf(username, allowed)),
+    );
+    return [...[...goodCredentials, ...badCredentials].map(({ name }) => name), ...ofServices].filter(
+      (name) => !this.#tried.has(name),
+    );
   }
 
   stop(): Promise<void> {
@@ -126,11 +130,15 @@ export class MatrixRun {
         number % 2 === 0
           ? accessCell(number / 2, random, this.#access)
           : platformCell((number - 1) / 2, random, this.#platform);
-      this.#credentials.add(cell.credential);
+      this.#tried.add(cell.credential);
+      if (cell.service !== undefined && goodCredentials.some(({ name }) => name === cell.credential))
+        this.#tried.add(resultOf(cell.service, cell.verdict.allowed));
       yield { ...cell, number };
     }
   }
 }
+
+const resultOf = (service: string, isAllowed: boolean): string => `${service} ${isAllowed ? 'allowed' : 'refused'}`;
 
 async function close({
   servers,

@@ -7,6 +7,8 @@ export interface Cell {
   readonly number: number;
   /** Name of the credential. */
   readonly credential: string;
+  /** The username, if the caller is a service. */
+  readonly service?: string;
   /** Further facts for the report, in order of interest. */
   readonly facts: Readonly<Record<string, string>>;
   readonly verdict: Verdict;

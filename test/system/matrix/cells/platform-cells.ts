@@ -30,7 +30,11 @@ export function platformCell(
   { facts, credentialStore, routes }: PlatformCells,
 ): Cell {
   const asked = routes[number % routes.length]!;
-  const { person, another, credential: plain } = somebody(random, facts.people, credentialStore, () => true);
+  const {
+    person,
+    another,
+    credential: plain,
+  } = somebody(random, facts.people, credentialStore, () => true, facts.services);
   const credential = narrowed(random, plain, credentialStore.restrictionsOf(person));
   const server = random.chance(0.5) ? 'platform' : 'basic';
   const impersonation = random.chance(impersonationShare) ? somebodyElse(random, facts) : undefined;
@@ -53,6 +57,7 @@ export function platformCell(
   return {
     number,
     credential: credential.name,
+    ...(person.isService === true ? { service: person.username } : {}),
     facts: {
       route: `${operation.method} ${operation.target}${operation.grants === undefined ? '' : ` ${JSON.stringify(operation.grants)}`}${review === undefined ? '' : ` ${JSON.stringify(operation.body)}`}`,
       ...(credential.restriction === undefined ? {} : { 'narrowed to': credential.restriction }),

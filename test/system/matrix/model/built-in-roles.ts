@@ -86,6 +86,25 @@ const basicUser: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'], verbs: ['create'] },
 ];
 
+/** docs/security.md: the garbage collector and presets concern every kind; no right to bind or escalate anything. */
+const controllers: readonly Rule[] = [
+  {
+    apiGroups: ['*'],
+    resources: ['*'],
+    verbs: [...read, 'create', 'update', 'patch', 'delete', 'deletecollection'],
+  },
+  { apiGroups: [rbacGroup], resources: ['clusterroles'], verbs: ['maintain'] },
+];
+/** docs/security.md: namespaces of organizations with their quotas and bindings. */
+const accessServers: readonly Rule[] = [
+  { apiGroups: ['*'], resources: ['*'], verbs: ['list'] },
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'create', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['resourcequotas'], verbs: ['get', 'create'] },
+  { apiGroups: [rbacGroup], resources: ['rolebindings'], verbs: ['get', 'create', 'update', 'delete'] },
+  { apiGroups: [rbacGroup], resources: ['clusterroles'], verbs: ['get'] },
+  { apiGroups: [rbacGroup], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['admin', 'edit', 'view'] },
+];
+
 export function builtInRoles(models: readonly KnownModel[]): ClusterRole[] {
   return [
     {
@@ -102,6 +121,8 @@ export function builtInRoles(models: readonly KnownModel[]): ClusterRole[] {
     { name: 'system:aggregate-to-admin', labels: aggregateTo('admin'), rules: builtInAdmin },
     { name: 'system:discovery', rules: discovery },
     { name: 'system:basic-user', rules: basicUser },
+    { name: 'system:controllers', rules: controllers },
+    { name: 'system:access-servers', rules: accessServers },
     {
       name: 'svc:personal-tokens',
       rules: [
@@ -127,6 +148,8 @@ export function builtInBindings(orgs: readonly string[]): Binding[] {
   return [
     toGroup('cluster-admin', 'cluster-admin', masters),
     toGroup('svc:system-auditors', 'view', 'svc:system-auditors'),
+    toGroup('system:controllers', 'system:controllers', 'system:controllers'),
+    toGroup('system:access-servers', 'system:access-servers', 'system:access-servers'),
     ...['system:discovery', 'system:basic-user', 'svc:personal-tokens'].map((role) =>
       toGroup(role, role, 'system:authenticated'),
     ),

@@ -14,6 +14,8 @@ export interface Person {
   readonly groups: readonly string[];
   /** Neither disabled nor expired: otherwise every credential is invalid. */
   readonly isAlive: boolean;
+  /** A program with nothing but a personal token, of which it makes no further ones. */
+  readonly isService?: true;
 }
 
 export function hasSystemRole(person: Person, ...roles: SystemRole[]): boolean {

@@ -103,6 +103,8 @@ export function judgePlatform({
   if (impersonation !== undefined && isForOneself === true)
     return refuse(403, 'not for those who act as somebody else');
   if (!isAllowed(book, requester, asks)) return refuse(403, 'no role allows it');
+  if (narrowsTo !== undefined && person.isService === true)
+    return refuse(403, 'its tokens are made by the operator alone');
   if (grants !== undefined && !mayGrant(book, requester, grants, 'path' in asks ? undefined : asks.namespace))
     return refuse(403, 'would grant what the sender has not');
   return narrowsTo === undefined

@@ -10,8 +10,9 @@ export interface SessionCookies {
   readonly csrfToken: string;
 }
 
-/** All the secrets of one user. */
+/** All the secrets of one user; of a service its personal token alone. */
 export interface UserCredentials {
+  readonly isService?: true;
   readonly username: string;
   readonly password: string;
   readonly bearer: string;
@@ -36,6 +37,8 @@ export class CredentialStore {
   /** Whether this person has the credential. */
   has({ name, header, session, restriction }: Credential, person: Person): boolean {
     const userCredentials = this.#byUsername.get(person.username)!;
+    if (userCredentials.isService === true)
+      return session === undefined && header?.kind === 'personal' && !isStored(header.kind, header.fault);
     if (restriction !== undefined) return userCredentials.narrowed[restriction] !== undefined;
     if (isStored(header?.kind, header?.fault) || isStored('session', session?.fault))
       return userCredentials.dead[header?.fault === undefined ? `session: ${session!.fault}` : name] !== undefined;
