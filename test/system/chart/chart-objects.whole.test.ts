@@ -222,8 +222,8 @@ describeWithHelm('the chart', () => {
       const of = (name: string): unknown => {
         const { containers, volumes = [] } = pods.get(`Deployment svc-${name}`)!;
         const variables = containers[0]!.env!.filter((variable) => variable.name.endsWith('_TOKEN_FILE'));
-        const mounted = containers[0]!.volumeMounts!.map((mount) => mount.name);
-        const secrets = volumes.filter(({ secret, name: volume }) => secret !== undefined && mounted.includes(volume));
+        const mounted = new Set(containers[0]!.volumeMounts!.map((mount) => mount.name));
+        const secrets = volumes.filter(({ secret, name: volume }) => secret !== undefined && mounted.has(volume));
         return {
           files: Object.fromEntries(variables.map((variable) => [variable.name, variable.value])),
           secrets: Object.fromEntries(

@@ -23,7 +23,7 @@ export interface UpgradeOptions {
 
 /** Fields that a new version may change: its own roles, the status of models and plugins, and the plugin's counts. */
 const ofTheProgram =
-  /^(?:blog\.example\.com\/v1\/tags|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) /;
+  /^(?:blog\.example\.com\/v1\/tags|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) |^rbac\.authorization\.k8s\.io\/v1\/clusterrolebindings \/system:/;
 
 /**
  * One version fills a data folder and ends, the next one starts on it. Returns the problems, the number of objects, and
