@@ -175,6 +175,7 @@ export class Database {
     // process.
     pool.on('error', (error) => this.lost(error, 'lost an idle database connection'));
     pool.on('connect', (client) => client.on('error', () => {}));
+    for (const [each] of this.pools) if (each.ended) this.pools.delete(each);
     this.pools.set(pool, name);
     if (this.observer !== undefined) this.observe(pool, name, this.observer);
     return pool;

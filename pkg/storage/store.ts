@@ -151,6 +151,12 @@ export interface IndexState {
 }
 
 /**
+ * How history went: a failover lost changes that the feed has delivered, and what is below them is valid; or all of it
+ * is void, because the database was restored, or its log was compacted before the feed could read it.
+ */
+export type Rewind = 'failover' | 'void';
+
+/**
  * Keeps the objects of all models, numbers every change with one global, strictly increasing revision in commit order,
  * and reports every change. It hides tables and database errors from its callers: it throws StorageError.
  */
@@ -160,10 +166,10 @@ export interface Store {
   readonly audit: AuditLog;
   readonly quotas: Quotas;
   /**
-   * Resolves when the database was restored, or a failover lost changes that the feed has delivered, while the store
-   * runs: everything derived from them must be discarded; the safe reaction is to restart the process.
+   * Resolves when history that the feed has delivered is gone, while the store runs: everything derived from the feed
+   * must be discarded. The store delivers nothing more; close it, and open another.
    */
-  readonly rewound: Promise<void>;
+  readonly rewound: Promise<Rewind>;
 
   /**
    * Creates the table of a model, or adapts its indexes; idempotent, and safe from several replicas at once. A change

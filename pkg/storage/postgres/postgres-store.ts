@@ -16,6 +16,7 @@ import type {
   ObjectStream,
   PageQuery,
   RememberedWrite,
+  Rewind,
   Store,
   StoredModel,
   StoredObject,
@@ -221,7 +222,7 @@ export class PostgresStore implements Store {
     this.#compactor = new Compactor(database, this.#admin);
   }
 
-  get rewound(): Promise<void> {
+  get rewound(): Promise<Rewind> {
     return this.changes.rewound;
   }
 

@@ -3,6 +3,7 @@ import type { GroupResource } from '#pkg/apimachinery/index';
 import type { DatabaseLog, Notifications } from '#pkg/database/index';
 import type { Change, ChangeFeed, ChangeListener, Incarnation } from '../../change.ts';
 import type { ReadBudget } from '../../read-budget.ts';
+import type { Rewind } from '../../store.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import { type ReplicaPresence, changesChannel } from '../connection/replica-presence.ts';
@@ -70,9 +71,9 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void)[] = [];
   #stopped = false;
-  #rewind: () => void = () => {};
+  #rewind: (how: Rewind) => void = () => {};
   /** See `Store.rewound`. */
-  readonly rewound: Promise<void>;
+  readonly rewound: Promise<Rewind>;
 
   constructor(options: ChangeLogOptions) {
     this.#options = options;
@@ -295,12 +296,12 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       const isLost = known.revision > compacted && !isThere;
       // Compaction deletes rows some time after it raises `compacted`: rows that still exist are delivered.
       const isGone = compacted > this.#cursor && (!isThere || rows[0]!.known_spared);
-      if (isLost) await leaveEpoch(this.#options, { epoch: this.#epoch, revision: known.revision });
+      const isInGap = isLost && (await leaveEpoch(this.#options, { epoch: this.#epoch, revision: known.revision }));
       if (isLost || rows[0]!.epoch !== this.#epoch || isGone) {
         // Undelivered changes are gone: state derived from the feed cannot be repaired, only rebuilt.
         this.#stopped = true;
         for (const wake of this.#waiters) wake();
-        this.#rewind();
+        this.#rewind(isInGap ? 'failover' : 'void');
         return;
       }
       this.#compacted = compacted;

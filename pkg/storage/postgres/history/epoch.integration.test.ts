@@ -23,7 +23,7 @@ test('a store that reconnects to a rewound database reports it', async () => {
   await database.pool.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'",
   );
-  await Promise.all(stores.map((store) => store.rewound));
+  expect(await Promise.all(stores.map((store) => store.rewound))).toEqual(['void', 'void']);
   const { rows } = await database.pool.query<{ epoch: number }>('SELECT epoch FROM platform.meta');
   expect(rows[0]!.epoch).toBe(2);
   await Promise.all(stores.map((store) => store.close()));
@@ -72,7 +72,7 @@ test('stores that lose their newest history without a takeover start a new epoch
   const lost = await stores[0]!.write(createOf(model, sampleObject('lost')));
   await Promise.all(stores.map((store) => store.changes.catchUp()));
   await rewind(kept.revision, writesOfAnother);
-  await Promise.all(stores.map((store) => store.rewound));
+  expect(await Promise.all(stores.map((store) => store.rewound))).toEqual(['void', 'void']);
   await Promise.all(stores.map((store) => store.close()));
   const before = await meta(database);
   expect(before.compacted).toBeGreaterThan(lost.revision);
@@ -134,7 +134,7 @@ test('a store that knows what a takeover lost stops; one that does not goes on',
   const lost = await ahead!.write(createOf(model, sampleObject('lost')));
   await rewind(kept.revision, otherTimeline);
   const fresh = await PostgresStore.open({ database, log: silentLog });
-  await ahead!.rewound;
+  expect(await ahead!.rewound).toBe('failover');
   expect(fresh.changes.isLost(kept.revision)).toBe(false);
   expect(fresh.changes.isLost(lost.revision)).toBe(true);
   expect(await meta(database)).toEqual(before);
@@ -150,7 +150,7 @@ test('a jump that a second takeover loses is made again, above everything that w
   const lost = await store.write(createOf(model, sampleObject('lost')));
   // The second standby has neither the jump nor what was written after it.
   await rewind(kept.revision, otherTimeline);
-  await store.rewound;
+  expect(await store.rewound).toBe('failover');
   await store.close();
   const fresh = await PostgresStore.open({ database, log: silentLog });
   expect(fresh.changes.isLost(lost.revision)).toBe(true);

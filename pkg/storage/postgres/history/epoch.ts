@@ -40,13 +40,14 @@ export async function checkEpoch({ pool, log, ownsFiles }: EpochOptions): Promis
 
 /**
  * Does the same for a process that knows a revision which is not in the log any more. Unless the revision lies in a gap,
- * or another process has declared older history void since, it declares all history void.
+ * or another process has declared older history void since, it declares all history void. Returns true if the revision
+ * lies in a gap of the known epoch: then only what lies in gaps is lost.
  */
 export async function leaveEpoch(
   { pool, log, ownsFiles }: EpochOptions,
   known: { epoch: number; revision: number },
-): Promise<void> {
-  await underRevisionLock(pool, async (client) => {
+): Promise<boolean> {
+  return underRevisionLock(pool, async (client) => {
     const incarnation = incarnationSql(ownsFiles);
     await check(client, log, incarnation);
     const isVoid = await voidIf(
@@ -59,6 +60,10 @@ export async function leaveEpoch(
         {},
         'the database was restored under a running server: revisions jump, and watches of older revisions start again',
       );
+    const { rows } = await client.query<{ in_gap: boolean }>(
+      `SELECT epoch = ${known.epoch} AND ${isInGap(known.revision)} AS in_gap FROM platform.meta`,
+    );
+    return rows[0]!.in_gap;
   });
 }
 
