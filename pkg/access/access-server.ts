@@ -4,7 +4,6 @@ import {
   findEndpointGroup,
   ServiceServer,
   withLogging,
-  withMetrics,
   withRequestId,
   withSecurityHeaders,
   withStrictTransport,
@@ -89,7 +88,7 @@ export class AccessServer extends ServiceServer {
     allowedOrigins = new Set(),
     readyz,
   }: AccessParts): void {
-    const { log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
+    const { log, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
     const own = this.ownEndpoints([this.leaving, ...readyz]);
     const ownHandler = expressHandler(own);
     const inFlight = this.newLimits({
@@ -127,7 +126,7 @@ export class AccessServer extends ServiceServer {
           withSecurityHeaders(),
           withStrictTransport(strictTransportDays),
           withLogging(log, slowRequestMs === undefined ? {} : { slowMs: slowRequestMs }),
-          withMetrics({ registry: metrics }),
+          this.withMetrics,
           withAccessErrors(challengesOf(credentials), errorPage),
           withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
           this.withScrapeToken,

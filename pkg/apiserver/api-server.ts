@@ -10,7 +10,6 @@ import {
   withCors,
   withImpersonation,
   withLogging,
-  withMetrics,
   withRequestId,
   withSecurityHeaders,
   withStatus,
@@ -115,7 +114,7 @@ export class ApiServer extends ServiceServer {
     this.#options = { ...options, http };
   }
 
-  /** Registry and store must be running. */
+  /** Registry and store must be running. May be called again after `suspend`, with other parts. */
   serve(parts: ApiParts): void {
     const { endpointGroups = [], store, readyz = [], credentialOf, verified } = parts;
     const database: HealthCheck = { name: 'database', check: () => store.ping() };
@@ -134,7 +133,8 @@ export class ApiServer extends ServiceServer {
       ...(credentialOf === undefined ? {} : { credentialOf }),
       ...(verified === undefined ? {} : { verified }),
     });
-    this.begin(apiHandler({ ...this.#options, ...parts, groups, limits, withScrapeToken: this.withScrapeToken }));
+    const { withScrapeToken, withMetrics } = this;
+    this.begin(apiHandler({ ...this.#options, ...parts, groups, limits, withScrapeToken, withMetrics }));
   }
 }
 
@@ -142,10 +142,11 @@ interface ApiHandlerOptions extends ApiServerOptions, ApiParts {
   groups: Iterable<EndpointGroup>;
   limits: InFlightLimits;
   withScrapeToken: Filter;
+  withMetrics: Filter;
 }
 
 function apiHandler(options: ApiHandlerOptions): Handler {
-  const { authenticator, authorizer, throttle, auditor, log, metrics, http, groups, limits, withScrapeToken } = options;
+  const { authenticator, authorizer, throttle, auditor, log, http, groups, limits } = options;
   const isExempt = ({ path }: RequestInfo): boolean => openHealthPaths.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
   return chain(
@@ -154,12 +155,12 @@ function apiHandler(options: ApiHandlerOptions): Handler {
       withSecurityHeaders(),
       withStrictTransport(http.strictTransportDays),
       withLogging(log, http.slowRequestMs === undefined ? {} : { slowMs: http.slowRequestMs }),
-      withMetrics({ registry: metrics }),
+      options.withMetrics,
       ...(auditor === undefined ? [] : [auditor.filter(isExempt)]),
       withStatus(),
       withCors({ allowedOrigins: http.allowedOrigins ?? [] }),
       withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),
-      withScrapeToken,
+      options.withScrapeToken,
       limits.beforeAuthentication,
       withAuthentication(authenticator, open),
       ...(throttle === undefined ? [] : [withThrottle(throttle)]),

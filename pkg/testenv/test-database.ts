@@ -60,7 +60,8 @@ async function asAdministrator(server: pg.ClientConfig, statement: string): Prom
   await withAdministrator(server, (client) => client.query(statement));
 }
 
-async function withAdministrator(
+/** Runs `work` on a session outside of the test databases. */
+export async function withAdministrator(
   server: pg.ClientConfig,
   work: (client: pg.Client) => Promise<unknown>,
 ): Promise<void> {
@@ -80,7 +81,8 @@ function connectionTo(server: pg.ClientConfig, name: string): pg.ClientConfig {
   return { ...server, connectionString: url.href };
 }
 
-function serverConnection(): pg.ClientConfig {
+/** The PostgreSQL server of the test run. */
+export function serverConnection(): pg.ClientConfig {
   const connection = process.env['SVC_TEST_DATABASE'];
   if (connection === undefined)
     throw new Error('No test database: run the tests with npm test, or pass the connection of a PostgreSQL.');

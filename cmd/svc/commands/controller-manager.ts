@@ -30,6 +30,7 @@ import { newByteBudget } from '../process/byte-budget.ts';
 import { checkFileModes } from '../composition/file-modes.ts';
 import { newLogger } from '../process/logger.ts';
 import { ControllerMetrics } from '../metrics/controller-metrics.ts';
+import { PluginMetrics } from '../metrics/plugin-metrics.ts';
 import { registerProcessMetrics } from '../metrics/process-metrics.ts';
 import type { LoadedOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
@@ -85,7 +86,7 @@ async function startControllerManager(
     const plugins = pluginHost(options, {
       client,
       clientOf: pluginClients(platform, { log, teardown }),
-      metrics,
+      metrics: new PluginMetrics(metrics),
       url: hostUrl,
       environment,
       log,

@@ -1,9 +1,8 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import type { Client } from '#pkg/apimachinery/index';
 import { PluginHost } from '#pkg/plugin/index';
-import { PluginMetrics } from '../metrics/plugin-metrics.ts';
+import type { PluginMetrics } from '../metrics/plugin-metrics.ts';
 import type { Options } from '../options/option-table.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
@@ -15,7 +14,7 @@ export interface PluginParts {
   client: Client;
   /** Creates a client with the plugin's own user. */
   clientOf: (plugin: string) => Client;
-  metrics: Registry;
+  metrics: PluginMetrics;
   /** The URL of this process for other API servers. */
   url: string;
   environment: Environment;
@@ -28,7 +27,6 @@ export function pluginHost(
   { client, clientOf, metrics, url, environment, log }: PluginParts,
 ): PluginHost {
   const dataDir = resolve(options['svc.data.dir']);
-  const observer = new PluginMetrics(metrics);
   // The platform's own variables contain secrets, so plugins do not see them.
   const visible = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SVC_')));
   const host = new PluginHost({
@@ -41,9 +39,9 @@ export function pluginHost(
     reload: options['svc.plugins.reload'],
     environment: visible,
     url,
-    observer,
+    observer: metrics,
   });
-  observer.register(host);
+  metrics.register(host);
   return host;
 }
 

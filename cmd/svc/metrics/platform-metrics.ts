@@ -19,6 +19,7 @@ export class PlatformMetrics {
   readonly auditDropped: (count: number) => void;
   /** Called with the number of audit events that their file did not get. */
   readonly auditFileDropped: (count: number) => void;
+  readonly #lookups = { found: 0, unknown: 0, failed: 0 };
 
   constructor(log: Logger) {
     const { registry } = this;
@@ -86,7 +87,7 @@ export class PlatformMetrics {
 
   /** Wraps the store to count its lookups. */
   countLookups(tokens: Pick<TokenStore, 'findOwner'>): Pick<TokenStore, 'findOwner'> {
-    const counts = { found: 0, unknown: 0, failed: 0 };
+    const counts = this.#lookups;
     registerReading({
       registry: this.registry,
       type: 'counter',

@@ -34,7 +34,7 @@ export class PluginMetrics implements PluginObserver {
     this.#restarts.set(plugin, (this.#restarts.get(plugin) ?? 0) + 1);
   }
 
-  /** Shows the phases at the time of the scrape; only the leader has any. */
+  /** Shows the phases of the plugins that this process leads, at the time of the scrape. */
   register(host: Pick<PluginHost, 'phases'>): void {
     registerReading({
       registry: this.#registry,

@@ -17,7 +17,8 @@ export interface RegisterReadingOptions {
 
 /**
  * Registers a metric whose value is kept elsewhere: counting is then an addition, and labels missing from the reading
- * disappear from the metric.
+ * disappear from the metric. A second reading of the same name replaces the first: a part that is opened again registers
+ * its own.
  */
 export function registerReading({ registry, name, help, type, read }: RegisterReadingOptions): void {
   const get = async (): Promise<object> => {
@@ -29,5 +30,6 @@ export function registerReading({ registry, name, help, type, read }: RegisterRe
     return { name, help, type, values, aggregator: 'sum' };
   };
   // The registry uses only a metric's name and `get`; its type requires prom-client's own classes.
+  registry.removeSingleMetric(name);
   registry.registerMetric({ name, help, get, reset: () => {} } as unknown as Gauge);
 }

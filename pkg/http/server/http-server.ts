@@ -115,7 +115,7 @@ export class HttpServer {
   readonly #proxies: TrustedProxies;
   readonly #memory: ContextMemory | undefined;
   readonly #admitted: ConnectionLimits;
-  readonly #drain = new AbortController();
+  #drain = newDrain();
   /** From the first byte of a request until its handler has settled and its response is closed. */
   readonly #inFlight = new Set<ServerRequestContext>();
   /** Connections without a request so far; Node counts them as busy when it closes idle connections. */
@@ -126,7 +126,7 @@ export class HttpServer {
   readonly #pipelines = new Map<Duplex, Pipeline>();
   /** Connections whose further bytes are not read as requests. */
   readonly #broken = new WeakSet<Duplex>();
-  readonly #onIdle = new Set<() => void>();
+  readonly #onRelease = new Set<(context: ServerRequestContext) => void>();
   /** The drain no longer waits for further requests on open connections. */
   #isClosingIdle = false;
   #closing: Promise<void> | undefined;
@@ -150,7 +150,6 @@ export class HttpServer {
       isIdle: (socket) => this.#pipelines.get(socket)?.isIdle !== false,
       isUnread: (socket) => this.#pipelines.get(socket)?.isUnread === true,
     });
-    setMaxListeners(0, this.#drain.signal);
     this.#options = {
       // Node counts the URL too; checkRequest holds each to its own limit.
       maxHeaderSize: this.#limits.urlBytes + this.#limits.headerBytes,
@@ -288,7 +287,7 @@ export class HttpServer {
     await this.#acceptWaiting(Math.min(maxBacklogMs, drainTimeoutMs / 4));
     const closed = this.#stopListening();
     // Between two requests a connection has none in flight.
-    const done = closed.then(() => this.#idle());
+    const done = closed.then(() => this.#ended(this.#inFlight));
     if (!(await isDoneWithin(Math.min(idleDrainMs, drainTimeoutMs / 4), closed))) {
       this.#isClosingIdle = true;
       // Reads what has already arrived, so that no complete request is lost.
@@ -302,14 +301,30 @@ export class HttpServer {
     for (const pipeline of this.#pipelines.values()) pipeline.endAfterServed();
     for (const context of this.#inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
     // Gives the server time to send the final responses.
-    await isDoneWithin(finalResponseMs, this.#idle());
+    await isDoneWithin(finalResponseMs, this.#ended(this.#inFlight));
     for (const server of this.#servers) server.closeAllConnections();
     if (!(await isDoneWithin(settleMs, done))) {
-      this.#log.error(
-        { paths: [...this.#inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) },
-        'requests were still running when the server ended',
-      );
+      this.#log.error({ paths: pathsOf(this.#inFlight) }, 'requests were still running when the server ended');
     }
+  }
+
+  /**
+   * Ends watches, waits at most `drainTimeoutMs` for the requests under way, then aborts the rest with `reason` and gives
+   * them a moment to answer. The server goes on: connections stay open, and later requests are served. Never rejects;
+   * after `close` it does nothing.
+   */
+  async endRequests({ drainTimeoutMs, reason }: { drainTimeoutMs: number; reason: StatusError }): Promise<void> {
+    if (this.#closing !== undefined) return;
+    const underWay = new Set(this.#inFlight);
+    const drain = this.#drain;
+    this.#drain = newDrain();
+    drain.abort(reason);
+    const ended = this.#ended(underWay);
+    if (await isDoneWithin(drainTimeoutMs, ended)) return;
+    for (const context of underWay) context.abort(reason);
+    if (await isDoneWithin(settleMs, ended)) return;
+    const running = [...underWay].filter((context) => this.#inFlight.has(context));
+    this.#log.warn({ paths: pathsOf(running) }, 'requests did not end when they were aborted');
   }
 
   /**
@@ -342,10 +357,18 @@ export class HttpServer {
     );
   }
 
-  #idle(): Promise<void> {
+  /** Resolves when these requests, and none that come later, have ended. */
+  #ended(contexts: Iterable<ServerRequestContext>): Promise<void> {
+    const left = new Set(contexts);
+    if (left.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      if (this.#inFlight.size === 0) resolve();
-      else this.#onIdle.add(resolve);
+      const released = (context: ServerRequestContext): void => {
+        left.delete(context);
+        if (left.size > 0) return;
+        this.#onRelease.delete(released);
+        resolve();
+      };
+      this.#onRelease.add(released);
     });
   }
 
@@ -463,8 +486,19 @@ export class HttpServer {
   #release(context: ServerRequestContext): void {
     context.endBytes();
     this.#inFlight.delete(context);
-    if (this.#inFlight.size === 0) for (const resolve of this.#onIdle) resolve();
+    for (const released of this.#onRelease) released(context);
   }
+}
+
+/** Every request that is under way listens to it. */
+function newDrain(): AbortController {
+  const drain = new AbortController();
+  setMaxListeners(0, drain.signal);
+  return drain;
+}
+
+function pathsOf(contexts: Iterable<ServerRequestContext>): string[] {
+  return [...contexts].slice(0, 10).map(({ info }) => info.path.slice(0, 256));
 }
 
 /** The response reports the end of the connection. */

@@ -11,6 +11,7 @@ import { chain } from '../filters/chain.ts';
 import { InFlightLimits, type MaxInFlight } from '../filters/limits/in-flight-limits.ts';
 import { observeLimits, type LimitsObserver } from '../filters/limits/observe-limits.ts';
 import { withLogging } from '../filters/with-logging.ts';
+import { withMetrics } from '../filters/with-metrics.ts';
 import { withRequestId } from '../filters/with-request-id.ts';
 import { withScrapeToken, type ScrapeToken } from '../filters/with-scrape-token.ts';
 import { withSecurityHeaders } from '../filters/with-security-headers.ts';
@@ -35,9 +36,15 @@ export interface ServiceServerOptions extends Pick<HttpServerOptions, 'limits' |
   byteBudget?: ByteBudget;
 }
 
+/** Why a server that listens cannot serve: the name of the failing check of `/readyz`, and its message. */
+export interface Unreadiness {
+  name: string;
+  message: string;
+}
+
 /**
  * The server of one service: its listeners, health endpoints, metrics and end. It may listen before it can serve: until
- * `begin` is called, it is alive but not ready and answers 503.
+ * `begin` is called, and from `suspend` until `begin` is called again, it is alive but not ready and answers 503.
  */
 export class ServiceServer {
   /** Fails once `stop` was called. */
@@ -50,21 +57,29 @@ export class ServiceServer {
   };
   /** Answers the holder of the scrape token. It stands before every filter that limits or authenticates. */
   protected readonly withScrapeToken: Filter;
+  protected readonly withMetrics: Filter;
   readonly #options: ServiceServerOptions;
   readonly #server: HttpServer;
   #handler: Handler;
-  #observer: LimitsObserver | undefined;
+  readonly #withErrors: Filter;
+  readonly #observer: LimitsObserver;
+  #limits: InFlightLimits | undefined;
   #stopping: Promise<void> | undefined;
 
-  /** `withErrors` turns the errors before `begin` into responses. */
+  /** `withErrors` turns the errors of a server that cannot serve into responses. */
   constructor(options: ServiceServerOptions, withErrors: Filter) {
     this.#options = options;
     const { log, metrics, limits, proxies, byteBudget, scrapeToken } = options;
     this.withScrapeToken = withScrapeToken(scrapeToken, expressHandler(this.ownEndpoints([])));
-    this.#handler = chain(
-      [withRequestId(), withSecurityHeaders(), withLogging(log), withErrors, this.withScrapeToken],
-      this.#startingHandler(),
-    );
+    this.withMetrics = withMetrics({ registry: metrics });
+    this.#withErrors = withErrors;
+    this.#observer = observeLimits({
+      log,
+      registry: metrics,
+      waiting: () => this.#limits?.waiting ?? 0,
+      runningOf: (level) => this.#limits?.runningOf(level) ?? 0,
+    });
+    this.#handler = this.#unreadyHandler({ name: 'start', message: 'the server is starting' });
     this.#server = new HttpServer({
       handler: (context) => this.#handler(context),
       log,
@@ -76,7 +91,7 @@ export class ServiceServer {
         : {
             memory: {
               budget: byteBudget,
-              observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) },
+              observer: this.#observer,
             },
           }),
     });
@@ -103,8 +118,17 @@ export class ServiceServer {
   stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
     this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
       .then(() => this.#server.close({ drainTimeoutMs }))
-      .then(() => this.#observer?.close());
+      .then(() => this.#observer.close());
     return this.#stopping;
+  }
+
+  /**
+   * Answers 503 until `begin` is called again. Ends watches cleanly, waits at most `drainTimeoutMs` for the requests under
+   * way, and aborts the rest. Never rejects.
+   */
+  async suspend(why: Unreadiness, { drainTimeoutMs }: { drainTimeoutMs: number }): Promise<void> {
+    this.#handler = this.#unreadyHandler(why);
+    await this.#server.endRequests({ drainTimeoutMs, reason: newServiceUnavailable(why.message) });
   }
 
   /** From now on this handler answers. */
@@ -120,24 +144,23 @@ export class ServiceServer {
 
   /** Limits whose refusals, and those of the memory, are logged and in the metrics. */
   protected newLimits(options: Omit<MaxInFlight, 'observer'>): InFlightLimits {
-    const { log, metrics } = this.#options;
-    const observer = observeLimits({
-      log,
-      registry: metrics,
-      waiting: () => limits.waiting,
-      runningOf: (level) => limits.runningOf(level),
-    });
-    const limits = new InFlightLimits({ ...options, observer });
-    this.#observer = observer;
-    return limits;
+    this.#limits = new InFlightLimits({ ...options, observer: this.#observer });
+    return this.#limits;
   }
 
-  #startingHandler(): Handler {
-    const starting: HealthCheck = {
-      name: 'start',
-      check: () => Promise.reject(new NotReadyError('the server is starting')),
-    };
-    const probes = this.ownEndpoints([starting]).filter(({ isOpen }) => isOpen === true);
-    return expressHandler(probes, () => Promise.reject(newServiceUnavailable('the server is starting')));
+  #unreadyHandler({ name, message }: Unreadiness): Handler {
+    const check: HealthCheck = { name, check: () => Promise.reject(new NotReadyError(message)) };
+    const probes = this.ownEndpoints([check]).filter(({ isOpen }) => isOpen === true);
+    return chain(
+      [
+        withRequestId(),
+        withSecurityHeaders(),
+        withLogging(this.#options.log),
+        this.withMetrics,
+        this.#withErrors,
+        this.withScrapeToken,
+      ],
+      expressHandler(probes, () => Promise.reject(newServiceUnavailable(message))),
+    );
   }
 }

@@ -1,0 +1,103 @@
+import { platformCredentialKeyOf, type AccessService } from '#pkg/access/index';
+import {
+  auditDocument,
+  auditEndpoint,
+  documentEndpoints,
+  RbacAuthorizer,
+  type ApiParts,
+  type Auditor,
+  type EndpointDocument,
+  type EndpointDocuments,
+  type PlatformRegistry,
+} from '#pkg/apiserver/index';
+import type { WriteMonitor } from '#pkg/database/index';
+import { NotReadyError } from '#pkg/http/index';
+import type { Store } from '#pkg/storage/index';
+import type { PlatformMetrics } from '../../metrics/platform-metrics.ts';
+import type { Options } from '../../options/option-table.ts';
+import { svcVersion } from '../../process/svc-version.ts';
+import { MergedAuditLog } from '../merged-audit-log.ts';
+import { writesCheck } from '../open-storage.ts';
+import type { PlatformControllers } from '../platform-controllers.ts';
+import type { PluginMount } from '../plugin-endpoints.ts';
+
+export interface OpenedParts {
+  store: Store;
+  registry: PlatformRegistry;
+  auditor: Auditor;
+  access: AccessService;
+  metrics: PlatformMetrics;
+  plugins: PluginMount;
+  writes: WriteMonitor;
+  controllers: PlatformControllers | undefined;
+}
+
+/** The parts of an API server, from those that are open. */
+export function apiParts(
+  options: Options,
+  { store, registry, auditor, access, metrics, plugins, writes, controllers }: OpenedParts,
+): ApiParts {
+  const auditEvents = auditEndpoint(new MergedAuditLog(store.audit, access.auditLog));
+  const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
+  const documents = documentEndpoints({
+    registry,
+    svcVersion: svcVersion(),
+    publicUrl: options['svc.server.public-url'],
+    endpoints: withDocuments(plugins.documents, [...tokenDocuments, auditDocument]),
+  });
+  const requestsPerMinute = options['svc.api.throttle.user'];
+  return {
+    registry,
+    store,
+    authenticator: access.platformAuthenticator({
+      basic: !options['svc.security.basic-auth.disabled'],
+      publicUrl: options['svc.server.public-url'],
+      countLookups: (tokens) => metrics.countLookups(tokens),
+    }),
+    credentialOf: platformCredentialKeyOf,
+    verified: access.verified,
+    authorizer: new RbacAuthorizer(registry.roles),
+    ...(requestsPerMinute === 0 ? {} : { throttle: access.platformThrottle(requestsPerMinute) }),
+    auditor,
+    reviews: { roles: registry.roles, tokens: access.platformTokens },
+    endpointGroups: {
+      *[Symbol.iterator]() {
+        yield* documents;
+        yield tokenEndpoints;
+        yield auditEvents;
+        yield* plugins.groups;
+      },
+    },
+    readyz: [
+      {
+        name: 'registry',
+        check: () =>
+          registry.ready ? Promise.resolve() : Promise.reject(new NotReadyError('the registry is not ready')),
+      },
+      access.databaseCheck,
+      writesCheck(writes),
+      plugins.readyz,
+      ...(controllers?.readyz ?? []),
+    ],
+    handlers: {
+      maxPageSize: options['svc.api.max-page-size'],
+      maxChunkSize: options['svc.api.max-chunk-size'],
+      bodyLimit: options['svc.api.max-body-size'],
+      bodyTimeoutMs: options['svc.http.body-timeout'],
+      watchObserver: metrics.watches,
+    },
+  };
+}
+
+/** The fixed endpoints together with those of plugins. */
+function withDocuments(plugins: EndpointDocuments, own: readonly EndpointDocument[]): EndpointDocuments {
+  return {
+    *documents() {
+      yield* own;
+      yield* plugins.documents();
+    },
+    get generation() {
+      return plugins.generation;
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import type { Logger } from 'pino';
+import { AccessDatabase, type AccessService } from '#pkg/access/index';
+import type { Client } from '#pkg/apimachinery/index';
+import { pluginsGroup, pluginUser } from '#pkg/apis/index';
+import {
+  createPlatformRegistry,
+  KeyWorker,
+  LoopbackClient,
+  Maintenance,
+  MastersAuthorizer,
+  RbacAuthorizer,
+  type ApiParts,
+  type Auditor,
+  type AuditOutput,
+  type PlatformRegistry,
+} from '#pkg/apiserver/index';
+import type { Database, WriteMonitor } from '#pkg/database/index';
+import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
+import type { PluginHost } from '#pkg/plugin/index';
+import type { Rewind, Store } from '#pkg/storage/index';
+import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
+import type { PlatformMetrics } from '../../metrics/platform-metrics.ts';
+import type { PluginMetrics } from '../../metrics/plugin-metrics.ts';
+import type { Options } from '../../options/option-table.ts';
+import { drainTimes } from '../../process/drain-times.ts';
+import { Teardown } from '../../process/teardown.ts';
+import { bindingCheckByIndex } from '../binding-subject-check.ts';
+import { addServiceTokens, openAccess, prepareAdministrator } from '../open-access.ts';
+import { openAudit } from '../open-audit.ts';
+import { openStorage } from '../open-storage.ts';
+import { platformControllers, type PlatformControllers } from '../platform-controllers.ts';
+import { PluginClients } from '../plugin-clients.ts';
+import { mountPluginEndpoints } from '../plugin-endpoints.ts';
+import { pluginHost, type Environment } from '../start-plugins.ts';
+import { apiParts } from './api-parts.ts';
+
+const idempotencyKeyAgeMs = 24 * 3_600_000;
+
+/** What stays while the platform is closed and opened again. */
+export interface PlatformGround {
+  database: Database;
+  writes: WriteMonitor;
+  auditOutput: AuditOutput | undefined;
+  metrics: PlatformMetrics;
+  /** Set if this process runs the platform's controllers and plugins. */
+  controllers: { metrics: ControllerMetrics; pluginMetrics: PluginMetrics; environment: Environment } | undefined;
+  /** The URL of this process for other API servers. */
+  url: string;
+  log: Logger;
+}
+
+/** All that is built from the store: models, roles, quotas, caches, access management, controllers and plugins. */
+export interface OpenPlatform {
+  readonly api: ApiParts;
+  readonly access: AccessService;
+  /** The administrator's token. */
+  readonly tokenFile: string;
+  /** See `Store.rewound`. */
+  readonly rewound: Promise<Rewind>;
+  startControllers(): void;
+  /** Stops the controllers, and with them the plugins; first, because they use all the rest. Never rejects. */
+  stopControllers(): Promise<void>;
+  /** Stops the rest; true if everything stopped without an error. */
+  stop(): Promise<boolean>;
+}
+
+/** Opens the platform, with its controllers not started yet. If that fails, it stops everything that it has opened. */
+export async function openPlatform(options: Options, ground: PlatformGround): Promise<OpenPlatform> {
+  const { database, writes, auditOutput, metrics, url, log } = ground;
+  const teardown = new Teardown(log);
+  try {
+    const keys = new KeyWorker();
+    const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
+    // Stopped after the registry and before the store: callers that wait for keys get an error.
+    teardown.add('index keys', () => keys.stop());
+    metrics.store.register(store);
+    const accessDatabase = new AccessDatabase(database);
+    const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
+    await addServiceTokens(options, { database: accessDatabase, log });
+    const registry = await createPlatformRegistry({
+      store,
+      log,
+      exactTotalLimit: options['svc.api.exact-total-limit'],
+      watchObserver: metrics.watches,
+      keyChecker: keys,
+    });
+    metrics.registerModelCount(() => registry.models().length);
+    teardown.add('registry', () => registry.stop());
+    startMaintenance(options, { store, log, teardown, metrics });
+    const auditor = await openAudit(options, { store, output: auditOutput, log, metrics, teardown });
+    const client = administrator(registry, { auditor, log, teardown });
+    const access = await openAccess(options, {
+      database: accessDatabase,
+      log,
+      teardown,
+      client,
+      roles: registry.roles,
+      isNamedByBinding: bindingCheckByIndex(registry.roles),
+    });
+    const host =
+      ground.controllers === undefined
+        ? undefined
+        : pluginHost(options, {
+            client,
+            clientOf: pluginClients(registry, { auditor, log, teardown }),
+            metrics: ground.controllers.pluginMetrics,
+            url,
+            environment: ground.controllers.environment,
+            log,
+          });
+    const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
+    const controllers =
+      ground.controllers === undefined || host === undefined
+        ? undefined
+        : prepareControllers(options, { client, host, log, metrics: ground.controllers.metrics });
+    return {
+      api: apiParts(options, { store, registry, auditor, access, metrics, plugins, writes, controllers }),
+      access,
+      tokenFile,
+      rewound: store.rewound,
+      startControllers: () => controllers?.start(),
+      stopControllers: async () => controllers?.stop(),
+      stop: () => teardown.run(),
+    };
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+function startMaintenance(
+  options: Options,
+  { store, log, teardown, metrics }: { store: Store; log: Logger; teardown: Teardown; metrics: PlatformMetrics },
+): void {
+  const limits = {
+    minAgeMs: options['svc.storage.log-min-age'],
+    maxSizeBytes: options['svc.storage.log-max-size'],
+    idempotencyKeyAgeMs,
+  };
+  metrics.registerLogLimit(limits.maxSizeBytes);
+  const auditRetentionDays = options['svc.audit.retention-days'];
+  const maintenance = new Maintenance({ store, limits, auditRetentionDays, log, observer: metrics.compacted });
+  maintenance.start();
+  teardown.add('maintenance', () => maintenance.stop());
+}
+
+/** A loopback client with all permissions, for the components of this process. */
+function administrator(
+  registry: PlatformRegistry,
+  { auditor, log, teardown }: { auditor: Auditor; log: Logger; teardown: Teardown },
+): LoopbackClient {
+  const user = { name: 'system:controller-manager', uid: '', groups: [systemMasters, systemAuthenticated] };
+  const client = new LoopbackClient({
+    registry,
+    authorizer: new MastersAuthorizer(),
+    user,
+    auditor,
+    warn: (text) => log.debug({ warning: text }, 'the API warned a controller'),
+  });
+  teardown.add('the client of controllers', async () => client.close());
+  return client;
+}
+
+/** Loopback clients with each plugin's own user. */
+function pluginClients(
+  registry: PlatformRegistry,
+  { auditor, log, teardown }: { auditor: Auditor; log: Logger; teardown: Teardown },
+): (plugin: string) => Client {
+  const authorizer = new RbacAuthorizer(registry.roles);
+  const clients = new PluginClients((plugin) => {
+    const user = { name: pluginUser(plugin), uid: '', groups: [pluginsGroup, systemAuthenticated] };
+    return new LoopbackClient({
+      registry,
+      authorizer,
+      user,
+      auditor,
+      warn: (text) => log.debug({ plugin, warning: text }, 'the API warned a plugin'),
+    });
+  });
+  teardown.add('the clients of plugins', async () => clients.close());
+  return clients.of;
+}
+
+interface ControllerParts {
+  client: LoopbackClient;
+  host: PluginHost;
+  log: Logger;
+  metrics: ControllerMetrics;
+}
+
+function prepareControllers(options: Options, { client, host, log, metrics }: ControllerParts): PlatformControllers {
+  const { delayMs, drainTimeoutMs } = drainTimes(options);
+  return platformControllers({
+    client,
+    log,
+    host,
+    metrics,
+    stopTimeoutMs: delayMs + drainTimeoutMs,
+  });
+}
