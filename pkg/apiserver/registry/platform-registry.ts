@@ -184,20 +184,23 @@ export class PlatformRegistry implements ModelRegistry {
 
   async start(): Promise<void> {
     for (const model of this.#builtins) await this.#store.ensureModel(model, startLockTimeoutMs);
-    await this.#follow(groupResource(namespaceModel), {
-      load: ({ name, body }) => this.#namespaces.put(name, body),
-      change: (change) => this.#namespaces.apply(change),
-    });
-    for (const [model, follower] of this.roles.followers) {
-      await this.#follow(groupResource(model), {
-        load: (stored) => follower.put(stored),
-        change: (change) => (change.type === 'delete' ? follower.remove(change) : follower.put(change)),
-      });
-    }
-    await this.#follow(groupResource(definitionModel), {
-      load: (stored) => this.#putDefinition(stored),
-      change: (change) => this.#applyDefinition(change),
-    });
+    const followed = await Promise.allSettled([
+      this.#follow(groupResource(namespaceModel), {
+        load: ({ name, body }) => this.#namespaces.put(name, body),
+        change: (change) => this.#namespaces.apply(change),
+      }),
+      ...Array.from(this.roles.followers, ([model, follower]) =>
+        this.#follow(groupResource(model), {
+          load: (stored) => follower.put(stored),
+          change: (change) => (change.type === 'delete' ? follower.remove(change) : follower.put(change)),
+        }),
+      ),
+      this.#follow(groupResource(definitionModel), {
+        load: (stored) => this.#putDefinition(stored),
+        change: (change) => this.#applyDefinition(change),
+      }),
+    ]);
+    for (const result of followed) if (result.status === 'rejected') throw result.reason;
     // Only after all definitions are known: names are judged against those of all other definitions.
     this.#isLoaded = true;
     await this.#attendToAll();

@@ -233,12 +233,16 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   }
 
   async checkEpoch(): Promise<boolean> {
+    let checkedAt = Infinity;
     this.#checking = this.#checking
       .then(() => checkEpoch(this.#options))
       .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'))
-      .then(() => this.#tryRead());
+      .then(() => {
+        checkedAt = performance.now();
+        return this.#tryRead();
+      });
     await this.#checking;
-    return !this.#stopped;
+    return !this.#stopped && this.#currentAt >= checkedAt;
   }
 
   #wake(): void {

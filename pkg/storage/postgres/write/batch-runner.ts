@@ -50,8 +50,8 @@ export interface BatchSink {
   /** Changes may have been committed that were not delivered. */
   uncertain(): void;
   /**
-   * Checks whether another server took over, and returns false if this process may not go on. Does not fail: the next
-   * write tells whether that worked.
+   * Checks whether another server took over. Returns false unless the log was read since, and has what this process
+   * knows: then a write may rest on lost changes. Never rejects.
    */
   checkEpoch(): Promise<boolean>;
   /** Drops the cached tables of these operations. */
@@ -201,7 +201,8 @@ export class BatchRunner {
     }
     if (isOtherTimeline(error)) {
       const goesOn = await this.#options.sink.checkEpoch();
-      if (!goesOn) throw new StorageError('Unavailable', 'the database failed over, and lost what this process knows');
+      if (!goesOn)
+        throw new StorageError('Unavailable', 'the database failed over, and may have lost what this process knows');
       return this.#again(writes, tries, error);
     }
     // The batch is sent twice as a whole; then it is split, so that a blocked write does not delay the others.
