@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { UnconfirmedCommitError } from './unconfirmed-commit.ts';
 
 /** The message of each failure for answers and logs: no host, no statement, no value. */
 const sentences = {
@@ -69,6 +70,7 @@ const idRoutines: ReadonlySet<unknown> = new Set(['GetNewTransactionId', 'GetNew
 /** The failure of the database itself; undefined if the statement is at fault, or the error is not of the database. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   if (!types.isNativeError(error)) return undefined;
+  if (error instanceof UnconfirmedCommitError) return 'standby_missing';
   const { code, severity, routine } = error as { code?: unknown; severity?: unknown; routine?: unknown };
   if (typeof code !== 'string')
     return lost.test(error.message) ? 'connection_lost' : late.test(error.message) ? 'no_answer' : undefined;

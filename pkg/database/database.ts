@@ -18,6 +18,7 @@ import { HostSelector } from './host-selector.ts';
 import type { DatabaseLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
+import { refuseUnconfirmedCommits } from './unconfirmed-commit.ts';
 
 const oldestSupportedMajor = 15;
 const closeTimeoutMs = 5_000;
@@ -174,7 +175,10 @@ export class Database {
     // Without these listeners a connection lost while idle, or between two statements of a transaction, ends the
     // process.
     pool.on('error', (error) => this.lost(error, 'lost an idle database connection'));
-    pool.on('connect', (client) => client.on('error', () => {}));
+    pool.on('connect', (client) => {
+      client.on('error', () => {});
+      refuseUnconfirmedCommits(client);
+    });
     for (const [each] of this.pools) if (each.ended) this.pools.delete(each);
     this.pools.set(pool, name);
     if (this.observer !== undefined) this.observe(pool, name, this.observer);
@@ -204,6 +208,7 @@ export class Database {
     client.on('error', (error) => this.lost(error, 'lost a dedicated database connection'));
     client.once('end', () => this.clients.delete(client));
     this.clients.add(client);
+    refuseUnconfirmedCommits(client);
     if (this.observer !== undefined) observeStatements(client, this.observer);
     try {
       await client.connect();
