@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SeededRandom } from '../harness/seeded-random.ts';
 import { retryUntilTrue } from '../harness/retry-until-true.ts';
+import { rebuildsIn } from '../harness/process/server-log.ts';
 import { makeModel } from '../harness/workload/define-models.ts';
 import { Follower } from '../harness/workload/follower.ts';
 import { MarkedWriter } from '../harness/workload/marked-writer.ts';
@@ -114,20 +115,27 @@ async function judge(
     timeoutMs: settleMs,
   }).catch(() => undefined);
   const rows = await cluster.query<{ rev: string }>('SELECT rev FROM platform.change_log');
-  const servers = watched.map((each) => ({
+  const rebuilds = await Promise.all(watched.map(({ server }) => rebuildsIn(server.logFile)));
+  const servers = watched.map((each, i) => ({
     name: each.server.name,
     acknowledged: each.writers.flatMap(({ acknowledged }) => acknowledged),
     followers: each.followers,
+    rebuilds: rebuilds[i]!,
     ends: each.server.ends,
   }));
-  const { lost, resets, ends, violations } = findLosses({
+  const {
+    lost,
+    resets,
+    rebuilds: count,
+    violations,
+  } = findLosses({
     servers,
     changes: done,
     log: new Set(rows.map(({ rev }) => Number(rev))),
   });
   const acknowledged = servers.reduce((sum, server) => sum + server.acknowledged.length, 0);
   report.say(
-    `  ${acknowledged} writes acknowledged, ${lost.length} lost; ${resets} watches answered 410, ${ends} times a server ended`,
+    `  ${acknowledged} writes acknowledged, ${lost.length} lost; ${resets} watches answered 410, ${count} times a server rebuilt its state`,
   );
   for (const line of outageLines(done)) report.say(line);
   report.check(

@@ -5,7 +5,7 @@ const gap = { after: 10, upTo: 1000 };
 
 function recordOf(server: Partial<ServerRecord>): LossRecord {
   return {
-    servers: [{ name: 'a', acknowledged: [], followers: [], ends: [], ...server }],
+    servers: [{ name: 'a', acknowledged: [], followers: [], rebuilds: [], ends: [], ...server }],
     changes: [{ began: 100, gap }],
     log: new Set([9, 10, 1001]),
   };
@@ -17,18 +17,23 @@ const untold = { ...told, resets: [] };
 
 describe('losses of asynchronous failovers', () => {
   test('a lost write that everybody was told of is counted, and is no violation', () => {
-    expect(findLosses(recordOf({ acknowledged: [lostWrite], followers: [told], ends: [{ at: 104 }] }))).toEqual({
+    expect(findLosses(recordOf({ acknowledged: [lostWrite], followers: [told], rebuilds: [{ at: 104 }] }))).toEqual({
       lost: [lostWrite],
       resets: 1,
-      ends: 1,
+      rebuilds: 1,
       violations: [],
     });
   });
 
   test.each<[string, LossRecord, string]>([
-    ['a follower that was not told', recordOf({ followers: [untold], ends: [{ at: 104 }] }), 'was not answered 410'],
+    [
+      'a follower that was not told',
+      recordOf({ followers: [untold], rebuilds: [{ at: 104 }] }),
+      'was not answered 410',
+    ],
     ['a server that went on', recordOf({ acknowledged: [lostWrite] }), 'and went on'],
-    ['a server that ended for nothing', recordOf({ ends: [{ at: 104 }] }), 'lost nothing that it knew'],
+    ['a rebuild for nothing', recordOf({ rebuilds: [{ at: 104 }] }), 'lost nothing that it knew'],
+    ['a server that ended', recordOf({ ends: [{ at: 104 }] }), 'a ended 1 times'],
     [
       'a 410 for a revision that exists',
       recordOf({ followers: [{ sightings: new Map(), resets: [{ at: 105, position: 9 }] }] }),

@@ -1,11 +1,12 @@
 import type { Acknowledged } from '../harness/workload/marked-writer.ts';
 import type { Gap } from './change-primary.ts';
 
-/** What the clients of one server saw, and when it ended. */
+/** What the clients of one server saw, when it rebuilt its state, and when it ended. */
 export interface ServerRecord {
   name: string;
   acknowledged: readonly Acknowledged[];
   followers: readonly FollowerRecord[];
+  rebuilds: readonly { at: number }[];
   ends: readonly { at: number }[];
 }
 
@@ -29,14 +30,14 @@ export interface Losses {
   lost: Acknowledged[];
   /** Answers of 410. */
   resets: number;
-  /** Servers that ended. */
-  ends: number;
+  /** Times that a server rebuilt its state. */
+  rebuilds: number;
   violations: string[];
 }
 
 /**
  * What failovers to a standby that lacked commits lost, and whether exactly those who saw it were told: a watch by 410,
- * a server by its end.
+ * a server by a rebuild of its state. No server ends.
  */
 export function findLosses({ servers, changes, log }: LossRecord): Losses {
   const violations: string[] = [];
@@ -50,7 +51,8 @@ export function findLosses({ servers, changes, log }: LossRecord): Losses {
   for (const server of servers) {
     for (const [i, follower] of server.followers.entries())
       violations.push(...followerViolations(`follower ${i + 1} of ${server.name}`, follower, { changes, gapOf }));
-    violations.push(...endViolations(server, changes));
+    violations.push(...rebuildViolations(server, changes));
+    if (server.ends.length > 0) violations.push(`${server.name} ended ${server.ends.length} times`);
   }
   return {
     lost,
@@ -58,7 +60,7 @@ export function findLosses({ servers, changes, log }: LossRecord): Losses {
       (sum, { followers }) => sum + followers.reduce((all, { resets }) => all + resets.length, 0),
       0,
     ),
-    ends: servers.reduce((sum, { ends }) => sum + ends.length, 0),
+    rebuilds: servers.reduce((sum, { rebuilds }) => sum + rebuilds.length, 0),
     violations,
   };
 }
@@ -79,9 +81,9 @@ function followerViolations(
   ];
 }
 
-/** It ends after a failover if and only if its clients saw through it what that failover lost. */
-function endViolations(
-  { name, acknowledged, followers, ends }: ServerRecord,
+/** It rebuilds its state after a failover if and only if its clients saw through it what that failover lost. */
+function rebuildViolations(
+  { name, acknowledged, followers, rebuilds }: ServerRecord,
   changes: LossRecord['changes'],
 ): string[] {
   const seen = [
@@ -90,11 +92,11 @@ function endViolations(
   ];
   return changes.flatMap(({ began, gap }, i) => {
     const next = changes[i + 1]?.began ?? Infinity;
-    const hasEnded = ends.some(({ at }) => at >= began && at < next);
+    const hasRebuilt = rebuilds.some(({ at }) => at >= began && at < next);
     const hasSeen = seen.some((revision) => isIn(gap, revision));
-    if (hasEnded === hasSeen) return [];
-    return hasEnded
-      ? [`${name} ended after a failover that lost nothing that it knew, above ${gap.after}`]
+    if (hasRebuilt === hasSeen) return [];
+    return hasRebuilt
+      ? [`${name} rebuilt its state after a failover that lost nothing that it knew, above ${gap.after}`]
       : [`${name} knew what a failover lost, above ${gap.after}, and went on`];
   });
 }

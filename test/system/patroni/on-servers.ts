@@ -24,15 +24,12 @@ export interface Ground {
   token: string;
 }
 
-/** What a server may log as an error when a standby took over without what it knows. */
-const ofLosses = /history that this process follows is gone/;
-
 /** Starts a cluster and its servers, runs `work`, and stops all, also on Ctrl-C. */
 export async function onServers(
   { report, ...options }: PatroniClusterOptions & { report: CheckReport },
   work: (ground: Ground) => Promise<void>,
 ): Promise<void> {
-  const { folder, isSynchronous } = options;
+  const { folder } = options;
   await mkdir(folder, { recursive: true });
   const cluster = PatroniCluster.start(options);
   let servers: Promise<SupervisedServer>[] = [];
@@ -54,13 +51,8 @@ export async function onServers(
     await cluster.then((one) => one.stop()).catch(() => undefined);
   }
   for (const { name, logFile, ends } of await Promise.all(servers)) {
-    if (isSynchronous)
-      report.check(
-        `the server with ${name} never ends`,
-        ends.length === 0,
-        ends.map(({ status }) => status).join(', '),
-      );
-    const wrong = (await errorLines(logFile)).filter((line) => isSynchronous || !ofLosses.test(line));
+    report.check(`the server with ${name} never ends`, ends.length === 0, ends.map(({ status }) => status).join(', '));
+    const wrong = await errorLines(logFile);
     report.check(`the server with ${name} logs no error`, wrong.length === 0, wrong.slice(0, 3).join('; '));
   }
 }

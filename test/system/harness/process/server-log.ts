@@ -1,5 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { Instant } from '../history/history.ts';
+import { now } from '../history/instant.ts';
 import { LineSplitter } from './line-splitter.ts';
 
 /** Lines that show a fault of the program itself, not of its environment. */
@@ -27,6 +29,16 @@ function entryOf(line: string): { level: string; failure?: unknown } | undefined
   } catch {
     return undefined;
   }
+}
+
+/** When a server rebuilt its state after a failover, by its log, in the time of a history. */
+export async function rebuildsIn(file: string): Promise<{ at: Instant }[]> {
+  const text = await readFile(file, 'utf8');
+  const offset = now() - Date.now();
+  return text
+    .split('\n')
+    .filter((line) => line.includes('"rebuilt the state after a failover"'))
+    .map((line) => ({ at: Date.parse((JSON.parse(line) as { time: string }).time) + offset }));
 }
 
 /** Whether it is a log line of level error or above, or not a log line. */

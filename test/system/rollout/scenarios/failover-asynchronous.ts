@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { makeModel } from '../../harness/workload/define-models.ts';
 import { SeededRandom } from '../../harness/seeded-random.ts';
+import { rebuildsIn } from '../../harness/process/server-log.ts';
 import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { RecordingClient } from '../../harness/workload/recording-client.ts';
 import { now } from '../../harness/history/instant.ts';
@@ -11,6 +12,7 @@ import { bodyOf, notes, pathOf } from '../../harness/workload/sample-models.ts';
 import { Follower } from '../../harness/workload/follower.ts';
 import { MarkedWriter, type Acknowledged } from '../../harness/workload/marked-writer.ts';
 import type { Cluster } from '../cluster.ts';
+import type { Pod } from '../pod.ts';
 import { readEpoch } from '../read-epoch.ts';
 import type { Credentials } from '../render-release.ts';
 import type { RolloutReport } from '../scenario.ts';
@@ -72,13 +74,17 @@ export async function failoverAsynchronous({
       what: 'every follower has received the writes that will be lost',
       timeoutMs: recoveryMs,
     });
+    const servers = [...cluster.deployment('apiserver').pods];
+    const processes = servers.map(({ pid }) => pid);
     const killed = now();
     await pair.failOver();
     const promoted = now();
-    await retryUntilTrue(
-      () => cluster.deployment('apiserver').pods.every(({ ends, isReady }) => ends.length > 0 && isReady),
-      { what: 'the API servers have been restarted', timeoutMs: recoveryMs },
-    );
+    const hasRebuilt = async ({ logFile, isReady }: Pod): Promise<boolean> =>
+      isReady && (await rebuildsIn(logFile)).length > 0;
+    await retryUntilTrue(async () => (await Promise.all(servers.map(hasRebuilt))).every(Boolean), {
+      what: 'the API servers have rebuilt their state',
+      timeoutMs: recoveryMs,
+    });
     await retryUntilTrue(() => writers.every(({ acknowledged }) => (acknowledged.at(-1)?.at ?? 0) > promoted), {
       what: 'writes go on',
       timeoutMs: recoveryMs,
@@ -90,6 +96,14 @@ export async function failoverAsynchronous({
     const lost = acknowledged.filter(({ revision, at }) => revision > keptRevision && at < promoted);
     report.say(
       `  ${acknowledged.length} writes acknowledged, ${lost.length} of them after the standby's last revision, ${keptRevision}; recovered ${((recovered - killed) / 1000).toFixed(1)} s after the kill`,
+    );
+    report.check(
+      'every API server went on in its process',
+      isDeepStrictEqual(
+        servers.map(({ pid, ends }) => ({ pid, ends: ends.length })),
+        processes.map((pid) => ({ pid, ends: 0 })),
+      ),
+      JSON.stringify(servers.map(({ name, ends }) => ({ name, ends }))),
     );
     report.check('acknowledged writes were lost, so that the loss can be noticed', lost.length > 0);
     report.check(
