@@ -20,7 +20,11 @@ export class TestPluginHost {
   readonly manager: Manager;
   readonly leases: TaskLeases;
 
-  constructor(client: Client, folder: TestFolder, { log = silent, election, leasesClient = client, ...options }: TestHostOptions = {}) {
+  constructor(
+    client: Client,
+    folder: TestFolder,
+    { log = silent, election, leasesClient = client, ...options }: TestHostOptions = {},
+  ) {
     this.host = new PluginHost({
       client,
       clientOf: () => client,
