@@ -148,6 +148,19 @@ export interface IndexState {
   state: 'ready' | 'building' | 'failed';
   /** Why it failed. */
   message?: string;
+  /** Of the index that this replica is building; other replicas do not know it. */
+  progress?: IndexBuildProgress;
+}
+
+export interface IndexBuildProgress {
+  /** `filling its column`, or a phase of PostgreSQL's view pg_stat_progress_create_index. */
+  phase: string;
+  /** The part of the phase that is done, from 0 to 0.99. Absent where it is not known. */
+  done?: number;
+  /** The time until the end of the phase, at the rate of the last minute. Seconds; absent until the rate is known. */
+  secondsLeft?: number;
+  /** The phase ends when these transactions have ended; `pid` is the process id of PostgreSQL that runs one of them. */
+  waitsFor?: { transactions: number; pid?: number };
 }
 
 /**

@@ -11,16 +11,16 @@ interface MeasureRow {
 }
 
 /**
- * PostgreSQL's estimate of a table's rows: its live statistics or, after a crash has reset them, the number from the
- * last ANALYZE.
+ * SQL for PostgreSQL's estimate of a table's rows: its live statistics or, after a crash has reset them, the number from
+ * the last ANALYZE.
  */
-const rowsOf = (oid: string): string =>
+export const estimatedRows = (oid: string): string =>
   `greatest(pg_stat_get_live_tuples(${oid}), CASE WHEN pg_stat_get_live_tuples(${oid}) = 0 THEN (SELECT reltuples FROM pg_class WHERE oid = ${oid})::bigint ELSE 0 END, 0)`;
 
 const text =
   `SELECT (SELECT max(rev) FROM platform.change_log) AS newest, compacted, ` +
-  `${rowsOf("'platform.change_log'::regclass")} AS log_rows, pg_total_relation_size('platform.change_log') AS log_bytes, ` +
-  `(SELECT jsonb_agg(jsonb_build_object('group', api_group, 'resource', resource, 'objects', ${rowsOf('c.oid')}, 'bytes', pg_total_relation_size(c.oid), ` +
+  `${estimatedRows("'platform.change_log'::regclass")} AS log_rows, pg_total_relation_size('platform.change_log') AS log_bytes, ` +
+  `(SELECT jsonb_agg(jsonb_build_object('group', api_group, 'resource', resource, 'objects', ${estimatedRows('c.oid')}, 'bytes', pg_total_relation_size(c.oid), ` +
   `'building', (SELECT count(*) FROM jsonb_array_elements(columns) e WHERE e->>'state' = 'building'), ` +
   `'failed', (SELECT count(*) FROM jsonb_array_elements(columns) e WHERE e->>'state' = 'failed')) ORDER BY api_group, resource) ` +
   `FROM platform.models JOIN pg_class c ON c.relnamespace = 'platform'::regnamespace AND c.relname = 'm_' || id) AS models ` +

@@ -242,13 +242,7 @@ export class PostgresStore implements Store {
   async indexStates(resource: GroupResource): Promise<IndexState[]> {
     this.#catalog.forget(resource);
     const table = await translated(this.#catalog.get(resource));
-    const states = table.columns.map(
-      ({ index, state, message }) =>
-        ({ name: index.name, state, ...(message === undefined ? {} : { message }) }) as IndexState,
-    );
-    // The replica that began to build them may be gone.
-    if (states.some(({ state }) => state === 'building')) this.#builder.start(resource);
-    return states;
+    return translated(this.#builder.states(table));
   }
 
   get(resource: GroupResource, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined> {

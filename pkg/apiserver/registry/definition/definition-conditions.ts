@@ -1,6 +1,6 @@
 import { formatTimestamp, type Condition } from '#pkg/apimachinery/index';
 import { setCondition, type CustomResourceDefinition } from '#pkg/apis/index';
-import type { IndexState } from '#pkg/storage/index';
+import type { IndexBuildProgress, IndexState } from '#pkg/storage/index';
 
 /** Keeps a definition until its objects are deleted. Source: apiextensions.k8s.io/v1. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
@@ -29,15 +29,33 @@ export function indexesReady(states: readonly IndexState[]): DefinitionCondition
     const message = failed.map(({ name, message: why = 'for an unknown reason' }) => `${name}: ${why}`).join('; ');
     return { type: 'IndexesReady', status: 'False', reason: 'BuildFailed', message: `building failed: ${message}` };
   }
-  const building = states.filter(({ state }) => state === 'building').map(({ name }) => name);
-  if (building.length > 0)
-    return {
-      type: 'IndexesReady',
-      status: 'False',
-      reason: 'Building',
-      message: `being built: ${building.join(', ')}`,
-    };
+  const building = states.filter(({ state }) => state === 'building');
+  if (building.length > 0) {
+    const message = building
+      .map(({ name, progress }) => (progress === undefined ? name : `${name} (${formatProgress(progress)})`))
+      .join(', ');
+    return { type: 'IndexesReady', status: 'False', reason: 'Building', message: `being built: ${message}` };
+  }
   return { type: 'IndexesReady', status: 'True', reason: 'Ready', message: 'all indexes are ready' };
+}
+
+function formatProgress({ phase, done, secondsLeft, waitsFor }: IndexBuildProgress): string {
+  if (waitsFor !== undefined) {
+    const { transactions, pid } = waitsFor;
+    const which = pid === undefined ? '' : `; one is of the session with pid ${pid}`;
+    return `${phase}: ${transactions} ${transactions === 1 ? 'transaction has' : 'transactions have'} to end${which}`;
+  }
+  if (done === undefined) return phase;
+  const left = secondsLeft === undefined ? '' : `, ${formatTimeLeft(secondsLeft)} left in this phase`;
+  return `${phase}: ${Math.floor(done * 100)}%${left}`;
+}
+
+/** Rounded, so that the text does not change all the time. */
+function formatTimeLeft(seconds: number): string {
+  if (seconds <= 10) return 'under 10 s';
+  if (seconds <= 55) return `about ${Math.ceil(seconds / 10) * 10} s`;
+  if (seconds <= 100 * 60) return `about ${Math.ceil(seconds / 60)} min`;
+  return `about ${Math.ceil(seconds / 3600)} h`;
 }
 
 export function definitionConditionOf({ status }: CustomResourceDefinition, type: string): Condition | undefined {

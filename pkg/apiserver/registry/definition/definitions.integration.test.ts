@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isStatusError, type JsonObject, type StatusError } from '#pkg/apimachinery/index';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Client } from 'pg';
+import { isStatusError, type Condition, type JsonObject, type StatusError } from '#pkg/apimachinery/index';
 import { ApiClient, pollUntil, objectRevision, writing } from '../registrytest/api-client.ts';
 import { startReplicas, type Replica, type ReplicaPair } from '../registrytest/replica-pair.ts';
 import { sampleDefinition, sampleVersion } from '../registrytest/sample-objects.ts';
@@ -464,6 +465,48 @@ describe('change', () => {
     expect(await pair.one.store.indexStates({ group: 'ix.example.com', resource: 'things' })).toEqual([
       { name: 'spec.title', state: 'ready' },
     ]);
+  });
+
+  test('the condition tells what a build waits for, from the replica that builds, and no longer changes then', async () => {
+    await definitions.create(
+      sampleDefinition({
+        group: 'wait.example.com',
+        plural: 'things',
+        kind: 'Thing',
+        versions: [sampleVersion('v1', { indexes: [] })],
+      }),
+    );
+    await things('wait.example.com').create(thing('wait.example.com', 'x'));
+    const ready = async (): Promise<Condition> => {
+      const { status } = (await definitions.get('things.wait.example.com')) as { status?: unknown };
+      return (status as { conditions: Condition[] }).conditions.find(({ type }) => type === 'IndexesReady')!;
+    };
+    const reader = new Client(pair.connection);
+    await reader.connect();
+    const looks = [pair.one, pair.two].map(({ store }) => jest.spyOn(store, 'indexStates'));
+    try {
+      const { rows } = await reader.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+      await definitions.patch('things.wait.example.com', (object) => {
+        const [only] = (object.spec as { versions: JsonObject[] }).versions;
+        only!['indexes'] = [{ name: 'spec.title', path: 'spec.title', type: 'string' }];
+      });
+      const first = await ready();
+      expect([first.reason, first.message]).toEqual(['Building', 'being built: spec.title']);
+      const message = `being built: spec.title (waiting for old snapshots: 1 transaction has to end; one is of the session with pid ${rows[0]!.pid})`;
+      await pollUntil(async () => (await ready()).message === message);
+      const told = await definitions.get('things.wait.example.com');
+      for (const look of looks) look.mockClear();
+      await pollUntil(async () => looks.every(({ mock }) => mock.calls.length > 2));
+      expect((await definitions.get('things.wait.example.com')).metadata.resourceVersion).toBe(
+        told.metadata.resourceVersion,
+      );
+      expect((await ready()).lastTransitionTime).toBe(first.lastTransitionTime);
+    } finally {
+      for (const look of looks) look.mockRestore();
+      await reader.end();
+    }
+    await pollUntil(async () => (await ready()).message === 'all indexes are ready');
   });
 
   test('a unique index that objects violate fails, with its name', async () => {

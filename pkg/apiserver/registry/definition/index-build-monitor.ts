@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { groupResource } from '#pkg/apimachinery/index';
 import { isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
-import type { Store } from '#pkg/storage/index';
+import type { IndexState, Store } from '#pkg/storage/index';
 import { BackgroundQueue } from '../model/background-queue.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
 import {
@@ -23,12 +23,19 @@ export interface IndexBuildMonitorOptions {
    * default 1000.
    */
   maxPauseMs?: number;
+  /** Pause before the condition says how far a build has come, and between two such changes. Milliseconds, default 5000. */
+  progressPauseMs?: number;
 }
 
-/** Updates the condition IndexesReady from the store's index states while indexes are pending. */
+/**
+ * Updates the condition IndexesReady from the store's index states while indexes are pending. The replica that builds an
+ * index tells its progress.
+ */
 export class IndexBuildMonitor {
   readonly #options: IndexBuildMonitorOptions;
   readonly #queue: BackgroundQueue;
+  /** When the progress of a definition's indexes may be told again. */
+  readonly #progressDue = new Map<string, number>();
 
   constructor(options: IndexBuildMonitorOptions) {
     this.#options = options;
@@ -79,14 +86,35 @@ export class IndexBuildMonitor {
   }
 
   async #look(name: string): Promise<'done' | 'again'> {
+    const outcome = await this.#update(name);
+    if (outcome === 'done') this.#progressDue.delete(name);
+    return outcome;
+  }
+
+  async #update(name: string): Promise<'done' | 'again'> {
     const { store, codec, catalog } = this.#options;
     const definition = catalog.get(name)?.definition;
     if (definition === undefined || !isEstablished(definition) || isTerminating(definition)) return 'done';
-    const facts = indexesReady(await store.indexStates(groupResource(modelFromDefinition(definition))));
-    await rewriteDefinition({ store, codec }, name, (stored) =>
-      isTerminating(stored) ? stored : withDefinitionCondition(stored, facts),
-    );
-    return facts.reason === 'Building' ? 'again' : 'done';
+    const states = await store.indexStates(groupResource(modelFromDefinition(definition)));
+    const facts = indexesReady(states);
+    const isBuilding = facts.reason === 'Building';
+    const mayTellProgress = isBuilding && this.#mayTellProgress(name, states);
+    await rewriteDefinition({ store, codec }, name, (stored) => {
+      if (isTerminating(stored)) return stored;
+      const isKnown = isBuilding && definitionConditionOf(stored, 'IndexesReady')?.reason === 'Building';
+      return isKnown && !mayTellProgress ? stored : withDefinitionCondition(stored, facts);
+    });
+    return isBuilding ? 'again' : 'done';
+  }
+
+  /** Only the replica that builds knows the progress: another would replace what that one has written. */
+  #mayTellProgress(name: string, states: readonly IndexState[]): boolean {
+    if (states.every(({ progress }) => progress === undefined)) return false;
+    const now = performance.now();
+    const due = this.#progressDue.get(name);
+    if (due !== undefined && now < due) return false;
+    this.#progressDue.set(name, now + (this.#options.progressPauseMs ?? 5_000));
+    return due !== undefined;
   }
 }
 

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseFieldSelector } from '#pkg/apimachinery/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
-import type { IndexState } from '../../store.ts';
+import type { IndexBuildProgress, IndexState } from '../../store.ts';
 import { sampleKeyEvaluator } from '../../storetest/sample-key-evaluator.ts';
 import {
   computedModel,
@@ -162,6 +162,99 @@ test('while keys are recomputed, the previous keys are not found and cause no co
   await expect(store.write(createOf(fourth, sampleObject('o-9', { spec: { n: 3 } })))).rejects.toMatchObject({
     code: 'UniqueClash',
     index: 'one',
+  });
+});
+
+/** Waits until the index is being built as `isReached` says, and returns its progress. */
+async function progressOf(
+  indexed: StoreModel,
+  isReached: (progress: IndexBuildProgress) => boolean,
+): Promise<IndexBuildProgress> {
+  for (;;) {
+    const states = await store.indexStates(resourceOf(indexed));
+    const found = states.find(({ progress }) => progress !== undefined && isReached(progress));
+    if (found !== undefined) return found.progress!;
+    if (states.every(({ state }) => state !== 'building')) throw new Error(`not reached: ${JSON.stringify(states)}`);
+    await new Promise(setImmediate);
+  }
+}
+
+describe('while an index is built, its state has the progress', () => {
+  const computed = (edit: number): StoreModel =>
+    computedModel('counted', { one: `(o) => 'v' + (o.spec.n + ${edit})` }, [{ name: 'one', key: 'one' }]);
+  const { rank } = widgetIndexes;
+
+  test.each([
+    ['an index on a field', sampleModel('filled', { indexes: [] }), sampleModel('filled', { indexes: [rank] })],
+    ['a computed index', computed(0), computed(1)],
+  ])('of filling the column of %s', async (_reason, before, after) => {
+    await store.ensureModel(before);
+    const names = Array.from({ length: 600 }, (_, i) => `o-${i}`).toSorted();
+    await Promise.all(
+      names.map((name, n) => store.write(createOf(before, sampleObject(name, { spec: { rank: n, n } })))),
+    );
+    const { rows } = await database.pool.query<{ id: number }>('SELECT id FROM platform.models WHERE resource = $1', [
+      resourceOf(before).resource,
+    ]);
+    const { id } = rows[0]!;
+    await database.pool.query(`ANALYZE platform.m_${id}`);
+    const other = await PostgresStore.open({ database, log: silentLog, keyEvaluator: sampleKeyEvaluator });
+    const builder = await database.pool.connect();
+    const writer = await database.pool.connect();
+    try {
+      await builder.query(`SELECT pg_advisory_lock(817, ${id})`);
+      await store.ensureModel(after);
+      // The third step of 200 rows waits for this transaction.
+      await writer.query(`BEGIN; SELECT FROM platform.m_${id} WHERE name = '${names[500]}' FOR UPDATE`);
+      await builder.query('SELECT pg_advisory_unlock_all()');
+      const { phase, done } = await progressOf(after, (progress) => (progress.done ?? 0) > 0.5);
+      expect([phase, done]).toEqual(['filling its column', expect.closeTo(400 / 600, 1)]);
+      const states = await other.indexStates(resourceOf(after));
+      expect(states).toEqual([{ name: after.indexes[0]!.name, state: 'building' }]);
+    } finally {
+      for (const client of [builder, writer]) {
+        await client.query('ROLLBACK; SELECT pg_advisory_unlock_all()');
+        client.release();
+      }
+      await other.close();
+    }
+    expect(await settled(store, after)).toEqual([{ name: after.indexes[0]!.name, state: 'ready' }]);
+  });
+
+  test.each([
+    ['writers before build', (id: number) => `BEGIN; LOCK TABLE platform.m_${id} IN ROW EXCLUSIVE MODE`],
+    ['old snapshots', () => 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1'],
+  ])('of waiting for %s, with the pid of the transaction', async (what, statement) => {
+    const before = sampleModel('waiting', { indexes: [] });
+    const after = sampleModel('waiting', { indexes: [rank] });
+    await store.ensureModel(before);
+    await store.write(createOf(before, sampleObject(`o-${what.replaceAll(' ', '-')}`, { spec: { rank: 1 } })));
+    const { rows } = await database.pool.query<{ id: number }>(
+      "SELECT id FROM platform.models WHERE resource = 'waiting'",
+    );
+    const { id } = rows[0]!;
+    const builder = await database.pool.connect();
+    const reader = await database.pool.connect();
+    try {
+      await builder.query(`SELECT pg_advisory_lock(817, ${id})`);
+      await store.ensureModel(after);
+      const { rows: pids } = await reader.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await reader.query(statement(id));
+      await builder.query('SELECT pg_advisory_unlock_all()');
+      const { pid } = pids[0]!;
+      expect(await progressOf(after, ({ waitsFor }) => waitsFor?.pid === pid)).toEqual({
+        phase: `waiting for ${what}`,
+        waitsFor: { transactions: 1, pid },
+      });
+    } finally {
+      for (const client of [builder, reader]) {
+        await client.query('ROLLBACK; SELECT pg_advisory_unlock_all()');
+        client.release();
+      }
+    }
+    expect(await settled(store, after)).toEqual([{ name: rank.name, state: 'ready' }]);
+    await store.ensureModel(before);
+    await settled(store, before);
   });
 });
 

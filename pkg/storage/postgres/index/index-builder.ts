@@ -10,12 +10,15 @@ import {
 } from '#pkg/apimachinery/index';
 import type { Database, DatabaseLog } from '#pkg/database/index';
 import { classifyFailure, isStaleTable, violatedConstraint } from '../connection/database-failure.ts';
+import { estimatedRows } from '../measure-store.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { SessionLock } from '../connection/session-lock.ts';
 import { toSqlValue, arrayLiteral } from '../table/sql-value.ts';
 import type { TableCatalog } from '../table/table-catalog.ts';
 import { createIndexStatements, type TableDefiner } from '../table/table-definer.ts';
 import { sqlType, tableName, type Column, type Table } from '../table/table.ts';
+import type { IndexState } from '../../store.ts';
+import { BuildProgress } from './build-progress.ts';
 import type { KeyComputer } from './key-computer.ts';
 import { indexOwners, tablesWithoutOwners } from './index-owners.ts';
 
@@ -36,6 +39,8 @@ export class IndexBuilder {
   readonly #computer: KeyComputer;
   readonly #log: DatabaseLog;
   readonly #running = new Map<string, Promise<void>>();
+  /** The index that is being built here, by model. */
+  readonly #builds = new Map<string, BuildProgress>();
   readonly #stopping = new AbortController();
   #isSweepTold = false;
 
@@ -58,6 +63,23 @@ export class IndexBuilder {
   /** Starts in the background and runs until nothing is left to do or `stop` is called. */
   start(resource: GroupResource): void {
     this.#begin(formatGroupResource(resource), () => this.#round(resource));
+  }
+
+  /** The state of every index of a model. Also starts to build those that are not ready. */
+  async states({ resource, columns }: Table): Promise<IndexState[]> {
+    const states = columns.map(
+      ({ index, state, message }) =>
+        ({ name: index.name, state, ...(message === undefined ? {} : { message }) }) as IndexState,
+    );
+    if (states.every(({ state }) => state !== 'building')) return states;
+    // The replica that began to build them may be gone.
+    this.start(resource);
+    const build = this.#builds.get(formatGroupResource(resource));
+    const progress = await build?.read(this.#pool);
+    if (progress === undefined) return states;
+    return states.map((each) =>
+      each.name === build!.index && each.state === 'building' ? { ...each, progress } : each,
+    );
   }
 
   /** Starts the build of an index on the change log that the migration left out, because it would block writers. */
@@ -110,9 +132,15 @@ export class IndexBuilder {
         table.id,
       ]);
       if (rows[0]?.locked !== true) return false;
-      for (const column of table.columns) if (column.state === 'building') await this.#build(lock, table, column);
+      for (const column of table.columns) {
+        if (column.state !== 'building') continue;
+        const progress = new BuildProgress(column.index.name);
+        this.#builds.set(formatGroupResource(resource), progress);
+        await this.#build(lock, table, column, progress);
+      }
       await this.#dropUnused(resource);
     } finally {
+      this.#builds.delete(formatGroupResource(resource));
       await lock.release();
     }
     // Indexes declared during this round are built in the next one.
@@ -173,10 +201,13 @@ export class IndexBuilder {
     }
   }
 
-  async #build(lock: SessionLock, table: Table, column: Column): Promise<void> {
-    let message = await this.#fill(lock, table, column);
+  async #build(lock: SessionLock, table: Table, column: Column, progress: BuildProgress): Promise<void> {
+    let message = await this.#fill(lock, table, column, progress);
     for (const text of createIndexStatements(table, column, true)) {
-      message ??= await this.#cancellable(lock, () => createIndex(lock, text, this.#stopping.signal));
+      message ??= await this.#cancellable(lock, (pid) => {
+        progress.creating(pid);
+        return createIndex(lock, text, this.#stopping.signal);
+      });
     }
     lock.lost.throwIfAborted();
     await this.#definer.changeColumns(table.resource, async (columns) =>
@@ -190,8 +221,11 @@ export class IndexBuilder {
    * Fills a column for rows written before the column existed; rows written since, or filled by an interrupted run,
    * already have it. Returns why an object's keys cannot be computed.
    */
-  async #fill(lock: SessionLock, table: Table, column: Column): Promise<string | undefined> {
+  async #fill(lock: SessionLock, table: Table, column: Column, progress: BuildProgress): Promise<string | undefined> {
     let after = { namespace: '', name: '' };
+    const total = await estimateRows(this.#pool, table);
+    let done = 0;
+    progress.filled(done, total);
     for (;;) {
       this.#stopping.signal.throwIfAborted();
       lock.lost.throwIfAborted();
@@ -208,6 +242,8 @@ export class IndexBuilder {
         if (await this.#isPresent(table, fault))
           return `the function fails for ${[fault.namespace, fault.name].filter((part) => part !== '').join('/')}`;
       after = rows.at(-1)!;
+      done += rows.length;
+      progress.filled(done, total);
     }
   }
 
@@ -273,17 +309,18 @@ export class IndexBuilder {
   }
 
   /** Cancels the statement on `stop`: it may wait for other transactions and would block `stop`. */
-  async #cancellable<T>(lock: SessionLock, work: () => Promise<T>): Promise<T> {
+  async #cancellable<T>(lock: SessionLock, work: (pid: number) => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
     const { rows } = await lock.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const { pid } = rows[0]!;
     let cancelling: Promise<unknown> | undefined;
     const cancel = (): void => {
-      cancelling = this.#pool.query('SELECT pg_cancel_backend($1)', [rows[0]!.pid]).catch(() => undefined);
+      cancelling = this.#pool.query('SELECT pg_cancel_backend($1)', [pid]).catch(() => undefined);
     };
     signal.addEventListener('abort', cancel, { once: true });
     try {
       signal.throwIfAborted();
-      return await work();
+      return await work(pid);
     } finally {
       signal.removeEventListener('abort', cancel);
       await cancelling;
@@ -312,6 +349,12 @@ interface FillRow {
   rev: string;
   terminating: boolean;
   body: string;
+}
+
+/** A count would take long in a large table, and the role may have a statement timeout. */
+async function estimateRows(pool: Pool, table: Table): Promise<number> {
+  const text = `SELECT ${estimatedRows(`'${tableName(table)}'::regclass`)} AS rows`;
+  return Number((await pool.query<{ rows: string }>(text)).rows[0]!.rows);
 }
 
 function finished({ name, index }: Column, message: string | undefined): Column {
