@@ -172,8 +172,8 @@ async function progressOf(
 ): Promise<IndexBuildProgress> {
   for (;;) {
     const states = await store.indexStates(resourceOf(indexed));
-    const found = states.find(({ progress }) => progress !== undefined && isReached(progress));
-    if (found !== undefined) return found.progress!;
+    const reached = states.find(({ progress }) => progress !== undefined && isReached(progress));
+    if (reached !== undefined) return reached.progress!;
     if (states.every(({ state }) => state !== 'building')) throw new Error(`not reached: ${JSON.stringify(states)}`);
     await new Promise(setImmediate);
   }
