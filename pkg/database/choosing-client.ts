@@ -1,5 +1,5 @@
 import { callbackify } from 'node:util';
-import pg from 'pg';
+import type pg from 'pg';
 import type { DatabaseTarget } from './database-hosts.ts';
 import { endClient } from './end-client.ts';
 import { maxHostMs, UnsuitableHostError, type HostSelector } from './host-selector.ts';
@@ -16,9 +16,13 @@ interface ParameterStatus {
   parameterValue: string;
 }
 
-/** A client that connects to the chosen host when it connects, whatever host its options name. */
-export function choosingClient(selector: HostSelector, target: DatabaseTarget): typeof pg.Client {
-  return class ChoosingClient extends pg.Client {
+/** A client of this class that connects to the chosen host when it connects, whatever host its options name. */
+export function choosingClient(
+  clientClass: typeof pg.Client,
+  selector: HostSelector,
+  target: DatabaseTarget,
+): typeof pg.Client {
+  return class ChoosingClient extends clientClass {
     constructor(options: pg.ClientConfig = {}) {
       const { connectionTimeoutMillis = maxHostMs } = options;
       super({ ...options, connectionTimeoutMillis: Math.min(connectionTimeoutMillis, maxHostMs) });

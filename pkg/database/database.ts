@@ -4,6 +4,8 @@ import type { Kysely } from 'kysely';
 import pg from 'pg';
 import { choosingClient } from './choosing-client.ts';
 import { connectionConfig } from './connection-config.ts';
+import { credentialsClient, retryRefusedConnects } from './credentials/credentials-client.ts';
+import { CredentialsFile } from './credentials/credentials-file.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { isTransientConnectFailure } from './database-failure.ts';
 import {
@@ -31,6 +33,8 @@ const maxPauseMs = 2_000;
 export interface DatabaseOptions {
   /** `postgres://...`; either this or `connection`. For TLS see `connectionConfig`. */
   readonly url?: string;
+  /** The file that holds the url: its user and password are read again for each new connection. */
+  readonly urlFile?: string;
   /** Authority of the server's certificate, with a url: a file in PEM form. */
   readonly caFile?: string;
   readonly connection?: pg.ClientConfig;
@@ -77,6 +81,7 @@ export class Database {
   // Not `#`: tests derive a database from this one.
   private readonly config: pg.ClientConfig;
   private readonly clientClass: typeof pg.Client = pg.Client;
+  private readonly credentials: CredentialsFile | undefined;
   private readonly applicationName: string;
   private readonly log: DatabaseLog;
   private readonly observer: DatabaseObserver | undefined;
@@ -98,9 +103,16 @@ export class Database {
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
     };
+    if (options.url !== undefined && options.urlFile !== undefined) {
+      const parse = (url: string): string =>
+        connectionConfig(url, { caFile: options.caFile, log: options.log }).config.connectionString!;
+      this.credentials = new CredentialsFile({ file: options.urlFile, url: options.url, parse, log: options.log });
+      this.clientClass = credentialsClient(this.credentials);
+    }
     if (hosts !== undefined) {
       const probe = { ...this.config, application_name: connectionName(this.applicationName, 'hosts') };
-      this.clientClass = choosingClient(new HostSelector(hosts, probe, this.log), hosts.target);
+      const selector = new HostSelector(hosts, this.clientClass, probe, this.log);
+      this.clientClass = choosingClient(this.clientClass, selector, hosts.target);
     }
     this.pool = this.newPool({
       max: options.poolSize ?? 10,
@@ -181,6 +193,7 @@ export class Database {
     });
     for (const [each] of this.pools) if (each.ended) this.pools.delete(each);
     this.pools.set(pool, name);
+    if (this.credentials !== undefined) retryRefusedConnects(pool, this.credentials);
     if (this.observer !== undefined) this.observe(pool, name, this.observer);
     return pool;
   }
@@ -201,6 +214,16 @@ export class Database {
    */
   async newClient(name = 'session'): Promise<pg.Client> {
     this.refuseWhenClosed();
+    const connect = (): Promise<pg.Client> => this.connectClient(name);
+    try {
+      return await (this.credentials === undefined ? connect() : this.credentials.withRetries(connect));
+    } catch (error) {
+      if (this.observer !== undefined) reportFailure(error, this.observer);
+      throw error;
+    }
+  }
+
+  private async connectClient(name: string): Promise<pg.Client> {
     const client = new this.clientClass({
       ...this.config,
       application_name: connectionName(this.applicationName, name),
@@ -214,7 +237,6 @@ export class Database {
       await client.connect();
     } catch (error) {
       this.clients.delete(client);
-      if (this.observer !== undefined) reportFailure(error, this.observer);
       throw error;
     }
     return client;

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { messageOf } from './database-error.ts';
 import type { DatabaseHost, DatabaseHosts, DatabaseTarget } from './database-hosts.ts';
 import { isDatabaseUnreachable } from './database-failure.ts';
@@ -15,14 +15,16 @@ export const maxHostMs = 3_000;
  */
 export class HostSelector {
   readonly #hosts: DatabaseHosts;
+  readonly #clientClass: typeof pg.Client;
   readonly #config: pg.ClientConfig;
   readonly #log: DatabaseLog;
   #chosen: Promise<DatabaseHost> | undefined;
   #last: DatabaseHost | undefined;
 
   /** `config`: everything but host and port. */
-  constructor(hosts: DatabaseHosts, config: pg.ClientConfig, log: DatabaseLog) {
+  constructor(hosts: DatabaseHosts, clientClass: typeof pg.Client, config: pg.ClientConfig, log: DatabaseLog) {
     this.#hosts = hosts;
+    this.#clientClass = clientClass;
     this.#config = config;
     this.#log = log;
   }
@@ -59,7 +61,11 @@ export class HostSelector {
 
   /** Resolves if the host is suitable. */
   async #ask(host: DatabaseHost): Promise<DatabaseHost> {
-    const client = new pg.Client({ ...this.#config, query_timeout: maxHostMs, connectionTimeoutMillis: maxHostMs });
+    const client = new this.#clientClass({
+      ...this.#config,
+      query_timeout: maxHostMs,
+      connectionTimeoutMillis: maxHostMs,
+    });
     Object.assign(client, host);
     client.on('error', () => {});
     try {

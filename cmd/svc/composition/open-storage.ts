@@ -37,9 +37,11 @@ export async function openPlatformDatabase(
   { log, teardown, observer, applicationName, startTimeoutMs }: OpenStorageParts<DatabaseObserver>,
 ): Promise<Database> {
   const url = options['svc.database.url'];
+  const urlFile = options['svc.database.url-file'];
   const caFile = options['svc.database.ca-file'];
   const opened = await openDatabase({
     ...(url === undefined ? {} : { url }),
+    ...(urlFile === undefined ? {} : { urlFile }),
     ...(caFile === undefined ? {} : { caFile }),
     dataDir: options['svc.data.dir'],
     poolSize: options['svc.database.pool-size'],

@@ -145,7 +145,11 @@ export const optionTable = {
     doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name; several hosts: host:5432,host:5432. Empty: an embedded one.',
     isSecret: true,
   },
-  'svc.database.url-file': { type: text, default: '', doc: 'File that holds it, read at the start.' },
+  'svc.database.url-file': {
+    type: text,
+    default: '',
+    doc: 'File that holds it, read at the start; user and password also for each new connection.',
+  },
   'svc.database.ca-file': {
     type: text,
     default: '',
