@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { OperatorError } from './operator-error.ts';
 import { optionTable, type OptionName } from './option-table.ts';
 
-/** Options that name a file with the value of another option. It is read once, at the start. */
+/**
+ * Options that name a file with the value of another option. It is read here once, at the start; the database reads
+ * user and password of its url again.
+ */
 const valueOfFile = {
   'svc.database.url-file': 'svc.database.url',
   'svc.security.initial-admin-token-file': 'svc.security.initial-admin-token',
