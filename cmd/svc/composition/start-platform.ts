@@ -114,8 +114,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
         server.serve(api);
         accessServer?.serve(access, writes);
       },
-      suspend: async (why, drain) =>
-        void (await Promise.all([server.suspend(why, drain), accessServer?.suspend(why, drain)])),
+      suspend: async (...args) => void (await Promise.all([server.suspend(...args), accessServer?.suspend(...args)])),
     });
     teardown.add('platform', () => platform.stop());
     const { tokenFile } = await platform.start();

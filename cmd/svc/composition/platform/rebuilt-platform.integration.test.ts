@@ -81,16 +81,16 @@ test('a server that knew lost changes goes on in the same process, without what 
 
   const answers: TestAnswer[] = [];
   const live: TestAnswer[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const asking = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       live.push(await server.call('GET', '/livez'));
       answers.push(await server.call('GET', `${namespaces}/kept`));
     }
   })();
   await database.failOver(standby);
   await pollUntil(() => rebuilds() === 1, waitMs, 'the rebuild');
-  isOver = true;
+  over.abort();
   await asking;
 
   expect(new Set(live.map(({ status }) => status))).toEqual(new Set([200]));

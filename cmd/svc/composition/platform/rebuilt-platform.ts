@@ -26,11 +26,11 @@ const rebuilding: Unreadiness = {
 
 export interface RebuiltPlatformOptions {
   log: Logger;
-  open(): Promise<OpenPlatform>;
+  open: () => Promise<OpenPlatform>;
   /** Serves clients with this platform. */
-  serve(platform: OpenPlatform): void;
+  serve: (platform: OpenPlatform) => void;
   /** Answers clients 503 until `serve` is called again; resolves when no request uses the platform any more. Never rejects. */
-  suspend(why: Unreadiness, drain: { drainTimeoutMs: number }): Promise<void>;
+  suspend: (why: Unreadiness, drain: { drainTimeoutMs: number }) => Promise<void>;
 }
 
 /**
@@ -81,10 +81,13 @@ export class RebuiltPlatform {
   #serve(platform: OpenPlatform, othersStopped: Promise<unknown> = Promise.resolve()): void {
     this.#platform = platform;
     this.#options.serve(platform);
-    this.#controllersStarted = othersStopped.then(() => {
-      if (this.#platform === platform && !this.#stopping.signal.aborted) platform.startControllers();
-    });
+    this.#controllersStarted = this.#startControllers(platform, othersStopped);
     void platform.rewound.then((how) => this.#rewound(platform, how));
+  }
+
+  async #startControllers(platform: OpenPlatform, othersStopped: Promise<unknown>): Promise<void> {
+    await othersStopped;
+    if (this.#platform === platform && !this.#stopping.signal.aborted) platform.startControllers();
   }
 
   #rewound(platform: OpenPlatform, how: Rewind): void {
