@@ -70,7 +70,8 @@ export async function startTestPlatform(
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const text = await answer.text();
-      const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
+      const isJson =
+        !path.includes('watch=true') && answer.headers.get('content-type')?.startsWith('application/json') === true;
       return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : undefined };
     },
     stop: async () => {
