@@ -8,13 +8,11 @@ import { join } from 'node:path';
 import { CheckReport } from '../harness/run/check-report.ts';
 import { describeError } from '../harness/run/describe-error.ts';
 import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
-import { SeededRandom } from '../harness/seeded-random.ts';
-import { asynchronous } from './asynchronous.ts';
-import { installCommand, missingPackages } from './missing-programs.ts';
-import type { ChangeKind } from './outage-table.ts';
+import { asynchronous } from './primary/asynchronous.ts';
+import { installCommand, missingPackages } from './cluster/missing-programs.ts';
 import { parsePatroniOptions, usage, type CaseName, type PatroniOptions } from './patroni-options.ts';
-import { synchronous } from './synchronous.ts';
-import type { CaseOptions } from './on-servers.ts';
+import { synchronous } from './primary/synchronous.ts';
+import type { CaseOptions } from './cluster/on-servers.ts';
 
 const cases: Record<CaseName, (options: CaseOptions) => Promise<void>> = { synchronous, asynchronous };
 
@@ -31,12 +29,10 @@ async function run({ only, seed, count, isKept }: PatroniOptions): Promise<Outco
   // PostgreSQL runs as another user.
   await chmod(folder, 0o755);
   print(`seed ${seed}; repeat with make patroni ARGS='--seed=${seed} --count=${count}'`);
-  const kinds = Array.from({ length: 2 * count }, (_, i): ChangeKind => (i < count ? 'switchover' : 'kill'));
   for (const name of only) {
-    print(`\n${name}: ${count} switchovers and ${count} kills of the primary`);
-    const changes = new SeededRandom(seed).fork(name).shuffled(kinds);
+    print(`\n${name}`);
     try {
-      await cases[name]({ folder, seed, changes, report });
+      await cases[name]({ folder, seed, count, report });
     } catch (error) {
       report.check(`the case ${name} finishes`, false, describeError(error));
     }

@@ -1,4 +1,4 @@
-import type { Recipe } from './patroni-cluster.ts';
+import type { Recipe } from '../cluster/patroni-cluster.ts';
 
 /** What ends the primary. */
 export type ChangeKind = 'switchover' | 'kill';

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkHistory } from '../harness/history/checker/check-history.ts';
-import { verdictLines } from '../harness/history/checker/verdict-lines.ts';
-import type { FaultRecord, Operation } from '../harness/history/history.ts';
-import { now } from '../harness/history/instant.ts';
-import { SeededRandom } from '../harness/seeded-random.ts';
-import { ChangeLogRecorder } from '../harness/workload/change-log-recorder.ts';
-import { concludeHistory, defineSampleModels, type RecordedRun } from '../harness/workload/conclude-history.ts';
-import { RecordingClient } from '../harness/workload/recording-client.ts';
-import { Workload } from '../harness/workload/workload.ts';
-import { Writer } from '../harness/workload/writer.ts';
-import { changePrimary, type WantedWrite } from './change-primary.ts';
-import { onServers, type CaseOptions } from './on-servers.ts';
+import { checkHistory } from '../../harness/history/checker/check-history.ts';
+import { verdictLines } from '../../harness/history/checker/verdict-lines.ts';
+import type { FaultRecord, Operation } from '../../harness/history/history.ts';
+import { now } from '../../harness/history/instant.ts';
+import { SeededRandom } from '../../harness/seeded-random.ts';
+import { ChangeLogRecorder } from '../../harness/workload/change-log-recorder.ts';
+import { concludeHistory, defineSampleModels, type RecordedRun } from '../../harness/workload/conclude-history.ts';
+import { RecordingClient } from '../../harness/workload/recording-client.ts';
+import { Workload } from '../../harness/workload/workload.ts';
+import { Writer } from '../../harness/workload/writer.ts';
+import { changePrimary, shuffledChanges, type WantedWrite } from './change-primary.ts';
+import { onServers, type CaseOptions } from '../cluster/on-servers.ts';
 import { outageLine, outageLines, type Outage } from './outage-table.ts';
-import type { Recipe } from './patroni-cluster.ts';
+import type { Recipe } from '../cluster/patroni-cluster.ts';
 
 /** Clients of both servers, and writers of one server alone, which tell when that server works again. */
 const writers = 4;
@@ -27,7 +27,8 @@ const warmUpMs = 3000;
  * server may end, and no watch may start again.
  */
 export async function synchronous(options: CaseOptions): Promise<void> {
-  const { report, seed, changes } = options;
+  const { report, seed, count } = options;
+  report.say(`${count} switchovers and ${count} kills of the primary`);
   const folder = join(options.folder, 'synchronous');
   await onServers({ folder, size: 3, isSynchronous: true, report }, async ({ cluster, servers, token }) => {
     const random = new SeededRandom(seed);
@@ -57,7 +58,7 @@ export async function synchronous(options: CaseOptions): Promise<void> {
       await defineSampleModels(run);
       workload.start();
       for (const writer of own) writer.start();
-      for (const kind of changes) {
+      for (const kind of shuffledChanges(options)) {
         await delay(warmUpMs);
         const from = operationLog.operations.length;
         const record: FaultRecord = { name: kind, started: now() };

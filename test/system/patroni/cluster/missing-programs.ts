@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findInstalledPostgres } from '../harness/process/installed-postgres.ts';
+import { findInstalledPostgres } from '../../harness/process/installed-postgres.ts';
 
 const programFolders = ['/usr/bin', '/usr/sbin'];
 /** The Debian package of each program. */

@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SeededRandom } from '../harness/seeded-random.ts';
-import { retryUntilTrue } from '../harness/retry-until-true.ts';
-import { rebuildsIn } from '../harness/process/server-log.ts';
-import { makeModel } from '../harness/workload/define-models.ts';
-import { Follower } from '../harness/workload/follower.ts';
-import { MarkedWriter } from '../harness/workload/marked-writer.ts';
-import { OperationLog } from '../harness/workload/operation-log.ts';
-import { readMarks } from '../harness/workload/read-marks.ts';
-import { RecordingClient } from '../harness/workload/recording-client.ts';
-import { notes, pathOf } from '../harness/workload/sample-models.ts';
-import { changePrimary, type PrimaryChange } from './change-primary.ts';
+import { SeededRandom } from '../../harness/seeded-random.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
+import { rebuildsIn } from '../../harness/process/server-log.ts';
+import { makeModel } from '../../harness/workload/define-models.ts';
+import { Follower } from '../../harness/workload/follower.ts';
+import { MarkedWriter } from '../../harness/workload/marked-writer.ts';
+import { OperationLog } from '../../harness/workload/operation-log.ts';
+import { readMarks } from '../../harness/workload/read-marks.ts';
+import { RecordingClient } from '../../harness/workload/recording-client.ts';
+import { notes, pathOf } from '../../harness/workload/sample-models.ts';
+import { changePrimary, shuffledChanges, type PrimaryChange } from './change-primary.ts';
 import { findLosses } from './losses.ts';
-import { onServers, type CaseOptions, type Ground } from './on-servers.ts';
+import { onServers, type CaseOptions, type Ground } from '../cluster/on-servers.ts';
 import { outageLine, outageLines } from './outage-table.ts';
-import type { SupervisedServer } from './supervised-server.ts';
+import type { SupervisedServer } from '../cluster/supervised-server.ts';
 
 /** Of each server. */
 const writerCount = 3;
@@ -34,7 +34,8 @@ interface Watched {
  * Before every second kill the standby is held back, so that something is lost.
  */
 export async function asynchronous(options: CaseOptions): Promise<void> {
-  const { report } = options;
+  const { report, count } = options;
+  report.say(`${count} switchovers and ${count} kills of the primary`);
   const folder = join(options.folder, 'asynchronous');
   await onServers({ folder, size: 2, isSynchronous: false, report }, async (ground) => {
     await defineNotes(ground, options.seed);
@@ -72,11 +73,11 @@ async function defineNotes({ servers, token }: Ground, seed: number): Promise<vo
 async function changeAll(
   { cluster }: Ground,
   watched: readonly Watched[],
-  { changes, report }: CaseOptions,
+  options: CaseOptions,
 ): Promise<PrimaryChange[]> {
   const done: PrimaryChange[] = [];
   let kills = 0;
-  for (const kind of changes) {
+  for (const kind of shuffledChanges(options)) {
     await delay(warmUpMs);
     if (kind === 'kill') kills += 1;
     const change = await changePrimary({
@@ -92,7 +93,7 @@ async function changeAll(
       },
     });
     done.push(change);
-    report.say(outageLine(change));
+    options.report.say(outageLine(change));
   }
   await delay(warmUpMs);
   return done;

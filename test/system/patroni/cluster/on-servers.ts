@@ -1,9 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { newPersonalToken } from '#pkg/identity/index';
-import { errorLines } from '../harness/process/server-log.ts';
-import type { CheckReport } from '../harness/run/check-report.ts';
-import { untilInterrupted } from '../harness/run/run-main.ts';
-import type { ChangeKind } from './outage-table.ts';
+import { errorLines } from '../../harness/process/server-log.ts';
+import type { CheckReport } from '../../harness/run/check-report.ts';
+import { untilInterrupted } from '../../harness/run/run-main.ts';
 import { PatroniCluster, recipes, type PatroniClusterOptions } from './patroni-cluster.ts';
 import { SupervisedServer } from './supervised-server.ts';
 
@@ -12,8 +11,8 @@ export interface CaseOptions {
   /** Belongs to the run. */
   folder: string;
   seed: number;
-  /** In this order. */
-  changes: readonly ChangeKind[];
+  /** How many times each change is made. */
+  count: number;
   report: CheckReport;
 }
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import { now } from '../harness/history/instant.ts';
-import { database, type PatroniCluster } from './patroni-cluster.ts';
-import type { PatroniNode } from './patroni-node.ts';
+import { now } from '../../harness/history/instant.ts';
+import { database, type PatroniCluster } from '../cluster/patroni-cluster.ts';
+import type { PatroniNode } from '../cluster/patroni-node.ts';
 
 const pauseMs = 20;
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { repository } from '../harness/process/server-process.ts';
+import { repository } from '../../harness/process/server-process.ts';
 
 /** The files that docs/availability.md shows. */
 export const configFolder = join(repository, 'deploy/patroni');

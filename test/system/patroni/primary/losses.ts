@@ -1,4 +1,4 @@
-import type { Acknowledged } from '../harness/workload/marked-writer.ts';
+import type { Acknowledged } from '../../harness/workload/marked-writer.ts';
 import type { Gap } from './change-primary.ts';
 
 /** What the clients of one server saw, when it rebuilt its state, and when it ended. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { freePort } from '../harness/process/free-port.ts';
-import { ServerProcess, type ExitStatus } from '../harness/process/server-process.ts';
-import { now } from '../harness/history/instant.ts';
-import { retryUntilTrue } from '../harness/retry-until-true.ts';
+import { freePort } from '../../harness/process/free-port.ts';
+import { ServerProcess, type ExitStatus } from '../../harness/process/server-process.ts';
+import { now } from '../../harness/history/instant.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 
 const readyTimeoutMs = 90_000;
 const stopTimeoutMs = 45_000;

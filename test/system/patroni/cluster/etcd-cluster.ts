@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { retryUntilTrue } from '../harness/retry-until-true.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { etcdEnvironment, ports, type Machine } from './config-files.ts';
 
 const startTimeoutMs = 60_000;

@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { postgresAccount } from '#pkg/database/embedded/account';
-import { installedPostgres } from '../harness/process/installed-postgres.ts';
-import { retryUntilTrue } from '../harness/retry-until-true.ts';
-import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
+import { installedPostgres } from '../../harness/process/installed-postgres.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
+import { childrenOf, signalProcess } from '../../harness/process/signal-process.ts';
 import { patroniFile, patroniText, ports, type Machine, type PatroniFile } from './config-files.ts';
 
 const requestTimeoutMs = 5_000;

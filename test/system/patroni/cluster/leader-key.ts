@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LineSplitter } from '../harness/process/line-splitter.ts';
-import { now } from '../harness/history/instant.ts';
+import { LineSplitter } from '../../harness/process/line-splitter.ts';
+import { now } from '../../harness/history/instant.ts';
 
 const key = '/service/svc/leader';
 const pauseMs = 200;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { repository } from '../harness/process/server-process.ts';
+import { repository } from '../../harness/process/server-process.ts';
 import { etcdEnvironment, haproxyText, patroniFile, readConfig } from './config-files.ts';
 import { missingPackages } from './missing-programs.ts';
 

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { now } from '../harness/history/instant.ts';
-import { retryUntilTrue } from '../harness/retry-until-true.ts';
+import { now } from '../../harness/history/instant.ts';
+import { retryUntilTrue } from '../../harness/retry-until-true.ts';
+import { SeededRandom } from '../../harness/seeded-random.ts';
 import { OutageProbe, type Milestones } from './outage.ts';
 import type { ChangeKind, Outage } from './outage-table.ts';
-import { recipes, type PatroniCluster, type Recipe } from './patroni-cluster.ts';
+import { recipes, type PatroniCluster, type Recipe } from '../cluster/patroni-cluster.ts';
 
 /** Until svc acknowledges writes again, from the change. Milliseconds. */
 const recoveryMs = 120_000;
@@ -39,6 +40,12 @@ export interface ChangeOptions {
   isHeldBack?: boolean;
   /** When the server of this recipe first acknowledged such a write; undefined before. */
   firstAcknowledged: (recipe: Recipe, wanted: WantedWrite) => number | undefined;
+}
+
+/** As many switchovers as kills, in an order that the seed decides. */
+export function shuffledChanges({ seed, count }: { seed: number; count: number }): ChangeKind[] {
+  const kinds = Array.from({ length: 2 * count }, (_, i): ChangeKind => (i < count ? 'switchover' : 'kill'));
+  return new SeededRandom(seed).fork('changes').shuffled(kinds);
 }
 
 /** Changes the primary under load; resolves when svc works again and all PostgreSQL servers have joined. */
