@@ -72,7 +72,7 @@ rollout: build ## the chart's pods as processes behind haproxy, on PostgreSQL wi
 	node hack/helm/fetch.mjs
 	node --import tsx test/system/rollout/main.ts $(ARGS)
 
-patroni: build ## PostgreSQL of Debian under Patroni and etcd: 20 switchovers and 20 kills of the primary under load (ARGS='--quick', '--seed=7', '--only=synchronous')
+patroni: build ## PostgreSQL of Debian under Patroni and etcd: switchovers, kills, lost etcd members, two regions, under load (ARGS='--quick', '--seed=7', '--only=regions')
 	node --import tsx test/system/patroni/main.ts $(ARGS)
 
 upgrade: build ## databases of all earlier versions, and the last one beside this one (ARGS='--quick')

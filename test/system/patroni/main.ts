@@ -1,6 +1,6 @@
 /**
- * Changes the primary of PostgreSQL under Patroni, by switchovers and by kills, while clients write to svc and watch it:
- * `make patroni`. See docs/availability.md.
+ * Changes the primary of PostgreSQL under Patroni, breaks its parts, and changes the region, while clients write to svc
+ * and watch it: `make patroni`. See docs/availability.md.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,10 +11,17 @@ import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
 import { asynchronous } from './primary/asynchronous.ts';
 import { installCommand, missingPackages } from './cluster/missing-programs.ts';
 import { parsePatroniOptions, usage, type CaseName, type PatroniOptions } from './patroni-options.ts';
+import { faultsOfParts } from './faults/faults.ts';
+import { regions } from './regions/regions.ts';
 import { synchronous } from './primary/synchronous.ts';
 import type { CaseOptions } from './cluster/on-servers.ts';
 
-const cases: Record<CaseName, (options: CaseOptions) => Promise<void>> = { synchronous, asynchronous };
+const cases: Record<CaseName, (options: CaseOptions) => Promise<void>> = {
+  synchronous,
+  asynchronous,
+  faults: faultsOfParts,
+  regions,
+};
 
 async function run({ only, seed, count, isKept }: PatroniOptions): Promise<Outcome> {
   const missing = await missingPackages();

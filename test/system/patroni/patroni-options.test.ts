@@ -3,8 +3,14 @@ import { parsePatroniOptions } from './patroni-options.ts';
 
 describe('options of make patroni', () => {
   test('a whole run has twenty of each, a quick one two', () => {
-    expect(parsePatroniOptions([])).toMatchObject({ only: ['synchronous', 'asynchronous'], count: 20 });
-    expect(parsePatroniOptions(['--quick'])).toMatchObject({ only: ['synchronous', 'asynchronous'], count: 2 });
+    expect(parsePatroniOptions([])).toMatchObject({
+      only: ['synchronous', 'asynchronous', 'faults', 'regions'],
+      count: 20,
+    });
+    expect(parsePatroniOptions(['--quick'])).toMatchObject({
+      only: ['synchronous', 'asynchronous', 'faults', 'regions'],
+      count: 2,
+    });
     expect(parsePatroniOptions(['--only=asynchronous', '--count=5', '--seed=7'])).toMatchObject({
       only: ['asynchronous'],
       count: 5,

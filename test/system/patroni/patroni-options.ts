@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { flag, oneOf, text, wholeNumber } from '../harness/run/option-values.ts';
 
-export const caseNames = ['synchronous', 'asynchronous'] as const;
+export const caseNames = ['synchronous', 'asynchronous', 'faults', 'regions'] as const;
 export type CaseName = (typeof caseNames)[number];
 
 const wholeCount = 20;

@@ -22,7 +22,12 @@ export interface PatroniFile {
   restapi: { listen: string; connect_address: string; authentication: Login };
   etcd3: { hosts: string };
   bootstrap: {
-    dcs: { ttl: number; synchronous_mode: boolean; synchronous_mode_strict: boolean };
+    dcs: {
+      ttl: number;
+      synchronous_mode: boolean;
+      synchronous_mode_strict: boolean;
+      standby_cluster?: StandbyCluster;
+    };
     initdb: unknown[];
   };
   postgresql: {
@@ -33,6 +38,12 @@ export interface PatroniFile {
     parameters?: Record<string, string>;
     authentication: Record<'superuser' | 'replication' | 'rewind', Login>;
   };
+}
+
+/** Where the first server of a standby cluster gets its changes from: `host` lists a whole region. */
+export interface StandbyCluster {
+  host: string;
+  port: number;
 }
 
 export interface Login {
@@ -54,20 +65,32 @@ export async function etcdEnvironment(
   const own = Object.fromEntries(
     Object.entries(shown).map(([name, value]) => [
       name,
-      name === 'ETCD_INITIAL_CLUSTER' ? value : value.replace(first?.host ?? '', machine.host),
+      name === 'ETCD_INITIAL_CLUSTER'
+        ? initialCluster(value, machines)
+        : value.replace(first?.host ?? '', machine.host),
     ]),
   );
   return { ...own, ETCD_NAME: machine.name, ETCD_DATA_DIR: join(folder, machine.name) };
 }
 
-/** Patroni's configuration on a machine; its folders, and whether commits wait, are the run's. */
+/** What the run decides about a machine's Patroni. */
+export interface PatroniSettings {
+  dataDir: string;
+  binDir: string;
+  /** Commits wait for standbys. */
+  isSynchronous: boolean;
+  /** Its cluster begins as a standby of another one. */
+  standbyCluster?: StandbyCluster;
+}
+
+/** Patroni's configuration on a machine; `machines` are those with etcd. */
 export async function patroniFile(
   machines: readonly Machine[],
   machine: Machine,
-  { dataDir, binDir, isSynchronous }: { dataDir: string; binDir: string; isSynchronous: boolean },
+  { dataDir, binDir, isSynchronous, standbyCluster }: PatroniSettings,
 ): Promise<PatroniFile> {
   const file = parse(onMachines(await readConfig('patroni.yml'), machines)) as PatroniFile;
-  const { restapi, postgresql, bootstrap } = file;
+  const { restapi, postgresql, bootstrap, etcd3 } = file;
   file.name = machine.name;
   for (const place of [restapi, postgresql]) {
     const port = place === restapi ? ports.patroni : ports.postgres;
@@ -81,6 +104,8 @@ export async function patroniFile(
     // All servers are on this machine, and would use one folder for their sockets.
     parameters: { unix_socket_directories: '' },
   });
+  etcd3.hosts = withoutShown(etcd3.hosts);
+  if (standbyCluster !== undefined) bootstrap.dcs.standby_cluster = standbyCluster;
   if (!isSynchronous) Object.assign(bootstrap.dcs, { synchronous_mode: false, synchronous_mode_strict: false });
   return file;
 }
@@ -97,6 +122,21 @@ export async function haproxyText(machines: readonly Machine[], host: string): P
     .split('\n')
     .filter((line) => !shownHosts.some((shown) => line.includes(shown)))
     .join('\n');
+}
+
+function initialCluster(shown: string, machines: readonly Machine[]): string {
+  let members = withoutShown(shown);
+  for (const [i, { name }] of machines.entries()) members = members.replace(`db${i + 1}=`, `${name}=`);
+  return members;
+}
+
+/** Without the members of a list that no machine of the run stands for. */
+function withoutShown(list: string): string {
+  const isShown = (member: string): boolean => shownHosts.some((host) => member.includes(host));
+  return list
+    .split(',')
+    .filter((member) => !isShown(member))
+    .join(',');
 }
 
 export function readConfig(name: string): Promise<string> {

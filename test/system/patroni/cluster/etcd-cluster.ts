@@ -9,50 +9,94 @@ import { etcdEnvironment, ports, type Machine } from './config-files.ts';
 const startTimeoutMs = 60_000;
 const requestTimeoutMs = 5_000;
 
+/** etcd's process on one machine. */
+export class EtcdMember {
+  readonly name: string;
+  readonly url: string;
+  readonly #home: string;
+  readonly #env: Record<string, string>;
+  #child: ChildProcess | undefined;
+
+  static async prepare(home: string, machines: readonly Machine[], machine: Machine): Promise<EtcdMember> {
+    return new EtcdMember(home, machine, await etcdEnvironment(machines, machine, home));
+  }
+
+  private constructor(home: string, { name, host }: Machine, env: Record<string, string>) {
+    this.name = name;
+    this.url = `http://${host}:${ports.etcd}`;
+    this.#home = home;
+    this.#env = env;
+  }
+
+  /** Starts the process. After a kill it goes on with its data. */
+  launch(): void {
+    const log = openSync(join(this.#home, `${this.name}.log`), 'a');
+    const env = { PATH: '/usr/bin', ...this.#env };
+    const child = spawn('etcd', [], { cwd: this.#home, env, stdio: ['ignore', log, log] });
+    closeSync(log);
+    child.once('error', () => undefined);
+    this.#child = child;
+  }
+
+  /** Ends the process at once (SIGKILL), like the loss of its machine. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  /** Whether it knows a leader. */
+  async isHealthy(): Promise<boolean> {
+    const answer = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(requestTimeoutMs) });
+    return ((await answer.json()) as { health: string }).health === 'true';
+  }
+}
+
 /** etcd, one process for each machine. */
 export class EtcdCluster {
-  readonly url: string;
-  readonly #children: ChildProcess[] = [];
+  readonly members: readonly EtcdMember[];
 
   static async start(folder: string, machines: readonly Machine[]): Promise<EtcdCluster> {
-    const cluster = new EtcdCluster(machines);
+    const home = join(folder, 'etcd');
+    await mkdir(home, { recursive: true });
+    const members: EtcdMember[] = [];
+    for (const machine of machines) members.push(await EtcdMember.prepare(home, machines, machine));
+    const cluster = new EtcdCluster(members);
     try {
-      const home = join(folder, 'etcd');
-      await mkdir(home, { recursive: true });
-      for (const machine of machines) cluster.#launch(home, machine, await etcdEnvironment(machines, machine, home));
-      await retryUntilTrue(() => cluster.#isHealthy(), { what: 'etcd has a leader', timeoutMs: startTimeoutMs });
+      await cluster.launch();
       return cluster;
     } catch (error) {
-      await cluster.stop();
+      await cluster.kill();
       throw error;
     }
   }
 
-  private constructor(machines: readonly Machine[]) {
-    this.url = `http://${machines[0]?.host}:${ports.etcd}`;
+  private constructor(members: readonly EtcdMember[]) {
+    this.members = members;
   }
 
-  async stop(): Promise<void> {
-    await Promise.all(
-      this.#children.map(async (child) => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        const exited = once(child, 'exit');
-        child.kill('SIGKILL');
-        await exited;
-      }),
-    );
+  get urls(): string[] {
+    return this.members.map(({ url }) => url);
   }
 
-  #launch(home: string, { name }: Machine, env: Record<string, string>): void {
-    const log = openSync(join(home, `${name}.log`), 'a');
-    const child = spawn('etcd', [], { cwd: home, env: { PATH: '/usr/bin', ...env }, stdio: ['ignore', log, log] });
-    closeSync(log);
-    child.once('error', () => undefined);
-    this.#children.push(child);
+  /** Starts all members; resolves when each knows a leader. */
+  async launch(): Promise<void> {
+    for (const member of this.members) member.launch();
+    await this.untilHealthy();
   }
 
-  async #isHealthy(): Promise<boolean> {
-    const answer = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(requestTimeoutMs) });
-    return ((await answer.json()) as { health: string }).health === 'true';
+  async untilHealthy(): Promise<void> {
+    const areHealthy = (): Promise<boolean[]> => Promise.all(this.members.map((member) => member.isHealthy()));
+    await retryUntilTrue(async () => (await areHealthy()).every(Boolean), {
+      what: 'etcd has a leader',
+      timeoutMs: startTimeoutMs,
+    });
+  }
+
+  async kill(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.kill()));
   }
 }

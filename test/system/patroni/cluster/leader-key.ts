@@ -18,12 +18,14 @@ interface WatchAnswer {
 /** Follows the lock in etcd that makes a Patroni the leader, by etcd's watch. */
 export class LeaderKey {
   readonly changes: LeaderChange[] = [];
-  readonly #url: string;
+  /** Of etcd's members. */
+  readonly #urls: readonly string[];
+  #attempts = 0;
   readonly #ended = new AbortController();
   #work: Promise<void> = Promise.resolve();
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(urls: readonly string[]) {
+    this.#urls = urls;
   }
 
   start(): void {
@@ -43,14 +45,16 @@ export class LeaderKey {
   async #run(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
-      // A stream that was lost is opened again; a change in between is missed.
+      // A stream that was lost is opened again, at another member; a change in between is missed.
       await this.#watch(signal).catch(() => undefined);
       await delay(pauseMs);
     }
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    const answer = await fetch(`${this.#url}/v3/watch`, {
+    const url = this.#urls[this.#attempts % this.#urls.length] ?? '';
+    this.#attempts += 1;
+    const answer = await fetch(`${url}/v3/watch`, {
       method: 'POST',
       signal,
       body: JSON.stringify({ create_request: { key: Buffer.from(key).toString('base64') } }),

@@ -4,7 +4,7 @@ import { errorLines } from '../../harness/process/server-log.ts';
 import type { CheckReport } from '../../harness/run/check-report.ts';
 import { untilInterrupted } from '../../harness/run/run-main.ts';
 import { PatroniCluster, recipes, type PatroniClusterOptions } from './patroni-cluster.ts';
-import { SupervisedServer } from './supervised-server.ts';
+import { keepLog, SupervisedServer } from './supervised-server.ts';
 
 /** What a case gets. */
 export interface CaseOptions {
@@ -37,7 +37,9 @@ export async function onServers(
     const token = newPersonalToken();
     const { urls } = await cluster;
     if (isOver) return;
-    servers = recipes.map((name) => SupervisedServer.start({ name, folder, databaseUrl: urls[name], token }));
+    // What is lost is found by the log, which must have everything in the end.
+    const args = isSynchronous ? [] : [keepLog];
+    servers = recipes.map((name) => SupervisedServer.start({ name, folder, databaseUrl: urls[name], token, args }));
     const [first, second] = await Promise.all(servers);
     await work({ cluster: await cluster, servers: [first!, second!], token });
   };

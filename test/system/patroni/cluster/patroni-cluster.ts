@@ -40,8 +40,8 @@ export class PatroniCluster {
   readonly nodes: readonly PatroniNode[];
   readonly leaderKey: LeaderKey;
   readonly isSynchronous: boolean;
+  readonly etcd: EtcdCluster;
   readonly #balancerHost: string;
-  readonly #etcd: EtcdCluster;
   #haproxy: HaproxyProcess | undefined;
 
   static async start({ folder, size, isSynchronous }: PatroniClusterOptions): Promise<PatroniCluster> {
@@ -70,11 +70,11 @@ export class PatroniCluster {
     etcd,
     isSynchronous,
     balancerHost,
-  }: Pick<PatroniCluster, 'nodes' | 'isSynchronous'> & { etcd: EtcdCluster; balancerHost: string }) {
+  }: Pick<PatroniCluster, 'nodes' | 'isSynchronous' | 'etcd'> & { balancerHost: string }) {
     this.nodes = nodes;
     this.isSynchronous = isSynchronous;
-    this.leaderKey = new LeaderKey(etcd.url);
-    this.#etcd = etcd;
+    this.leaderKey = new LeaderKey(etcd.urls);
+    this.etcd = etcd;
     this.#balancerHost = balancerHost;
   }
 
@@ -145,7 +145,7 @@ export class PatroniCluster {
     await this.#haproxy?.stop();
     // Killed: the data is not used again.
     await Promise.all(this.nodes.map((node) => node.kill()));
-    await this.#etcd.stop();
+    await this.etcd.kill();
   }
 
   async #bootstrap(folder: string, machines: readonly Machine[]): Promise<void> {

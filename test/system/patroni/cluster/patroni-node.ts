@@ -1,26 +1,38 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { postgresAccount } from '#pkg/database/embedded/account';
 import { installedPostgres } from '../../harness/process/installed-postgres.ts';
 import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { childrenOf, signalProcess } from '../../harness/process/signal-process.ts';
-import { patroniFile, patroniText, ports, type Machine, type PatroniFile } from './config-files.ts';
+import {
+  patroniFile,
+  patroniText,
+  ports,
+  type Machine,
+  type PatroniFile,
+  type StandbyCluster,
+} from './config-files.ts';
 
 const requestTimeoutMs = 5_000;
+const ctlTimeoutMs = 300_000;
+const stopTimeoutMs = 90_000;
 /** Timeout of one statement of the test. */
 const queryTimeoutMs = 40_000;
 
 export interface PatroniNodeOptions {
-  /** Those with a PostgreSQL server or an etcd member. */
+  /** Those with an etcd member. */
   machines: readonly Machine[];
   machine: Machine;
   /** Belongs to PostgreSQL's user. */
   folder: string;
   isSynchronous: boolean;
+  /** Its cluster begins as a standby of another one. */
+  standbyCluster?: StandbyCluster;
 }
 
 /** A machine's Patroni with its PostgreSQL, run by PostgreSQL's user if we are root. */
@@ -32,11 +44,11 @@ export class PatroniNode {
   readonly #configFile: string;
   #child: ChildProcess | undefined;
 
-  static async prepare({ machines, machine, folder, isSynchronous }: PatroniNodeOptions): Promise<PatroniNode> {
+  static async prepare({ machines, machine, folder, ...settings }: PatroniNodeOptions): Promise<PatroniNode> {
     const file = await patroniFile(machines, machine, {
       dataDir: join(folder, machine.name),
       binDir: await installedPostgres(),
-      isSynchronous,
+      ...settings,
     });
     const configFile = join(folder, `${machine.name}.yml`);
     writeFileSync(configFile, patroniText(file));
@@ -59,9 +71,7 @@ export class PatroniNode {
   async launch(): Promise<void> {
     const log = openSync(this.logFile, 'a');
     const child = spawn('patroni', [this.#configFile], {
-      ...(await postgresAccount()),
-      cwd: join(this.#configFile, '..'),
-      env: { PATH: '/usr/bin:/bin', HOME: join(this.#configFile, '..'), LC_ALL: 'C.UTF-8' },
+      ...(await this.#surroundings()),
       stdio: ['ignore', log, log],
     });
     closeSync(log);
@@ -72,9 +82,30 @@ export class PatroniNode {
     });
   }
 
+  /** Runs `patronictl`, as an operator does; resolves with its output. */
+  async ctl(...args: string[]): Promise<string> {
+    const options = { ...(await this.#surroundings()), timeout: ctlTimeoutMs };
+    const { stdout } = await promisify(execFile)('patronictl', ['-c', this.#configFile, ...args], options);
+    return stdout;
+  }
+
+  /** Stops Patroni, which stops PostgreSQL (SIGTERM). A primary sends its standbys everything before it ends. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    const exited = once(child, 'exit', { signal: AbortSignal.timeout(stopTimeoutMs) });
+    child.kill('SIGTERM');
+    await exited;
+  }
+
   /** Whether this Patroni says that its PostgreSQL is the primary, as a load balancer asks. */
   async isPrimary(): Promise<boolean> {
-    const answer = await fetch(`${this.restUrl}/primary`, {
+    return this.answers('primary');
+  }
+
+  /** Patroni's answer to a load balancer: `leader` also holds for the first server of a standby cluster. */
+  async answers(check: 'leader' | 'primary'): Promise<boolean> {
+    const answer = await fetch(`${this.restUrl}/${check}`, {
       method: 'HEAD',
       signal: AbortSignal.timeout(requestTimeoutMs),
     });
@@ -104,15 +135,54 @@ export class PatroniNode {
     await retryUntilTrue(() => !signalProcess(postmaster, 0), { what: `${this.name} is killed`, timeoutMs: 10_000 });
   }
 
-  /** Pauses what sends WAL to standbys, so that they lack the next commits. */
-  async pauseSenders(): Promise<void> {
+  /** Stops the processes for a while (SIGSTOP): of Patroni and PostgreSQL, like a machine that hangs, or of one. */
+  async pause(what: 'machine' | 'patroni'): Promise<void> {
+    await this.#signal(what, 'SIGSTOP');
+  }
+
+  /** Ends a pause. */
+  async resume(): Promise<void> {
+    await this.#signal('machine', 'SIGCONT');
+  }
+
+  async #signal(what: 'machine' | 'patroni', signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    this.#child?.kill(signal);
+    const postmaster = what === 'machine' ? await this.#postmaster() : undefined;
+    if (postmaster === undefined) return;
+    signalProcess(postmaster, signal);
+    for (const pid of await childrenOf(postmaster)) signalProcess(pid, signal);
+  }
+
+  /** The position in the WAL of the last checkpoint: after a clean stop, of the last record. */
+  async lastCheckpoint(): Promise<string> {
+    const { data_dir: dataDir, bin_dir: binDir } = this.file.postgresql;
+    const { stdout } = await promisify(execFile)(join(binDir, 'pg_controldata'), [dataDir], { env: { LC_ALL: 'C' } });
+    const [, position] = /^Latest checkpoint location: +(\S+)$/m.exec(stdout) ?? [];
+    if (position === undefined) throw new Error(`pg_controldata tells no checkpoint of ${this.name}`);
+    return position;
+  }
+
+  /** Pauses what sends WAL to standbys, or to those of these names, so that they lack the next commits. */
+  async pauseSenders(names?: readonly string[]): Promise<void> {
     const client = await this.connect('postgres');
     try {
-      const { rows } = await client.query<{ pid: number }>('SELECT pid FROM pg_stat_replication');
+      const { rows } = await client.query<{ pid: number }>(
+        'SELECT pid FROM pg_stat_replication WHERE $1::text[] IS NULL OR application_name = ANY ($1)',
+        [names ?? null],
+      );
       for (const { pid } of rows) signalProcess(pid, 'SIGSTOP');
     } finally {
       await client.end();
     }
+  }
+
+  async #surroundings(): Promise<Pick<SpawnOptions, 'uid' | 'gid'> & { cwd: string; env: NodeJS.ProcessEnv }> {
+    const home = join(this.#configFile, '..');
+    return {
+      ...(await postgresAccount()),
+      cwd: home,
+      env: { PATH: '/usr/bin:/bin', HOME: home, LC_ALL: 'C.UTF-8' },
+    };
   }
 
   /** Undefined if PostgreSQL does not run. */

@@ -5,8 +5,12 @@ import { now } from '../../harness/history/instant.ts';
 import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 
 const readyTimeoutMs = 90_000;
+const startTimeoutMs = 180_000;
 const stopTimeoutMs = 45_000;
 const relaunchMs = 300;
+
+/** An option that keeps the whole log of a run. */
+export const keepLog = '--svc.storage.log-min-age=6h';
 
 export interface SupervisedServerOptions {
   name: string;
@@ -14,6 +18,8 @@ export interface SupervisedServerOptions {
   folder: string;
   databaseUrl: string;
   token: string;
+  /** Further options of the command. */
+  args?: readonly string[];
 }
 
 /** One built `svc apiserver`, started again when it ends by itself, as systemd does it. */
@@ -32,7 +38,11 @@ export class SupervisedServer {
     const supervised = new SupervisedServer(options, await freePort());
     try {
       supervised.#launch();
-      await supervised.#ready();
+      // A start that fails is repeated.
+      await retryUntilTrue(() => supervised.#hasBeenReady, {
+        what: `${options.name} is ready; its log is ${supervised.logFile}`,
+        timeoutMs: startTimeoutMs,
+      });
       return supervised;
     } catch (error) {
       await supervised.stop();
@@ -52,8 +62,14 @@ export class SupervisedServer {
     await this.#server?.stop();
   }
 
+  /** Ends it at once (SIGKILL), like the loss of its machine. */
+  async kill(): Promise<void> {
+    this.#isStopped = true;
+    await this.#server?.stop('SIGKILL');
+  }
+
   #launch(): void {
-    const { name, folder, databaseUrl, token } = this.#options;
+    const { name, folder, databaseUrl, token, args = [] } = this.#options;
     const server = new ServerProcess({
       name,
       folder,
@@ -63,6 +79,7 @@ export class SupervisedServer {
         `--svc.data.dir=${join(folder, name)}`,
         `--svc.database.url=${databaseUrl}`,
         `--svc.security.initial-admin-token=${token}`,
+        ...args,
       ],
       nodeArgs: ['--enable-source-maps'],
       stopTimeoutMs,

@@ -11,7 +11,7 @@ import { readMarks } from '../../harness/workload/read-marks.ts';
 import { RecordingClient } from '../../harness/workload/recording-client.ts';
 import { notes, pathOf } from '../../harness/workload/sample-models.ts';
 import { changePrimary, shuffledChanges, type PrimaryChange } from './change-primary.ts';
-import { findLosses } from './losses.ts';
+import { findLosses } from '../cluster/losses.ts';
 import { onServers, type CaseOptions, type Ground } from '../cluster/on-servers.ts';
 import { outageLine, outageLines } from './outage-table.ts';
 import type { SupervisedServer } from '../cluster/supervised-server.ts';

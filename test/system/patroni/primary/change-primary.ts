@@ -4,6 +4,7 @@ import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { SeededRandom } from '../../harness/seeded-random.ts';
 import { OutageProbe, type Milestones } from './outage.ts';
 import type { ChangeKind, Outage } from './outage-table.ts';
+import { newestGap, type Gap } from '../cluster/newest-gap.ts';
 import { recipes, type PatroniCluster, type Recipe } from '../cluster/patroni-cluster.ts';
 
 /** Until svc acknowledges writes again, from the change. Milliseconds. */
@@ -12,12 +13,6 @@ const recoveryMs = 120_000;
 const heldBackMs = 300;
 
 const limits = { timeoutMs: recoveryMs, intervalMs: 20 };
-
-/** Revisions that a failover may have lost: above the first, up to the second. */
-export interface Gap {
-  after: number;
-  upTo: number;
-}
 
 /** A change of the primary that is over. */
 export interface PrimaryChange extends Outage {
@@ -110,11 +105,4 @@ function outageOf(kind: ChangeKind, milestones: Milestones, acknowledged: Record
       haproxy: from(began, acknowledged.haproxy),
     },
   };
-}
-
-async function newestGap(cluster: PatroniCluster): Promise<Gap | undefined> {
-  const [row] = await cluster.query<{ after: string; up_to: string }>(
-    'SELECT after, up_to FROM platform.gaps ORDER BY up_to DESC LIMIT 1',
-  );
-  return row === undefined ? undefined : { after: Number(row.after), upTo: Number(row.up_to) };
 }

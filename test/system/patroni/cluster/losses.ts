@@ -1,13 +1,13 @@
 import type { Acknowledged } from '../../harness/workload/marked-writer.ts';
-import type { Gap } from './change-primary.ts';
+import type { Gap } from './newest-gap.ts';
 
-/** What the clients of one server saw, when it rebuilt its state, and when it ended. */
+/** What the clients of one server saw, when it rebuilt its state, and when it ended; absent where that is not judged. */
 export interface ServerRecord {
   name: string;
   acknowledged: readonly Acknowledged[];
   followers: readonly FollowerRecord[];
-  rebuilds: readonly { at: number }[];
-  ends: readonly { at: number }[];
+  rebuilds?: readonly { at: number }[];
+  ends?: readonly { at: number }[];
 }
 
 /** The parts of a Follower that count. */
@@ -52,7 +52,8 @@ export function findLosses({ servers, changes, log }: LossRecord): Losses {
     for (const [i, follower] of server.followers.entries())
       violations.push(...followerViolations(`follower ${i + 1} of ${server.name}`, follower, { changes, gapOf }));
     violations.push(...rebuildViolations(server, changes));
-    if (server.ends.length > 0) violations.push(`${server.name} ended ${server.ends.length} times`);
+    const { name, ends = [] } = server;
+    if (ends.length > 0) violations.push(`${name} ended ${ends.length} times`);
   }
   return {
     lost,
@@ -60,7 +61,7 @@ export function findLosses({ servers, changes, log }: LossRecord): Losses {
       (sum, { followers }) => sum + followers.reduce((all, { resets }) => all + resets.length, 0),
       0,
     ),
-    rebuilds: servers.reduce((sum, { rebuilds }) => sum + rebuilds.length, 0),
+    rebuilds: servers.reduce((sum, { rebuilds = [] }) => sum + rebuilds.length, 0),
     violations,
   };
 }
@@ -86,6 +87,7 @@ function rebuildViolations(
   { name, acknowledged, followers, rebuilds }: ServerRecord,
   changes: LossRecord['changes'],
 ): string[] {
+  if (rebuilds === undefined) return [];
   const seen = [
     ...acknowledged.map(({ revision }) => revision),
     ...followers.flatMap(({ sightings }) => [...sightings.keys()].map(revisionOf)),
