@@ -5,6 +5,7 @@ export const platformKeys: ReadonlyMap<string, 'label' | 'annotation'> = new Map
   ['svc.run/awaits-quota', 'annotation'],
   ['svc.run/do-not-overwrite', 'label'],
   ['svc.run/endpoint-key', 'annotation'],
+  ['svc.run/leaving', 'annotation'],
   ['svc.run/organization', 'annotation'],
   ['svc.run/plugin', 'label'],
   ['svc.run/resume-position', 'annotation'],

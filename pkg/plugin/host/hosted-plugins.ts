@@ -170,6 +170,7 @@ export class HostedPlugins {
       log.error({ plugin: name }, 'the reconcile of a plugin did not end in time; continuing without waiting for it');
     await this.#running.stop(name);
     this.#forget(name);
+    this.#dependencies.forget(name);
     this.#phases.delete(name);
   }
 

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { isStatusError, untilAborted, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
+import { isStatusError, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
 import { eventType, pluginType } from '#pkg/apis/index';
-import { wrapClient } from '#pkg/client/index';
 import { leaseType } from '#pkg/runtime/index';
-import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
+import { BlindableClient, startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { pluginKey } from './record/plugin-record.ts';
 import {
   condition,
@@ -144,6 +143,20 @@ describe('dependencies', () => {
     expect(failed.status!.phase).toBe('Failed');
     await write('middle', { version: '1.1.0', dependencies: { base: '^2.0.0' } });
     await inPhase(client, 'top', 'Started');
+  });
+
+  test('start again with their dependents when their process lost them and leads them again', async () => {
+    await write('again');
+    await write('on-again', { dependencies: { again: '*' } });
+    start();
+    await inPhase(client, 'on-again', 'Started');
+    const startedAgain = phasesUntil('on-again Started', 'Started');
+    const { items } = await client.list(leaseType, { namespace: 'default' });
+    const own = items.find(
+      ({ metadata, spec }) => metadata.name.startsWith('plugins.host.') && spec?.holderIdentity !== '',
+    );
+    await client.delete(leaseType, { namespace: 'default', name: own!.metadata.name });
+    expect(await startedAgain).toEqual(['again Started', 'on-again Started']);
   });
 
   test('that have not started are waited for; missing ones and cycles are named', async () => {
@@ -352,14 +365,13 @@ test('writes of a plugin are accepted only while its process leads', async () =>
     for await (const event of news) if (event.object?.metadata.uid === written.metadata.uid) return event.type;`;
   await write('fenced', { doing });
   // It does not learn that its lease changes, like a process that was frozen.
-  const blind = wrapClient(client, {
-    watch: (_type, options) => untilAborted(new Promise<never>(() => undefined), options.signal),
-  });
-  const host = start({ leasesClient: blind });
+  const leases = new BlindableClient(client);
+  const host = start({ leasesClient: leases.client });
   const { metadata } = await inPhase(client, 'fenced', 'Started');
   expect(await act(host, 'fenced')).toBe('200 "ADDED"');
   const key = { namespace: 'default', name: `plugins.plugin.fenced.${metadata.uid}` };
   const { spec } = await client.get(leaseType, key);
+  leases.goBlind();
   const taken = { holderIdentity: 'another', leaseTransitions: (spec?.leaseTransitions ?? 0) + 1 };
   await client.patch(leaseType, key, { type: 'merge', patch: { spec: taken } });
   expect(await act(host, 'fenced')).toBe('Conflict');

@@ -45,6 +45,8 @@ export interface PluginHostOptions {
   observer?: PluginObserver;
 }
 
+/** A longer name is not part of the lease's name, which has a limit. */
+const maxShownName = 63;
 /** A start may take as long as its manifest allows (300 s), plus the time for models and presets. Milliseconds. */
 const timeoutMs = 900_000;
 
@@ -109,7 +111,7 @@ export class PluginHost implements EndpointHost, TaskSource {
     const groups = connectedPlugins([...this.#plugins.values()]);
     const plugins = Array.from(this.#plugins.values(), ({ apiVersion, kind, metadata: { name, uid } }) => ({
       // With the uid: the lease of a new object of the same name must not begin to count anew.
-      name: `plugin.${name}.${uid}`,
+      name: name.length > maxShownName ? `plugin.${uid}` : `plugin.${name}.${uid}`,
       group: `plugin.${groups.get(name)!}`,
       owner: { apiVersion, kind, name, uid },
       lead: (leadership: Leadership) => this.#lead(name, leadership),
@@ -119,10 +121,14 @@ export class PluginHost implements EndpointHost, TaskSource {
 
   /** A plugin that was deleted and created again has two terms, one after the other. */
   async #lead(name: string, leadership: Leadership): Promise<void> {
-    const term = (this.#terms.get(name) ?? Promise.resolve()).then(() => this.#run(name, leadership));
+    const before = this.#terms.get(name)?.catch(() => undefined);
+    const term = Promise.resolve(before).then(() => this.#run(name, leadership));
     this.#terms.set(name, term);
-    await term;
-    if (this.#terms.get(name) === term) this.#terms.delete(name);
+    try {
+      await term;
+    } finally {
+      if (this.#terms.get(name) === term) this.#terms.delete(name);
+    }
   }
 
   async #run(name: string, leadership: Leadership): Promise<void> {

@@ -1,12 +1,13 @@
-import { isStatusError, type ObjectKey, type StatusReason, type Stored, type Writer } from '#pkg/apimachinery/index';
+import type { ObjectKey, Reader, Stored, Writer } from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
 import { leaseType, maxLeaseSeconds, microTime, newLease, type Lease, type LeaseSpec } from './lease.ts';
+import { unlessRaced } from './unless-raced.ts';
 
 /** The holder that all hosts of a group are together. */
 const together = 'all hosts together';
 
 export interface GroupLeaseOptions {
-  client: Writer;
+  client: Reader & Writer;
   key: ObjectKey;
   /** Without a renewal for this long the lease is free. Milliseconds, whole seconds. */
   durationMs: number;
@@ -35,20 +36,22 @@ export class GroupLease {
 
   /**
    * Whether the hosts hold the lease; takes it if it is free, and renews it in time.
-   * @param found the lease, and for how many milliseconds nobody changed it
+   * @param found the lease as the cache has it, and for how many milliseconds nobody changed it
+   * @param revision of the cache
    * @throws StatusError
    */
-  async hold(found: SeenLease | undefined, signal: AbortSignal): Promise<boolean> {
-    const { durationMs, key, log } = this.#options;
-    if (this.#isOlder(found?.lease)) return true;
+  async hold(found: SeenLease | undefined, revision: bigint, signal: AbortSignal): Promise<boolean> {
+    const { client, durationMs, key, log } = this.#options;
+    if (this.#isAheadOf(revision)) return true;
     const claim = { holderIdentity: together, leaseDurationSeconds: Math.ceil(durationMs / 1000) };
     if (found === undefined) return this.#take(() => this.#create(claim, signal));
     const { lease, unchangedMs } = found;
     const { holderIdentity = '', leaseDurationSeconds = 0, leaseTransitions = 0 } = lease.spec ?? {};
     if (holderIdentity === together) {
       this.#isWaiting = false;
-      if (unchangedMs >= durationMs / 3) await this.#take(() => this.#update(lease, claim, signal));
-      return true;
+      if (unchangedMs < durationMs / 3 || (await this.#take(() => this.#update(lease, claim, signal)))) return true;
+      // Another host renewed it, or it is no longer theirs.
+      return (await client.get(leaseType, key, { signal })).spec?.holderIdentity === together;
     }
     if (holderIdentity === '' || unchangedMs >= Math.min(leaseDurationSeconds, maxLeaseSeconds) * 1000)
       return this.#take(() => this.#update(lease, { ...claim, leaseTransitions: leaseTransitions + 1 }, signal));
@@ -59,16 +62,15 @@ export class GroupLease {
   }
 
   /** Gives it back, for the last host that leaves. @throws StatusError */
-  async leave(found: Stored<Lease> | undefined, signal: AbortSignal): Promise<void> {
-    const lease = this.#isOlder(found) ? this.#written : found;
+  async leave(found: Stored<Lease> | undefined, revision: bigint, signal: AbortSignal): Promise<void> {
+    const lease = this.#isAheadOf(revision) ? this.#written : found;
     if (lease?.spec?.holderIdentity !== together) return;
     await this.#take(() => this.#update(lease, { holderIdentity: '', leaseDurationSeconds: 1 }, signal));
   }
 
-  /** Whether the lease is older than what this process wrote. */
-  #isOlder(lease: Stored<Lease> | undefined): boolean {
-    const written = this.#written?.metadata.resourceVersion;
-    return written !== undefined && BigInt(lease?.metadata.resourceVersion ?? 0) < BigInt(written);
+  /** Whether the cache does not show yet what this process wrote. */
+  #isAheadOf(revision: bigint): boolean {
+    return this.#written !== undefined && revision < BigInt(this.#written.metadata.resourceVersion);
   }
 
   /** False if another process was faster. */
@@ -86,17 +88,5 @@ export class GroupLease {
   #update(lease: Stored<Lease>, spec: LeaseSpec, signal: AbortSignal): Promise<Stored<Lease>> {
     const renewed = { ...lease, spec: { ...lease.spec, ...spec, renewTime: microTime() } };
     return this.#options.client.update(leaseType, renewed, { signal });
-  }
-}
-
-const raced: ReadonlySet<StatusReason> = new Set(['Conflict', 'AlreadyExists', 'NotFound']);
-
-/** The result of a write; undefined if another process was faster. @throws other errors */
-export async function unlessRaced<Result>(write: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await write;
-  } catch (error) {
-    if (isStatusError(error) && raced.has(error.reason)) return undefined;
-    throw error;
   }
 }

@@ -3,6 +3,7 @@ import { isStatusError, pause, whenAborted, withinTime, type Writer } from '#pkg
 import type { Log } from '../log.ts';
 import { ignoreNotFound } from '../patch/write-changes.ts';
 import { leaseType, microTime, newLease } from './lease.ts';
+import { unlessRaced } from './unless-raced.ts';
 
 export interface HostLeaseOptions {
   client: Writer;
@@ -19,6 +20,9 @@ export interface HostLeaseOptions {
   /** Pause between renewals and tries. Milliseconds, less than `deadlineMs`. */
   retryMs: number;
 }
+
+/** The annotation of the lease of a host that stops: it keeps its tasks until they have ended, and gets no more. */
+export const leavingAnnotation = 'svc.run/leaving';
 
 /** Timeout for the deletion of the lease, which delays the end of the process. Milliseconds. */
 const leaveMs = 2000;
@@ -47,26 +51,30 @@ export class HostLease {
 
   /**
    * Creates the lease, then calls `work` with a signal that fires when the host may no longer count as alive, or with
-   * `signal`; `work` must settle soon after it. Resolves when the lease is deleted.
+   * `signal`; `work` must settle soon after it. Until then the lease is renewed, marked as leaving. Resolves when the
+   * lease is deleted.
+   * @param work also gets the revision of the new lease
    * @throws errors of `work`
    */
-  async run(work: (alive: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
-    if (!(await this.#join(signal))) return;
+  async run(work: (alive: AbortSignal, revision: bigint) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const revision = await this.#join(signal);
+    if (revision === undefined) return;
     const alive = new AbortController();
-    const end = (): void => alive.abort();
-    const forget = whenAborted(signal, end);
-    const renewing = this.#renewUntil(alive).finally(end);
+    const done = new AbortController();
+    const forget = whenAborted(signal, () => alive.abort());
+    const renewing = this.#renewUntil(done.signal, alive);
     try {
-      await work(alive.signal);
+      await work(alive.signal, revision);
     } finally {
       forget();
-      end();
+      alive.abort();
+      done.abort();
       await renewing;
       await this.#leave();
     }
   }
 
-  async #join(signal: AbortSignal): Promise<boolean> {
+  async #join(signal: AbortSignal): Promise<bigint | undefined> {
     const { client, log, retryMs, identity, durationMs } = this.#options;
     while (!signal.aborted) {
       try {
@@ -80,7 +88,7 @@ export class HostLease {
         this.#uid = lease.metadata.uid;
         this.#renewed = asked;
         this.#problem = undefined;
-        return true;
+        return BigInt(lease.metadata.resourceVersion);
       } catch (error) {
         this.#problem = error;
         // A create whose response was lost, or a deletion that failed.
@@ -90,42 +98,53 @@ export class HostLease {
       }
       await pause(retryMs * (1 + 0.2 * Math.random()), signal);
     }
-    return false;
+    // The last create may have been made.
+    await this.#leave();
+    return undefined;
   }
 
-  /** Resolves when the signal fires, the lease is gone, or the renewal fails for too long. */
-  async #renewUntil({ signal }: AbortController): Promise<void> {
+  /**
+   * Renews the lease until `done`. Aborts `alive` when the lease is gone, or the renewal fails for too long, and then ends.
+   */
+  async #renewUntil(done: AbortSignal, alive: AbortController): Promise<void> {
     const { retryMs, deadlineMs, log } = this.#options;
     const { name: lease } = this.#key;
-    while (!signal.aborted) {
-      await pause(retryMs, signal);
-      if (signal.aborted) return;
+    while (!done.aborted) {
+      // A host that begins to leave says so at once.
+      await pause(retryMs, alive.signal.aborted ? done : alive.signal);
+      if (done.aborted) return;
       const asked = performance.now();
       const timeoutMs = Math.max(0, this.#renewed + deadlineMs - asked);
       try {
-        if (!(await withinTime({ timeoutMs }, (limit) => this.#renew(limit))))
-          return log.warn({ lease }, 'another process declared this host dead');
+        const isThere = await withinTime({ timeoutMs, signal: done }, (limit) =>
+          this.#renew(alive.signal.aborted, limit),
+        );
+        if (!isThere) {
+          log.warn({ lease }, 'another process declared this host dead');
+          return alive.abort();
+        }
         this.#renewed = asked;
         this.#problem = undefined;
       } catch (error) {
+        if (done.aborted) return;
         this.#problem = error;
-        if (performance.now() - this.#renewed >= deadlineMs)
-          return log.error({ err: error, lease }, 'could not renew the lease of this host in time; its work stops');
+        if (performance.now() - this.#renewed >= deadlineMs) {
+          log.error({ err: error, lease }, 'could not renew the lease of this host in time; its work stops');
+          return alive.abort();
+        }
         log.warn({ err: error, lease }, 'could not renew the lease of this host; retrying');
       }
     }
   }
 
   /** False if the lease is gone. */
-  async #renew(signal: AbortSignal): Promise<boolean> {
-    try {
-      const patch = { metadata: { uid: this.#uid }, spec: { renewTime: microTime() } };
-      await this.#options.client.patch(leaseType, this.#key, { type: 'merge', patch }, { signal });
-      return true;
-    } catch (error) {
-      if (isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict')) return false;
-      throw error;
-    }
+  async #renew(isLeaving: boolean, signal: AbortSignal): Promise<boolean> {
+    const annotations = isLeaving ? { [leavingAnnotation]: 'true' } : {};
+    const patch = { metadata: { uid: this.#uid, annotations }, spec: { renewTime: microTime() } };
+    return (
+      (await unlessRaced(this.#options.client.patch(leaseType, this.#key, { type: 'merge', patch }, { signal }))) !==
+      undefined
+    );
   }
 
   /** The others need not wait until it counts as dead. */

@@ -67,6 +67,8 @@ const leads = (host: Host, ...tasks: string[]): Promise<void> =>
   );
 const key = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 const read = (name: string): Promise<Stored<Lease>> => client.get(leaseType, key(name));
+const hostNames = (all: Record<string, LeaseSpec>): string[] =>
+  Object.keys(all).filter((name) => name.includes('.host.'));
 const specs = async (group: string): Promise<Record<string, LeaseSpec>> =>
   Object.fromEntries(
     (await client.list(leaseType, { namespace: 'default' })).items
@@ -111,6 +113,41 @@ describe('tasks', () => {
     // Free tasks are taken at once.
     await leads(second, 'c');
     expect(first.tasks).toEqual(['a', 'b']);
+  });
+
+  test('that run are never taken from a living host, though they would be shared more evenly', async () => {
+    const all = named('a', 'b', 'c', 'd');
+    const first = new Host({ identity: 'first', group: 'unsettled', settleMs: 600_000 }, all);
+    await leads(first, 'a', 'b', 'c', 'd');
+    const second = new Host({ identity: 'second', group: 'unsettled', settleMs: 600_000 }, all);
+    await pollUntil(async () => hostNames(await specs('unsettled')).length === 2);
+    await second.leases.stop();
+    expect([second.began, first.tasks]).toEqual([[], ['a', 'b', 'c', 'd']]);
+  });
+
+  test('go to the others while a host that leaves still ends one', async () => {
+    let end = (): void => undefined;
+    const slow: Partial<Task> = { name: 'slow', lead: () => new Promise((resolve) => (end = resolve)) };
+    const first = new Host({ identity: 'first', group: 'leaving' }, () => [slow, { name: 'a' }, { name: 'b' }]);
+    await pollUntil(() => first.leases.leads('slow') && first.terms.size === 2);
+    const second = new Host({ identity: 'second', group: 'leaving', settleMs: 600_000 }, named('slow', 'a', 'b'));
+    await pollUntil(async () => hostNames(await specs('leaving')).length === 2);
+    const stopped = first.leases.stop();
+    await leads(second, 'a', 'b');
+    end();
+    await stopped;
+    await leads(second, 'a', 'b', 'slow');
+  });
+
+  test('are led although a lease of another cannot be written', async () => {
+    const refusing = wrapClient(client, {
+      write: (call, send) =>
+        call.key.name.endsWith('refused') ? Promise.reject(new Error('not this one')) : send(call.options),
+    });
+    const host = new Host({ identity: 'only', group: 'partly', client: refusing }, named('a', 'refused', 'b'));
+    await leads(host, 'a', 'b');
+    await pollUntil(() => host.leases.problem !== undefined);
+    expect(host.leases.problem).toEqual(new Error('not this one'));
   });
 
   test('come and go with their source', async () => {
@@ -275,9 +312,20 @@ test('hosts wait while a process of an earlier release leads alone, and take ove
   expect([said, host.tasks]).toEqual([['a process of an earlier release leads alone; waiting'], []]);
   await client.update(leaseType, { ...earlier, spec: { ...spec, holderIdentity: '', leaseDurationSeconds: 1 } });
   await leads(host, 'a');
+  expect((await read('mixed')).spec?.leaseTransitions).toBe(5);
+  await client.delete(leaseType, key('mixed'));
+  await pollUntil(async () =>
+    (await client.list(leaseType, { namespace: 'default' })).items.some(({ metadata }) => metadata.name === 'mixed'),
+  );
+  expect(host.tasks).toEqual(['a']);
+});
+
+test('the lease of the group tells a process of an earlier release to wait', async () => {
+  const host = new Host({ identity: 'only', group: 'told' }, named('a'));
+  await leads(host, 'a');
   // An earlier release sees a lease that is held and renewed, and its own fence is lost.
-  const { spec: held } = await read('mixed');
-  expect(held).toMatchObject({ holderIdentity: 'all hosts together', leaseTransitions: 5, leaseDurationSeconds: 240 });
+  const { spec: held } = await read('told');
+  expect(held).toMatchObject({ holderIdentity: 'all hosts together', leaseTransitions: 0, leaseDurationSeconds: 240 });
 });
 
 test('what keeps a host from its leases is reported until it is gone', async () => {

@@ -11,9 +11,10 @@ import { Informer } from '../cache/informer.ts';
 import type { Log } from '../log.ts';
 import { ItemBackoff } from '../workqueue/rate-limiter.ts';
 import { assignTasks } from './assign-tasks.ts';
-import { GroupLease, unlessRaced, type SeenLease } from './group-lease.ts';
-import { HostLease } from './host-lease.ts';
+import { GroupLease, type SeenLease } from './group-lease.ts';
+import { HostLease, leavingAnnotation } from './host-lease.ts';
 import { leaseType, maxLeaseSeconds, microTime, newLease, type Lease } from './lease.ts';
+import { unlessRaced } from './unless-raced.ts';
 
 /** One term in which this host leads a task: `signal` fires when it ends for any reason. */
 export interface Leadership {
@@ -102,8 +103,11 @@ export class TaskLeases {
     // Longer than the hosts' own: one of them renews it for all.
     this.#group = new GroupLease({ client, key: { namespace, name: group }, durationMs: durationMs * 4, log });
     this.#informer.listen((event) => {
-      // Renewals of hosts change nothing.
-      if (event.type !== 'update' || !event.object.metadata.name.startsWith(this.#hostPrefix)) this.look();
+      const isRenewal =
+        event.type === 'update' &&
+        event.object.metadata.name.startsWith(this.#hostPrefix) &&
+        isLeaving(event.object) === isLeaving(event.old);
+      if (!isRenewal) this.look();
     });
   }
 
@@ -174,13 +178,14 @@ export class TaskLeases {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     this.#informer.start();
-    while (!signal.aborted) await this.#host.run((alive) => this.#share(alive), signal);
+    while (!signal.aborted) await this.#host.run((alive, revision) => this.#share(alive, revision), signal);
     await this.#informer.stop();
   }
 
   /** Takes and gives back tasks while this host is alive. Never rejects. */
-  async #share(alive: AbortSignal): Promise<void> {
-    await this.#informer.waitForSync(alive);
+  async #share(alive: AbortSignal, revision: bigint): Promise<void> {
+    // A host that comes back has an old cache.
+    await this.#informer.waitUntil(() => this.#informer.revision >= revision, alive);
     while (!alive.aborted) {
       const wake = new AbortController();
       this.#wake = wake;
@@ -204,33 +209,51 @@ export class TaskLeases {
     const { identity, settleMs, group } = this.#options;
     const leases = this.#readLeases();
     const hosts = await this.#aliveHosts(leases, alive);
-    const isShared = await this.#group.hold(leases.get(group), alive);
+    const isShared = await this.#group.hold(leases.get(group), this.#informer.revision, alive);
     const tasks = isShared ? this.#tasks() : new Map<string, Task>();
     const holderOf = (name: string): string | undefined => {
       const term = this.#terms.get(name);
-      const holder =
-        term === undefined || this.#isLost(term, leases)
-          ? leases.get(this.leaseOf(name))?.lease.spec?.holderIdentity
-          : identity;
-      return holder !== undefined && hosts.includes(holder) ? holder : undefined;
+      if (term !== undefined && !this.#isLost(term, leases)) return identity;
+      const holder = leases.get(this.leaseOf(name))?.lease.spec?.holderIdentity;
+      return holder !== undefined && hosts.has(holder) ? holder : undefined;
     };
+    const targets = [...hosts].flatMap(([host, isLeaving]) => (isLeaving ? [] : [host]));
     const plan = assignTasks(
-      Array.from(tasks.values(), ({ name, group: of = name }) => ({ name, group: of, holder: holderOf(name) })),
-      hosts,
+      Array.from(tasks.values(), ({ name, group: of = name }) => ({ name, group: of, holder: holderOf(name) })).filter(
+        ({ holder }) => holder === undefined || targets.includes(holder),
+      ),
+      targets,
     );
-    for (const name of tasks.keys()) this.#noteTransitions(name, leases.get(this.leaseOf(name))?.lease);
     const now = performance.now();
     const isSettled = now - this.#hosts.since >= settleMs;
     for (const [name, term] of this.#terms) {
       const isElsewhere = isSettled && plan.get(name) !== identity;
       if (!tasks.has(name) || isElsewhere || this.#isLost(term, leases)) term.end.abort();
     }
-    const wanted = [...tasks.values()].filter(
-      ({ name }) => plan.get(name) === identity && !this.#terms.has(name) && (this.#notBefore.get(name) ?? 0) <= now,
-    );
-    await Promise.all(wanted.map((task) => this.#take(task, leases.get(this.leaseOf(task.name))?.lease, alive)));
-    for (const name of this.#notBefore.keys()) if (!tasks.has(name)) this.#notBefore.delete(name);
+    const work: Promise<unknown>[] = [];
+    for (const [name, task] of tasks) {
+      const { lease } = leases.get(this.leaseOf(name)) ?? {};
+      this.#noteTransitions(name, lease);
+      if (this.#terms.has(name)) continue;
+      const holder = holderOf(name);
+      const isHere = plan.get(name) === identity && (this.#notBefore.get(name) ?? 0) <= now;
+      if (isHere && (holder === undefined || holder === identity)) work.push(this.#take(task, lease, alive));
+      // Its return failed.
+      if (!isHere && holder === identity) work.push(this.#giveBack(this.#fenceOf(lease!)));
+    }
+    const outcomes = await Promise.allSettled(work);
+    if (isShared) this.#prune(tasks);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  /** Forgets tasks that no longer exist. */
+  #prune(tasks: ReadonlyMap<string, unknown>): void {
     for (const name of this.#transitions.keys()) if (!tasks.has(name)) this.#transitions.delete(name);
+    for (const name of this.#notBefore.keys()) {
+      if (tasks.has(name)) continue;
+      this.#notBefore.delete(name);
+      this.#backoff.forget(name);
+    }
   }
 
   /** The leases of the group by name. */
@@ -249,28 +272,30 @@ export class TaskLeases {
     return found;
   }
 
-  /** The living hosts. Deletes the leases of dead ones, unless they were renewed meanwhile. */
-  async #aliveHosts(leases: ReadonlyMap<string, SeenLease>, signal: AbortSignal): Promise<string[]> {
+  /** The living hosts, and whether they leave. Deletes the leases of dead ones, unless they were renewed meanwhile. */
+  async #aliveHosts(leases: ReadonlyMap<string, SeenLease>, signal: AbortSignal): Promise<Map<string, boolean>> {
     const { client, identity, log } = this.#options;
-    const hosts = new Set([identity]);
+    const hosts = new Map([[identity, false]]);
     for (const { lease, unchangedMs } of leases.values()) {
       const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
-      const isHost = lease.metadata.name.startsWith(this.#hostPrefix) && holderIdentity !== '';
-      if (!isHost || holderIdentity === identity) continue;
+      if (!this.#isOtherHost(lease) || holderIdentity === '') continue;
       const isDue = unchangedMs >= Math.min(leaseDurationSeconds, maxLeaseSeconds) * 1000;
       const { namespace = '', name, uid, resourceVersion } = lease.metadata;
       const isDead =
         isDue &&
-        undefined !==
-          (await unlessRaced(client.delete(leaseType, { namespace, name }, { uid, resourceVersion, signal })));
+        (await unlessRaced(client.delete(leaseType, { namespace, name }, { uid, resourceVersion, signal }))) !==
+          undefined;
       if (isDead) log.warn({ host: holderIdentity }, 'a host is dead: the others take over its tasks');
       // Changed or deleted meanwhile: the cache will show it.
-      else hosts.add(holderIdentity);
+      else hosts.set(holderIdentity, isLeaving(lease));
     }
-    const names = [...hosts].toSorted();
-    const text = names.join(' ');
-    if (text !== this.#hosts.names) this.#hosts = { names: text, since: performance.now() };
-    return names;
+    const names = [...hosts.keys()].toSorted().join(' ');
+    if (names !== this.#hosts.names) this.#hosts = { names, since: performance.now() };
+    return hosts;
+  }
+
+  #isOtherHost({ metadata, spec }: Lease): boolean {
+    return metadata.name.startsWith(this.#hostPrefix) && spec?.holderIdentity !== this.#options.identity;
   }
 
   #tasks(): Map<string, Task> {
@@ -320,16 +345,16 @@ export class TaskLeases {
     this.#terms.set(task.name, term);
     term.ended = this.#lead(term).finally(() => {
       forget();
-      this.#terms.delete(task.name);
+      if (this.#terms.get(task.name) === term) this.#terms.delete(task.name);
       this.look();
     });
   }
 
   /** Never rejects. */
   async #lead({ task, lease, end }: Term): Promise<void> {
-    const { log, namespace, identity } = this.#options;
+    const { log, identity } = this.#options;
     const { name } = lease.metadata;
-    const fence: Fence = { namespace, lease: name, transitions: lease.spec?.leaseTransitions ?? 0 };
+    const fence = this.#fenceOf(lease);
     log.info({ lease: name, identity, transitions: fence.transitions }, 'leading');
     try {
       await task.lead({ fence, signal: end.signal });
@@ -342,6 +367,10 @@ export class TaskLeases {
     end.abort();
     await this.#giveBack(fence);
     log.info({ lease: name, identity }, 'no longer leading');
+  }
+
+  #fenceOf({ metadata, spec }: Stored<Lease>): Fence {
+    return { namespace: this.#options.namespace, lease: metadata.name, transitions: spec?.leaseTransitions ?? 0 };
   }
 
   /** Another host can take the task at once. */
@@ -370,18 +399,19 @@ export class TaskLeases {
 
   /** The last host gives the lease of all back: a process of an earlier release can lead at once. */
   async #leaveGroup(): Promise<void> {
-    const { group, identity, log } = this.#options;
+    const { group, log } = this.#options;
     const leases = this.#readLeases();
-    const isLast = ![...leases.values()].some(
-      ({ lease }) => lease.metadata.name.startsWith(this.#hostPrefix) && lease.spec?.holderIdentity !== identity,
-    );
-    if (!isLast) return;
+    if ([...leases.values()].some(({ lease }) => this.#isOtherHost(lease) && !isLeaving(lease))) return;
     await this.#group
-      .leave(leases.get(group)?.lease, AbortSignal.timeout(giveBackMs))
+      .leave(leases.get(group)?.lease, this.#informer.revision, AbortSignal.timeout(giveBackMs))
       .catch((error: unknown) =>
         log.warn({ err: error, lease: group }, 'could not give back the lease of the group; it expires by itself'),
       );
   }
+}
+
+function isLeaving({ metadata }: Lease): boolean {
+  return metadata.annotations?.[leavingAnnotation] !== undefined;
 }
 
 /** Timeout for giving back a lease, which delays the end of the process. Milliseconds. */

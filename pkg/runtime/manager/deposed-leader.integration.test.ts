@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isFenceLost, untilAborted } from '#pkg/apimachinery/index';
-import { wrapClient } from '#pkg/client/index';
-import { definePosts, FaultyClient, newPost, postType, startTestEnv, type TestEnv } from '../../testenv/index.ts';
+import { isFenceLost } from '#pkg/apimachinery/index';
+import {
+  BlindableClient,
+  definePosts,
+  FaultyClient,
+  newPost,
+  postType,
+  startTestEnv,
+  type TestEnv,
+} from '../../testenv/index.ts';
 import { controllerFor, Manager, TaskLeases, type ControllerDefinition, type Log } from '../index.ts';
 import { leaseType } from '../leaderelection/lease.ts';
 
@@ -47,15 +54,14 @@ test('writes of a deposed leader are refused, even if it does not know that it i
   const [first, second] = env.servers.map(({ client }) => client);
   const group = { log: silent, namespace: 'default', group: 'signing', retryMs: 50 };
   const faulty = new FaultyClient({ client: first!, seed: 1, rates: {} });
+  const blindable = new BlindableClient(faulty);
   const refused = new Set<string>();
   let resolveRefused = (): void => {};
   const lastRefused = new Promise<void>((resolve) => (resolveRefused = resolve));
   // It trusts its lease for longer than the lease lasts and learns of no change, like a process that was paused.
   const deposedLeases = new TaskLeases({
     ...group,
-    client: wrapClient(faulty, {
-      watch: (_type, { signal }) => untilAborted(new Promise<never>(() => undefined), signal),
-    }),
+    client: blindable.client,
     identity: 'deposed',
     durationMs: 1000,
     deadlineMs: 600_000,
@@ -90,6 +96,7 @@ test('writes of a deposed leader are refused, even if it does not know that it i
   try {
     await signedBy('before', 1);
     expect(refused.size).toBe(0);
+    blindable.goBlind();
     faulty.setRates({ unavailable: 1 });
     leader.start();
     leaderLeases.start();

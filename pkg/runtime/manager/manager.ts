@@ -100,7 +100,7 @@ export class Manager {
     await this.#cache.stop();
   }
 
-  /** Resolves when no controller is `starting` any more, the manager stops, or `signal` fires. */
+  /** Without leases: resolves when no controller is `starting` any more, the manager stops, or `signal` fires. */
   async settled(signal: AbortSignal): Promise<void> {
     const isSettled = (): boolean =>
       this.#stopping.signal.aborted ||

@@ -43,6 +43,12 @@ export class DependencyNotifier {
     return this.#stopping.has(name);
   }
 
+  /** Its worker ended without a reconcile: whatever comes next is news for the others. */
+  forget(name: string): void {
+    this.#stopping.delete(name);
+    this.#lastNotified.delete(name);
+  }
+
   cancelStop(name: string): void {
     this.#stopping.delete(name);
   }

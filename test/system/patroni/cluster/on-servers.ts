@@ -28,7 +28,7 @@ export async function onServers(
   { report, ...options }: PatroniClusterOptions & { report: CheckReport },
   work: (ground: Ground) => Promise<void>,
 ): Promise<void> {
-  const { folder } = options;
+  const { folder, isSynchronous } = options;
   await mkdir(folder, { recursive: true });
   const cluster = PatroniCluster.start(options);
   let servers: Promise<SupervisedServer>[] = [];
