@@ -217,7 +217,7 @@ export class TaskLeases {
       const holder = leases.get(this.leaseOf(name))?.lease.spec?.holderIdentity;
       return holder !== undefined && hosts.has(holder) ? holder : undefined;
     };
-    const targets = [...hosts].flatMap(([host, isLeaving]) => (isLeaving ? [] : [host]));
+    const targets = [...hosts].flatMap(([host, leaves]) => (leaves ? [] : [host]));
     const plan = assignTasks(
       Array.from(tasks.values(), ({ name, group: of = name }) => ({ name, group: of, holder: holderOf(name) })).filter(
         ({ holder }) => holder === undefined || targets.includes(holder),
