@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { FairQueue, type FairQueueOptions } from './fair-queue.ts';
 
 export interface ConcurrencyLimiterOptions extends FairQueueOptions {
-  /** How many requests may hold a slot at a time. */
-  limit: number;
+  /** How many requests may hold a slot at a time; a function is called for each request. */
+  limit: number | (() => number);
 }
 
 /** What a request takes a slot from. */
@@ -21,12 +21,12 @@ export interface SlotLimiter {
 
 /** Limits how many requests run at a time. A request that finds no free slot waits in a `FairQueue`. */
 export class ConcurrencyLimiter implements SlotLimiter {
-  readonly #limit: number;
+  readonly #limit: () => number;
   readonly #queue: FairQueue;
   #running = 0;
 
   constructor({ limit, ...options }: ConcurrencyLimiterOptions) {
-    this.#limit = limit;
+    this.#limit = typeof limit === 'number' ? () => limit : limit;
     this.#queue = new FairQueue(options);
   }
 
@@ -48,22 +48,27 @@ export class ConcurrencyLimiter implements SlotLimiter {
 
   leave(): void {
     this.#running -= 1;
-    while (this.#running < this.#limit && this.#queue.admitNext()) this.#running += 1;
+    while (this.#running < this.#limit() && this.#queue.admitNext()) this.#running += 1;
   }
 
   #take(): boolean {
-    if (this.#running >= this.#limit) return false;
+    if (this.#running >= this.#limit()) return false;
     this.#running += 1;
     return true;
   }
 }
 
+export interface KeyedLimitersOptions extends FairQueueOptions {
+  /** How many requests of a key may hold a slot at a time; a function is called for each request. */
+  limit: number | ((key: string) => number);
+}
+
 /** One limiter for each key, kept while a request holds a slot of it or waits for one. */
 export class KeyedConcurrencyLimiters {
-  readonly #options: ConcurrencyLimiterOptions;
+  readonly #options: KeyedLimitersOptions;
   readonly #limiters = new Map<string, ConcurrencyLimiter>();
 
-  constructor(options: ConcurrencyLimiterOptions) {
+  constructor(options: KeyedLimitersOptions) {
     this.#options = options;
   }
 
@@ -83,8 +88,14 @@ export class KeyedConcurrencyLimiters {
   }
 
   limiter(key: string): ConcurrencyLimiter {
-    let limiter = this.#limiters.get(key);
-    if (limiter === undefined) this.#limiters.set(key, (limiter = new ConcurrencyLimiter(this.#options)));
+    const known = this.#limiters.get(key);
+    if (known !== undefined) return known;
+    const { limit } = this.#options;
+    const limiter = new ConcurrencyLimiter({
+      ...this.#options,
+      limit: typeof limit === 'number' ? limit : () => limit(key),
+    });
+    this.#limiters.set(key, limiter);
     return limiter;
   }
 

@@ -161,17 +161,31 @@ test('one user of leases leaves slots to others, and takes none from the system'
 
 test('bulk of one user leaves a quarter to others; beyond its share it is refused, and small requests are served', async () => {
   const { send, know, ran, refused, limits, endAll } = await start({ ...shares, total: 32, bulk: 4, maxWaitMs: 5 });
-  for (const user of ['hostile', 'ada']) await know(user);
+  await know('hostile');
   const sent = [0, 1, 2].map((i) => send(`/list${i}`, 'hostile'));
   await ran(3);
   expect((await send('/list3', 'hostile')).status).toBe(429);
+  await know('ada');
   sent.push(send('/list', 'ada'));
   await ran(4);
   expect((await send('/list4', 'ada')).status).toBe(429);
   expect((await send('/body', 'ada', { body: 'x'.repeat(100_000) })).status).toBe(429);
-  expect([refused, limits.runningOf('bulk')]).toEqual([['user_bulk', 'bulk', 'bulk'], 4]);
+  expect([refused, limits.runningOf('bulk')]).toEqual([['user_bulk', 'user_bulk', 'user_bulk'], 4]);
   sent.push(send('/get', 'ada'), send('/small', 'ada', { body: 'x' }));
   await ran(6);
+  endAll();
+  for (const answer of sent) expect((await answer).status).toBe(200);
+});
+
+test('a user has a quarter of its limits while others ask, too', async () => {
+  const { send, know, ran, refused, endAll } = await start({ ...shares, total: 32, perUser: 8, maxWaitMs: 5 });
+  for (const user of ['ada', 'hostile']) await know(user);
+  const sent = [send('/get1', 'hostile'), send('/get2', 'hostile')];
+  await ran(2);
+  expect((await send('/get3', 'hostile')).status).toBe(429);
+  sent.push(send('/get4', 'ada'), send('/get5', 'ada'));
+  await ran(4);
+  expect([(await send('/get6', 'ada')).status, refused]).toEqual([429, ['user', 'user']]);
   endAll();
   for (const answer of sent) expect((await answer).status).toBe(200);
 });

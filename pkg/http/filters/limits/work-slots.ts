@@ -4,6 +4,7 @@ import { ConcurrencyLimiter, KeyedConcurrencyLimiters } from './concurrency-limi
 import type { Slot } from './held-slots.ts';
 import { levelOfBody, type LevelReader, type PriorityLevel } from './priority-level.ts';
 import { PriorityLevels } from './priority-levels.ts';
+import { UserActivity } from './user-activity.ts';
 import type { CredentialOwner } from './verified-credentials.ts';
 
 /** No value: no limit. */
@@ -14,6 +15,7 @@ export interface WorkSlotsOptions {
   reserved?: number;
   /** Requests of the priority level `bulk` that run at a time; a quarter of `total` at most. */
   bulk?: number;
+  /** Requests of one user that run at a time, while no other user asks for anything; a quarter of it while others do. */
   perUser?: number;
   /**
    * How long a request above these limits may wait for another to end. Milliseconds, default 1000; 0 refuses at once.
@@ -29,6 +31,8 @@ const maxOfMetrics = 64;
 const maxOfNetwork = 32;
 /** How much of the level `bulk` one user gets, so that others need not wait for the end of its requests. */
 const bulkShareOfUser = 3 / 4;
+/** How much of its limits a user gets while others ask, too: they wait for all that was admitted before. */
+const shareBesideOthers = 1 / 4;
 /** How much of the share of `system` one user gets who does not belong to the system, for leases. */
 const systemShareOfUser = 1 / 4;
 /** The flow of all anonymous clients together, in which they wait for slots of a level. No user has this id. */
@@ -42,6 +46,7 @@ export function anonymousShare(total: number): number {
 /** The limiters from which a request takes slots for its work: those of its user or network, then its level's. */
 export class WorkSlots {
   readonly #levelOf: LevelReader;
+  readonly #activity = new UserActivity();
   readonly #levels: PriorityLevels | undefined;
   readonly #metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
   readonly #byUser: KeyedConcurrencyLimiters | undefined;
@@ -53,7 +58,11 @@ export class WorkSlots {
 
   constructor({ total, reserved = 0, bulk, perUser, maxWaitMs = 1000, levelOf = levelOfBody }: WorkSlotsOptions) {
     this.#levelOf = levelOf;
-    if (perUser !== undefined) this.#byUser = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
+    const ofUser =
+      (limit: number) =>
+      (user: string): number =>
+        this.#activity.isAlone(user) ? limit : partOf(limit, shareBesideOthers);
+    if (perUser !== undefined) this.#byUser = new KeyedConcurrencyLimiters({ limit: ofUser(perUser), maxWaitMs });
     if (total !== undefined || perUser !== undefined)
       this.#byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
     if (total !== undefined && anonymousShare(total) < total)
@@ -63,7 +72,7 @@ export class WorkSlots {
     this.#levels = levels;
     if (bulk !== undefined) {
       const { max } = levels.of('bulk');
-      this.#bulkByUser = new KeyedConcurrencyLimiters({ limit: partOf(max, bulkShareOfUser), maxWaitMs });
+      this.#bulkByUser = new KeyedConcurrencyLimiters({ limit: ofUser(partOf(max, bulkShareOfUser)), maxWaitMs });
       this.#anonymousBulk = new ConcurrencyLimiter({ limit: anonymousShare(max), maxWaitMs });
     }
     const { share } = levels.of('system');
@@ -113,6 +122,7 @@ export class WorkSlots {
       if (level === 'bulk' && this.#anonymousBulk !== undefined)
         yield { limiter: this.#anonymousBulk, by: 'strangers', flow };
     } else {
+      if (!owner.isSystem) this.#activity.note(owner.id);
       if (this.#byUser !== undefined)
         yield { limiter: this.#byUser.of(owner.id), by: 'user', isKept: true, isOwn: true };
       if (level === 'bulk' && this.#bulkByUser !== undefined)
