@@ -61,7 +61,7 @@ const suites = [
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
   },
-  { name: 'matrix', run: built('matrix'), sample: ['--cells=600', '--seed=ci'] },
+  { name: 'matrix', run: built('matrix'), sample: ['--cells=800', '--seed=ci'] },
   { name: 'churn', run: built('churn'), sample: ['--rounds=5', '--changes=2', '--seed=3'] },
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
