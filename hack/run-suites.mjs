@@ -50,7 +50,11 @@ const suites = [
   { name: 'patroni', run: built('patroni'), isWholeOnly: true, runsAlone: true },
   { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=2000'], whole: ['--seconds=600'] },
   { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
-  { name: 'tenants', run: built('tenants'), sample: ['--seconds=4', '--quiet=2', '--flood=2', '--untimed'] },
+  {
+    name: 'tenants',
+    run: built('tenants'),
+    sample: ['--seconds=4', '--quiet=2', '--flood=2', '--floods=small reads;creates', '--untimed'],
+  },
   // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
   {
     name: 'faults',
@@ -62,7 +66,7 @@ const suites = [
     ],
   },
   { name: 'matrix', run: built('matrix'), sample: ['--cells=800', '--seed=ci'] },
-  { name: 'churn', run: built('churn'), sample: ['--rounds=5', '--changes=2', '--seed=3'] },
+  { name: 'churn', run: built('churn'), sample: ['--rounds=5', '--changes=1', '--seed=3'] },
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
   { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=20'], runsAlone: true },

@@ -25,7 +25,7 @@ async function prepare(attacker: Attacker, { namespace }: Tenant): Promise<void>
         kind: 'prepare',
         method: 'POST',
         path: '',
-        body: json(documentOf(`listed-${(i += 1)}`, { text: 'x'.repeat(objectBytes) })),
+        body: json(documentOf(`flood-${(i += 1)}`, { text: 'x'.repeat(objectBytes) })),
       });
   };
   await Promise.all(Array.from({ length: 16 }, create));
@@ -43,7 +43,7 @@ const prefix = `created-${Date.now().toString(36)}`;
 
 const floods: Readonly<Record<FloodName, (tenant: Tenant) => [clients: number, (i: number) => Omit<Attempt, 'kind'>]>> =
   {
-    'small reads': () => [300, (i) => ({ path: `/listed-${1 + (i % objects)}` })],
+    'small reads': () => [300, (i) => ({ path: `/flood-${1 + (i % objects)}` })],
     'large lists': () => [60, () => ({ path: '' })],
     'large bodies': () => [60, () => ({ method: 'POST', path: '?dryRun=All', body: large })],
     creates: () => [
