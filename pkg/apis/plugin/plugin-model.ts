@@ -1,3 +1,4 @@
+import { conditionSchema } from '../meta/condition-schema.ts';
 import type { JsonSchema, Model } from '#pkg/apimachinery/index';
 import { pluginGroup, pluginType } from './plugin.ts';
 
@@ -65,16 +66,8 @@ const spec: JsonSchema = {
 };
 
 const condition: JsonSchema = {
-  type: 'object',
-  required: ['type', 'status'],
-  properties: {
-    type: text,
-    status: text,
-    reason: text,
-    message: text,
-    lastTransitionTime: { type: 'string', format: 'date-time' },
-    observedGeneration: { type: 'integer', format: 'int64' },
-  },
+  ...conditionSchema,
+  properties: { ...conditionSchema.properties, observedGeneration: { type: 'integer', format: 'int64' } },
 };
 
 const endpoint: JsonSchema = {

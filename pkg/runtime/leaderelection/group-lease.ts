@@ -1,6 +1,6 @@
 import type { ObjectKey, Reader, Stored, Writer } from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
-import { leaseType, maxLeaseSeconds, microTime, newLease, type Lease, type LeaseSpec } from './lease.ts';
+import { isExpired, leaseType, microTime, newLease, type Lease, type LeaseSpec, type SeenLease } from './lease.ts';
 import { unlessRaced } from './unless-raced.ts';
 
 /** The holder that all hosts of a group are together. */
@@ -12,12 +12,6 @@ export interface GroupLeaseOptions {
   /** Without a renewal for this long the lease is free. Milliseconds, whole seconds. */
   durationMs: number;
   log: Log;
-}
-
-/** A lease, and for how many milliseconds this process has not seen it change. */
-export interface SeenLease {
-  lease: Stored<Lease>;
-  unchangedMs: number;
 }
 
 /**
@@ -46,14 +40,14 @@ export class GroupLease {
     const claim = { holderIdentity: together, leaseDurationSeconds: Math.ceil(durationMs / 1000) };
     if (found === undefined) return this.#take(() => this.#create(claim, signal));
     const { lease, unchangedMs } = found;
-    const { holderIdentity = '', leaseDurationSeconds = 0, leaseTransitions = 0 } = lease.spec ?? {};
+    const { holderIdentity = '', leaseTransitions = 0 } = lease.spec ?? {};
     if (holderIdentity === together) {
       this.#isWaiting = false;
       if (unchangedMs < durationMs / 3 || (await this.#take(() => this.#update(lease, claim, signal)))) return true;
       // Another host renewed it, or it is no longer theirs.
       return (await client.get(leaseType, key, { signal })).spec?.holderIdentity === together;
     }
-    if (holderIdentity === '' || unchangedMs >= Math.min(leaseDurationSeconds, maxLeaseSeconds) * 1000)
+    if (holderIdentity === '' || isExpired(found))
       return this.#take(() => this.#update(lease, { ...claim, leaseTransitions: leaseTransitions + 1 }, signal));
     if (!this.#isWaiting)
       log.info({ lease: key.name, holder: holderIdentity }, 'a process of an earlier release leads alone; waiting');

@@ -1,4 +1,4 @@
-import type { ApiObject, ObjectKey, ObjectMeta, ResourceType } from '#pkg/apimachinery/index';
+import type { ApiObject, ObjectKey, ObjectMeta, ResourceType, Stored } from '#pkg/apimachinery/index';
 
 /** The holder of a resource and the expiry. Source: coordination.k8s.io/v1 Lease. */
 export interface LeaseSpec {
@@ -16,6 +16,17 @@ export interface LeaseSpec {
 export const maxLeaseSeconds = 600;
 
 export type Lease = ApiObject<LeaseSpec>;
+
+/** A lease, and for how many milliseconds this process has not seen it change. */
+export interface SeenLease {
+  lease: Stored<Lease>;
+  unchangedMs: number;
+}
+
+/** Whether nobody has renewed it for its duration, `maxLeaseSeconds` at most. */
+export function isExpired({ lease, unchangedMs }: SeenLease): boolean {
+  return unchangedMs >= Math.min(lease.spec?.leaseDurationSeconds ?? 0, maxLeaseSeconds) * 1000;
+}
 
 export const leaseType: ResourceType<Lease> = {
   group: 'coordination.k8s.io',

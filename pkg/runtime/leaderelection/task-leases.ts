@@ -11,9 +11,9 @@ import { Informer } from '../cache/informer.ts';
 import type { Log } from '../log.ts';
 import { ItemBackoff } from '../workqueue/rate-limiter.ts';
 import { assignTasks } from './assign-tasks.ts';
-import { GroupLease, type SeenLease } from './group-lease.ts';
+import { GroupLease } from './group-lease.ts';
 import { HostLease, leavingAnnotation } from './host-lease.ts';
-import { leaseType, maxLeaseSeconds, microTime, newLease, type Lease } from './lease.ts';
+import { isExpired, leaseType, microTime, newLease, type Lease, type SeenLease } from './lease.ts';
 import { unlessRaced } from './unless-raced.ts';
 
 /** One term in which this host leads a task: `signal` fires when it ends for any reason. */
@@ -276,13 +276,13 @@ export class TaskLeases {
   async #aliveHosts(leases: ReadonlyMap<string, SeenLease>, signal: AbortSignal): Promise<Map<string, boolean>> {
     const { client, identity, log } = this.#options;
     const hosts = new Map([[identity, false]]);
-    for (const { lease, unchangedMs } of leases.values()) {
-      const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
+    for (const seen of leases.values()) {
+      const { lease } = seen;
+      const { holderIdentity = '' } = lease.spec ?? {};
       if (!this.#isOtherHost(lease) || holderIdentity === '') continue;
-      const isDue = unchangedMs >= Math.min(leaseDurationSeconds, maxLeaseSeconds) * 1000;
       const { namespace = '', name, uid, resourceVersion } = lease.metadata;
       const isDead =
-        isDue &&
+        isExpired(seen) &&
         (await unlessRaced(client.delete(leaseType, { namespace, name }, { uid, resourceVersion, signal }))) !==
           undefined;
       if (isDead) log.warn({ host: holderIdentity }, 'a host is dead: the others take over its tasks');

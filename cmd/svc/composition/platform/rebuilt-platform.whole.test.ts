@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { FailoverDatabase } from '../../../../pkg/testenv/failover-database.ts';
 import { pollUntil } from '../../../../pkg/testenv/faults/poll-until.ts';
-import { startTestPlatform, type TestAnswer, type TestPlatform } from './start-test-platform.ts';
+import { startServedPlatform, type PlatformAnswer, type ServedPlatform } from './start-test-platform.ts';
 
 const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -9,11 +9,11 @@ const namespaces = '/api/v1/namespaces';
 const waitMs = 30_000;
 
 let database: FailoverDatabase;
-let server: TestPlatform;
+let server: ServedPlatform;
 
 beforeEach(async () => {
   database = await FailoverDatabase.create();
-  server = await startTestPlatform(database);
+  server = await startServedPlatform(database);
 });
 
 afterEach(async () => {
@@ -63,7 +63,7 @@ function rebuilds(): number {
   return server.lines.filter(({ msg }) => msg === 'rebuilt the state after a failover').length;
 }
 
-async function watch(revision: number): Promise<TestAnswer> {
+async function watch(revision: number): Promise<PlatformAnswer> {
   return server.call('GET', `${namespaces}?watch=true&timeoutSeconds=1&resourceVersion=${revision}`);
 }
 
@@ -79,8 +79,8 @@ test('a server that knew lost changes goes on in the same process, without what 
   const lost = await createdRevision(namespaces, newNamespace('lost'));
   expect([await mayDelete('lost'), await mayDelete('removed')]).toEqual([true, false]);
 
-  const answers: TestAnswer[] = [];
-  const live: TestAnswer[] = [];
+  const answers: PlatformAnswer[] = [];
+  const live: PlatformAnswer[] = [];
   const over = new AbortController();
   const asking = (async () => {
     while (!over.signal.aborted) {

@@ -8,7 +8,7 @@ import { loadOptions } from '../../options/load-options.ts';
 import { databaseUrlOf } from '../../start-test-program.ts';
 import { startPlatform, type Platform } from '../start-platform.ts';
 
-export interface TestPlatform {
+export interface ServedPlatform {
   platform: Platform;
   url: string;
   accessUrl: string;
@@ -16,12 +16,12 @@ export interface TestPlatform {
   /** What it has logged, from level info. */
   lines: Record<string, unknown>[];
   /** Status, headers and body of a request as the administrator. */
-  call(method: string, path: string, body?: unknown): Promise<TestAnswer>;
+  call(method: string, path: string, body?: unknown): Promise<PlatformAnswer>;
   /** Stops it and removes its folder. */
   stop(): Promise<void>;
 }
 
-export interface TestAnswer {
+export interface PlatformAnswer {
   status: number;
   headers: Headers;
   text: string;
@@ -30,10 +30,10 @@ export interface TestAnswer {
 }
 
 /** `svc serve` within this process, on free ports. */
-export async function startTestPlatform(
+export async function startServedPlatform(
   database: Pick<FailoverDatabase, 'connection' | 'name'>,
   args: readonly string[] = [],
-): Promise<TestPlatform> {
+): Promise<ServedPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-platform-'));
   const token = newPersonalToken();
   const { options } = loadOptions({

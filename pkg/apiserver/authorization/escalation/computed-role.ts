@@ -3,7 +3,7 @@ import { pluginsGroup, pluginUser, type PolicyRule, type RoleRef, type Subject }
 import { systemControllers } from '#pkg/identity/index';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
-import { pluginImpersonator } from './platform-roles.ts';
+import { pluginImpersonatorRole } from './platform-roles.ts';
 
 /** `spec.permissions` of a stored Plugin; undefined if there is no such Plugin. */
 export type FindPluginPermissions = (plugin: string) => Promise<JsonValue[] | undefined>;
@@ -22,7 +22,7 @@ export async function hasComputedRules(
   const { name } = object.metadata;
   if (object['aggregationRule'] !== undefined || hasNewLabel(object, old)) return false;
   const rules = (object['rules'] ?? []) as JsonValue[];
-  if (name === pluginImpersonator)
+  if (name === pluginImpersonatorRole)
     return (rules as unknown as PolicyRule[]).every((rule) => isImpersonationOfPlugins(rule));
   return (
     name.startsWith(pluginUsers) && equalJson(rules, (await permissionsOf(name.slice(pluginUsers.length))) ?? null)
@@ -45,7 +45,7 @@ export function isComputedBinding({ metadata: { name }, roleRef, subjects }: Jso
   const ref = roleRef as unknown as RoleRef;
   const [subject, ...others] = (subjects ?? []) as unknown as Subject[];
   if (ref.kind !== 'ClusterRole' || ref.name !== name || subject === undefined || others.length > 0) return false;
-  return name === pluginImpersonator
+  return name === pluginImpersonatorRole
     ? subject.kind === 'Group' && subject.name === systemControllers
     : name.startsWith(pluginUsers) && subject.kind === 'User' && subject.name === name;
 }

@@ -1,6 +1,6 @@
 const ofPlugins = 'system:plugin';
 /** Lets the controllers impersonate the existing plugins. */
-export const pluginImpersonator = `${ofPlugins}-impersonator`;
+export const pluginImpersonatorRole = `${ofPlugins}-impersonator`;
 const kinds = [':view', ':manage'];
 
 /**
@@ -8,7 +8,7 @@ const kinds = [':view', ':manage'];
  * later, so holding its present rules is no permission to write it.
  */
 export function isPlatformRole(name: string): boolean {
-  return name.startsWith(`${ofPlugins}:`) || name === pluginImpersonator || isModelRole(name);
+  return name.startsWith(`${ofPlugins}:`) || name === pluginImpersonatorRole || isModelRole(name);
 }
 
 /** Roles of plugins: a binding to one may later grant more than the user who wrote the binding holds. */
