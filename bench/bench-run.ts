@@ -90,6 +90,9 @@ export function newNames(): string {
   return `s${series}`;
 }
 
+/** No more than one user's requests under way by default: others might wait too long, which is 429. */
+export const fillConnections = 64;
+
 /**
  * Fills a model through the API over many connections. Throws unless every object is accepted, because the results
  * would be wrong.
@@ -98,7 +101,7 @@ export async function fill(run: BenchRun, model: SampleModel, count: number): Pr
   const plan: RequestPlan = { type: 'create', model, names: 'post' };
   const sample = await run.loader.run({
     ...targetOf(run, run.api),
-    connections: 128,
+    connections: fillConnections,
     plan,
     warmUpSeconds: 0,
     seconds: 0,

@@ -3,7 +3,7 @@ import { benchSettings, defineModel, startServer } from './server/bench-server.t
 import { BareProcess } from './server/bare-process.ts';
 import { PostgresProcess } from '../test/system/harness/process/postgres-process.ts';
 import { parseBenchOptions, usage, type BenchOptions, type ScenarioName } from './bench-options.ts';
-import { fill, type BenchRun } from './bench-run.ts';
+import { fill, fillConnections, type BenchRun } from './bench-run.ts';
 import type { LoadJob } from './load/load.ts';
 import { reportMachine } from './report/machine-facts.ts';
 import { summarizeProfile } from './report/profile-summary.ts';
@@ -89,7 +89,7 @@ async function fillAll(run: BenchRun): Promise<void> {
   const { sizes, only } = run.options;
   for (const objects of sizes.slice(1)) {
     const sample = await fill(run, modelOfSize(objects), objects);
-    run.report.compared(`load ${objects} objects by create, c=128`, [{ name: 'svc', sample }]);
+    run.report.compared(`load ${objects} objects by create, c=${fillConnections}`, [{ name: 'svc', sample }]);
     if (only.includes('list')) await benchFreshList(run, objects);
     if (only.includes('memory')) await reportMemory(run, `${objects} objects loaded`);
   }
