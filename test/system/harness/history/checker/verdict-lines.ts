@@ -18,7 +18,7 @@ const shownStatistics = [
 ];
 
 /** What was checked, and the violations. */
-export function verdictLines({ violations, counts, statistics }: Verdict): string[] {
+export function verdictLines({ violations, counts, tolerated, statistics }: Verdict): string[] {
   return [
     `  examined: ${shownStatistics.map((name) => `${name} ${statistics[name] ?? 0}`).join(', ')}`,
     ...Object.entries(counts).flatMap(([rule, count]) => [
@@ -28,5 +28,6 @@ export function verdictLines({ violations, counts, statistics }: Verdict): strin
         .slice(0, shown)
         .map(({ text }) => `    ${text}`),
     ]),
+    ...(tolerated.length === 0 ? [] : [`  tolerated ${tolerated.length} times, such as: ${tolerated[0]!}`]),
   ];
 }

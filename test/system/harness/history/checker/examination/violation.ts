@@ -80,9 +80,24 @@ const limit = 20;
 export class Violations {
   readonly list: Violation[] = [];
   readonly counts = new Map<Rule, number>();
+  /** The texts of tolerated violations, which are in neither `list` nor `counts`. */
+  readonly tolerated: string[] = [];
+  readonly #tolerable: RegExp | undefined;
 
-  /** `tell` is called only below the limit. */
+  /** Violations whose text matches `tolerable` are tolerated. */
+  constructor(tolerable?: RegExp) {
+    this.#tolerable = tolerable;
+  }
+
+  /** Without tolerable violations, `tell` is called only below the limit. */
   report(rule: Rule, tell: () => Told): void {
+    if (this.#tolerable !== undefined) {
+      const { text } = tell();
+      if (this.#tolerable.test(text)) {
+        this.tolerated.push(text);
+        return;
+      }
+    }
     const count = (this.counts.get(rule) ?? 0) + 1;
     this.counts.set(rule, count);
     if (count <= limit) this.list.push({ rule, ...tell() });
