@@ -1,8 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import { etcdEnvironment, ports, type Machine } from './config-files.ts';
 
@@ -55,6 +56,9 @@ export class EtcdMember {
   }
 }
 
+/** Arguments of etcdctl. docs/availability.md shows them. */
+export const forgetArguments = ['del', '--prefix', '/service/svc/'];
+
 /** etcd, one process for each machine. */
 export class EtcdCluster {
   readonly members: readonly EtcdMember[];
@@ -94,6 +98,12 @@ export class EtcdCluster {
       what: 'etcd has a leader',
       timeoutMs: startTimeoutMs,
     });
+  }
+
+  /** Deletes what Patroni keeps, by `etcdctl`, as an operator does: the cluster begins anew then. */
+  async forget(): Promise<void> {
+    const env = { PATH: '/usr/bin', ETCDCTL_API: '3', ETCDCTL_ENDPOINTS: this.urls.join(',') };
+    await promisify(execFile)('etcdctl', forgetArguments, { env });
   }
 
   async kill(): Promise<void> {

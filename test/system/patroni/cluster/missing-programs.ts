@@ -4,9 +4,9 @@ import { findInstalledPostgres } from '../../harness/process/installed-postgres.
 
 const programFolders = ['/usr/bin', '/usr/sbin'];
 /** The Debian package of each program. */
-const packages = { patroni: 'patroni', etcd: 'etcd-server', haproxy: 'haproxy' };
+const packages = { patroni: 'patroni', etcd: 'etcd-server', etcdctl: 'etcd-client', haproxy: 'haproxy' };
 export const installCommand =
-  'RUNLEVEL=1 apt-get install --no-install-recommends patroni python3-etcd etcd-server postgresql haproxy';
+  'RUNLEVEL=1 apt-get install --no-install-recommends patroni python3-etcd etcd-server etcd-client postgresql haproxy';
 
 /** Debian packages that the run needs and this machine lacks. */
 export async function missingPackages(folders = programFolders): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -151,6 +151,13 @@ export class PatroniNode {
     if (postmaster === undefined) return;
     signalProcess(postmaster, signal);
     for (const pid of await childrenOf(postmaster)) signalProcess(pid, signal);
+  }
+
+  /** Removes the data, and lets the cluster begin as a standby. Patroni must not run. */
+  async beginAnew(standbyCluster: StandbyCluster): Promise<void> {
+    await rm(this.file.postgresql.data_dir, { recursive: true });
+    this.file.bootstrap.dcs.standby_cluster = standbyCluster;
+    writeFileSync(this.#configFile, patroniText(this.file));
   }
 
   /** The position in the WAL of the last checkpoint: after a clean stop, of the last record. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { repository } from '../../harness/process/server-process.ts';
+import { forgetArguments } from '../cluster/etcd-cluster.ts';
 import { copyArguments, followArguments, promoteArguments } from './region-commands.ts';
 import { regionLine, regionLines, type RegionChange } from './region-table.ts';
 
@@ -44,5 +45,9 @@ describe('the commands of a change of the region', () => {
     ['a server gets the data of its leader', copyArguments('db2')],
   ])('docs/availability.md shows how %s', (_, args) => {
     expect(page).toContain(`patronictl -c /etc/patroni/config.yml ${args.join(' ')}\n`);
+  });
+
+  test('docs/availability.md shows how a cluster begins anew', () => {
+    expect(page).toContain(`etcdctl ${forgetArguments.join(' ')}\n`);
   });
 });

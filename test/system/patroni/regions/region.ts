@@ -54,13 +54,7 @@ export class Region {
       );
     const region = new Region(name, nodes, await EtcdCluster.start(home, withEtcd));
     try {
-      await nodes[0]!.launch();
-      await retryUntilTrue(async () => (await region.leader()) !== undefined, {
-        what: `region ${name} has a leader`,
-        ...limits,
-      });
-      await nodes[1]!.launch();
-      await region.untilStreaming();
+      await region.launchInTurn();
       return region;
     } catch (error) {
       await region.kill();
@@ -135,6 +129,24 @@ export class Region {
     if (follower !== undefined) await this.untilFollowedBy(follower);
     await leader.stop();
     return leader;
+  }
+
+  /** Starts a server whose data the others copy, and then them; resolves when they follow it. */
+  async launchInTurn(): Promise<void> {
+    const [first, ...others] = this.nodes;
+    await first!.launch();
+    await retryUntilTrue(async () => (await this.leader()) !== undefined, {
+      what: `region ${this.name} has a leader`,
+      ...limits,
+    });
+    for (const node of others) await node.launch();
+    await this.untilStreaming();
+  }
+
+  /** Forgets the cluster and its data, and sets it up again as a standby of the other region. Needs etcd only. */
+  async beginAnew(other: Region): Promise<void> {
+    await this.etcd.forget();
+    for (const node of this.nodes) await node.beginAnew(other.address);
   }
 
   async launch(): Promise<void> {
