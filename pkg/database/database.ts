@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import pg from 'pg';
-import { choosingClient } from './choosing-client.ts';
-import { connectionConfig } from './connection-config.ts';
+import { choosingClient } from './connection/choosing-client.ts';
+import { connectionConfig } from './connection/connection-config.ts';
 import { credentialsClient, retryRefusedConnects } from './credentials/credentials-client.ts';
 import { CredentialsFile } from './credentials/credentials-file.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
@@ -16,7 +16,7 @@ import {
   type DatabaseObserver,
   type PoolState,
 } from './database-observer.ts';
-import { HostSelector } from './host-selector.ts';
+import { HostSelector } from './connection/host-selector.ts';
 import type { DatabaseLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';

@@ -16,10 +16,10 @@ export {
 } from './database-failure.ts';
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded/embedded-postgres.ts';
 export { findEmbedded, type FoundEmbedded } from './embedded/find-embedded.ts';
-export { endClient } from './end-client.ts';
-export { checkMigrations, type CheckedSchema, type TableUser } from './check-migrations.ts';
-export type { MigrateOptions, Migration } from './migration-steps.ts';
-export { migrate, migrateWithin, migrationLock } from './migrator.ts';
+export { endClient } from './connection/end-client.ts';
+export { checkMigrations, type CheckedSchema, type TableUser } from './migration/check-migrations.ts';
+export type { MigrateOptions, Migration } from './migration/migration-steps.ts';
+export { migrate, migrateWithin, migrationLock } from './migration/migrator.ts';
 export { newKysely } from './new-kysely.ts';
 export * from './notifications.ts';
 export * from './open-database.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Database } from './database.ts';
 import { messageOf } from './database-error.ts';
-import { endClient } from './end-client.ts';
+import { endClient } from './connection/end-client.ts';
 import type { DatabaseLog } from './log.ts';
 import { settledWithin } from './settled-within.ts';
 

@@ -85,7 +85,7 @@ async function goBack(back: ServerProcess, from: string, to: string): Promise<st
   );
   const code = started ? await back.stop('SIGTERM') : await back.exited;
   const known = new Set((await stepsOf(from)).map(({ name }) => name));
-  const readsBeside = (await readFile(join(from, 'dist/pkg/database/migrator.js'), 'utf8')).includes("'beside'");
+  const readsBeside = (await readMigrator(from)).includes("'beside'");
   const mayStart = (await stepsOf(to)).every(
     ({ name, beside }) => known.has(name) || (readsBeside && beside !== undefined && known.has(beside)),
   );
@@ -99,6 +99,13 @@ async function goBack(back: ServerProcess, from: string, to: string): Promise<st
   return code === 1 && /^svc: Schema \w+ was migrated by a newer version of this program/m.test(back.log().slice(-2000))
     ? []
     : [`the old version refused the newer database with ${code}: ${back.log().slice(-2000)}`];
+}
+
+/** Builds of earlier versions have it elsewhere. */
+async function readMigrator(build: string): Promise<string> {
+  const folder = join(build, 'dist/pkg/database');
+  const earlier = (): Promise<string> => readFile(join(folder, 'migrator.js'), 'utf8');
+  return readFile(join(folder, 'migration/migrator.js'), 'utf8').catch(earlier);
 }
 
 interface Step {

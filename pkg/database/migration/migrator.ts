@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
-import type { Database } from './database.ts';
-import { DatabaseError, messageOf } from './database-error.ts';
-import { newKysely } from './new-kysely.ts';
+import type { Database } from '../database.ts';
+import { DatabaseError, messageOf } from '../database-error.ts';
+import { newKysely } from '../new-kysely.ts';
 import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type MigrationSteps } from './migration-steps.ts';
 
 const lockTimeoutMs = 10 * 60_000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
-import { Database } from './database.ts';
-import { silentLog } from './log.ts';
+import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
+import { Database } from '../database.ts';
+import { silentLog } from '../log.ts';
 import type { Migration } from './migration-steps.ts';
 import { migrate, migrateWithin } from './migrator.ts';
 

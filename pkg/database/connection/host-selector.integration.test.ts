@@ -2,12 +2,12 @@ import { cp, mkdtemp, readdir, rm, chmod, writeFile, chown, stat } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { pollUntil } from '../testenv/faults/poll-until.ts';
-import { Database } from './database.ts';
-import { DatabaseError } from './database-error.ts';
-import { isDatabaseUnreachable } from './database-failure.ts';
-import { EmbeddedPostgres } from './embedded/embedded-postgres.ts';
-import { silentLog } from './log.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
+import { Database } from '../database.ts';
+import { DatabaseError } from '../database-error.ts';
+import { isDatabaseUnreachable } from '../database-failure.ts';
+import { EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
+import { silentLog } from '../log.ts';
 
 let folder: string;
 let primary: EmbeddedPostgres;

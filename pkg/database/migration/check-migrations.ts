@@ -1,9 +1,9 @@
 import pg from 'pg';
-import type { Database } from './database.ts';
-import { DatabaseError, messageOf } from './database-error.ts';
+import type { Database } from '../database.ts';
+import { DatabaseError, messageOf } from '../database-error.ts';
 import { pendingSteps, stepsOf, type AppliedStep, type Migration } from './migration-steps.ts';
 import { migrationLock, tableLockTimeoutMs } from './migrator.ts';
-import { runTransaction } from './run-transaction.ts';
+import { runTransaction } from '../run-transaction.ts';
 
 export interface CheckedSchema {
   readonly schema: string;

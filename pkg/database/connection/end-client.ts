@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { settledWithin } from './settled-within.ts';
+import { settledWithin } from '../settled-within.ts';
 
 const endTimeoutMs = 1_000;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
-import { Database } from './database.ts';
-import { silentLog } from './log.ts';
+import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
+import { Database } from '../database.ts';
+import { silentLog } from '../log.ts';
 import { checkMigrations, type CheckedSchema } from './check-migrations.ts';
 import type { Migration } from './migration-steps.ts';
 import { migrate } from './migrator.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { DatabaseError } from './database-error.ts';
+import { DatabaseError } from '../database-error.ts';
 import { takeHosts } from './database-hosts.ts';
 
 const any = 'any' as const;

@@ -2,9 +2,9 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import type { ClientConfig } from 'pg';
-import { DatabaseError, messageOf } from './database-error.ts';
+import { DatabaseError, messageOf } from '../database-error.ts';
 import { takeHosts, type DatabaseHosts } from './database-hosts.ts';
-import type { DatabaseLog } from './log.ts';
+import type { DatabaseLog } from '../log.ts';
 
 const modes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof modes)[number];

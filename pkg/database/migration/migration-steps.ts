@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { DatabaseError } from './database-error.ts';
+import { DatabaseError } from '../database-error.ts';
 
 /** One step of a schema, run once and never changed afterwards. */
 export interface Migration {

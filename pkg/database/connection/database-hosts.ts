@@ -1,4 +1,4 @@
-import { DatabaseError } from './database-error.ts';
+import { DatabaseError } from '../database-error.ts';
 
 export interface DatabaseHost {
   /** A name, an address, or the folder of a Unix socket. */

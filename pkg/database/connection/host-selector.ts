@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { messageOf } from './database-error.ts';
+import { messageOf } from '../database-error.ts';
 import type { DatabaseHost, DatabaseHosts, DatabaseTarget } from './database-hosts.ts';
-import { isDatabaseUnreachable } from './database-failure.ts';
+import { isDatabaseUnreachable } from '../database-failure.ts';
 import { endClient } from './end-client.ts';
-import type { DatabaseLog } from './log.ts';
+import type { DatabaseLog } from '../log.ts';
 
 /** A host that does not answer for so long is passed over. */
 export const maxHostMs = 3_000;

@@ -14,12 +14,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Database } from './database.ts';
-import { listMajors } from './embedded/cluster.ts';
-import { EmbeddedPostgres } from './embedded/embedded-postgres.ts';
-import { findBinaries } from './embedded/postgres-binaries.ts';
-import { spawnPostmaster, type Postmaster } from './embedded/postmaster.ts';
-import { silentLog } from './log.ts';
+import { Database } from '../database.ts';
+import { listMajors } from '../embedded/cluster.ts';
+import { EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
+import { findBinaries } from '../embedded/postgres-binaries.ts';
+import { spawnPostmaster, type Postmaster } from '../embedded/postmaster.ts';
+import { silentLog } from '../log.ts';
 import {
   authority,
   clientCertificate,
