@@ -49,6 +49,7 @@ export {
   type ControllerDefinition,
   type ControllerTuning,
   type EventFacts,
+  type EventOptions,
   type EventSink,
   type Lister,
   type Log,

@@ -33,7 +33,7 @@ export * from './patch/write-changes.ts';
 export * from './predicate/predicate.ts';
 export * from './reconcile/reconciler.ts';
 export { EventRecorder, type EventRecorderOptions } from './recorder/event-recorder.ts';
-export type { EventFacts, EventSink } from './recorder/event-sink.ts';
+export type { EventFacts, EventOptions, EventSink } from './recorder/event-sink.ts';
 export { resumePositionAnnotation } from './resume/position-store.ts';
 export * from './source/source.ts';
 export { systemClock, type Clock } from './workqueue/clock.ts';

@@ -16,7 +16,7 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 import { isPluginError } from '../plugin-error.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
 import { dependencyProblem, dependsOn } from './dependencies/dependencies.ts';
-import { fencedClient } from './host-client.ts';
+import { fencedClient, fencedEvents } from './host-client.ts';
 import { forgetDeleted, rememberDeleted, wasDeleted } from './stop/deleted-plugins.ts';
 import { DependencyNotifier } from './dependencies/dependency-notifier.ts';
 import type { ConditionChange, ConditionChanges } from './record/plugin-conditions.ts';
@@ -194,7 +194,8 @@ export class HostedPlugins {
     const forget = [context.signal, signal].map((each) => whenAborted(each, () => abort.abort(each.reason)));
     try {
       const client = fencedClient(context.client, fence);
-      return await this.#look(name, { ...context, client, fence, signal: abort.signal });
+      const events = fencedEvents(context.events, fence);
+      return await this.#look(name, { ...context, client, events, fence, signal: abort.signal });
     } finally {
       for (const each of forget) each();
       const all = this.#plugins(context);

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
 import { eventType, pluginType } from '#pkg/apis/index';
+import { wrapClient } from '#pkg/client/index';
 import { leaseType } from '#pkg/runtime/index';
 import { BlindableClient, startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { pluginKey } from './record/plugin-record.ts';
@@ -376,6 +377,32 @@ test('writes of a plugin are accepted only while its process leads', async () =>
   await client.patch(leaseType, key, { type: 'merge', patch: { spec: taken } });
   expect(await act(host, 'fenced')).toBe('Conflict');
   await client.delete(leaseType, key);
+});
+
+test('an event about a plugin is written only if its process still leads', async () => {
+  await write('reported');
+  const leases = new BlindableClient(client);
+  let report: (written: Promise<unknown>) => void = () => undefined;
+  const reported = new Promise((resolve) => (report = resolve));
+  // The lease changes hands between the report and its write.
+  const overtaken = wrapClient(client, {
+    create: async (type, object, options) => {
+      if (type.plural !== eventType.plural) return client.create(type, object, options);
+      leases.goBlind();
+      const { metadata } = await client.get(pluginType, pluginKey('reported'));
+      const key = { namespace: 'default', name: `plugins.plugin.reported.${metadata.uid}` };
+      const { spec } = await client.get(leaseType, key);
+      const taken = { holderIdentity: 'another', leaseTransitions: (spec?.leaseTransitions ?? 0) + 1 };
+      await client.patch(leaseType, key, { type: 'merge', patch: { spec: taken } });
+      const written = client.create(type, object, options);
+      report(written);
+      return written;
+    },
+  });
+  running.push(new TestPluginHost(overtaken, folder, { leasesClient: leases.client }));
+  await expect(reported).rejects.toMatchObject({ code: 409 });
+  const { items } = await client.list(eventType, { fieldSelector: 'involvedObject.name=reported' });
+  expect(items).toEqual([]);
 });
 
 test('a plugin sees the variables that its manifest names', async () => {

@@ -12,7 +12,7 @@ import {
 import { eventType } from '#pkg/apis/index';
 import type { Log } from '../log.ts';
 import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
-import type { EventFacts, EventSink } from './event-sink.ts';
+import type { EventFacts, EventOptions, EventSink } from './event-sink.ts';
 
 /** Events that can wait; above this, events are dropped. */
 const maxQueueLength = 1000;
@@ -22,6 +22,9 @@ const firstPauseMs = 200;
 const writeTimeoutMs = 5000;
 /** Minimum between two log lines about dropped events. Milliseconds. */
 const silenceMs = 60_000;
+
+/** An event that waits, and the fence of its own. */
+type WaitingEvent = CorrelatedEvent & EventOptions;
 
 export interface EventRecorderOptions {
   client: Pick<Client, 'create' | 'patch'>;
@@ -37,7 +40,7 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #correlator = new EventCorrelator();
   /** By correlation key: a waiting event absorbs later ones. */
-  readonly #queue = new Map<string, CorrelatedEvent>();
+  readonly #queue = new Map<string, WaitingEvent>();
   readonly #stopping = new AbortController();
   #writing: Promise<void> | undefined;
   #isOpen = true;
@@ -55,7 +58,7 @@ export class EventRecorder {
 
   /** The sink of one component, named as its controller. */
   sinkOf(component: string): EventSink {
-    return { record: (object, facts) => this.#record(component, object, facts) };
+    return { record: (object, facts, options) => this.#record(component, object, facts, options) };
   }
 
   /** Writes the waiting events, for at most `timeoutMs`, and drops the rest. Idempotent, never rejects. */
@@ -66,13 +69,13 @@ export class EventRecorder {
     clearTimeout(timer);
   }
 
-  #record(component: string, object: AnyObject, facts: EventFacts): void {
+  #record(component: string, object: AnyObject, facts: EventFacts, { fence }: EventOptions = {}): void {
     if (!this.#isOpen) return;
     try {
       const correlated = this.#correlator.correlate(component, this.#options.instance, object, facts);
       if (correlated === undefined) return;
       if (!this.#queue.has(correlated.key) && this.#queue.size >= maxQueueLength) return this.#drop(1, undefined);
-      this.#queue.set(correlated.key, correlated);
+      this.#queue.set(correlated.key, fence === undefined ? correlated : { ...correlated, fence });
       this.#writing ??= this.#writeAll();
     } catch (error) {
       this.#drop(1, error);
@@ -88,9 +91,10 @@ export class EventRecorder {
         await this.#write(next);
       } catch (error) {
         this.#drop(1, error);
-        // The new leader reports its own events.
-        if (isFenceLost(error)) this.#isOpen = false;
-        if (isFenceLost(error) || this.#stopping.signal.aborted) break;
+        // The new leader reports its own events. A lost fence of one event says nothing about the others.
+        const isTermOver = isFenceLost(error) && next.fence === undefined;
+        if (isTermOver) this.#isOpen = false;
+        if (isTermOver || this.#stopping.signal.aborted) break;
       }
     }
     if (this.#queue.size > 0) this.#drop(this.#queue.size, undefined);
@@ -98,18 +102,18 @@ export class EventRecorder {
     this.#writing = undefined;
   }
 
-  #take(): CorrelatedEvent | undefined {
+  #take(): WaitingEvent | undefined {
     const [next] = this.#queue.values();
     if (next !== undefined) this.#queue.delete(next.key);
     return next;
   }
 
-  async #write(correlated: CorrelatedEvent): Promise<void> {
+  async #write(waiting: WaitingEvent): Promise<void> {
     const { signal } = this.#stopping;
     for (let failures = 0; ;) {
       signal.throwIfAborted();
       try {
-        return await this.#writeOnce(correlated);
+        return await this.#writeOnce(waiting);
       } catch (error) {
         failures += 1;
         if (failures >= maxTries || !isTransient(error)) throw error;
@@ -118,8 +122,8 @@ export class EventRecorder {
     }
   }
 
-  async #writeOnce({ event, state }: CorrelatedEvent): Promise<void> {
-    const { client, fence } = this.#options;
+  async #writeOnce({ event, state, fence = this.#options.fence }: WaitingEvent): Promise<void> {
+    const { client } = this.#options;
     const { signal } = this.#stopping;
     const { namespace = '', name } = event.metadata;
     const { message = '', count = 1, lastTimestamp = '' } = event;

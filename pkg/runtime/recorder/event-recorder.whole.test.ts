@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newForbidden, newServiceUnavailable, type Client, type Fence } from '#pkg/apimachinery/index';
 import { eventType, type Event } from '#pkg/apis/index';
 import { definePosts, newPost, postType, SeededRandom, startTestEnv, type TestEnv } from '../../testenv/index.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { controllerFor, leaseType, Manager, type Log } from '../index.ts';
 import { EventRecorder } from './event-recorder.ts';
 
@@ -165,6 +166,27 @@ describe('a failing write', () => {
     recorder.sinkOf('posts').record(newPost('deposed'), seen);
     await recorder.stop();
     expect(await eventsOf('deposed')).toEqual([]);
+    expect(recorder.dropped).toBe(1);
+  });
+
+  test('with a lost fence of its own is dropped alone', async () => {
+    await client.create(leaseType, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'default', name: 'lost-by-one' },
+      spec: { holderIdentity: 'another', leaseTransitions: 2 },
+    });
+    const fenceOf = (transitions: number): Fence => ({ namespace: 'default', lease: 'lost-by-one', transitions });
+    const recorder = new EventRecorder({ client, log: silent });
+    const sink = recorder.sinkOf('posts');
+    sink.record(newPost('lost'), seen, { fence: fenceOf(1) });
+    sink.record(newPost('led'), seen, { fence: fenceOf(2) });
+    sink.record(newPost('free'), seen);
+    await pollUntil(async () => (await eventsOf('free')).length === 1, 20_000, 'the last event');
+    sink.record(newPost('later'), seen);
+    await pollUntil(async () => (await eventsOf('later')).length === 1, 20_000, 'an event after the loss');
+    await recorder.stop();
+    expect([(await eventsOf('lost')).length, (await eventsOf('led')).length]).toEqual([0, 1]);
     expect(recorder.dropped).toBe(1);
   });
 });

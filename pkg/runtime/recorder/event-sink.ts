@@ -1,4 +1,4 @@
-import type { AnyObject } from '#pkg/apimachinery/index';
+import type { AnyObject, Fence } from '#pkg/apimachinery/index';
 
 export interface EventFacts {
   /** `Warning` for a problem that users should know. */
@@ -9,6 +9,11 @@ export interface EventFacts {
   message: string;
 }
 
+export interface EventOptions {
+  /** The fence of the write. Default: that of the controller's term, if there is a leader election. */
+  fence?: Fence;
+}
+
 /** Receives events about objects. */
 export interface EventSink {
   /**
@@ -16,5 +21,5 @@ export interface EventSink {
    * a count. Never throws and never waits. Do not depend on it: events are dropped if there are too many or the API
    * refuses them.
    */
-  record(object: AnyObject, facts: EventFacts): void;
+  record(object: AnyObject, facts: EventFacts, options?: EventOptions): void;
 }
