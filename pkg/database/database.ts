@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import pg from 'pg';
 import { choosingClient } from './connection/choosing-client.ts';
@@ -21,6 +20,7 @@ import type { DatabaseLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
 import { refuseUnconfirmedCommits } from './unconfirmed-commit.ts';
+import { waitForDatabase } from './wait-for-database.ts';
 
 const oldestSupportedMajor = 15;
 const closeTimeoutMs = 5_000;
@@ -28,7 +28,6 @@ const closeTimeoutMs = 5_000;
  * Overrides the default of the database or role: after a lock wait, a statement must see what was committed meanwhile.
  */
 const sessionSettings: Readonly<Record<string, string>> = { default_transaction_isolation: 'read committed' };
-const maxPauseMs = 2_000;
 
 export interface DatabaseOptions {
   /** `postgres://...`; either this or `connection`. For TLS see `connectionConfig`. */
@@ -129,29 +128,17 @@ export class Database {
     }
     const database = new Database(options);
     try {
-      await database.firstAnswer(options.startTimeoutMs ?? 0);
+      await waitForDatabase(() => database.checkVersion(), {
+        timeoutMs: options.startTimeoutMs ?? 0,
+        log: options.log,
+        message: 'PostgreSQL cannot be reached; trying again',
+        isTemporary: isTransientConnectFailure,
+      });
       return database;
     } catch (error) {
       await database.close();
       if (error instanceof DatabaseError) throw error;
       throw new DatabaseError(`PostgreSQL cannot be reached: ${messageOf(error)}.`, { cause: error });
-    }
-  }
-
-  private async firstAnswer(startTimeoutMs: number): Promise<void> {
-    const deadline = performance.now() + startTimeoutMs;
-    for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-      try {
-        return await this.checkVersion();
-      } catch (error) {
-        if (!isTransientConnectFailure(error) || performance.now() + pauseMs > deadline) throw error;
-        if (pauseMs === 100)
-          this.log.warn(
-            { why: messageOf(error), patienceMs: startTimeoutMs },
-            'PostgreSQL cannot be reached; trying again',
-          );
-      }
-      await delay(pauseMs);
     }
   }
 

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { AccessDatabase, accessMigrations, type TokenRoles } from '#pkg/access/index';
+import { AccessDatabase, accessMigrations, type AccessService, type TokenRoles } from '#pkg/access/index';
 import { isStatusError, type Client } from '#pkg/apimachinery/index';
 import { clusterRoleType } from '#pkg/apis/index';
 import { RestClient } from '#pkg/client/index';
-import { migrate } from '#pkg/database/index';
+import { migrate, type Database } from '#pkg/database/index';
 import { checkTokens } from '../options/check-options.ts';
 import { warnOfShortDelay } from '../process/drain-times.ts';
 import { checkFileModes } from '../composition/file-modes.ts';
@@ -13,7 +13,7 @@ import { newLogger } from '../process/logger.ts';
 import { DatabaseMetrics } from '../metrics/database-metrics.ts';
 import { addServiceTokens, openAccess, prepareAdministrator } from '../composition/open-access.ts';
 import { openScrapeToken } from '../composition/open-scrape-token.ts';
-import { openPlatformDatabase, startWriteMonitor } from '../composition/open-storage.ts';
+import { openPlatformDatabase, startWithDatabase, startWriteMonitor } from '../composition/open-storage.ts';
 import type { LoadedOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
 import { platformServer } from '../composition/platform-server.ts';
@@ -64,21 +64,9 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
       scrapeToken: await openScrapeToken(options, log),
       metrics,
     });
-    await migrate(database, 'access', accessMigrations);
-    const accessDatabase = new AccessDatabase(database);
-    const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
-    await addServiceTokens(options, { database: accessDatabase, log });
-    const token = await readTokenFile(options, 'svc.access.token-file');
-    const client = RestClient.connect({ ...platformServer(options, 'svc.access', log), token });
-    teardown.add('client', async () => client.close());
-    const access = await openAccess(options, {
-      database: accessDatabase,
-      log,
-      teardown,
-      client,
-      roles: rolesOf(client),
-      isNamedByBinding: bindingCheckByClient(client),
-    });
+    const { access, tokenFile } = await startWithDatabase(options, log, () =>
+      openService(options, { database, log, teardown }),
+    );
     server.serve(access, writes);
     teardown.add('requests', server.stop);
     const host = options['svc.access.host'];
@@ -98,6 +86,44 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     return { stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();
+    throw error;
+  }
+}
+
+interface OpenedService {
+  readonly access: AccessService;
+  /** The administrator's token. */
+  readonly tokenFile: string;
+}
+
+/** Opens access management; the teardown stops it. If that fails, it stops everything that it has opened. */
+async function openService(
+  options: Options,
+  { database, log, teardown }: { database: Database; log: Logger; teardown: Teardown },
+): Promise<OpenedService> {
+  const opened = new Teardown(log);
+  try {
+    await migrate(database, 'access', accessMigrations);
+    const accessDatabase = new AccessDatabase(database);
+    const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
+    await addServiceTokens(options, { database: accessDatabase, log });
+    const token = await readTokenFile(options, 'svc.access.token-file');
+    const client = RestClient.connect({ ...platformServer(options, 'svc.access', log), token });
+    opened.add('client', async () => client.close());
+    const access = await openAccess(options, {
+      database: accessDatabase,
+      log,
+      teardown: opened,
+      client,
+      roles: rolesOf(client),
+      isNamedByBinding: bindingCheckByClient(client),
+    });
+    teardown.add('access management', async () => {
+      if (!(await opened.run())) throw new Error('a part of access management did not stop cleanly');
+    });
+    return { access, tokenFile };
+  } catch (error) {
+    await opened.run();
     throw error;
   }
 }

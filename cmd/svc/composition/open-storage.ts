@@ -4,6 +4,7 @@ import {
   failureSentence,
   migrate,
   openDatabase,
+  waitForDatabase,
   WriteMonitor,
   type Database,
   type DatabaseObserver,
@@ -59,6 +60,18 @@ export async function openPlatformDatabase(
   });
   teardown.add('database', () => opened.stop());
   return opened.database;
+}
+
+/**
+ * Runs a part of the start that needs the database. While that is away or busy it is tried again, as long as a start
+ * waits for the database.
+ */
+export function startWithDatabase<T>(options: Options, log: Logger, start: () => Promise<T>): Promise<T> {
+  return waitForDatabase(start, {
+    timeoutMs: options['svc.database.start-timeout'],
+    log,
+    message: 'the database is away or busy; trying the start again',
+  });
 }
 
 /** Monitors from now on whether PostgreSQL accepts writes: a migration may already wait for that. */

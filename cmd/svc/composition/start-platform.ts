@@ -9,7 +9,7 @@ import { PluginMetrics } from '../metrics/plugin-metrics.ts';
 import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
 import { openScrapeToken } from './open-scrape-token.ts';
 import { openAuditOutput } from './open-audit.ts';
-import { openPlatformDatabase, startWriteMonitor } from './open-storage.ts';
+import { openPlatformDatabase, startWithDatabase, startWriteMonitor } from './open-storage.ts';
 import { openPlatform, type PlatformGround } from './platform/open-platform.ts';
 import { RebuiltPlatform } from './platform/rebuilt-platform.ts';
 import type { Options } from '../options/option-table.ts';
@@ -117,7 +117,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       suspend: async (...args) => void (await Promise.all([server.suspend(...args), accessServer?.suspend(...args)])),
     });
     teardown.add('platform', () => platform.stop());
-    const { tokenFile } = await platform.start();
+    const { tokenFile } = await startWithDatabase(options, log, () => platform.start());
     const kubeconfig =
       parts.local && opened !== undefined && tlsAddress !== undefined
         ? await prepareKubeconfig(options, { opened, tlsAddress, tokenFile, log })

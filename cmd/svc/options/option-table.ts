@@ -158,7 +158,7 @@ export const optionTable = {
   'svc.database.start-timeout': {
     type: duration({ min: '0s', max: '1h' }),
     default: '60s',
-    doc: 'How long a server that starts waits for a PostgreSQL that does not answer, or is starting itself.',
+    doc: 'How long a server that starts waits for a PostgreSQL that is away, busy, or starting itself.',
   },
   'svc.database.pool-size': {
     type: integer({ min: 2, max: 1000 }),
