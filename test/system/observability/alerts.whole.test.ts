@@ -70,13 +70,6 @@ describe('alerts', () => {
     const named = expr.replaceAll(backups, 'namespace="svc"');
     expect(named.match(/\{namespace="svc", pod=~"svc-db-\[0-9\]\+"/g)).toHaveLength(selectors.length);
   });
-
-  test('each has its section in the runbook, and each section its alert', async () => {
-    const sections = [...(await read('../../../docs/runbook.md')).matchAll(/^### (Svc\w+)$/gm)].map(
-      ([, name]) => name!,
-    );
-    expect(sections).toEqual([...new Set(alerts.map(({ alert }) => alert!))]);
-  });
 });
 
 interface Panel {
