@@ -22,6 +22,7 @@ export { PersonalTokenAuthenticator } from './tokens/personal-token-authenticato
 export type { TokenRoles } from './tokens/personal-tokens.ts';
 export { TokenStore } from './tokens/token-store.ts';
 export { TokenUses } from './tokens/token-uses.ts';
+export { revokeTokens } from './tokens/revoke-tokens.ts';
 export { PrivateTokenError } from './tokens/private-token-error.ts';
 export { PrivateTokens } from './tokens/private-tokens.ts';
 export { serviceUsers, type Service } from './principals/service-user.ts';

@@ -13,7 +13,7 @@ const cases: { reason: string; args: string[]; environment?: Record<string, stri
     reason: 'an unknown command without a similar name',
     args: ['destroy', '--svc.server.port=1'],
     sentence:
-      'There is no command destroy; there are serve, apiserver, access-server, controller-manager, migrate, version, new-token, generate, plugin, private-token, create-token, unblock, rotate-keys, backup, restore.',
+      'There is no command destroy; there are serve, apiserver, access-server, controller-manager, migrate, version, new-token, generate, plugin, private-token, create-token, revoke-tokens, unblock, rotate-keys, backup, restore.',
   },
   {
     reason: 'an unknown option before the command',

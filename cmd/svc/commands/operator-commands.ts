@@ -7,11 +7,20 @@ import type { PrivateTokenVerb } from './private-token-command.ts';
 import type { Environment } from '../composition/start-plugins.ts';
 
 /** Commands for an operator on the server's machine, with or without a running server. */
-export const operatorCommandNames = ['private-token', 'create-token', 'unblock', 'rotate-keys', 'backup', 'restore'];
+export const operatorCommandNames = [
+  'private-token',
+  'create-token',
+  'revoke-tokens',
+  'unblock',
+  'rotate-keys',
+  'backup',
+  'restore',
+];
 
 interface Given {
   config?: string;
   user: string;
+  name?: string;
   for: Service;
   file: string;
   rotate?: true;
@@ -24,8 +33,8 @@ interface Given {
 }
 
 /**
- * Adds `svc private-token`, `svc create-token`, `svc unblock`, `svc rotate-keys`, `svc backup` with `verify`, and `svc
- * restore`. They accept the server's options, to find its database and keys.
+ * Adds `svc private-token`, `svc create-token`, `svc revoke-tokens`, `svc unblock`, `svc rotate-keys`, `svc backup` with
+ * `verify`, and `svc restore`. They accept the server's options, to find its database and keys.
  */
 export function addOperatorCommands(
   program: Command,
@@ -83,6 +92,13 @@ export function addOperatorCommands(
     'make a token with which controllers or an access server work with the content platform, as a user of their own',
     async (options, { for: service, file, rotate: rotates = false, revokeOthers: revokesOthers = false }) =>
       (await import('./create-token-command.ts')).createToken(options, { service, file, rotates, revokesOthers }),
+  );
+  const revoke = program
+    .command('revoke-tokens')
+    .requiredOption('--user <name>', 'the username, or the e-mail address')
+    .option('--name <token>', 'only the token of this name');
+  add(revoke, 'revoke the personal tokens of a user, from the next request on', async (options, { user, name }) =>
+    (await import('./revoke-tokens-command.ts')).revokeTokens(options, user, name),
   );
   const unblock = program.command('unblock').requiredOption('--user <name>', 'the username, or the e-mail address');
   add(unblock, 'forget the failed logins of a user, who may try again at once', async (options, { user }) =>

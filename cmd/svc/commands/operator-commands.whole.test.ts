@@ -192,6 +192,39 @@ test('svc unblock resets the failures of a user, by username or e-mail, and of a
   expect(rows.map(({ resource }) => resource)).toEqual([' Nobody ', 'Mia']);
 });
 
+test('svc revoke-tokens revokes the tokens of one user, by name or all, with a row of the audit each', async () => {
+  await database.pool.query(
+    "INSERT INTO access.users (username, username_key, name, search_text) VALUES ('ben', 'ben', 'Ben', 'ben')",
+  );
+  await database.pool.query(
+    `INSERT INTO access.personal_tokens (name, username, user_id, hash)
+     SELECT token, '', id, sha256(convert_to(username || token, 'UTF8'))
+     FROM access.users, (VALUES ('build'), ('deploy'), ('laptop')) t (token)`,
+  );
+  const ended = (stderr: string) => ({ code: 0, stdout: '', stderr });
+  expect(await run('revoke-tokens', '--user=mia', '--name=build', ...onUrl())).toEqual(
+    ended('Revoked 1 personal token of Mia: build.\n'),
+  );
+  expect(await run('revoke-tokens', '--user=MIA@example.com', ...onUrl())).toEqual(
+    ended('Revoked 2 personal tokens of Mia: deploy, laptop.\n'),
+  );
+  expect(await run('revoke-tokens', '--user=mia', ...onUrl())).toEqual(
+    ended('Mia has no such personal token that is not revoked.\n'),
+  );
+  expect(await run('revoke-tokens', '--user=nobody', ...onUrl())).toMatchObject({
+    code: 1,
+    stderr: 'There is no user "nobody".',
+  });
+  const { rows } = await database.pool.query(
+    "SELECT resource, detail FROM access.operate_logs WHERE action = 'revoke' ORDER BY id",
+  );
+  expect(rows).toEqual(['build', 'deploy', 'laptop'].map((resource) => ({ resource, detail: 'of Mia' })));
+  const valid = await database.pool.query(
+    'SELECT u.username, count(*)::int FROM access.personal_tokens t JOIN access.users u ON u.id = t.user_id WHERE t.revoked IS NULL GROUP BY 1',
+  );
+  expect(valid.rows).toEqual([{ username: 'ben', count: 3 }]);
+});
+
 test('svc rotate-keys seals again while a server runs, drops old keys, and prints only counts', async () => {
   const serverKeys = await openKeyRing(access, { dataDir });
   const server = new PrivateTokens({ database: access, box: new SecretBox(serverKeys), audit: new Audit(access) });

@@ -55,6 +55,7 @@ const chosen: Readonly<Record<string, Chosen>> = {
   migrate: { include: ofDatabase },
   'private-token': { include: [...ofDatabase, ...ofKeys] },
   'create-token': { include: ofDatabase },
+  'revoke-tokens': { include: ofDatabase },
   unblock: { include: ofDatabase },
   'rotate-keys': { include: [...ofDatabase, ...ofKeys] },
   backup: { include: ofDatabase },
