@@ -163,6 +163,15 @@ describe('its use', () => {
     expect((await lastUsed())[0]!.getTime()).toBeGreaterThanOrEqual(first!.getTime());
   });
 
+  test('has the time of the use, so that a revocation after it is later', async () => {
+    const token = await addToken(await addUser(access, { username: 'mia' }));
+    await authenticator.authenticateToken(token);
+    await change('UPDATE access.personal_tokens SET revoked = now()');
+    await uses.stop();
+    const { rows } = await database.pool.query('SELECT last_used <= revoked AS before FROM access.personal_tokens');
+    expect(rows).toEqual([{ before: true }]);
+  });
+
   test('is recorded by several replicas at once without one waiting for another', async () => {
     const id = await addUser(access, { username: 'mia' });
     const tokens = await Promise.all(Array.from({ length: 20 }, () => addToken(id)));

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { sql } from 'kysely';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { accessQuery, currentTime } from '../access-tables.ts';
+import { accessQuery } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { FoundToken } from './token-store.ts';
 
@@ -29,7 +29,8 @@ interface FailedUse {
  */
 export class TokenUses {
   readonly #parts: TokenUsesParts;
-  #used = new Set<string>();
+  /** Time of the last use, by token. */
+  #used = new Map<string, Date>();
   #failed: FailedUse[] = [];
   /** Time of the last recorded failed use, by token. */
   readonly #noted = new Map<string, number>();
@@ -42,7 +43,7 @@ export class TokenUses {
 
   noteUse(tokenId: string): void {
     if (this.#used.size >= maxPending) return;
-    this.#used.add(tokenId);
+    this.#used.set(tokenId, new Date());
     this.#schedule();
   }
 
@@ -67,8 +68,8 @@ export class TokenUses {
 
   /** Writes the pending uses; never rejects. */
   flush(): Promise<void> {
-    const [used, failed] = [[...this.#used], this.#failed];
-    this.#used = new Set();
+    const [used, failed] = [this.#used, this.#failed];
+    this.#used = new Map();
     this.#failed = [];
     for (const [id, time] of this.#noted) if (Date.now() - time >= repeatIntervalMs) this.#noted.delete(id);
     this.#writing = this.#writing.then(() => this.#write(used, failed));
@@ -82,9 +83,10 @@ export class TokenUses {
     }, flushIntervalMs);
   }
 
-  async #write(used: readonly string[], failed: readonly FailedUse[]): Promise<void> {
+  async #write(used: ReadonlyMap<string, Date>, failed: readonly FailedUse[]): Promise<void> {
     try {
-      if (used.length > 0) await noteUses.run(this.#parts.database.pool, { used });
+      if (used.size > 0)
+        await noteUses.run(this.#parts.database.pool, { ids: [...used.keys()], times: [...used.values()] });
       for (const { token, address } of failed) {
         const { username, token_name: resource } = token;
         await this.#parts.audit.recordOperation({
@@ -106,20 +108,31 @@ function reasonOf({ is_usable: isUsable }: FoundToken): string {
   return isUsable ? 'the user is disabled or has expired' : 'the token was revoked or has expired';
 }
 
-/** Does not wait for another replica that updates the same rows. */
-const noteUses = new PreparedStatement('tokens-used', ($: Placeholders<{ used: readonly string[] }>) =>
-  accessQuery
-    .updateTable('access.personal_tokens')
-    .set({ last_used: currentTime })
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('access.personal_tokens')
-        .select('id')
-        .where((token) => token('id', '=', token.fn.any($.used)))
-        .where((token) =>
-          token.or([token('last_used', 'is', null), token('last_used', '<', sql<Date>`now() - interval '1 minute'`)]),
-        )
-        .forNoKeyUpdate()
-        .skipLocked(),
-    ),
+/**
+ * Stores the time of the use, not that of the write: a use before a revocation must not seem to come after it. Does not
+ * wait for another replica that updates the same rows.
+ */
+const noteUses = new PreparedStatement(
+  'tokens-used',
+  ($: Placeholders<{ ids: readonly string[]; times: readonly Date[] }>) =>
+    accessQuery
+      .updateTable('access.personal_tokens as token')
+      .from(
+        sql<{ id: string; at: Date }>`unnest(${$.ids}::uuid[], ${$.times}::timestamptz[])`.as<'used'>(
+          sql`used (id, at)`,
+        ),
+      )
+      .set((eb) => ({ last_used: eb.ref('used.at') }))
+      .whereRef('token.id', '=', 'used.id')
+      .where('token.id', 'in', (eb) =>
+        eb
+          .selectFrom('access.personal_tokens')
+          .select('id')
+          .where((token) => token('id', '=', token.fn.any($.ids)))
+          .where((token) =>
+            token.or([token('last_used', 'is', null), token('last_used', '<', sql<Date>`now() - interval '1 minute'`)]),
+          )
+          .forNoKeyUpdate()
+          .skipLocked(),
+      ),
 );
