@@ -28,10 +28,10 @@ export interface AuditQueueOptions {
  */
 export class AuditQueue {
   readonly #options: AuditQueueOptions;
-  /** 401 and 429, by network. */
+  /** 401 and 429 before the user was known, by network. */
   readonly unknown = new RefusalCounts({ perOwner: 2 });
-  /** 403, by user, verb and resource. */
-  readonly forbidden = new RefusalCounts({ perOwner: 50 });
+  /** 403, by user, verb and resource; 429, by user and network. */
+  readonly known = new RefusalCounts({ perOwner: 50 });
   #waiting: AuditRecord[] = [];
   #length = 0;
   #dropped = 0;
@@ -81,7 +81,7 @@ export class AuditQueue {
 
   #takeCounts(): void {
     this.#countedAt = performance.now();
-    for (const record of [...this.unknown.take(), ...this.forbidden.take()]) this.add(record);
+    for (const record of [...this.unknown.take(), ...this.known.take()]) this.add(record);
   }
 
   /** Never rejects: what could not be written waits for the next time. */

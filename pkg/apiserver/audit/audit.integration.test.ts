@@ -39,6 +39,7 @@ beforeAll(async () => {
 afterAll(() => home?.stop());
 
 let written: Event[];
+let isThrottled = false;
 async function serve(policy: AuditPolicy): Promise<void> {
   written = [];
   const output = (event: string): void => void written.push(JSON.parse(event) as Event);
@@ -46,6 +47,7 @@ async function serve(policy: AuditPolicy): Promise<void> {
   api = await startReplica(home.store, {
     auditor,
     endpointGroups: [auditEndpoint(home.store.audit)],
+    throttle: { take: () => Promise.resolve(isThrottled ? 7 : undefined) },
     authenticator: {
       authenticateRequest: (request) => {
         const name = String(request.headers['x-user']);
@@ -218,6 +220,15 @@ describe('by the default policy', () => {
     });
     auditor.end(audit, { code: 429 });
     expect((await events()).map(({ verb, responseStatus: { code } }) => `${verb} ${code}`)).toEqual(['create 429']);
+  });
+
+  test('too many requests of a user are one row, which names the user and the address', async () => {
+    isThrottled = true;
+    for (let i = 0; i < 3; i += 1) expect((await call('GET', posts)).status).toBe(429);
+    isThrottled = false;
+    expect(await events('&code=429')).toMatchObject([
+      { user: { username: user }, sourceIPs: ['127.0.0.1'], annotations: { 'svc.run/count': '3' } },
+    ]);
   });
 
   test('equal refusals within a minute are one row with their number', async () => {

@@ -68,17 +68,20 @@ export class Auditor {
 
   /**
    * Records how a request ended. One that wrote has its rows already, unless it failed after its first write, as a
-   * deletion of many objects may. `address`: of a client over HTTP, whose user is not known after a 401 or 429.
+   * deletion of many objects may. `address`: of a client over HTTP, whose user may not be known after a 429, and is not
+   * after a 401.
    */
   end(audit: RequestAudit, { code, address }: { code: number; address?: string }): void {
     if (audit.isStored && code < 400) return;
     if (address !== undefined && (code === 401 || code === 429)) {
       const network = networkOf(address);
-      this.#queue.unknown.add(network, String(code), () => newRefusalRecord(code, network));
+      const { user } = audit;
+      // By a limit of their own: an operator looks for who it was.
+      if (user.uid !== '')
+        this.#queue.known.add(user.name, `${code} ${network}`, () => newRefusalRecord(code, network, user));
+      else this.#queue.unknown.add(network, String(code), () => newRefusalRecord(code, network));
     } else if (code === 403) {
-      this.#queue.forbidden.add(audit.user.name, audit.action, () =>
-        audit.recordOf({ stage: 'ResponseComplete', code }),
-      );
+      this.#queue.known.add(audit.user.name, audit.action, () => audit.recordOf({ stage: 'ResponseComplete', code }));
     } else {
       this.#add(audit, 'ResponseComplete', code);
     }

@@ -69,9 +69,9 @@ function withCount({ count, record }: Counted): AuditRecord {
   return { ...record, event: JSON.stringify({ ...event, annotations }) };
 }
 
-/** The row of requests of one network that were refused before their user was known. */
-export function newRefusalRecord(code: number, network: string): AuditRecord {
-  return newOwnRecord(anonymousUser, { verb: '', code, sourceIPs: [network], annotations: {} });
+/** The row of requests of one network that were refused. `user`: default one that was not known yet. */
+export function newRefusalRecord(code: number, network: string, user: UserInfo = anonymousUser): AuditRecord {
+  return newOwnRecord(user, { verb: '', code, sourceIPs: [network], annotations: {} });
 }
 
 /** A row of the server itself, about rows that it did not write. */
