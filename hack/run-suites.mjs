@@ -65,6 +65,7 @@ const suites = [
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
   },
+  { name: 'incidents', run: built('incidents'), sample: ['--sample'] },
   { name: 'matrix', run: built('matrix'), sample: ['--cells=800', '--seed=ci'] },
   { name: 'churn', run: built('churn'), sample: ['--rounds=5', '--changes=1', '--seed=3'] },
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },

@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
-import { mkdir, readdir, stat, statfs, writeFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { isDatabaseUnreachable } from '#pkg/database/index';
 import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { PostgresProcess } from '../harness/process/postgres-process.ts';
 import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
+import { SmallDisk } from '../harness/process/small-disk.ts';
 
-const run = promisify(execFile);
 /** Enough for a run with its dead rows, and small enough to fill within a second. */
 const smallDiskSize = '320m';
 const database = 'svc';
@@ -35,7 +32,7 @@ const awayPauseMs = 100;
  * filled.
  */
 export class FaultPostgres extends PostgresProcess {
-  #smallDisk: string | undefined;
+  #smallDisk: SmallDisk | undefined;
 
   /** `home` belongs to the test. */
   static async startIn(home: string): Promise<FaultPostgres> {
@@ -44,7 +41,7 @@ export class FaultPostgres extends PostgresProcess {
       settings: { max_connections: '120', deadlock_timeout: '500ms', log_lock_waits: 'off' },
     });
     try {
-      postgres.#smallDisk = await mountSmallDisk(join(home, 'small-disk'), postgres.dataFolder);
+      postgres.#smallDisk = await SmallDisk.mount(join(home, 'small-disk'), smallDiskSize);
       await postgres.#prepare();
       return postgres;
     } catch (error) {
@@ -168,32 +165,26 @@ export class FaultPostgres extends PostgresProcess {
 
   /** Leaves no free byte on the small disk. */
   async fillSmallDisk(): Promise<void> {
-    const folder = this.#smallDisk ?? '';
-    const { bavail, bsize } = await statfs(folder);
-    const piece = Buffer.alloc(1 << 20);
-    for (let left = bavail * bsize, i = 0; left > 0; left -= piece.length, i += 1) {
-      await writeFile(join(folder, 'filler', String(i)), piece.subarray(0, Math.min(left, piece.length))).catch(
-        () => undefined,
-      );
-    }
+    await this.#smallDisk?.fill();
   }
 
   async freeSmallDisk(): Promise<void> {
-    const folder = join(this.#smallDisk ?? '', 'filler');
-    for (const name of await readdir(folder)) await rm(join(folder, name));
+    await this.#smallDisk?.free();
   }
 
   /** Keeps the folder. */
   override async stop(): Promise<void> {
     await super.stop({ keep: true });
-    if (this.#smallDisk !== undefined) await run('umount', [this.#smallDisk]);
+    await this.#smallDisk?.unmount();
   }
 
   async #prepare(): Promise<void> {
     const tables = this.#smallDisk === undefined ? '' : ' TABLESPACE small';
     await super.query(`CREATE ROLE ${serverRole} LOGIN`);
     if (this.#smallDisk !== undefined)
-      await super.query(`CREATE TABLESPACE small LOCATION '${join(this.#smallDisk, 'tables')}'`);
+      await super.query(
+        `CREATE TABLESPACE small LOCATION '${await this.#smallDisk.tablespaceFolder(this.dataFolder)}'`,
+      );
     await super.query(`CREATE DATABASE ${database} OWNER ${serverRole} TEMPLATE template0${tables}`);
   }
 }
@@ -207,18 +198,4 @@ export async function retryWhileAway<T>(limitMs: number, work: () => T | Promise
       if (!isDatabaseUnreachable(error) || performance.now() > deadline) throw error;
     }
   }
-}
-
-/** Undefined if this machine does not permit it. */
-async function mountSmallDisk(folder: string, pgdata: string): Promise<string | undefined> {
-  const { uid, gid } = await stat(pgdata);
-  try {
-    await mkdir(folder);
-    await run('mount', ['-t', 'tmpfs', '-o', `size=${smallDiskSize},mode=0755`, 'faults', folder]);
-  } catch {
-    return undefined;
-  }
-  await mkdir(join(folder, 'filler'));
-  await run('install', ['-d', '-m', '0700', '-o', String(uid), '-g', String(gid), join(folder, 'tables')]);
-  return folder;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ServerProcess, type ExitStatus } from '../harness/process/server-process.ts';
 import { freePort } from '../harness/process/free-port.ts';
 import type { FaultPostgres } from './fault-postgres.ts';
-import { FaultProxy } from './fault-proxy.ts';
+import { FaultProxy } from '../harness/process/fault-proxy.ts';
 import { retryUntilTrue } from '../harness/retry-until-true.ts';
 
 const clockShift = new URL('clock-shift.mjs', import.meta.url).href;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Client } from 'pg';
 import { databaseFailures, type DatabaseFailure, type DatabaseObserver } from '#pkg/database/index';
 import { observeStatements } from '../../../pkg/database/database-observer.ts';
-import { readRules } from './alert-rules.ts';
+import { readRules } from '../harness/alerts/alert-rules.ts';
 
 /** These are retried; SvcApiErrors covers those that users notice. */
 const withoutAlert: ReadonlySet<DatabaseFailure> = new Set(['lock_timeout', 'statement_timeout']);

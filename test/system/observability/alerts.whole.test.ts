@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { stringify } from 'yaml';
-import { alertsFile, clusterAlertsFile, readRules } from './alert-rules.ts';
+import { alertsFile, clusterAlertsFile, readRules } from '../harness/alerts/alert-rules.ts';
 import { namesIn } from './promql.ts';
 import { dashboards } from '../../../hack/dashboards/dashboards.ts';
 import { grafanaDashboard } from '../../../hack/dashboards/grafana-dashboard.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { readRules } from './alert-rules.ts';
+import { readRules } from '../harness/alerts/alert-rules.ts';
 import { dashboards } from '../../../hack/dashboards/dashboards.ts';
 import { namesIn } from './promql.ts';
-import { readRunbook } from './runbook.ts';
+import { readRunbook } from '../harness/alerts/runbook.ts';
 import { scrapeServe, type ScrapedMetrics } from './scraped-metrics.ts';
 
 /** Series and labels that Prometheus adds. */

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { alertsFile, clusterAlertsFile, readRules } from './alert-rules.ts';
+import { alertsFile, clusterAlertsFile, readRules } from '../harness/alerts/alert-rules.ts';
 import { dashboards } from '../../../hack/dashboards/dashboards.ts';
 import { loggedMessagesIn, readLoggedMessages } from './logged-messages.ts';
-import { parseRunbook, problemsOf, readRunbook, type Facts } from './runbook.ts';
+import { problemsOf, type Facts } from './check-runbook.ts';
+import { parseRunbook, readRunbook } from '../harness/alerts/runbook.ts';
 import { scrapeServe } from './scraped-metrics.ts';
 
 const runbook = await readRunbook();

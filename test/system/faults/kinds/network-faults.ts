@@ -1,6 +1,6 @@
 import type { TestCluster } from '../test-cluster.ts';
 import type { Fault } from '../fault.ts';
-import type { ProxyMode } from '../fault-proxy.ts';
+import type { ProxyMode } from '../../harness/process/fault-proxy.ts';
 import { pausing } from './pausing.ts';
 
 /** Disturbs the database connection of one server, or of both, for a while. */

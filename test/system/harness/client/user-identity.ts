@@ -1,5 +1,6 @@
 import { signDraft } from '../../../../pkg/access/access-keys/keytest/sign.ts';
 import type { ApiServer } from '../process/api-server.ts';
+import type { AccessServer } from './access-users.ts';
 
 const auth = '/api/v1/authentication/auth/';
 const tokens = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
@@ -26,8 +27,13 @@ interface Reply {
   cookies: Map<string, string>;
 }
 
+/** A server of both services. */
+export interface IdentityServer extends AccessServer {
+  readonly port: number;
+}
+
 /** Creates a user without roles, with every kind of credential, on a server started as `serve`. */
-export async function newIdentity(api: ApiServer, username: string): Promise<UserIdentity> {
+export async function newIdentity(api: IdentityServer, username: string): Promise<UserIdentity> {
   const admin = await logIn(api, 'admin', await api.adminPassword());
   await post(
     api.accessPort,
@@ -92,12 +98,12 @@ export function loginBody(username: string): string {
   return JSON.stringify({ username, password });
 }
 
-async function logIn(api: ApiServer, username: string, secret: string): Promise<string> {
+async function logIn(api: IdentityServer, username: string, secret: string): Promise<string> {
   const { body } = await post(api.accessPort, auth, { username, password: secret });
   return `Authorization: Bearer ${String(body['token'])}`;
 }
 
-async function openSession(api: ApiServer, username: string): Promise<{ cookie: string; lines: string }> {
+async function openSession(api: IdentityServer, username: string): Promise<{ cookie: string; lines: string }> {
   const form = await fetch(`${origin}:${api.accessPort}/login/`);
   await form.text();
   const token = cookiesOf(form).get('svc_loginform')!;

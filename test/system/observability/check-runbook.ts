@@ -1,19 +1,11 @@
-import { readFile } from 'node:fs/promises';
-
-export interface Section {
-  readonly heading: string;
-  /** As one line, so that a sentence is not broken. */
-  readonly text: string;
-}
-
-export interface Runbook {
-  /** The metrics in the tables, with what the page says of each. */
-  readonly metrics: ReadonlyMap<string, string>;
-  /** One for each alert, in order. */
-  readonly alerts: readonly Section[];
-  /** The exercises. */
-  readonly drills: readonly Section[];
-}
+import {
+  codeSpansOf,
+  quotedMessagesOf,
+  withoutCode,
+  withoutQuotedMessages,
+  type Runbook,
+  type Section,
+} from '../harness/alerts/runbook.ts';
 
 /** What the runbook must be held to. */
 export interface Facts {
@@ -32,36 +24,6 @@ const othersMetrics: readonly [prefix: RegExp, program: string][] = [
 const ownMetric = /^(?:http|db|svc|controller_runtime|workqueue|leader_election|process|nodejs)_[a-z0-9_]+$/;
 /** The ends of names of metrics, of whatever program. */
 const metricEnd = /^[a-z][a-z0-9]*_[a-z0-9_]*(?:total|seconds|bytes|count|info|timestamp|time)$/;
-const codeSpan = /`([^`]+)`/g;
-/** The one form in which the page quotes a message; `...` stands for what varies. */
-const quotedMessage = /\blogs? (?:says?|ends with) `([^`]+)`/g;
-
-export async function readRunbook(): Promise<Runbook> {
-  return parseRunbook(await readFile(new URL('../../../docs/runbook.md', import.meta.url), 'utf8'));
-}
-
-export function parseRunbook(page: string): Runbook {
-  const rows = page.matchAll(
-    /^\| (`(?:http|db|svc|controller_runtime|workqueue|leader|process|nodejs)_[^|]*)\|(.*)$/gm,
-  );
-  const metrics = [...rows].flatMap(([, names, about]) =>
-    [...names!.matchAll(/`([a-z0-9_]+)`/g)].map(([, name]) => [name!, about!] as const),
-  );
-  const chapters = new Map(page.split(/^## /m).map((chapter) => [chapter.split('\n', 1)[0]!, chapter]));
-  return {
-    metrics: new Map(metrics),
-    alerts: sectionsOf(chapters.get('Alerts')),
-    drills: sectionsOf(chapters.get('Drills')),
-  };
-}
-
-function sectionsOf(chapter = ''): Section[] {
-  const [, ...sections] = chapter.split(/^### /m);
-  return sections.map((section) => {
-    const [heading, ...lines] = section.split('\n');
-    return { heading: heading!, text: lines.join(' ').replaceAll(/\s+/g, ' ').trim() };
-  });
-}
 
 /** One sentence for each name in the runbook that does not exist, with its section. */
 export function problemsOf({ alerts, drills }: Runbook, facts: Facts): string[] {
@@ -78,8 +40,9 @@ export function problemsOf({ alerts, drills }: Runbook, facts: Facts): string[] 
   ];
 }
 
-function problemsOfMetrics({ heading, text }: Section, { hasMetric }: Facts): string[] {
-  const names = [...text.matchAll(codeSpan)].map(([, span]) => span!.replace(/\{.*/, ''));
+function problemsOfMetrics(section: Section, { hasMetric }: Facts): string[] {
+  const { heading, text } = section;
+  const names = codeSpansOf(section).map((span) => span.replace(/\{.*/, ''));
   return names.flatMap((name) => {
     if (ownMetric.test(name)) return hasMetric(name) ? [] : [`${heading}: no process shows the metric ${name}`];
     if (!metricEnd.test(name)) return [];
@@ -92,19 +55,19 @@ function problemsOfMetrics({ heading, text }: Section, { hasMetric }: Facts): st
 }
 
 /** A quoted name outside of code is the title of a panel. */
-function problemsOfPanels({ heading, text }: Section, { panels }: Facts): string[] {
-  return [...text.replaceAll(codeSpan, '').matchAll(/"([A-Z][^"]*)"/g)]
+function problemsOfPanels(section: Section, { panels }: Facts): string[] {
+  return [...withoutCode(section).matchAll(/"([A-Z][^"]*)"/g)]
     .filter(([, title]) => !panels.has(title!))
-    .map(([, title]) => `${heading}: no dashboard has the panel "${title}"`);
+    .map(([, title]) => `${section.heading}: no dashboard has the panel "${title}"`);
 }
 
-function problemsOfMessages({ heading, text }: Section, { loggedMessages }: Facts): string[] {
+function problemsOfMessages(section: Section, { loggedMessages }: Facts): string[] {
+  const { heading, text } = section;
   const isLogged = (message: string): boolean => loggedMessages.some((pattern) => pattern.test(message));
-  const quoted = [...text.matchAll(quotedMessage)].map(([, message]) => message!);
-  const others = [...text.replaceAll(quotedMessage, '').matchAll(codeSpan)].map(([, span]) => span!);
+  const others = codeSpansOf(withoutQuotedMessages(section));
   const bracketed = [...text.matchAll(/\blogs?\b[^.`]*\(`([^`]* [^`]*)`\)/g)].map(([, message]) => message!);
   return [
-    ...quoted
+    ...quotedMessagesOf(section)
       .filter((message) => !isLogged(message))
       .map((message) => `${heading}: no source logs the message "${message}"`),
     // A message in another form would not be checked.

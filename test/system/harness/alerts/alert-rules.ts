@@ -11,7 +11,7 @@ export interface Rule {
 }
 
 const fileOf = (name: string): string =>
-  fileURLToPath(new URL(`../../../deploy/helm/svc/files/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../../deploy/helm/svc/files/${name}`, import.meta.url));
 
 export const alertsFile = fileOf('alerts.yaml');
 /** Those of a database that CloudNativePG runs, by its metrics. */

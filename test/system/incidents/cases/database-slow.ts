@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Incident } from '../incident.ts';
+import { endOldest } from './end-oldest.ts';
+import { repeat } from '../repeat.ts';
+import type { IncidentSite } from '../site/incident-site.ts';
+
+export const databaseSlow: readonly Incident[] = [
+  {
+    alert: 'SvcDatabaseSlow',
+    cause: 'commits',
+    intent: 'A program that is not svc locks the log of changes for most of the time; its session is ended.',
+    brings: ['SvcApiSlow', 'SvcApiErrors', 'SvcDatabaseSlow', 'SvcWatchEventsLate'],
+    provoke: async (site) => {
+      const stranger = await site.session();
+      const end = lockAgainAndAgain(site, stranger, 'LOCK TABLE platform.change_log IN SHARE MODE');
+      return async () => {
+        await endOldest(site, "query LIKE '%LOCK TABLE%'");
+        await end();
+      };
+    },
+  },
+  {
+    alert: 'SvcDatabaseSlow',
+    cause: 'waits',
+    intent: 'A program that is not svc locks a table that many read, for most of the time; its session is ended.',
+    brings: ['SvcApiSlow', 'SvcApiErrors', 'SvcDatabaseSlow', 'SvcControllersBehind', 'SvcRequestsRefused'],
+    provoke: async (site) => {
+      const table = await site.tableOfNotes();
+      const stranger = await site.session();
+      const locking = lockAgainAndAgain(site, stranger, `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+      const reading = Array.from({ length: 40 }, (_each, i) =>
+        repeat(site, async () => {
+          await site
+            .request(`/apis/incidents.example.com/v1/namespaces/traffic/notes/absent-${i}`)
+            .catch(() => undefined);
+        }),
+      );
+      return async () => {
+        await endOldest(site, "query LIKE '%LOCK TABLE%'");
+        await locking();
+        await Promise.all(reading.map((end) => end()));
+      };
+    },
+    look: (site) => site.untilMetric('db_client_connection_wait_time_seconds_sum', 1),
+  },
+];
+
+/** Holds the lock for most of the time, until the session is ended. */
+function lockAgainAndAgain(site: IncidentSite, session: pg.Client, lock: string): () => Promise<void> {
+  return repeat(site, async () => {
+    await session
+      .query(`BEGIN; ${lock}`)
+      .then(() => delay(900))
+      .then(() => session.query('COMMIT'))
+      .catch(() => undefined);
+    await delay(20);
+  });
+}
