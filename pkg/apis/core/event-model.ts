@@ -125,14 +125,8 @@ export const eventModel: Model = {
         },
       },
       subresources: { status: false },
-      printerColumns: [
-        { name: 'Last Seen', type: 'date', jsonPath: '.lastTimestamp' },
-        { name: 'Type', type: 'string', jsonPath: '.type' },
-        { name: 'Reason', type: 'string', jsonPath: '.reason' },
-        { name: 'Kind', type: 'string', jsonPath: '.involvedObject.kind' },
-        { name: 'Object', type: 'string', jsonPath: '.involvedObject.name' },
-        { name: 'Message', type: 'string', jsonPath: '.message' },
-      ],
+      // Its cells are more than one value each: apiserver/table/builtin-tables.
+      printerColumns: [],
       selectableFields: selectable.map((path) => `.${path}`),
     },
   ],

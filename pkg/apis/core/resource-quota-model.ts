@@ -62,7 +62,8 @@ export const resourceQuotaModel: Model = {
         },
       },
       subresources: { status: true },
-      printerColumns: [{ name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }],
+      // Its cells are more than one value each: apiserver/table/builtin-tables.
+      printerColumns: [],
       selectableFields: [],
     },
   ],

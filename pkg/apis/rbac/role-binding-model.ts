@@ -51,10 +51,8 @@ function modelOf(
           properties: { apiVersion: text, kind: text, metadata: { type: 'object' }, roleRef, subjects },
         },
         subresources: { status: false },
-        printerColumns: [
-          { name: 'Role', type: 'string', jsonPath: '.roleRef.name' },
-          { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-        ],
+        // Its cells are more than one value each: apiserver/table/builtin-tables.
+        printerColumns: [],
         selectableFields: [],
       },
     ],

@@ -21,7 +21,7 @@ import {
   tokenReviewModel,
 } from '#pkg/apis/index';
 import { parseContentType, readBody, send, type Filter, type RequestContext } from '#pkg/http/index';
-import { encodeValue, objectFormat } from '../../handlers/answer/answer-format.ts';
+import { encodeValue, plainFormat } from '../../handlers/answer/answer-format.ts';
 import { checkTypeMeta } from '../../handlers/request/object-identity.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import { reviewRules, reviewSelf, reviewSubject, reviewSubjectLocally } from './access-reviews.ts';
@@ -68,7 +68,7 @@ export function withReviews(parts: ReviewParts): Filter {
     const review = info.isResourceRequest && info.version === 'v1' ? served.get(formatGroupResource(info)) : undefined;
     if (review === undefined) return next(context);
     checkPath(context, review.model);
-    const format = objectFormat(context);
+    const format = plainFormat(context);
     const { spec = {}, ...object } = await readReview(context, review);
     const status = await review.reviewer({ parts, user, spec: spec as JsonObject, namespace: info.namespace });
     const { token: _, ...shown } = spec as JsonObject;

@@ -1,55 +1,93 @@
-import { encodeYaml, newNotAcceptable, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { encodeYaml, newNotAcceptable, type JsonValue } from '#pkg/apimachinery/index';
 import { negotiate, type RequestContext } from '#pkg/http/index';
+import type { TableColumns } from '../../table/column-definition.ts';
+import { parseIncludeObject, tableText, tableVersions, type TableForm, type TableVersion } from './table-text.ts';
+import { metadataText } from './partial-object.ts';
 
-/** The form of objects in a response: whole, or metadata only. Source: metav1.PartialObjectMetadata. */
-export type Projection = 'whole' | 'metadata';
+/** The encoding of a response. Bodies stay JSON text and are parsed only for another format. */
+export type AnswerType = 'application/json' | 'application/yaml';
 
-/** The response format that the client asked for. Bodies stay JSON text and are parsed only for another format. */
-export interface AnswerFormat {
-  type: 'application/json' | 'application/yaml';
-  projection: Projection;
+/** Objects as they are, or metadata only. Source: metav1.PartialObjectMetadata. */
+export interface PlainFormat {
+  type: AnswerType;
+  projection: 'whole' | 'metadata';
 }
+
+/** Objects as rows of a Table. Source: metav1.Table. */
+export interface TableFormat {
+  type: AnswerType;
+  projection: 'table';
+  table: TableForm;
+}
+
+/** The response format that the client asked for. */
+export type AnswerFormat = PlainFormat | TableFormat;
+
+type Offer = { type: AnswerType; parameters?: Readonly<Record<string, string>> } & (
+  Pick<PlainFormat, 'projection'> | { projection: 'table'; version: TableVersion }
+);
 
 const whole = [
   { type: 'application/json', projection: 'whole' },
   { type: 'application/yaml', projection: 'whole' },
 ] as const;
-const listOffers = [...whole, metadataOffer('PartialObjectMetadataList'), metadataOffer('PartialObjectMetadata')];
-const objectOffers = [...whole, metadataOffer('PartialObjectMetadata')];
+const tables = tableVersions.flatMap((version) =>
+  whole.map(({ type }) => ({
+    type,
+    parameters: { as: 'Table', v: version, g: 'meta.k8s.io' },
+    projection: 'table' as const,
+    version,
+  })),
+);
+const plainOffers = [...whole, metadataOffer('PartialObjectMetadata')];
+const objectOffers = [...plainOffers, ...tables];
+const listOffers = [...objectOffers, metadataOffer('PartialObjectMetadataList')];
 
-/** Call it before anything is written. @throws StatusError 406 */
+/**
+ * Call it before anything is written. @throws StatusError 406, and 400 for parameters of a Table that are not valid
+ */
 export function objectFormat(context: RequestContext): AnswerFormat {
-  return negotiated(context, objectOffers);
+  return formatOf(context, negotiated(context, objectOffers));
 }
 
-/** @throws StatusError 406 */
+/** @throws StatusError 406, and 400 for parameters of a Table that are not valid */
 export function listFormat(context: RequestContext): AnswerFormat {
-  return negotiated(context, listOffers);
+  return formatOf(context, negotiated(context, listOffers));
+}
+
+/** The format of an object that has no table. @throws StatusError 406 */
+export function plainFormat(context: RequestContext): PlainFormat {
+  return negotiated(context, plainOffers);
 }
 
 /** Converts one object's JSON text to the response format. */
-export function encodeObject({ type, projection }: AnswerFormat, text: string): string {
-  const shown = projection === 'metadata' ? metadataText(text) : text;
-  return type === 'application/json' ? shown : encodeYaml(JSON.parse(shown) as JsonValue);
+export function encodeObject(format: AnswerFormat, text: string, columns: () => TableColumns): string {
+  const shown = projected(format, text, columns);
+  return format.type === 'application/json' ? shown : encodeYaml(JSON.parse(shown) as JsonValue);
 }
 
-export function encodeValue({ type }: AnswerFormat, value: JsonValue): string {
+function projected(format: AnswerFormat, text: string, columns: () => TableColumns): string {
+  if (format.projection === 'table') return tableText(format.table, columns(), text);
+  return format.projection === 'metadata' ? metadataText(text) : text;
+}
+
+export function encodeValue({ type }: Pick<AnswerFormat, 'type'>, value: JsonValue): string {
   return type === 'application/json' ? JSON.stringify(value) : encodeYaml(value);
-}
-
-/** An object as PartialObjectMetadata. */
-export function metadataText(text: string): string {
-  const { metadata } = JSON.parse(text) as JsonObject;
-  return JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata });
 }
 
 function metadataOffer(as: string) {
   return { type: 'application/json', parameters: { as, v: 'v1', g: 'meta.k8s.io' }, projection: 'metadata' } as const;
 }
 
-function negotiated<T extends AnswerFormat>({ request }: RequestContext, offers: readonly T[]): T {
+function negotiated<T extends Offer>({ request }: RequestContext, offers: readonly T[]): T {
   const found = negotiate(request.headers.accept, offers);
   if (found === undefined)
     throw newNotAcceptable(`only the following media types are accepted: ${whole.map(({ type }) => type).join(', ')}`);
   return found;
+}
+
+function formatOf({ query }: RequestContext, offer: Offer): AnswerFormat {
+  if (offer.projection !== 'table') return offer;
+  const { type, projection, version } = offer;
+  return { type, projection, table: { version, includeObject: parseIncludeObject(query) } };
 }

@@ -1,7 +1,16 @@
 import { send, type AnswerHeaders } from '#pkg/http/index';
 import type { Representation } from '../../rest/served-resource.ts';
+import type { TableColumns } from '../../table/column-definition.ts';
+import { tableColumns } from '../../table/table-columns.ts';
 import { encodeObject, type AnswerFormat } from './answer-format.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
+
+/** What a response shows of an object: itself, or its Scale. */
+export interface ObjectView {
+  /** Converts the object's text. */
+  show(text: string): string;
+  columns: TableColumns;
+}
 
 export interface ObjectAnswer {
   status: number;
@@ -9,16 +18,20 @@ export interface ObjectAnswer {
   headers?: AnswerHeaders;
   /** Nothing was stored, so the object has no entity tag. */
   dryRun?: boolean;
+  /** Default: the object itself. */
+  view?: ObjectView | undefined;
 }
 
-/** Answers with one object and its entity tag. */
+/** Answers with one object and its entity tag. A table has none: the ages in it change, and the object does not. */
 export async function answerObject(
-  { context }: ResourceRequest,
+  { context, served }: ResourceRequest,
   object: Representation,
-  { status, format, headers, dryRun = false }: ObjectAnswer,
+  { status, format, headers, dryRun = false, view }: ObjectAnswer,
 ): Promise<void> {
-  const tag = dryRun ? {} : { ETag: entityTagOf(object) };
-  await send(context, status, format.type, encodeObject(format, object.text), {
+  const tag = dryRun || format.projection === 'table' ? {} : { ETag: entityTagOf(object) };
+  const text = view === undefined ? object.text : view.show(object.text);
+  const columns = (): TableColumns => view?.columns ?? tableColumns(served);
+  await send(context, status, format.type, encodeObject(format, text, columns), {
     Vary: 'Accept',
     ...tag,
     ...replayHeaders(object),

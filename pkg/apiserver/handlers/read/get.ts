@@ -1,6 +1,6 @@
 import { isNotModified, send } from '#pkg/http/index';
 import { objectFormat } from '../answer/answer-format.ts';
-import { answerObject, entityTagOf } from '../answer/answer-object.ts';
+import { answerObject, entityTagOf, type ObjectView } from '../answer/answer-object.ts';
 import { textParameter } from '../request/query-parameter.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { requestReadBudget } from '../request/request-read-budget.ts';
@@ -8,18 +8,21 @@ import { checkRevision, currentRevision, parseResourceVersion } from '../request
 
 /**
  * GET of one object. `resourceVersion=N` asks for a state not older than N; the newest state satisfies it unless N is
- * in the future. `show` converts the object's text to the response.
+ * in the future. Without a `view` the response is the object itself.
  */
-export async function get(request: ResourceRequest, show = (text: string): string => text): Promise<void> {
+export async function get(request: ResourceRequest, view?: ObjectView): Promise<void> {
   const { context, served } = request;
   const format = objectFormat(context);
   const at = parseResourceVersion(textParameter(context.query, 'resourceVersion')) ?? 0;
   const object = await served.storage.get(requestedKey(request), requestReadBudget(context));
   if (at > object.revision)
     await checkRevision(served.storage, { at, exact: false }, await currentRevision(served.storage, context.signal));
-  if (isNotModified(context.request.headers['if-none-match'], String(object.revision))) {
+  if (
+    format.projection !== 'table' &&
+    isNotModified(context.request.headers['if-none-match'], String(object.revision))
+  ) {
     await send(context, 304, format.type, '', { Vary: 'Accept', ETag: entityTagOf(object) });
   } else {
-    await answerObject(request, { ...object, text: show(object.text) }, { status: 200, format });
+    await answerObject(request, object, { status: 200, format, view });
   }
 }

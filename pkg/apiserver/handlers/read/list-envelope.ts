@@ -1,6 +1,9 @@
 import { encodeYaml, formatApiVersion, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import type { Representation, ServedResource } from '../../rest/served-resource.ts';
-import { metadataText, type AnswerFormat } from '../answer/answer-format.ts';
+import { tableColumns } from '../../table/table-columns.ts';
+import type { AnswerFormat } from '../answer/answer-format.ts';
+import { metadataText } from '../answer/partial-object.ts';
+import { rowText, tableTypeMeta } from '../answer/table-text.ts';
 import { servedKind } from '../request/resource-request.ts';
 
 export interface ListMetadata {
@@ -33,30 +36,55 @@ export interface ListEnvelope {
   tail(fields: PageFields | undefined, isEmpty: boolean): string;
 }
 
-/** Items stay text: JSON is not parsed, and YAML is encoded one item at a time. */
-export function listEnvelope(served: ServedResource, { type, projection }: AnswerFormat): ListEnvelope {
-  const typeMeta =
-    projection === 'metadata'
-      ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadataList' }
-      : { apiVersion: formatApiVersion(servedKind(served)), kind: served.model.names.listKind };
-  const shown = projection === 'metadata' ? metadataText : (text: string): string => text;
-  return type === 'application/json' ? jsonEnvelope(typeMeta, shown) : yamlEnvelope(typeMeta, shown);
+/** What differs between a list of objects, one of metadata, and a Table. */
+interface ListForm {
+  typeMeta: JsonObject;
+  /** Fields after the metadata. */
+  fields: JsonObject;
+  /** The field that holds the items. */
+  items: 'items' | 'rows';
+  /** Converts an object's JSON text to that of its item. */
+  shown: (text: string) => string;
 }
 
-function jsonEnvelope(typeMeta: JsonObject, shown: (text: string) => string): ListEnvelope {
+/** Items stay text: JSON is not parsed, and YAML is encoded one item at a time. */
+export function listEnvelope(served: ServedResource, format: AnswerFormat): ListEnvelope {
+  const form = listForm(served, format);
+  return format.type === 'application/json' ? jsonEnvelope(form) : yamlEnvelope(form);
+}
+
+function listForm(served: ServedResource, format: AnswerFormat): ListForm {
+  if (format.projection === 'table') {
+    const columns = tableColumns(served);
+    return {
+      typeMeta: tableTypeMeta(format.table),
+      fields: { columnDefinitions: [...columns.definitions] },
+      items: 'rows',
+      shown: (text) => rowText(format.table, columns, text),
+    };
+  }
+  if (format.projection === 'metadata') {
+    const typeMeta = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadataList' };
+    return { typeMeta, fields: {}, items: 'items', shown: metadataText };
+  }
+  const typeMeta = { apiVersion: formatApiVersion(servedKind(served)), kind: served.model.names.listKind };
+  return { typeMeta, fields: {}, items: 'items', shown: (text) => text };
+}
+
+function jsonEnvelope({ typeMeta, fields, items, shown }: ListForm): ListEnvelope {
   return {
-    head: (metadata) => `${JSON.stringify({ ...typeMeta, metadata }).slice(0, -1)},"items":[`,
+    head: (metadata) => `${JSON.stringify({ ...typeMeta, metadata, ...fields }).slice(0, -1)},"${items}":[`,
     item: (text, isFirst) => (isFirst ? shown(text) : `,${shown(text)}`),
-    tail: (fields) => (fields === undefined ? ']}' : `],${JSON.stringify(fields).slice(1)}`),
+    tail: (page) => (page === undefined ? ']}' : `],${JSON.stringify(page).slice(1)}`),
   };
 }
 
 /** Encodes each item as a sequence of one: YAML allows its dashes at the indentation of the key. */
-function yamlEnvelope(typeMeta: JsonObject, shown: (text: string) => string): ListEnvelope {
+function yamlEnvelope({ typeMeta, fields, items, shown }: ListForm): ListEnvelope {
   return {
-    head: (metadata) => `${encodeYaml({ ...typeMeta, metadata: { ...metadata } })}items:`,
+    head: (metadata) => `${encodeYaml({ ...typeMeta, metadata: { ...metadata }, ...fields })}${items}:`,
     item: (text, isFirst) => `${isFirst ? '\n' : ''}${encodeYaml([JSON.parse(shown(text)) as JsonValue])}`,
-    tail: (fields, isEmpty) => `${isEmpty ? ' []\n' : ''}${fields === undefined ? '' : encodeYaml({ ...fields })}`,
+    tail: (page, isEmpty) => `${isEmpty ? ' []\n' : ''}${page === undefined ? '' : encodeYaml({ ...page })}`,
   };
 }
 

@@ -7,6 +7,7 @@ import { newExpired } from '#pkg/apimachinery/index';
 import type { RequestBytes, RequestContext } from '#pkg/http/index';
 import type { SharedRepresentation } from '../../rest/served-resource.ts';
 import { WatchConnection, type WatchConnectionOptions } from './watch-connection.ts';
+import { printerColumns } from '../../table/table-columns.ts';
 import { watchFormat } from './watch-format.ts';
 import { defaultWatchTiming } from '../options/watch-timing.ts';
 
@@ -94,7 +95,7 @@ async function open(
   const connection = new WatchConnection({
     context: context as unknown as RequestContext,
     kind: { group: 'blog.example.com', version: 'v1', kind: 'Post' },
-    format: watchFormat('application/json'),
+    format: watchFormat('application/json', { query: new URLSearchParams(), columns: () => printerColumns([]) }),
     bookmarks: false,
     durationMs: 3_600_000,
     observer: {

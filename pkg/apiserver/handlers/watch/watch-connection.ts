@@ -30,6 +30,8 @@ export interface WatchConnectionOptions {
 export class WatchConnection implements WatchSink {
   readonly ended: Promise<void>;
   readonly #options: WatchConnectionOptions;
+  /** The format of the next event. */
+  #format: WatchFormat;
   readonly #timers: NodeJS.Timeout[] = [];
   #markEnded!: () => void;
   #isOver = false;
@@ -44,6 +46,7 @@ export class WatchConnection implements WatchSink {
 
   constructor(options: WatchConnectionOptions) {
     this.#options = options;
+    this.#format = options.format;
     options.observer.began();
     this.ended = new Promise((resolve) => {
       this.#markEnded = resolve;
@@ -73,11 +76,11 @@ export class WatchConnection implements WatchSink {
 
   /** Initial objects, at the client's pace. */
   async writeObjects(objects: readonly Representation[]): Promise<void> {
-    const { context, format } = this.#options;
+    const { context } = this.#options;
     for (const { revision, text } of objects) {
       if (this.#isOver) return;
       this.#isSilent = false;
-      context.response.write(format.event('ADDED', revision, text));
+      context.response.write(this.#nextFormat().event('ADDED', revision, text));
       this.#options.observer.sent();
       await this.drained();
     }
@@ -97,7 +100,7 @@ export class WatchConnection implements WatchSink {
 
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void {
     if (this.#isOver) return;
-    const { format } = this.#options;
+    const format = this.#nextFormat();
     this.#write(object.encoded(`${format.name}:${type}`, (text) => format.event(type, object.revision, text)));
     this.#options.observer.sent();
   }
@@ -110,7 +113,7 @@ export class WatchConnection implements WatchSink {
       ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' }
       : { kind: kind.kind, apiVersion: formatApiVersion(kind) };
     const object = { ...typeMeta, metadata: { resourceVersion: String(revision), ...annotations } };
-    this.#write(format.event('BOOKMARK', revision, JSON.stringify(object)));
+    this.#write(this.#nextFormat().event('BOOKMARK', revision, JSON.stringify(object)));
   }
 
   /** The model was removed or has changed: the client must reconnect. */
@@ -150,6 +153,12 @@ export class WatchConnection implements WatchSink {
         this.#resume = resolve;
       });
     }
+  }
+
+  #nextFormat(): WatchFormat {
+    const format = this.#format;
+    this.#format = format.afterFirst ?? format;
+    return format;
   }
 
   #write(bytes: Buffer): void {

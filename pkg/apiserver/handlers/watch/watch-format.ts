@@ -1,6 +1,19 @@
-import { newNotAcceptable, type Status, type WatchEventType } from '#pkg/apimachinery/index';
-import { negotiate } from '#pkg/http/index';
-import { metadataText } from '../answer/answer-format.ts';
+import {
+  initialEventsEndAnnotation,
+  newNotAcceptable,
+  type Status,
+  type WatchEventType,
+} from '#pkg/apimachinery/index';
+import { negotiate, type Offer } from '#pkg/http/index';
+import type { TableColumns } from '../../table/column-definition.ts';
+import { metadataText } from '../answer/partial-object.ts';
+import {
+  parseIncludeObject,
+  tableText,
+  tableVersions,
+  type TableForm,
+  type TableVersion,
+} from '../answer/table-text.ts';
 
 /**
  * The encoding of events. Formats with the same `name` produce the same bytes: an event is encoded once for all their
@@ -15,48 +28,110 @@ export interface WatchFormat {
   event(type: WatchEventType, revision: number, text: string): Buffer;
   error(status: Status): Buffer;
   heartbeat: Buffer;
+  /** The format of all events after the first. Absent if it is the same. */
+  afterFirst?: WatchFormat;
 }
 
-const metadata = { as: 'PartialObjectMetadata', v: 'v1', g: 'meta.k8s.io' };
-const offers = [
-  { type: 'application/json', format: jsonLines('application/json', false) },
-  {
-    type: 'application/json',
-    parameters: { stream: 'watch' },
-    format: jsonLines('application/json;stream=watch', false),
-  },
-  { type: 'text/event-stream', format: eventStream() },
-  { type: 'application/json', parameters: metadata, format: jsonLines('application/json', true) },
-  {
-    type: 'application/json',
-    parameters: { ...metadata, stream: 'watch' },
-    format: jsonLines('application/json;stream=watch', true),
-  },
+/** The parts of a request that a watch of tables depends on. */
+export interface TableRequest {
+  query: URLSearchParams;
+  columns: () => TableColumns;
+}
+
+interface WatchOffer extends Offer {
+  format(request: TableRequest): WatchFormat;
+}
+
+/** Both content types of JSON lines. */
+const lines = [
+  { contentType: 'application/json', stream: {} },
+  { contentType: 'application/json;stream=watch', stream: { stream: 'watch' } },
+] as const;
+const events = eventStream();
+
+const offers: WatchOffer[] = [
+  ...lines.flatMap(({ contentType, stream }) => [
+    linesOffer(stream, jsonLines({ name: 'json', contentType, shown: (_type, text) => text })),
+    linesOffer({ as: 'PartialObjectMetadata', v: 'v1', g: 'meta.k8s.io', ...stream }, metadataLines(contentType)),
+    ...tableVersions.map((version) => ({
+      type: 'application/json',
+      parameters: { as: 'Table', v: version, g: 'meta.k8s.io', ...stream },
+      format: (request: TableRequest) => tableLines(contentType, version, request),
+    })),
+  ]),
+  { type: 'text/event-stream', format: () => events },
 ];
 
-/** @throws StatusError 406, also for YAML: a reader cannot detect the end of a YAML document. */
-export function watchFormat(accept: string | undefined): WatchFormat {
+/**
+ * @throws StatusError 406, also for YAML: a reader cannot detect the end of a YAML document; and 400 for parameters of
+ * a Table that are not valid
+ */
+export function watchFormat(accept: string | undefined, request: TableRequest): WatchFormat {
   const found = negotiate(accept, offers);
   if (found === undefined)
     throw newNotAcceptable(
       'only the following media types are accepted: application/json;stream=watch, text/event-stream',
     );
-  return found.format;
+  return found.format(request);
+}
+
+function linesOffer(parameters: Readonly<Record<string, string>>, format: WatchFormat): WatchOffer {
+  return {
+    type: 'application/json',
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    format: () => format,
+  };
+}
+
+interface JsonLinesOptions {
+  name: string;
+  contentType: string;
+  isMetadata?: boolean;
+  /** Converts an object's text to that in the event. */
+  shown: (type: WatchEventType, text: string) => string;
 }
 
 /** One JSON document per line. */
-function jsonLines(contentType: string, isMetadata: boolean): WatchFormat {
-  const shown = isMetadata ? metadataText : (text: string): string => text;
+function jsonLines({ name, contentType, isMetadata = false, shown }: JsonLinesOptions): WatchFormat {
   return {
-    name: isMetadata ? 'metadata' : 'json',
+    name,
     contentType,
     isEventStream: false,
     isMetadata,
-    event: (type, _revision, text) =>
-      Buffer.from(`{"type":"${type}","object":${type === 'BOOKMARK' ? text : shown(text)}}\n`),
+    event: (type, _revision, text) => Buffer.from(`{"type":"${type}","object":${shown(type, text)}}\n`),
     error: (status) => Buffer.from(`{"type":"ERROR","object":${JSON.stringify(status)}}\n`),
     heartbeat: Buffer.from('\n'),
   };
+}
+
+function metadataLines(contentType: string): WatchFormat {
+  return jsonLines({
+    name: 'metadata',
+    contentType,
+    isMetadata: true,
+    shown: (type, text) => (type === 'BOOKMARK' ? text : metadataText(text)),
+  });
+}
+
+/** Each event's object is a Table with one row; only the first has the columns. */
+function tableLines(contentType: string, version: TableVersion, { query, columns }: TableRequest): WatchFormat {
+  const form = { version, includeObject: parseIncludeObject(query) };
+  const all = columns();
+  const name = `table:${version}:${form.includeObject}`;
+  const linesOf = (withColumns: boolean): WatchFormat =>
+    jsonLines({
+      name: withColumns ? `${name}:columns` : name,
+      contentType,
+      shown: (type, text) =>
+        tableText(type === 'BOOKMARK' ? bookmarkForm(form, text) : form, all, text, { withColumns }),
+    });
+  return { ...linesOf(true), afterFirst: linesOf(false) };
+}
+
+/** The end of the initial events is an annotation, which the client must see. */
+function bookmarkForm(form: TableForm, bookmark: string): TableForm {
+  const isNeeded = form.includeObject === 'None' && bookmark.includes(initialEventsEndAnnotation);
+  return isNeeded ? { ...form, includeObject: 'Metadata' } : form;
 }
 
 /**

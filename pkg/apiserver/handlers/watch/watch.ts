@@ -4,6 +4,7 @@ import { parseSelector } from '../read/list-options.ts';
 import { checkRevision, currentRevision } from '../request/resource-version.ts';
 import { copiesOfReplay, requestReadBudget } from '../request/request-read-budget.ts';
 import { servedKind, type ResourceRequest } from '../request/resource-request.ts';
+import { tableColumns } from '../../table/table-columns.ts';
 import { WatchConnection } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
 import { recheckAccess } from './recheck-access.ts';
@@ -13,7 +14,7 @@ import { parseWatchParameters, type WatchParameters } from './watch-parameters.t
 export async function watch(request: ResourceRequest): Promise<void> {
   const { context, served, namespace, options } = request;
   const { headers, method } = context.request;
-  const format = watchFormat(headers.accept);
+  const format = watchFormat(headers.accept, { query: context.query, columns: () => tableColumns(served) });
   const lastEventId = format.isEventStream ? headers['last-event-id'] : undefined;
   const parameters = parseWatchParameters(
     context.query,

@@ -1,5 +1,7 @@
 import type { JsonObject, ScaleSubresource } from '#pkg/apimachinery/index';
 import { objectFormat } from '../answer/answer-format.ts';
+import type { ObjectView } from '../answer/answer-object.ts';
+import { scaleTable } from '../../table/builtin-tables.ts';
 import { get } from '../read/get.ts';
 import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
 import { patchOf, readPatch } from './patch.ts';
@@ -11,7 +13,7 @@ import { parseWriteOptions } from './write-options.ts';
 
 /** GET of an object's scale. */
 export function getScale(request: ResourceRequest, paths: ScaleSubresource): Promise<void> {
-  return get(request, (text) => scaleText(text, paths));
+  return get(request, scaleView(paths));
 }
 
 /** PUT of an object's scale: changes only its desired replicas. */
@@ -24,7 +26,7 @@ export async function updateScale(request: ResourceRequest, paths: ScaleSubresou
     format,
     options,
     bytes: body.bytes,
-    show: (text) => scaleText(text, paths),
+    view: scaleView(paths),
     prepare: async (write) => {
       const scale = await decodeObject(body, write);
       checkScale(scale, request);
@@ -43,7 +45,7 @@ export async function patchScale(request: ResourceRequest, paths: ScaleSubresour
     format,
     options,
     bytes: body.bytes,
-    show: (text) => scaleText(text, paths),
+    view: scaleView(paths),
     prepare: async (write) => {
       const apply = await patchOf(body, write);
       return (current) => {
@@ -59,4 +61,8 @@ export async function patchScale(request: ResourceRequest, paths: ScaleSubresour
 function checkScale(scale: JsonObject, request: ResourceRequest): void {
   checkTypeMeta(scale, scaleKind);
   checkKey(scale, requestedKey(request));
+}
+
+function scaleView(paths: ScaleSubresource): ObjectView {
+  return { show: (text) => scaleText(text, paths), columns: scaleTable };
 }

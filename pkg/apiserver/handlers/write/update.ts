@@ -2,7 +2,7 @@ import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
 import type { UpdateRequest } from '../../rest/served-resource.ts';
 import type { WriteContext } from '../../rest/write-context.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
-import { answerObject } from '../answer/answer-object.ts';
+import { answerObject, type ObjectView } from '../answer/answer-object.ts';
 import { checkKey, checkTypeMeta } from '../request/object-identity.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { servedKind, requestedKey, type ResourceRequest } from '../request/resource-request.ts';
@@ -36,25 +36,22 @@ export interface UpdateRun {
   bytes: Buffer;
   /** Validates the body as far as possible without the stored object, and returns the transform. */
   prepare: (write: WriteContext) => Promise<(current: ApiObject & JsonObject) => JsonObject>;
-  /** Converts the object's text for the response. Default: unchanged. */
-  show?: (text: string) => string;
+  /** Default: the response is the object itself. */
+  view?: ObjectView;
 }
 
 /** The common steps of PUT and PATCH: the remembered outcome, the preconditions, the write, the response. */
 export async function runUpdate(
   request: ResourceRequest,
-  { subresource, format, options, bytes, prepare, show = (text) => text }: UpdateRun,
+  { subresource, format, options, bytes, prepare, view }: UpdateRun,
 ): Promise<void> {
   const { context, served } = request;
   const { idempotency, earlier } = await findEarlierOutcome(request, bytes, options.dryRun);
-  if (earlier !== undefined) {
-    const object = { ...earlier.object, text: show(earlier.object.text) };
-    return answerObject(request, object, { status: 200, format });
-  }
+  if (earlier !== undefined) return answerObject(request, earlier.object, { status: 200, format, view });
   const write = newWriteContext(context, options, idempotency);
   const key = requestedKey(request);
   const transform = await prepare(write);
   const preconditions = readIfMatch(context);
   const stored = await served.storage.update({ key, subresource, preconditions, transform }, write);
-  await answerObject(request, { ...stored, text: show(stored.text) }, { status: 200, format, dryRun: options.dryRun });
+  await answerObject(request, stored, { status: 200, format, view, dryRun: options.dryRun });
 }

@@ -228,8 +228,8 @@ describe('get', () => {
       kind: 'PartialObjectMetadata',
       metadata: { name: 'partial' },
     });
-    expect((await accept('application/json;as=Table;v=v1;g=meta.k8s.io,application/json')).body.kind).toBe('Post');
-    expect((await accept('application/json;as=Table;v=v1;g=meta.k8s.io')).status).toBe(406);
+    expect((await accept('application/json;as=Table;v=v2;g=meta.k8s.io,application/json')).body.kind).toBe('Post');
+    expect((await accept('application/json;as=Table;v=v2;g=meta.k8s.io')).status).toBe(406);
     expect((await api.call('HEAD', `${posts}/partial`)).text).toBe('');
   });
 });

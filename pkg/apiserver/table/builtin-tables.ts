@@ -1,0 +1,176 @@
+import { formatGroupResource, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { clusterRoleBindingType, eventType, resourceQuotaType, roleBindingType } from '#pkg/apis/index';
+import { ageOf, shortText } from './table-cell.ts';
+import { column, creationDescription, nameColumn, type TableColumns } from './column-definition.ts';
+
+const ageText = column('Age', { description: creationDescription });
+const wide = { priority: 1 };
+
+/** Source: k8s.io/kubernetes/pkg/printers/internalversion printEvent. */
+const events: TableColumns = {
+  definitions: [
+    column('Last Seen', { description: 'The time at which the most recent occurrence of this event was recorded.' }),
+    column('Type', { description: 'Type of this event (Normal, Warning), new types could be added in the future' }),
+    column('Reason', {
+      description:
+        "This should be a short, machine understandable string that gives the reason for the transition into the object's current status.",
+    }),
+    column('Object', { description: 'The object that this event is about.' }),
+    column('Subobject', { ...wide, description: 'The field of the object that this event is about.' }),
+    column('Source', {
+      ...wide,
+      description: 'The component reporting this event. Should be a short machine understandable string.',
+    }),
+    column('Message', { description: 'A human-readable description of the status of this operation.' }),
+    column('First Seen', {
+      ...wide,
+      description: 'The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)',
+    }),
+    column('Count', { ...wide, description: 'The number of times this event has occurred.' }),
+    column('Name', { ...wide, description: nameColumn.description }),
+  ],
+  cells: (event, now) => {
+    const series = objectAt(event, 'series');
+    const target = objectAt(event, 'involvedObject');
+    const firstSeen = ageOf(event['firstTimestamp'] ?? event['eventTime'], now);
+    const lastSeen = isGiven(event['lastTimestamp']) ? ageOf(event['lastTimestamp'], now) : firstSeen;
+    const count = numberAt(event, 'count');
+    return [
+      isJsonObject(event['series']) ? ageOf(series['lastObservedTime'], now) : lastSeen,
+      textAt(event, 'type'),
+      textAt(event, 'reason'),
+      [textAt(target, 'kind').toLowerCase(), textAt(target, 'name')].filter((part) => part !== '').join('/'),
+      textAt(target, 'fieldPath'),
+      sourceOf(event),
+      textAt(event, 'message').trim(),
+      firstSeen,
+      isJsonObject(event['series']) ? numberAt(series, 'count') : Math.max(1, count),
+      textAt(objectAt(event, 'metadata'), 'name'),
+    ];
+  },
+};
+
+function sourceOf(event: JsonObject): string {
+  const source = objectAt(event, 'source');
+  const component = textAt(source, 'component') || textAt(event, 'reportingComponent');
+  const instance = textAt(source, 'host') || textAt(event, 'reportingInstance');
+  return instance === '' ? component : `${component}, ${instance}`;
+}
+
+/** Source: printRoleBinding. */
+const roleBindings: TableColumns = {
+  definitions: [
+    nameColumn,
+    column('Role', {
+      description: 'RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace.',
+    }),
+    ageText,
+    column('Users', { ...wide, description: 'Users in the roleBinding' }),
+    column('Groups', { ...wide, description: 'Groups in the roleBinding' }),
+    column('ServiceAccounts', { ...wide, description: 'ServiceAccounts in the roleBinding' }),
+  ],
+  cells: (binding, now) => {
+    const role = objectAt(binding, 'roleRef');
+    return [
+      ...nameAndAge(binding, now).toSpliced(1, 0, `${textAt(role, 'kind')}/${textAt(role, 'name')}`),
+      subjectsOf(binding, 'User'),
+      subjectsOf(binding, 'Group'),
+      subjectsOf(binding, 'ServiceAccount'),
+    ];
+  },
+};
+
+function subjectsOf({ subjects }: JsonObject, kind: string): string {
+  const all = Array.isArray(subjects) ? subjects.filter(isJsonObject) : [];
+  const named = all.filter((subject) => subject['kind'] === kind);
+  const texts = named.map((subject) =>
+    kind === 'ServiceAccount' ? `${textAt(subject, 'namespace')}/${textAt(subject, 'name')}` : textAt(subject, 'name'),
+  );
+  return shortText(texts.join(', '));
+}
+
+/** Source: printResourceQuota. */
+const resourceQuotas: TableColumns = {
+  definitions: [
+    nameColumn,
+    ageText,
+    column('Request', {
+      description: 'Request represents a minimum amount of cpu/memory that a container may consume.',
+    }),
+    column('Limit', {
+      description:
+        'Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.',
+    }),
+  ],
+  cells: (quota, now) => {
+    const status = objectAt(quota, 'status');
+    const used = objectAt(status, 'used');
+    const hard = objectAt(status, 'hard');
+    const textOf = (isLimit: boolean): string =>
+      Object.keys(hard)
+        .toSorted()
+        .filter((name) => name.startsWith('limits.') === isLimit)
+        .map((name) => `${name}: ${textAt(used, name) || '0'}/${textAt(hard, name)}`)
+        .join(', ');
+    return [...nameAndAge(quota, now), shortText(textOf(false)), shortText(textOf(true))];
+  },
+};
+
+/** The table of a `scale` subresource. Source: printScale. */
+export const scaleTable: TableColumns = {
+  definitions: [
+    nameColumn,
+    column('Desired', {
+      type: 'integer',
+      description: 'replicas is the desired number of instances for the scaled object.',
+    }),
+    column('Available', {
+      type: 'integer',
+      description: 'replicas is the actual number of observed instances of the scaled object.',
+    }),
+    ageText,
+  ],
+  cells: (scale, now) =>
+    nameAndAge(scale, now).toSpliced(
+      1,
+      0,
+      numberAt(objectAt(scale, 'spec'), 'replicas'),
+      numberAt(objectAt(scale, 'status'), 'replicas'),
+    ),
+};
+
+/** The tables of built-in kinds whose cells are more than one value of the object, by `<plural>.<group>`. */
+export const builtinTables: ReadonlyMap<string, TableColumns> = new Map(
+  (
+    [
+      [eventType, events],
+      [roleBindingType, roleBindings],
+      [clusterRoleBindingType, roleBindings],
+      [resourceQuotaType, resourceQuotas],
+    ] as const
+  ).map(([{ group, plural }, columns]) => [formatGroupResource({ group, resource: plural }), columns]),
+);
+
+function nameAndAge(object: JsonObject, now: number): JsonValue[] {
+  const metadata = objectAt(object, 'metadata');
+  return [textAt(metadata, 'name'), ageOf(metadata['creationTimestamp'], now)];
+}
+
+function isGiven(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+function objectAt(object: JsonObject, name: string): JsonObject {
+  const value = object[name];
+  return isJsonObject(value) ? value : {};
+}
+
+function textAt(object: JsonObject, name: string): string {
+  const value = object[name];
+  return typeof value === 'string' ? shortText(value) : '';
+}
+
+function numberAt(object: JsonObject, name: string): number {
+  const value = object[name];
+  return typeof value === 'number' ? value : 0;
+}
