@@ -303,6 +303,18 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     ],
   },
   {
+    reason: 'column types are given',
+    edit: (_, v) => column(v, { type: '' }),
+    texts: [
+      'spec.versions[0].additionalPrinterColumns[0].type: Required value: must be one of boolean,date,integer,number,string',
+    ],
+  },
+  {
+    reason: 'column names are given',
+    edit: (_, v) => column(v, { name: '' }),
+    texts: ['spec.versions[0].additionalPrinterColumns[0].name: Required value'],
+  },
+  {
     reason: 'column formats',
     edit: (_, v) => column(v, { format: 'ip' }),
     texts: ['spec.versions[0].additionalPrinterColumns[0].format: Invalid value: "ip": must be one of byte,date,'],

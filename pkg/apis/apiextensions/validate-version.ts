@@ -86,7 +86,8 @@ function validateScalePath(path: string, field: string, roots: readonly string[]
 function validateColumn({ name, type, format, jsonPath }: PrinterColumn, field: string): StatusCause[] {
   const causes: StatusCause[] = [];
   if (name === '') causes.push(fieldError.required(`${field}.name`));
-  if (!columnTypes.includes(type))
+  if (type === '') causes.push(fieldError.required(`${field}.type`, `must be one of ${columnTypes.join(',')}`));
+  else if (!columnTypes.includes(type))
     causes.push(fieldError.invalid(`${field}.type`, type, `must be one of ${columnTypes.join(',')}`));
   if (format !== undefined && format !== '' && !columnFormats.includes(format)) {
     causes.push(fieldError.invalid(`${field}.format`, format, `must be one of ${columnFormats.join(',')}`));

@@ -1,6 +1,7 @@
 import type { GroupVersionKind, JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
 import { scaleKind } from '../handlers/write/scale-object.ts';
-import { reference, scaleName, schemaName, statusName } from './kubernetes-schema.ts';
+import { tableMediaType } from '../handlers/answer/table-text.ts';
+import { reference, scaleName, schemaName, statusName, tableName } from './kubernetes-schema.ts';
 import { resourcePaths } from './resource-paths.ts';
 
 type Action = 'list' | 'post' | 'deletecollection' | 'get' | 'put' | 'patch' | 'delete';
@@ -22,6 +23,7 @@ const fieldValidation = inQuery(
   'what becomes of unknown and duplicate fields: Ignore, Warn or Strict',
 );
 const force = inQuery('force', 'boolean', 'takes fields over from other managers; for apply alone');
+const includeObject = inQuery('includeObject', 'string', 'what the rows of a Table hold: None, Metadata or Object');
 const selectors = [
   inQuery('labelSelector', 'string', 'restricts the list by labels'),
   inQuery('fieldSelector', 'string', 'restricts the list by fields'),
@@ -36,6 +38,7 @@ const listing = [
   inQuery('timeoutSeconds', 'integer', 'how long to watch'),
   inQuery('watch', 'boolean', 'watches for changes instead of listing'),
   inQuery('allowWatchBookmarks', 'boolean', 'asks for bookmarks in a watch'),
+  includeObject,
 ];
 const deleting = [
   dryRun,
@@ -47,7 +50,7 @@ const actionParameters: Record<Action, JsonObject[]> = {
   list: listing,
   post: [dryRun, fieldManager, fieldValidation],
   deletecollection: [...selectors, ...deleting],
-  get: [],
+  get: [includeObject],
   put: [dryRun, fieldManager, fieldValidation],
   patch: [dryRun, fieldManager, fieldValidation, force],
   delete: deleting,
@@ -106,7 +109,10 @@ function operation({ kind, schema, listSchema = schema }: Target, action: Action
     responses: {
       [action === 'post' ? '201' : '200']: {
         description: 'OK',
-        content: { 'application/json': { schema: reference(answer) } },
+        content: {
+          'application/json': { schema: reference(answer) },
+          ...(answer === statusName ? {} : { [tableMediaType]: { schema: reference(tableName) } }),
+        },
       },
       '401': { description: 'Unauthorized' },
     },

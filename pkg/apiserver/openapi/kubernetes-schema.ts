@@ -31,6 +31,7 @@ export const listMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta';
 export const ownerReferenceName = 'io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference';
 export const managedFieldsName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry';
 export const statusName = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status';
+export const tableName = 'io.k8s.apimachinery.pkg.apis.meta.v1.Table';
 export const scaleName = 'io.k8s.api.autoscaling.v1.Scale';
 
 /** `com.example.blog.v1.Post`: the last two parts are version and kind, so that no two kinds share a name. */

@@ -8,6 +8,7 @@ import {
   reference,
   scaleName,
   statusName,
+  tableName,
 } from './kubernetes-schema.ts';
 
 const text: JsonObject = { type: 'string' };
@@ -138,6 +139,44 @@ const scale: JsonObject = {
   'x-kubernetes-group-version-kind': [kindExtension(scaleKind)],
 };
 
+const table: JsonObject = {
+  type: 'object',
+  description: 'Objects as rows, for people.',
+  required: ['columnDefinitions', 'rows'],
+  properties: {
+    apiVersion: text,
+    kind: text,
+    metadata: { allOf: [reference(listMetaName)] },
+    columnDefinitions: {
+      type: 'array',
+      description: 'The columns; of a watch only in the first event.',
+      items: {
+        type: 'object',
+        required: ['name', 'type', 'format', 'description', 'priority'],
+        properties: {
+          name: text,
+          type: text,
+          format: text,
+          description: text,
+          priority: { type: 'integer', format: 'int32', description: 'Above 0 it is shown only on request.' },
+        },
+      },
+    },
+    rows: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['cells'],
+        properties: {
+          cells: { type: 'array', description: 'A value for each column.', items: {} },
+          object: { type: 'object', description: 'What includeObject asks for.' },
+        },
+      },
+    },
+  },
+  'x-kubernetes-group-version-kind': [kindExtension({ group: 'meta.k8s.io', version: 'v1', kind: 'Table' })],
+};
+
 /** Schemas in the documents of all groups. */
 export const kubernetesSharedSchemas: Readonly<Record<string, JsonObject>> = {
   [objectMetaName]: objectMeta,
@@ -146,6 +185,7 @@ export const kubernetesSharedSchemas: Readonly<Record<string, JsonObject>> = {
   [listMetaName]: listMeta,
   [statusName]: status,
   [scaleName]: scale,
+  [tableName]: table,
 };
 
 function kindExtension(kind: GroupVersionKind): JsonObject {

@@ -270,6 +270,26 @@ describe('the documents of Kubernetes, of two real projects', () => {
   });
 });
 
+test('both documents say which answers can be tables', async () => {
+  const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  const listedIn = (document: JsonObject): string[] =>
+    operations(document)
+      .filter(({ path }) => /\/httproutes(?:\/\{name\})?$/.test(path))
+      .filter(({ operation }) => JSON.stringify(operation['responses']).includes(`"${tableType}"`))
+      .map(({ path, method }) => `${method} ${path.endsWith('}') ? 'one' : 'all'}`);
+  const kubernetes = listedIn(parsed((await documents.kubernetes('apis/gateway.networking.k8s.io/v1'))!));
+  expect([...new Set(kubernetes)].toSorted()).toEqual(['get all', 'get one', 'patch one', 'post all', 'put one']);
+  const reference = listedIn(parsed(await documents.reference('extension')));
+  expect([...new Set(reference)].toSorted()).toEqual([
+    'delete all',
+    'get all',
+    'get one',
+    'patch one',
+    'post all',
+    'put one',
+  ]);
+});
+
 describe('when documents change', () => {
   const one = testModel();
   const two = testModel({ group: 'other.example.com' });

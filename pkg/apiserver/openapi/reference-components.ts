@@ -77,6 +77,42 @@ const schemas: Readonly<Record<string, JsonObject>> = {
       object: { type: 'object', description: 'The object; of an ERROR a Status.' },
     },
   },
+  Table: {
+    type: 'object',
+    description:
+      'Objects as rows, for people; with the fields of a page like a list. apiVersion `meta.k8s.io/v1`, or v1beta1 for `v=v1beta1`.',
+    required: ['kind', 'apiVersion', 'metadata', 'columnDefinitions', 'rows'],
+    properties: {
+      kind: { const: 'Table' },
+      apiVersion: text,
+      metadata: reference('ListMeta'),
+      columnDefinitions: {
+        type: ['array', 'null'],
+        description: "The model's printer columns; null in all events of a watch but the first.",
+        items: {
+          type: 'object',
+          properties: {
+            name: text,
+            type: text,
+            format: text,
+            description: text,
+            priority: { type: 'integer', description: 'Above 0 it is shown only on request.' },
+          },
+        },
+      },
+      rows: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['cells', 'object'],
+          properties: {
+            cells: { type: 'array', description: 'A value for each column.' },
+            object: { type: ['object', 'null'], description: 'What includeObject asks for.' },
+          },
+        },
+      },
+    },
+  },
   Scale: {
     type: 'object',
     description: 'How many replicas there should be, and are. apiVersion `autoscaling/v1`.',

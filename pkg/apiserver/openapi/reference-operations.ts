@@ -1,4 +1,5 @@
 import type { GroupVersionKind, JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
+import { tableMediaType } from '../handlers/answer/table-text.ts';
 import { exampleObject } from './example-object.ts';
 import { reference, schemaName } from './kubernetes-schema.ts';
 import { failureResponses } from './reference-components.ts';
@@ -87,6 +88,7 @@ export class ReferenceOperations {
           'exactTotal',
           'resourceVersion',
           'resourceVersionMatch',
+          'includeObject',
           ...watchParameters,
         ),
       ],
@@ -143,7 +145,7 @@ export class ReferenceOperations {
   #get(part: '' | 'Status' | 'Scale' = ''): JsonObject {
     return {
       ...this.#head('get', `Read ${summaryOf(this.#kind, part)}`, part),
-      parameters: parameterReferences('resourceVersion', 'ifNoneMatch'),
+      parameters: parameterReferences('resourceVersion', 'includeObject', 'ifNoneMatch'),
       responses: {
         '200': {
           description: 'The object.',
@@ -226,7 +228,11 @@ export class ReferenceOperations {
 }
 
 function bodies(schema: string): JsonObject {
-  return { 'application/json': { schema: reference(schema) }, 'application/yaml': { schema: reference(schema) } };
+  return {
+    'application/json': { schema: reference(schema) },
+    'application/yaml': { schema: reference(schema) },
+    [tableMediaType]: { schema: reference('Table') },
+  };
 }
 
 function summaryOf({ kind }: GroupVersionKind, part: string): string {

@@ -1,4 +1,5 @@
 import { builtinIndexes, type IndexDefinition, type JsonObject } from '#pkg/apimachinery/index';
+import { includeObjects } from '../handlers/answer/table-text.ts';
 
 const repeated = { style: 'form', explode: true };
 
@@ -50,6 +51,11 @@ export const referenceParameters = {
     'resourceVersionMatch',
     { type: 'string', enum: ['Exact', 'NotOlderThan'] },
     'How resourceVersion is meant.',
+  ),
+  includeObject: inQuery(
+    'includeObject',
+    { type: 'string', enum: [...includeObjects], default: 'Metadata' },
+    'Of a Table: what its rows hold besides their cells.',
   ),
   watch: inQuery(
     'watch',

@@ -6,7 +6,10 @@ import { partialObject } from './partial-object.ts';
 export const tableVersions = ['v1', 'v1beta1'] as const;
 export type TableVersion = (typeof tableVersions)[number];
 
-const includeObjects = ['None', 'Metadata', 'Object'] as const;
+/** The media type of a Table of the newer version. */
+export const tableMediaType = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+export const includeObjects = ['None', 'Metadata', 'Object'] as const;
 /** What a row holds besides its cells. */
 export type IncludeObject = (typeof includeObjects)[number];
 
