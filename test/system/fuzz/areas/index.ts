@@ -13,6 +13,7 @@ import { personalTokens } from './personal-tokens.ts';
 import { quotas } from './quotas.ts';
 import { rawSockets } from './raw-sockets.ts';
 import { roundTrips } from './round-trips.ts';
+import { tables } from './tables.ts';
 import { targets } from './targets.ts';
 import { typedObjects } from './typed-objects.ts';
 import { watches } from './watches.ts';
@@ -30,6 +31,7 @@ export const areas: readonly AttackArea[] = [
   yamlBodies,
   names,
   headers,
+  tables,
   targets,
   rawSockets,
   typedObjects,
