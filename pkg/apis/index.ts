@@ -16,10 +16,14 @@ export type { StructuralSchemaCheck } from './apiextensions/validate-versions.ts
 export * from './apiextensions/version-priority.ts';
 export * from './builtin-models.ts';
 export * from './coordination/lease-model.ts';
+export * from './core/config-map.ts';
+export * from './core/config-map-model.ts';
 export * from './core/event-model.ts';
 export * from './core/namespace-model.ts';
 export * from './core/resource-quota.ts';
 export * from './core/resource-quota-model.ts';
+export * from './core/secret.ts';
+export * from './core/secret-model.ts';
 export * from './meta/condition.ts';
 export * from './plugin/plugin-model.ts';
 export * from './plugin/plugin.ts';

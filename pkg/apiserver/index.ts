@@ -18,3 +18,4 @@ export type { WatchObserver } from './informer-bus/watch-observer.ts';
 export { documentEndpoints } from './openapi/document-endpoints.ts';
 export type { EndpointDocument, EndpointDocuments } from './openapi/endpoint-documents.ts';
 export * from './registry/index.ts';
+export type { Sealer } from './rest/sealer.ts';

@@ -11,6 +11,7 @@ export * from './storage-error.ts';
 export type * from './store-observer.ts';
 export * from './store.ts';
 export { PostgresStore, type PostgresStoreOptions } from './postgres/postgres-store.ts';
+export { rewriteBodies, type RewriteBody } from './postgres/history/rewrite-bodies.ts';
 export { platformMigrations } from './postgres/migrations.ts';
 export {
   adoptRestored,

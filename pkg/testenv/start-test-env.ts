@@ -23,6 +23,7 @@ import {
 } from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
 import { FaultyClient, type FaultRates } from './faults/faulty-client.ts';
+import { testSealer } from './test-sealer.ts';
 import { createPlatformDatabase } from './platform-database.ts';
 import type { TestDatabase, TestDatabaseOptions } from './test-database.ts';
 
@@ -133,7 +134,7 @@ async function startServer(
 ): Promise<TestServer> {
   const keys = new KeyWorker();
   const store = await PostgresStore.open({ database, log: silentLog, keyEvaluator: keys });
-  const registry = await createPlatformRegistry({ store, log, keyChecker: keys });
+  const registry = await createPlatformRegistry({ store, log, keyChecker: keys, sealer: testSealer });
   const authorizer = new MastersAuthorizer();
   const steadyClient = new LoopbackClient({ registry, authorizer, user: admin });
   const client =

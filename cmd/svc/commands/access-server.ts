@@ -12,6 +12,7 @@ import { listenForAccess } from '../composition/start-access-server.ts';
 import { newLogger } from '../process/logger.ts';
 import { DatabaseMetrics } from '../metrics/database-metrics.ts';
 import { addServiceTokens, openAccess, prepareAdministrator } from '../composition/open-access.ts';
+import { openServerSecrets } from '../composition/open-secrets.ts';
 import { openScrapeToken } from '../composition/open-scrape-token.ts';
 import { openPlatformDatabase, startWithDatabase, startWriteMonitor } from '../composition/open-storage.ts';
 import type { LoadedOptions } from '../options/load-options.ts';
@@ -110,8 +111,9 @@ async function openService(
     const token = await readTokenFile(options, 'svc.access.token-file');
     const client = RestClient.connect({ ...platformServer(options, 'svc.access', log), token });
     opened.add('client', async () => client.close());
-    const access = await openAccess(options, {
+    const access = openAccess(options, {
       database: accessDatabase,
+      keys: await openServerSecrets(accessDatabase, options, log),
       log,
       teardown: opened,
       client,

@@ -233,14 +233,14 @@ test('svc rotate-keys seals again while a server runs, drops old keys, and print
   const rotated = await run('rotate-keys', ...onUrl());
   expect(rotated).toEqual({
     code: 0,
-    stdout: `Sealed anew: 0 access keys, 1 private token.\nThere is a new key in ${dataDir}/secret-key.\nNothing needs the old keys any more: svc rotate-keys --drop-old removes them.\n`,
+    stdout: `Sealed anew: 0 access keys, 1 private token, 0 Secrets.\nThere is a new key in ${dataDir}/secret-key.\nNothing needs the old keys any more: svc rotate-keys --drop-old removes them.\n`,
     stderr: '',
   });
   expect(await server.findOwner(token)).toBeDefined();
   const dropped = await run('rotate-keys', '--drop-old', ...onUrl());
   expect(dropped).toEqual({
     code: 0,
-    stdout: `Sealed anew: 0 access keys, 0 private tokens.\n1 old key dropped from ${dataDir}/secret-key.\n`,
+    stdout: `Sealed anew: 0 access keys, 0 private tokens, 0 Secrets.\n1 old key dropped from ${dataDir}/secret-key.\n`,
     stderr: '',
   });
   expect(await server.show('mia')).toBe(token);

@@ -2,7 +2,15 @@ import { expect, test } from '@jest/globals';
 import type { RotationResult } from '#pkg/access/index';
 import { describeRotation } from './rotate-keys-command.ts';
 
-const none: RotationResult = { accessKeys: 0, privateTokens: 0, unreadable: 0, isNewKey: false, dropped: 0, old: 1 };
+const none: RotationResult = {
+  accessKeys: 0,
+  privateTokens: 0,
+  objects: 0,
+  unreadable: 0,
+  isNewKey: false,
+  dropped: 0,
+  old: 1,
+};
 const file = '/etc/svc/credentials/key';
 
 test.each<{ reason: string; result?: Partial<RotationResult>; file?: string; dropOld: boolean; last: string }>([

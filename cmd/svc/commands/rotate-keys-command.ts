@@ -1,6 +1,7 @@
 import { rotateKeys, type AccessDatabase, type KeyRing, type RotationResult } from '#pkg/access/index';
 import { withAccessDatabase } from '../composition/open-operator-database.ts';
 import { withSecretErrors, openNeededSecrets } from '../composition/open-secrets.ts';
+import { sealedObjects } from '../composition/sealed-objects.ts';
 import type { Options } from '../options/option-table.ts';
 
 /**
@@ -17,7 +18,7 @@ export function rotate(options: Options, dropOld: boolean): Promise<number> {
 }
 
 async function run(database: AccessDatabase, ring: KeyRing, dropOld: boolean): Promise<RotationResult> {
-  const rotation = rotateKeys({ database, ring, dropOld });
+  const rotation = rotateKeys({ database, ring, objects: sealedObjects(database.pool), dropOld });
   for (;;) {
     const { done, value } = await rotation.next();
     if (done === true) return value;
@@ -32,8 +33,10 @@ export function describeRotation(
   result: RotationResult,
   { file, dropOld }: { file: string | undefined; dropOld: boolean },
 ): string[] {
-  const { accessKeys, privateTokens, unreadable, isNewKey, dropped, old, obstacle } = result;
-  const lines = [`Sealed anew: ${count(accessKeys, 'access key')}, ${count(privateTokens, 'private token')}.`];
+  const { accessKeys, privateTokens, objects, unreadable, isNewKey, dropped, old, obstacle } = result;
+  const lines = [
+    `Sealed anew: ${count(accessKeys, 'access key')}, ${count(privateTokens, 'private token')}, ${count(objects, 'Secret')}.`,
+  ];
   if (unreadable > 0) lines.push(`${count(unreadable, 'secret')} cannot be opened, and is kept with its key.`);
   if (isNewKey) lines.push(`There is a new key in ${file}.`);
   if (!isNewKey && !dropOld && file !== undefined)

@@ -12,13 +12,13 @@ import {
   type AccessDatabase,
   type AccessSettings,
   type BindingSubjectCheck,
+  type KeyRing,
   type Service,
   type TokenRoles,
 } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
 import { anonymousShare, TrustedProxies } from '#pkg/http/index';
 import { OperatorError } from '../options/operator-error.ts';
-import { openSecrets } from './open-secrets.ts';
 import type { Options } from '../options/option-table.ts';
 import { PlatformNamespaces } from './platform-namespaces.ts';
 import { svcVersion } from '../process/svc-version.ts';
@@ -27,6 +27,7 @@ import type { Teardown } from '../process/teardown.ts';
 export interface OpenAccessParts {
   /** Schema `access` must be up to date. */
   database: AccessDatabase;
+  keys: KeyRing;
   log: Logger;
   teardown: Teardown;
   /** A client with all permissions; closed after this teardown. */
@@ -35,17 +36,11 @@ export interface OpenAccessParts {
   isNamedByBinding: BindingSubjectCheck;
 }
 
-/** Opens and starts access management on the configured database. @throws OperatorError */
-export async function openAccess(
+/** Opens and starts access management on the configured database. */
+export function openAccess(
   options: Options,
-  { database, log, teardown, client, roles, isNamedByBinding }: OpenAccessParts,
-): Promise<AccessService> {
-  const keys = await openSecrets(database, options, log);
-  if (keys.isEmpty)
-    log.warn(
-      { file: keys.file?.path },
-      'no key for secrets: access keys and private tokens do not work until the key of this database is in this file or in svc.security.key',
-    );
+  { database, keys, log, teardown, client, roles, isNamedByBinding }: OpenAccessParts,
+): AccessService {
   const access = new AccessService({
     database,
     log,

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { DatabaseLog } from '#pkg/database/index';
 import {
   openKeyRing,
@@ -24,6 +25,17 @@ export function openSecrets(database: AccessDatabase, options: Options, log?: Da
       ...(log === undefined ? {} : { log }),
     }),
   );
+}
+
+/** For a server: without a key it starts, and logs what does not work. */
+export async function openServerSecrets(database: AccessDatabase, options: Options, log: Logger): Promise<KeyRing> {
+  const keys = await openSecrets(database, options, log);
+  if (keys.isEmpty)
+    log.warn(
+      { file: keys.file?.path },
+      'no key for secrets: access keys, private tokens and objects of kind Secret do not work until the key of this database is in this file or in svc.security.key',
+    );
+  return keys;
 }
 
 /** For a command that needs a key. */

@@ -5,6 +5,7 @@ import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery } from '../access-tables.ts';
 import { registerKey } from './key-checks.ts';
 import type { KeyRing } from './key-ring.ts';
+import { ObjectSealer } from './object-sealer.ts';
 import { resealBatch, type Resealed } from './reseal.ts';
 import { SecretKeyError } from './secret-error.ts';
 import { SecretKey } from './secret-key.ts';
@@ -17,9 +18,25 @@ const lockTimeout = '5s';
 const foreignKeyViolation = '23503';
 const lockNotAvailable = '55P03';
 
+/** What the keys seal outside of schema `access`. */
+export interface SealedObjects {
+  /** Seals with the primary key what other keys have sealed. */
+  reseal(sealer: ObjectSealer): Promise<ResealedObjects>;
+}
+
+export interface ResealedObjects {
+  objects: number;
+  /** Texts of their history. */
+  history: number;
+  /** Objects and texts that cannot be opened. */
+  unreadable: number;
+}
+
 export interface RotateKeysOptions {
   database: AccessDatabase;
   ring: KeyRing;
+  /** Default: there are none. */
+  objects?: SealedObjects;
   /**
    * Creates no new key; deletes all but the first from the database, once nothing is sealed with them, and from the
    * file if it can be replaced.
@@ -33,6 +50,8 @@ export interface RotateKeysOptions {
 export type RotationStep = 'key registered' | 'key written' | 'batch sealed' | 'keys forgotten' | 'keys dropped';
 
 export interface RotationResult extends Resealed {
+  /** Number of objects that were sealed again. */
+  objects: number;
   /** Was a new key created? Never for keys from an option, or if the file has several. */
   isNewKey: boolean;
   /** Number of removed keys. */
@@ -52,6 +71,7 @@ export interface RotationResult extends Resealed {
 export async function* rotateKeys({
   database,
   ring,
+  objects = { reseal: async () => ({ objects: 0, history: 0, unreadable: 0 }) },
   dropOld = false,
   batchSize = 200,
 }: RotateKeysOptions): AsyncGenerator<RotationStep, RotationResult> {
@@ -66,11 +86,13 @@ export async function* rotateKeys({
     const obstacle = isNewKey || dropOld ? ring.file?.obstacle(ring.keys) : undefined;
     if (isNewKey && obstacle !== undefined) throw new SecretKeyError(fixedFile(ring, obstacle));
     if (isNewKey) yield* addPrimary(client, ring);
-    const sealed = yield* resealAll(client, ring, batchSize);
+    const scope = { ring, objects, sealer: new ObjectSealer(ring), batchSize };
+    const sealed = yield* resealAll(client, scope);
     const before = ring.keys.length;
-    if (dropOld) yield* dropOthers(client, ring, { batchSize, sealed, isFixed: obstacle !== undefined });
+    if (dropOld) yield* dropOthers(client, scope, { sealed, isFixed: obstacle !== undefined });
+    const { history: _, ...counts } = sealed;
     return {
-      ...sealed,
+      ...counts,
       isNewKey,
       dropped: before - ring.keys.length,
       old: ring.keys.length - 1,
@@ -108,12 +130,24 @@ async function* addPrimary(client: PoolClient, ring: KeyRing): AsyncGenerator<Ro
   yield 'key written';
 }
 
+/** What is sealed, and with what it is sealed again. */
+interface RotationScope {
+  ring: KeyRing;
+  objects: SealedObjects;
+  sealer: ObjectSealer;
+  batchSize: number;
+}
+
+interface Sealed extends Resealed {
+  objects: number;
+  history: number;
+}
+
 async function* resealAll(
   client: PoolClient,
-  ring: KeyRing,
-  batchSize: number,
-): AsyncGenerator<RotationStep, Resealed> {
-  const total: Resealed = { accessKeys: 0, privateTokens: 0, unreadable: 0 };
+  { ring, objects, sealer, batchSize }: RotationScope,
+): AsyncGenerator<RotationStep, Sealed> {
+  const total: Sealed = { accessKeys: 0, privateTokens: 0, objects: 0, history: 0, unreadable: 0 };
   for (const [name, table] of Object.entries(sealedTables) as [
     keyof typeof sealedTables,
     (typeof sealedTables)[keyof typeof sealedTables],
@@ -126,20 +160,32 @@ async function* resealAll(
       if (batch.sealed > 0) yield 'batch sealed';
     }
   }
+  const resealed = await objects.reseal(sealer);
+  total.objects = resealed.objects;
+  total.history = resealed.history;
+  total.unreadable += resealed.unreadable;
+  if (resealed.objects + resealed.history > 0) yield 'batch sealed';
   return total;
 }
 
-/** Deletes the keys from the database first, which fails while a row needs one; only then from the file. */
+/**
+ * Deletes the keys from the database first, which fails while a row needs one; only then from the file. No constraint
+ * protects the key of an object: a round that finds nothing to seal must come before.
+ */
 async function* dropOthers(
   client: PoolClient,
-  ring: KeyRing,
-  { batchSize, sealed, isFixed }: { batchSize: number; sealed: Resealed; isFixed: boolean },
+  scope: RotationScope,
+  { sealed, isFixed }: { sealed: Sealed; isFixed: boolean },
 ): AsyncGenerator<RotationStep, void> {
-  for (let round = 1; !(await forgetOthers(client, ring)); round += 1) {
-    const more = yield* resealAll(client, ring, batchSize);
+  const { ring } = scope;
+  let isSettled = sealed.objects + sealed.history === 0;
+  for (let round = 1; !isSettled || sealed.unreadable > 0 || !(await forgetOthers(client, ring)); round += 1) {
+    const more = yield* resealAll(client, scope);
     sealed.accessKeys += more.accessKeys;
     sealed.privateTokens += more.privateTokens;
+    sealed.objects += more.objects;
     sealed.unreadable = more.unreadable;
+    isSettled = more.objects + more.history === 0;
     if (more.unreadable > 0) return;
     if (round === maxRounds)
       throw new SecretKeyError(

@@ -188,6 +188,7 @@ describe('a rotation', () => {
       isNewKey: false,
       accessKeys: 0,
       privateTokens: 0,
+      objects: 0,
       old: 1,
     });
     expect(keysInFile()).toBe(2);
@@ -210,6 +211,7 @@ describe('a rotation', () => {
     expect(result).toEqual({
       accessKeys: userCount * keysPerUser,
       privateTokens: userCount,
+      objects: 0,
       unreadable: 0,
       isNewKey: false,
       dropped: 0,
@@ -277,6 +279,7 @@ describe('a secret that cannot be opened', () => {
       unreadable: 1,
       accessKeys: userCount * keysPerUser - 1,
       privateTokens: userCount,
+      objects: 0,
     });
     expect((await run({ ring, dropOld: true })).result).toMatchObject({ unreadable: 1, dropped: 0, old: 1 });
     await database.pool.query('DELETE FROM access.access_keys WHERE id = $1', [spoilt!.id]);

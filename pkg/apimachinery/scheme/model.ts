@@ -61,6 +61,8 @@ export interface Model {
   /** Source text that defines a global `indexKeys` with the functions of computed indexes; set if there are any. */
   keyScript?: string;
   nameRule: NameRule;
+  /** Top-level fields of a confidential kind: they are stored sealed, and so are the annotations. */
+  sealedFields?: readonly string[];
 }
 
 /** The name under which a model is registered and stored. */

@@ -4,6 +4,8 @@ import { conditionSchema } from '../meta/condition-schema.ts';
 export const defaultNamespace = 'default';
 /** The platform's own namespace, for its leases. */
 export const systemNamespace = 'svc-system';
+/** Tools of Kubernetes read these: for the identity of a cluster, and for objects of their own. */
+export const kubernetesNamespaces: readonly string[] = ['kube-system', 'kube-public'];
 
 /** Contains namespaced objects. Source: core/v1 Namespace. */
 export const namespaceModel: Model = {

@@ -5,6 +5,7 @@ import { Database, silentLog } from '#pkg/database/index';
 import type { RequestAuthenticator, TokenAuthenticator, UserInfo } from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
 import { createPlatformDatabase } from '../../testenv/platform-database.ts';
+import { testSealer } from '../../testenv/test-sealer.ts';
 import { ApiServer } from '../api-server.ts';
 import { createPlatformRegistry, type PlatformRegistry } from '../registry/index.ts';
 import { RbacAuthorizer } from './rbac-authorizer.ts';
@@ -42,7 +43,7 @@ export async function startTestRbac(): Promise<TestRbac> {
   const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
   const store = await PostgresStore.open({ database, log: silentLog });
   const log = pino({ level: 'silent' });
-  const registry = await createPlatformRegistry({ store, log });
+  const registry = await createPlatformRegistry({ store, log, sealer: testSealer });
   const users = new Map<string, UserInfo>([['root', testUser('root', 'system:masters')]]);
   const tokens: TokenAuthenticator = { authenticateToken: (token) => Promise.resolve(users.get(token)) };
   const authenticator: RequestAuthenticator = {

@@ -111,11 +111,13 @@ describe('the legacy documents', () => {
         kind: 'APIResourceList',
         groupVersion: 'v1',
         resources: [
+          { name: 'configmaps', shortNames: ['cm'], namespaced: true },
           { name: 'events', shortNames: ['ev'], namespaced: true },
           { name: 'namespaces', shortNames: ['ns'], namespaced: false },
           { name: 'namespaces/status' },
           { name: 'resourcequotas', shortNames: ['quota'], namespaced: true },
           { name: 'resourcequotas/status' },
+          { name: 'secrets', namespaced: true },
         ],
       },
     ],
@@ -180,9 +182,11 @@ describe('the aggregated documents', () => {
           {
             version: 'v1',
             resources: [
+              { resource: 'configmaps', scope: 'Namespaced' },
               { resource: 'events', scope: 'Namespaced' },
               { resource: 'namespaces', scope: 'Cluster' },
               { resource: 'resourcequotas', scope: 'Namespaced' },
+              { resource: 'secrets', scope: 'Namespaced' },
             ],
           },
         ],

@@ -5,8 +5,12 @@ import { builtinModels } from '#pkg/apis/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { PostgresStore, type Store } from '#pkg/storage/index';
 import { createPlatformDatabase } from '../../testenv/platform-database.ts';
+import { testSealer } from '../../testenv/test-sealer.ts';
 import { ApiServer, type ApiParts, type ApiServerOptions } from '../api-server.ts';
 import { createPlatformRegistry } from '../registry/index.ts';
+import type { Sealer } from '../rest/sealer.ts';
+
+export { newTestSealer } from '../../testenv/test-sealer.ts';
 
 export interface TestApiResponse {
   status: number;
@@ -75,13 +79,19 @@ export async function startTestApi(options: Partial<ApiServerOptions & ApiParts>
   };
 }
 
-/** Starts another server on a store; it has no state from before its start. */
+/** Starts another server on a store; it has no state from before its start, and by default the same key. */
 export async function startReplica(
   store: Store,
   options: Partial<ApiServerOptions & ApiParts> = {},
+  sealer: Sealer = testSealer,
 ): Promise<TestReplica> {
   const log = pino({ level: 'silent' });
-  const registry = await createPlatformRegistry({ store, log, builtins: [...builtinModels, postModel, noteModel] });
+  const registry = await createPlatformRegistry({
+    store,
+    log,
+    builtins: [...builtinModels, postModel, noteModel],
+    sealer,
+  });
   const server = new ApiServer({
     svcVersion: '2.22.0',
     log,

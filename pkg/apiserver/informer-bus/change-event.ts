@@ -4,7 +4,8 @@ import type { SharedRepresentation } from '../rest/served-resource.ts';
 
 /** Creates the text for clients of one version. */
 export interface BodyReader {
-  text(stored: { body: string; fingerprint: string; revision: number }): string;
+  /** `isFinal`: the object was deleted. */
+  text(stored: StoredText, isFinal?: boolean): string;
 }
 
 /**
@@ -50,29 +51,30 @@ export class ChangeEvent {
 
   /** The object after the change. */
   current(reader: BodyReader): SharedRepresentation {
-    const { body, fingerprint, revision } = this.change;
-    return shared(this.#currentTexts, reader, { body, fingerprint, revision });
+    return shared(this.#currentTexts, reader, this.change, this.change.type === 'delete');
   }
 
   /**
    * The object before the change, with the revision of the change: sent to a watcher whose selector no longer matches.
    */
   previous(reader: BodyReader): SharedRepresentation {
+    const { namespace, name, revision } = this.change;
     const { body, fingerprint } = this.change.old ?? this.change;
-    return shared(this.#previousTexts, reader, { body, fingerprint, revision: this.change.revision });
+    return shared(this.#previousTexts, reader, { namespace, name, body, fingerprint, revision });
   }
 }
 
-interface StoredText {
-  body: string;
-  fingerprint: string;
-  revision: number;
-}
+type StoredText = Pick<Change, 'namespace' | 'name' | 'body' | 'fingerprint' | 'revision'>;
 
-function shared(known: Map<BodyReader, SharedText>, reader: BodyReader, stored: StoredText): SharedText {
+function shared(
+  known: Map<BodyReader, SharedText>,
+  reader: BodyReader,
+  stored: StoredText,
+  isFinal = false,
+): SharedText {
   let text = known.get(reader);
   if (text === undefined) {
-    text = new SharedText(reader, stored);
+    text = new SharedText(reader, stored, isFinal);
     known.set(reader, text);
   }
   return text;
@@ -82,17 +84,19 @@ class SharedText implements SharedRepresentation {
   readonly revision: number;
   readonly #reader: BodyReader;
   readonly #stored: StoredText;
+  readonly #isFinal: boolean;
   #made: string | undefined;
   readonly #encodings = new Map<string, Buffer>();
 
-  constructor(reader: BodyReader, stored: StoredText) {
+  constructor(reader: BodyReader, stored: StoredText, isFinal: boolean) {
     this.#reader = reader;
     this.#stored = stored;
+    this.#isFinal = isFinal;
     this.revision = stored.revision;
   }
 
   text(): string {
-    this.#made ??= this.#reader.text(this.#stored);
+    this.#made ??= this.#reader.text(this.#stored, this.#isFinal);
     return this.#made;
   }
 

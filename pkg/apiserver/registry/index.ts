@@ -3,4 +3,5 @@
  * own file; a kind's deviations are in its Strategy. The registry does not know HTTP.
  */
 export { createPlatformRegistry, type PlatformRegistry, type PlatformRegistryOptions } from './platform-registry.ts';
+export { ObjectSealing } from './model/object-sealing.ts';
 export * from '../rest/served-resource.ts';

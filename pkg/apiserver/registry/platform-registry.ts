@@ -10,11 +10,13 @@ import {
 } from '#pkg/apimachinery/index';
 import {
   builtinModels,
+  configMapModel,
   definitionModel,
   isDefinition,
   namespaceModel,
   pluginModel,
   resourceQuotaModel,
+  secretModel,
   type CustomResourceDefinition,
 } from '#pkg/apis/index';
 import { isStorageError, type Change, type Store, type StoredObject } from '#pkg/storage/index';
@@ -24,6 +26,7 @@ import { guardingStrategies } from '../authorization/escalation/guarding-strateg
 import { RoleIndex } from '../authorization/role-index.ts';
 import { InformerBus } from '../informer-bus/informer-bus.ts';
 import type { WatchObserver } from '../informer-bus/watch-observer.ts';
+import { configMapStrategy, secretStrategy } from './core/keyed-data-strategies.ts';
 import { DefinitionCatalog } from './definition/definition-catalog.ts';
 import { DefinitionLock } from './definition/definition-lock.ts';
 import { DefinitionSettler } from './definition/definition-settler.ts';
@@ -39,6 +42,7 @@ import { NamespaceSet } from './namespace/namespace-set.ts';
 import { protectedNamespaces, namespaceStrategy } from './namespace/namespace-strategy.ts';
 import { QuotaKeeper } from './quota/quota-keeper.ts';
 import { resourceQuotaStrategy } from './quota/resource-quota-strategy.ts';
+import { noSealer, type Sealer } from '../rest/sealer.ts';
 import type { ModelRegistry, RegisteredModel, ServedResource } from '../rest/served-resource.ts';
 import type { JsonApiObject, Strategy } from '../rest/strategy.ts';
 import { systemWrite } from '../rest/write-context.ts';
@@ -59,6 +63,8 @@ export interface PlatformRegistryOptions {
    * indexes are rejected.
    */
   keyChecker?: KeyChecker;
+  /** Seals objects of confidential kinds. Without one, writes and reads of them are refused. */
+  sealer?: Sealer;
 }
 
 /** Starts a registry; resolves when it serves every model. */
@@ -106,6 +112,7 @@ export class PlatformRegistry implements ModelRegistry {
     builtins = builtinModels,
     watchObserver,
     keyChecker,
+    sealer = noSealer,
   }: PlatformRegistryOptions) {
     this.#store = store;
     this.#log = log;
@@ -122,6 +129,7 @@ export class PlatformRegistry implements ModelRegistry {
         namespaces: this.#namespaces,
         dependents,
         exactTotalLimit,
+        sealer,
       },
       log,
     );
@@ -129,8 +137,10 @@ export class PlatformRegistry implements ModelRegistry {
     const settler = new DefinitionSettler(store, this.#catalog);
     const strategies = new Map<Model, Strategy>([
       [definitionModel, new DefinitionStrategy({ store, catalog: this.#catalog, settler, lock, keyChecker })],
+      [configMapModel, configMapStrategy],
       [namespaceModel, namespaceStrategy],
       [resourceQuotaModel, resourceQuotaStrategy],
+      [secretModel, secretStrategy],
       ...guardingStrategies({
         roles: this.roles,
         catchUp: () => this.#catchUp(),

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { AccessDatabase, type AccessService } from '#pkg/access/index';
+import { AccessDatabase, ObjectSealer, type AccessService } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
 import { pluginsGroup, pluginUser } from '#pkg/apis/index';
 import {
@@ -27,6 +27,7 @@ import { Teardown } from '../../process/teardown.ts';
 import { bindingCheckByIndex } from '../binding-subject-check.ts';
 import { addServiceTokens, openAccess, prepareAdministrator } from '../open-access.ts';
 import { openAudit } from '../open-audit.ts';
+import { openServerSecrets } from '../open-secrets.ts';
 import { openStorage } from '../open-storage.ts';
 import { platformControllers, type PlatformControllers } from '../platform-controllers.ts';
 import { PluginClients } from '../plugin-clients.ts';
@@ -77,20 +78,23 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
     await addServiceTokens(options, { database: accessDatabase, log });
+    const keyRing = await openServerSecrets(accessDatabase, options, log);
     const registry = await createPlatformRegistry({
       store,
       log,
       exactTotalLimit: options['svc.api.exact-total-limit'],
       watchObserver: metrics.watches,
       keyChecker: keys,
+      sealer: new ObjectSealer(keyRing),
     });
     metrics.registerModelCount(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
     startMaintenance(options, { store, log, teardown, metrics });
     const auditor = await openAudit(options, { store, output: auditOutput, log, metrics, teardown });
     const client = administrator(registry, { auditor, log, teardown });
-    const access = await openAccess(options, {
+    const access = openAccess(options, {
       database: accessDatabase,
+      keys: keyRing,
       log,
       teardown,
       client,

@@ -37,12 +37,21 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       rule([...read, ...write], [rbacGroup], ['rolebindings', 'roles']),
     ],
   },
-  { name: 'system:aggregate-to-edit', partOf: ['edit'], rules: [rule(write, [''], ['events'])] },
+  {
+    name: 'system:aggregate-to-edit',
+    partOf: ['edit'],
+    // Whoever may read Secrets can act as whatever they belong to: `view` may not.
+    rules: [rule(read, [''], ['secrets']), rule(write, [''], ['configmaps', 'events', 'secrets'])],
+  },
   {
     name: 'system:aggregate-to-view',
     partOf: ['view'],
     rules: [
-      rule(read, [''], ['events', 'namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status']),
+      rule(
+        read,
+        [''],
+        ['configmaps', 'events', 'namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status'],
+      ),
       rule(read, [pluginGroup], ['plugins', 'plugins/status']),
     ],
   },

@@ -124,7 +124,14 @@ describe('access reviews', () => {
         {
           verbs: ['get', 'list', 'watch'],
           apiGroups: [''],
-          resources: ['events', 'namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status'],
+          resources: [
+            'configmaps',
+            'events',
+            'namespaces',
+            'namespaces/status',
+            'resourcequotas',
+            'resourcequotas/status',
+          ],
         },
       ]),
       nonResourceRules: [{ verbs: ['get'], nonResourceURLs: expect.arrayContaining(['/apis/*']) }],

@@ -35,7 +35,13 @@ describe('VersionCodec', () => {
   test('an object that is read has all defaults, or none if they would multiply its size', () => {
     const codec = new VersionCodec(modelOf(plain, dear), dear);
     const read = (count: number): JsonApiObject =>
-      codec.decode({ body: JSON.stringify(objectOf(items(count))), fingerprint: '', revision: 7 });
+      codec.decode({
+        namespace: '',
+        name: 'a',
+        body: JSON.stringify(objectOf(items(count))),
+        fingerprint: '',
+        revision: 7,
+      });
     expect(read(60)).toEqual({
       ...objectOf(items(60).map(() => ({ a: 'z'.repeat(1000) }))),
       apiVersion: 'a.example.com/v2',
@@ -70,11 +76,10 @@ describe('checkStoredSize', () => {
   });
 
   test('an object that was as large before may be changed', () => {
-    expect(() => checkStoredSize(large, { body: JSON.stringify(large), fingerprint: '', revision: 1 })).not.toThrow();
+    expect(() => checkStoredSize(large, { body: JSON.stringify(large), revision: 1 })).not.toThrow();
     expect(() =>
       checkStoredSize(objectOf([{ a: 'x'.repeat((4 << 20) + 100) }]), {
         body: JSON.stringify(large),
-        fingerprint: '',
         revision: 1,
       }),
     ).toThrow('larger than');

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   encodeJson,
   formatApiVersion,
+  isStatusError,
   newRequestEntityTooLarge,
   type JsonObject,
   type Model,
@@ -13,7 +14,9 @@ import { cloneJson, maxJsonBytes } from '../../schema/json-value.ts';
 import { schemaFingerprint } from '../../schema/schema-fingerprint.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import type { Representation } from '../../rest/served-resource.ts';
+import { noSealer, type Sealer } from '../../rest/sealer.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
+import { ObjectSealing } from './object-sealing.ts';
 
 /**
  * In bytes of JSON, defaults included: the default body limit, plus space for fields that the server and the schema
@@ -24,7 +27,14 @@ export const maxStoredSize = 4 << 20;
 /** In bytes of JSON: how much defaults may add to an object that is read, besides doubling it. */
 const defaultsOnRead = 64 << 10;
 
-type Body = Pick<StoredObject, 'body' | 'fingerprint' | 'revision'>;
+type Body = Pick<StoredObject, 'namespace' | 'name' | 'body' | 'fingerprint' | 'revision'>;
+
+export interface VersionCodecOptions {
+  /** Default: compiles them. */
+  validatorOf?: (version: ModelVersion) => SchemaValidator;
+  /** Default: there are no keys. */
+  sealer?: Sealer;
+}
 
 /**
  * Converts between stored objects and one version of the API. An object stored in the same version under the same
@@ -33,6 +43,8 @@ type Body = Pick<StoredObject, 'body' | 'fingerprint' | 'revision'>;
  *
  * Newer defaults are bounded, because they must not turn a page of small objects into a large response: an object gets
  * either all defaults or, if they would add more than its own length plus 64 KiB, none. Stored fields are always kept.
+ *
+ * Objects of a confidential model are stored sealed: `seal` is the last step before the store, and every read opens.
  */
 export class VersionCodec {
   readonly apiVersion: string;
@@ -42,18 +54,20 @@ export class VersionCodec {
   readonly #storedApiVersion: string;
   readonly #storedValidator: SchemaValidator;
   readonly #isStorageVersion: boolean;
+  readonly #sealing: ObjectSealing | undefined;
   #word: string | undefined;
 
   constructor(
     model: Model,
     version: ModelVersion,
-    validatorOf: (version: ModelVersion) => SchemaValidator = ({ schema }) => compileSchemaValidator(schema),
+    { validatorOf = ({ schema }) => compileSchemaValidator(schema), sealer = noSealer }: VersionCodecOptions = {},
   ) {
     this.apiVersion = formatApiVersion({ group: model.group, version: version.name });
     this.kind = model.names.kind;
     this.#storedVersion = model.versions.find(({ name }) => name === model.storageVersion) ?? version;
     this.#storedApiVersion = formatApiVersion({ group: model.group, version: this.#storedVersion.name });
     this.#isStorageVersion = this.#storedVersion.name === version.name;
+    this.#sealing = model.sealedFields === undefined ? undefined : new ObjectSealing(model, sealer);
     this.validator = validatorOf(version);
     this.#storedValidator = this.#isStorageVersion ? this.validator : validatorOf(this.#storedVersion);
   }
@@ -66,25 +80,34 @@ export class VersionCodec {
     return this.#word;
   }
 
-  /** The JSON for a client. Revision 0 (a dry-run create) is left out. */
-  text(stored: Body): string {
-    if (!this.#isServedAsStored(stored)) return encodeJson(this.decode(stored));
+  /**
+   * The JSON for a client. Revision 0 (a dry-run create) is left out. The `final` state of a deleted object has no sealed
+   * fields if it cannot be opened. @throws StatusError 500 or 503 if it cannot be opened
+   */
+  text(stored: Body, isFinal = false): string {
+    if (this.#sealing !== undefined || !this.#isInStoredForm(stored))
+      return encodeJson(isFinal ? this.decodeFinal(stored) : this.decode(stored));
     return stored.revision === 0 ? stored.body : withRevision(stored.body, stored.revision);
   }
 
-  represent(stored: StoredObject): Representation {
+  represent(stored: StoredObject, isFinal = false): Representation {
     const { namespace, name, revision } = stored;
-    return { namespace, name, revision, text: this.text(stored) };
+    return { namespace, name, revision, text: this.text(stored, isFinal) };
   }
 
-  /** The object in this version's form, with resourceVersion. */
+  /** The object in this version's form, with resourceVersion. @throws StatusError 500 or 503 if it cannot be opened */
   decode(stored: Body): JsonApiObject {
-    const object = decodeBody(stored.body, stored.revision);
-    if (stored.revision === 0) delete object.metadata.resourceVersion;
-    if (this.#isServedAsStored(stored)) return object;
-    object.apiVersion = this.apiVersion;
-    this.validator.prune(object);
-    return withDefaults(object, this.validator, new DefaultBudget({ size: stored.body.length + defaultsOnRead }));
+    return this.#decode(stored, (object) => this.#sealing?.open(object, stored));
+  }
+
+  /** Without the sealed fields if it cannot be opened: such an object must stay deletable. */
+  decodeFinal(stored: Body): JsonApiObject {
+    try {
+      return this.decode(stored);
+    } catch (error) {
+      if (this.#sealing === undefined || !isStatusError(error)) throw error;
+      return this.#decode(stored, (object) => this.#sealing?.drop(object));
+    }
   }
 
   /**
@@ -99,18 +122,46 @@ export class VersionCodec {
     return withDefaults(stored, this.#storedValidator, new DefaultBudget());
   }
 
-  /** The stored form, for comparison: `decoded` itself where the object was served as stored. */
+  /** The stored form before it is sealed, for comparison: `decoded` itself where the object is served in that form. */
   storedForm(stored: Body, decoded: JsonApiObject): JsonObject {
-    return this.#isServedAsStored(stored) ? decoded : (JSON.parse(stored.body) as JsonObject);
+    if (this.#isInStoredForm(stored)) return decoded;
+    const object = JSON.parse(stored.body) as JsonApiObject;
+    this.#sealing?.open(object, stored);
+    return object;
   }
 
-  #isServedAsStored({ fingerprint }: Body): boolean {
+  /**
+   * The object as the store gets it; `old` and `from` are the same object before the write. @throws StatusError 503
+   * without a key
+   */
+  seal(object: JsonApiObject, old?: JsonApiObject, from?: Pick<Body, 'body'>): JsonApiObject {
+    if (this.#sealing === undefined) return object;
+    const before = old === undefined || from === undefined ? undefined : { object: old, body: from.body };
+    return this.#sealing.seal(object, before);
+  }
+
+  /** The same for a deletion, which needs no key. */
+  keepSealed(object: JsonApiObject, from: Pick<Body, 'body'>): JsonApiObject {
+    return this.#sealing === undefined ? object : this.#sealing.keepSealed(object, from.body);
+  }
+
+  #decode(stored: Body, open: (object: JsonApiObject) => void): JsonApiObject {
+    const object = decodeBody(stored.body, stored.revision);
+    if (stored.revision === 0) delete object.metadata.resourceVersion;
+    open(object);
+    if (this.#isInStoredForm(stored)) return object;
+    object.apiVersion = this.apiVersion;
+    this.validator.prune(object);
+    return withDefaults(object, this.validator, new DefaultBudget({ size: stored.body.length + defaultsOnRead }));
+  }
+
+  #isInStoredForm({ fingerprint }: Pick<Body, 'fingerprint'>): boolean {
     return this.#isStorageVersion && fingerprint === this.fingerprint;
   }
 }
 
 /** @throws StatusError 413 for an object that is too large to be stored, unless the stored object was as large. */
-export function checkStoredSize(stored: JsonApiObject, from?: Body): void {
+export function checkStoredSize(stored: JsonApiObject, from?: Pick<Body, 'body' | 'revision'>): void {
   // The store encodes the object; encode it here only where it may be too large.
   if (maxJsonBytes(stored, maxStoredSize) <= maxStoredSize) return;
   const size = Buffer.byteLength(JSON.stringify(stored));

@@ -1,9 +1,9 @@
 import { isJsonObject, namespaceFinalizer, newForbidden, type JsonObject } from '#pkg/apimachinery/index';
-import { defaultNamespace, systemNamespace } from '#pkg/apis/index';
+import { defaultNamespace, kubernetesNamespaces, systemNamespace } from '#pkg/apis/index';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 
 /** Created at the first start, and never deleted. */
-export const protectedNamespaces: readonly string[] = [defaultNamespace, systemNamespace];
+export const protectedNamespaces: readonly string[] = [defaultNamespace, systemNamespace, ...kubernetesNamespaces];
 
 /**
  * The strategy of namespaces: only the server sets their phase. The store refuses to delete a namespace that contains

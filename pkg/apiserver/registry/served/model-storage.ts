@@ -61,7 +61,7 @@ export class ModelStorage implements ResourceStorage {
 
   async deleteCollection(list: CollectionRequest, context: WriteContext): Promise<RepresentationStream> {
     const { revision, deleted } = await this.#translated(() => deleteObjectCollection(this.#context, list, context));
-    return { revision, objects: this.#represented(deleted), close: async () => {} };
+    return { revision, objects: this.#represented(deleted, true), close: async () => {} };
   }
 
   async findRememberedWrite(
@@ -69,8 +69,10 @@ export class ModelStorage implements ResourceStorage {
     readBudget?: ReadBudget,
   ): Promise<RememberedOutcome | undefined> {
     const first = await findIdempotentWrite(this.#context, idempotencyKey, readBudget);
-    if (first !== undefined)
-      return { type: first.type, uid: this.#uidOf(first.object), object: replayed(this.#represent(first.object)) };
+    if (first !== undefined) {
+      const object = this.#represent(first.object, first.type === 'delete');
+      return { type: first.type, uid: this.#uidOf(first.object), object: replayed(object) };
+    }
     this.#context.idempotencyKeys.check(idempotencyKey, groupKind(this.#context));
     return undefined;
   }
@@ -113,12 +115,13 @@ export class ModelStorage implements ResourceStorage {
   /** Yields a few objects at a time: converting objects that are stored in another form takes long. */
   async *#represented(
     batches: AsyncIterable<StoredObject[]> | Iterable<StoredObject[]>,
+    areFinal = false,
   ): AsyncGenerator<Representation[]> {
     try {
       for await (const batch of batches) {
         for (const [i, piece] of inPieces(batch).entries()) {
           if (i > 0) await setImmediate();
-          yield piece.map((object) => this.#represent(object));
+          yield piece.map((object) => this.#represent(object, areFinal));
         }
       }
     } catch (error) {
@@ -136,13 +139,13 @@ export class ModelStorage implements ResourceStorage {
     return translateErrors({ model: this.#context, key }, work);
   }
 
-  #outcome({ stored, isReplayed }: ObjectWrite): Representation {
-    const object = this.#represent(stored);
+  #outcome({ stored, isReplayed, request }: ObjectWrite): Representation {
+    const object = this.#represent(stored, request.verb === 'delete');
     return isReplayed ? replayed(object) : object;
   }
 
-  #represent(stored: StoredObject): Representation {
-    return this.#context.codec.represent(stored);
+  #represent(stored: StoredObject, isFinal = false): Representation {
+    return this.#context.codec.represent(stored, isFinal);
   }
 
   #uidOf({ body }: StoredObject): string {

@@ -19,6 +19,7 @@ import { KeyedQueue } from '../model/keyed-queue.ts';
 import type { ModelContext } from '../model/model-context.ts';
 import { ModelStorage } from './model-storage.ts';
 import type { NamespaceSet } from '../namespace/namespace-set.ts';
+import type { Sealer } from '../../rest/sealer.ts';
 import type { ServedResource } from '../../rest/served-resource.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 import { terminatingRefusal } from '../../rest/terminating-definition.ts';
@@ -32,6 +33,7 @@ export interface SharedServing {
   namespaces: NamespaceSet;
   dependents: Pick<DependentFinder, 'hasAny'>;
   exactTotalLimit: number;
+  sealer: Sealer;
 }
 
 export interface ServedModelOptions {
@@ -76,7 +78,10 @@ export class ServedModel {
       findCreateRefusal: (key: ObjectKey) => this.#findCreateRefusal(shared, key),
     };
     for (const version of model.versions) {
-      const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
+      const codec = new VersionCodec(model, version, {
+        validatorOf: ({ name }) => validators.get(name)!,
+        sealer: shared.sealer,
+      });
       const context: ModelContext = { ...common, version, codec };
       this.#versions.set(version.name, {
         version,

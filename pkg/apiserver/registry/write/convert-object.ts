@@ -33,6 +33,14 @@ export function limitStoredSize({ request, type, isUnchanged, object, from }: Ob
   if (request.verb !== 'delete' && type !== 'delete' && !isUnchanged) checkStoredSize(object, from);
 }
 
+/** Seals an object of a confidential kind: the store, its errors and its logs never have the values. */
+export function sealObject(write: ObjectWrite): void {
+  const { request, model, object, old, from, isUnchanged } = write;
+  if (isUnchanged) return;
+  write.object =
+    request.verb === 'delete' ? model.codec.keepSealed(object, from!) : model.codec.seal(object, old, from);
+}
+
 function contentChanged({ version }: ModelContext, object: JsonApiObject, old: JsonApiObject): boolean {
   return !equalJson(content(object, version.subresources.status), content(old, version.subresources.status));
 }

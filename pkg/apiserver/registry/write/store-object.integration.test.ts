@@ -3,6 +3,7 @@ import pino from 'pino';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { StorageError } from '#pkg/storage/index';
 import { InformerBus } from '../../informer-bus/informer-bus.ts';
+import { noSealer } from '../../rest/sealer.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 import { InFlightIdempotencyKeys } from '../model/in-flight-idempotency-keys.ts';
 import { NamespaceSet } from '../namespace/namespace-set.ts';
@@ -32,6 +33,7 @@ function serve(group: string, strategy: Strategy): ServedModel {
     namespaces: new NamespaceSet(),
     dependents: { hasAny: async () => false },
     exactTotalLimit: 10,
+    sealer: noSealer,
   };
   const { model } = registry.find(group, 'v1', 'things')!;
   return new ServedModel({ shared, model, strategy, fromDefinition: true, terminating: false });

@@ -30,7 +30,7 @@ export function decodeStoredObject(write: ObjectWrite): void {
   const { request, model, from } = write;
   if (request.verb === 'create' || from === undefined) return;
   const { codec, resource } = model;
-  const old = codec.decode(from);
+  const old = request.verb === 'delete' ? codec.decodeFinal(from) : codec.decode(from);
   write.old = old;
   if (request.verb === 'delete') {
     write.object = codec.toStored(old);

@@ -189,6 +189,11 @@ function namespaceRoutes(namespace: string): PlatformRoute[] {
       metadata: { name: 'matrix-new' },
       spec: { hard: {} },
     }),
+    ...['ConfigMap', 'Secret'].flatMap((kind) => {
+      const kept = { group: '', resource: `${kind.toLowerCase()}s`, namespace };
+      const path = `/api/v1/namespaces/${namespace}/${kept.resource}`;
+      return [list(kept, path), create(kept, path, { apiVersion: 'v1', kind, metadata: { name: 'matrix-new' } })];
+    }),
     list(leases, `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`),
     create(leases, `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, {
       apiVersion: 'coordination.k8s.io/v1',

@@ -36,16 +36,24 @@ function rolesOfModel({ group, plural }: KnownModel): ClusterRole[] {
 }
 
 /**
- * The rules of Kubernetes' `view`, `edit` and `admin` for the kinds that exist here: viewers see namespaces, events and
- * plugins; a namespace's admin grants roles in it. Definitions, leases and cluster roles are for administrators.
+ * The rules of Kubernetes' `view`, `edit` and `admin` for the kinds that exist here: viewers see namespaces, events,
+ * ConfigMaps and plugins, but no Secrets, which editors read and write; a namespace's admin grants roles in it. Definitions, leases and cluster roles are for administrators.
  */
 const builtInView: readonly Rule[] = [
   {
     apiGroups: [''],
-    resources: ['namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status', 'events'],
+    resources: ['namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status', 'configmaps', 'events'],
     verbs: read,
   },
   { apiGroups: ['plugin.svc.run'], resources: ['plugins', 'plugins/status'], verbs: read },
+];
+const builtInEdit: readonly Rule[] = [
+  { apiGroups: [''], resources: ['secrets'], verbs: read },
+  {
+    apiGroups: [''],
+    resources: ['configmaps', 'events', 'secrets'],
+    verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
+  },
 ];
 const builtInAdmin: readonly Rule[] = [
   {
@@ -118,6 +126,7 @@ export function builtInRoles(models: readonly KnownModel[]): ClusterRole[] {
     { name: 'edit', labels: aggregateTo('admin'), rules: [], aggregates: [aggregateTo('edit')] },
     { name: 'view', labels: aggregateTo('edit'), rules: [], aggregates: [aggregateTo('view')] },
     { name: 'system:aggregate-to-view', labels: aggregateTo('view'), rules: builtInView },
+    { name: 'system:aggregate-to-edit', labels: aggregateTo('edit'), rules: builtInEdit },
     { name: 'system:aggregate-to-admin', labels: aggregateTo('admin'), rules: builtInAdmin },
     { name: 'system:discovery', rules: discovery },
     { name: 'system:basic-user', rules: basicUser },
