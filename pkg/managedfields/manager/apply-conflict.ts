@@ -1,4 +1,9 @@
-import { StatusError, type StatusCause } from '#pkg/apimachinery/index';
+import { compareIndexValues, StatusError, type StatusCause } from '#pkg/apimachinery/index';
+import { formatElements } from '../fieldpath/path-element.ts';
+import { quoteText } from '../fieldpath/element-value.ts';
+import type { ManagerConflicts } from '../merge/manager-conflicts.ts';
+import type { ManagerState } from '../merge/managers.ts';
+import { managerIdentity } from './manager-identity.ts';
 
 /** 409: other managers own fields that an applied configuration would change. `details.causes` has one for each field. */
 export class ApplyConflict extends StatusError {
@@ -6,4 +11,44 @@ export class ApplyConflict extends StatusError {
     super(409, 'Conflict', message, { details: { causes } });
     this.name = 'ApplyConflict';
   }
+}
+
+/** A field that keeps a configuration from being applied. */
+export interface FieldConflict {
+  manager: ManagerState;
+  path: readonly string[];
+}
+
+/** The fields of the conflicts; managers are sorted. */
+export function fieldConflicts(conflicts: ManagerConflicts): FieldConflict[] {
+  return conflicts
+    .paths()
+    .toSorted((a, b) => compareIndexValues(managerIdentity(a.manager), managerIdentity(b.manager)));
+}
+
+/** The 409 for at least one conflict, in Kubernetes' words. */
+export function newApplyConflict(conflicts: readonly FieldConflict[]): ApplyConflict {
+  const causes = conflicts.map(({ manager, path }) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with ${formatManager(manager)}`,
+    field: formatElements(path),
+  }));
+  return new ApplyConflict(`Apply failed with ${formatConflicts(causes)}`, causes);
+}
+
+function formatConflicts(causes: readonly Required<StatusCause>[]): string {
+  if (causes.length === 1) return `1 conflict: ${causes[0]!.message}: ${causes[0]!.field}`;
+  const lines: string[] = [];
+  let manager = '';
+  for (const { message, field } of causes) {
+    if (message !== manager) lines.push(`${message.replace('conflict', 'conflicts')}:`);
+    manager = message;
+    lines.push(`- ${field}`);
+  }
+  return `${causes.length} conflicts: ${lines.join('\n')}`;
+}
+
+function formatManager({ name, isApplied, apiVersion, subresource }: ManagerState): string {
+  const suffix = subresource === '' ? '' : ` with subresource ${quoteText(subresource)}`;
+  return `${quoteText(name)}${suffix}${isApplied ? '' : ` using ${apiVersion}`}`;
 }

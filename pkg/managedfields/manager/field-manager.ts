@@ -1,7 +1,26 @@
-import { newBadRequest, type ApiObject, type JsonValue } from '#pkg/apimachinery/index';
+import { type ApiObject, formatTimestamp, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { differenceOfSets, isEmptySet, unionSets } from '../fieldpath/field-set.ts';
+import { applyConfig } from '../merge/apply-config.ts';
+import { ManagerConflicts } from '../merge/manager-conflicts.ts';
+import { type ManagerId, type Managers, managerKey, type NodeOfVersion, type SetFilter } from '../merge/managers.ts';
+import { reconcileManagers, takeFromOthers } from '../merge/update-managers.ts';
+import type { TypeNode } from '../typed/type-node.ts';
 import type { TypeSchema } from '../typed/type-schema.ts';
+import { TypedError } from '../typed/typed-error.ts';
+import { isEqualValue } from '../typed/typed-value.ts';
+import { validateTyped } from '../typed/validate.ts';
+import { fieldConflicts, newApplyConflict } from './apply-conflict.ts';
+import { capManagers } from './cap-managers.ts';
+import { conflictsBeyondLastApplied, kubectlManager, updateLastApplied } from './last-applied.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
-import type { ResetFields } from './reset-fields.ts';
+import {
+  isEqualButTimes,
+  isReset,
+  readManagedFields,
+  UnreadableManagedFields,
+  writeManagedFields,
+} from './managed-fields-list.ts';
+import { newFieldSet, newResetFilter, type ResetFields } from './reset-fields.ts';
 
 export interface FieldManagerOptions {
   /** The served versions by apiVersion (`blog.example.com/v1`). Entries of other versions are dropped at a write. */
@@ -43,15 +62,34 @@ export interface UpdateOptions {
   requested?: JsonValue | undefined;
 }
 
+/** The manager of what an object had before somebody applied for the first time. */
+const beforeFirstApply = 'before-first-apply';
+
+/** What the server sets, or what names the object: nobody owns it. */
+const unownedFields = newFieldSet([
+  ['apiVersion'],
+  ['kind'],
+  ['metadata'],
+  ...['name', 'namespace', 'creationTimestamp', 'selfLink', 'uid', 'clusterName', 'generation', 'managedFields'].map(
+    (name) => ['metadata', name],
+  ),
+  ['metadata', 'resourceVersion'],
+]);
+
 /**
  * The managed fields of the objects of one model. Stateless: a retry with another live object is another call. All
  * versions of a model have the same fields but for `apiVersion`.
  */
 export class FieldManager {
-  readonly #options: FieldManagerOptions;
+  readonly #versions: ReadonlyMap<string, TypeSchema>;
+  readonly #filters: ReadonlyMap<string, SetFilter>;
+  readonly #nodeOf: NodeOfVersion = (apiVersion) => this.#versions.get(apiVersion)?.root;
 
-  constructor(options: FieldManagerOptions) {
-    this.#options = options;
+  constructor({ versions, resetFields = {} }: FieldManagerOptions) {
+    this.#versions = versions;
+    this.#filters = new Map(
+      Object.entries(resetFields).map(([subresource, fields]) => [subresource, newResetFilter(fields)]),
+    );
   }
 
   /**
@@ -60,8 +98,23 @@ export class FieldManager {
    * @throws ApplyConflict 409, with the causes
    * @throws TypedError 400: the configuration does not fit the schema
    */
-  apply(_live: ApiObject | undefined, _config: ApiObject, _options: ApplyOptions): ApplyResult {
-    throw newBadRequest(`server-side apply of ${this.#options.versions.size} versions is being built`);
+  apply(live: ApiObject | undefined, config: ApiObject, options: ApplyOptions): ApplyResult {
+    const { manager: name, subresource = '', now } = options;
+    const self = newManagerId(name, true, config.apiVersion, subresource);
+    const node = this.#nodeOf(config.apiVersion);
+    if (node === undefined) throw new TypedError(`no corresponding type for ${describeType(config)}`);
+    if ((config.metadata?.managedFields ?? null) !== null) throw new TypedError('metadata.managedFields must be nil');
+    requireType(node, config, 'patch');
+    const before = live === undefined ? newEmptyObject(config) : withoutManagedFields(live);
+    if (live !== undefined) requireType(node, before, 'live');
+    const managers = this.#managersToApply(live, before, config.apiVersion, options);
+    const wanted = asJson(config);
+    const merged = this.#merge(before, wanted, managers, self, options);
+    stripUnowned(managers, managerKey(self));
+    const isSame = isEqualValue(merged, before);
+    if (!isSame) renewTime(managers, managerKey(self), now);
+    const object = name === kubectlManager ? updateLastApplied(isSame ? before : merged, wanted) : merged;
+    return newResult(live, before, object, writeManagedFields(managers));
   }
 
   /**
@@ -69,7 +122,170 @@ export class FieldManager {
    * will be stored, except that `metadata.managedFields` is ignored. Never throws: if they cannot be computed, the
    * live ones are kept. An entry's time is `now` if the write gave it fields.
    */
-  update(live: ApiObject | undefined, _updated: ApiObject, _options: UpdateOptions): ManagedFieldsEntry[] {
-    return (live?.metadata.managedFields ?? []) as ManagedFieldsEntry[];
+  update(live: ApiObject | undefined, updated: ApiObject, options: UpdateOptions): ManagedFieldsEntry[] {
+    try {
+      const managers = managersToUpdate(live, options);
+      if (live !== undefined && managers.size === 0) return [];
+      const before = live === undefined ? newEmptyObject(updated) : withoutManagedFields(live);
+      this.#update(before, withoutManagedFields(updated), managers, options);
+      return writeManagedFields(managers);
+    } catch {
+      return (live?.metadata.managedFields ?? []) as ManagedFieldsEntry[];
+    }
   }
+
+  /** The managers of the live object; all that an object without any has belongs to `before-first-apply`. */
+  #managersToApply(
+    live: ApiObject | undefined,
+    before: JsonObject,
+    apiVersion: string,
+    { subresource = '', now }: ApplyOptions,
+  ): Managers {
+    let managers: Managers;
+    try {
+      managers = readManagedFields(live?.metadata.managedFields);
+    } catch (error) {
+      if (!(error instanceof UnreadableManagedFields)) throw error;
+      throw new TypedError(`failed to decode managed fields: ${error.message}`);
+    }
+    if (managers.size > 0 || live === undefined) return managers;
+    const empty = newEmptyObject({ ...live, apiVersion });
+    this.#update(empty, before, managers, { manager: beforeFirstApply, subresource, now });
+    return managers;
+  }
+
+  #merge(
+    live: JsonObject,
+    config: JsonObject,
+    managers: Managers,
+    self: ManagerId,
+    { force = false, subresource = '' }: ApplyOptions,
+  ): JsonObject {
+    const nodeOf = this.#nodeOf;
+    const filter = this.#filterOf(subresource);
+    reconcileManagers(managers, nodeOf);
+    const present = new Map(managers);
+    try {
+      return applyConfig({ live, config, self, force, nodeOf, filter }, managers);
+    } catch (error) {
+      if (!(error instanceof ManagerConflicts)) throw error;
+      const conflicts = fieldConflicts(error);
+      const left =
+        self.name === kubectlManager
+          ? conflictsBeyondLastApplied(conflicts, nodeOf(self.apiVersion)!, live)
+          : conflicts;
+      if (left.length > 0) throw newApplyConflict(left);
+    }
+    managers.clear();
+    for (const [key, manager] of present) managers.set(key, manager);
+    return applyConfig({ live, config, self, force: true, nodeOf, filter }, managers);
+  }
+
+  #update(
+    from: JsonObject,
+    to: JsonObject,
+    managers: Managers,
+    { manager, subresource = '', now }: Pick<UpdateOptions, 'manager' | 'subresource' | 'now'>,
+  ): void {
+    const apiVersion = String(to['apiVersion']);
+    const filter = this.#filterOf(subresource);
+    reconcileManagers(managers, this.#nodeOf);
+    const change = { from, to, apiVersion, nodeOf: this.#nodeOf, filter };
+    const { changed } = takeFromOthers(change, managers, '', true);
+    const taken = differenceOfSets(changed, unownedFields);
+    if (!isEmptySet(taken)) {
+      const self = newManagerId(manager, false, apiVersion, subresource);
+      const key = managerKey(self);
+      const own = managers.get(key);
+      managers.set(key, { ...self, time: formatTimestamp(now), set: unionSets(own?.set ?? {}, taken) });
+    }
+    capManagers(managers);
+  }
+
+  #filterOf(subresource: string): SetFilter {
+    return this.#filters.get(subresource) ?? keepAll;
+  }
+}
+
+const keepAll: SetFilter = (set) => set;
+
+/** Where an update starts: from the managed fields of the request, if they can be read and it may set them. */
+function managersToUpdate(live: ApiObject | undefined, { subresource = '', requested }: UpdateOptions): Managers {
+  if (subresource === '') {
+    if (isReset(requested)) return new Map();
+    const managers = readOrNone(requested);
+    if (managers.size > 0) return managers;
+  }
+  return readOrNone(live?.metadata.managedFields);
+}
+
+function readOrNone(list: JsonValue | undefined): Managers {
+  try {
+    return readManagedFields(list);
+  } catch (error) {
+    if (error instanceof UnreadableManagedFields) return new Map();
+    throw error;
+  }
+}
+
+function newManagerId(name: string, isApplied: boolean, apiVersion: string, subresource: string): ManagerId {
+  return { name: name === '' ? 'unknown' : name, isApplied, apiVersion, subresource };
+}
+
+function stripUnowned(managers: Managers, key: string): void {
+  const manager = managers.get(key);
+  if (manager === undefined) return;
+  const set = differenceOfSets(manager.set, unownedFields);
+  if (isEmptySet(set)) managers.delete(key);
+  else managers.set(key, { ...manager, set });
+}
+
+function renewTime(managers: Managers, key: string, now: number): void {
+  const manager = managers.get(key);
+  if (manager !== undefined) managers.set(key, { ...manager, time: formatTimestamp(now) });
+}
+
+function requireType(node: TypeNode, object: ApiObject | JsonObject, role: 'patch' | 'live'): void {
+  const errors = validateTyped(node, asJson(object), { allowDuplicates: role === 'live' });
+  if (errors.length === 0) return;
+  const problems = errors.length === 1 ? errors[0]! : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
+  throw new TypedError(`failed to create typed ${role} object (${describeObject(object)}): ${problems}`);
+}
+
+function describeObject(object: ApiObject | JsonObject): string {
+  const { name = '', namespace = '' } = (object.metadata ?? {}) as { name?: string; namespace?: string };
+  return `${namespace}/${name}; ${describeType(object)}`;
+}
+
+function describeType({ apiVersion, kind }: ApiObject | JsonObject): string {
+  return `${String(apiVersion)}, Kind=${String(kind)}`;
+}
+
+/** An object as the JSON value that it is. */
+function asJson(object: ApiObject | JsonObject): JsonObject {
+  return object as unknown as JsonObject;
+}
+
+function newEmptyObject({ apiVersion, kind }: ApiObject): JsonObject {
+  return { apiVersion, kind };
+}
+
+function withoutManagedFields(object: ApiObject): JsonObject {
+  if (object.metadata?.managedFields === undefined) return asJson(object);
+  const { managedFields: _, ...metadata } = object.metadata;
+  return asJson({ ...object, metadata });
+}
+
+function newResult(
+  live: ApiObject | undefined,
+  before: JsonObject,
+  object: JsonObject,
+  managedFields: ManagedFieldsEntry[],
+): ApplyResult {
+  const liveFields = (live?.metadata.managedFields ?? []) as ManagedFieldsEntry[];
+  if (live !== undefined && isEqualButTimes(managedFields, liveFields, isEqualValue) && isEqualValue(object, before))
+    return { object: live, managedFields: liveFields };
+  const { managedFields: _, ...metadata } = (object['metadata'] ?? {}) as JsonObject;
+  const fields = managedFields.length === 0 ? {} : { managedFields };
+  return { object: { ...object, metadata: { ...metadata, ...fields } } as unknown as ApiObject, managedFields };
 }

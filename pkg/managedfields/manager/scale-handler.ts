@@ -1,5 +1,12 @@
+import type { JsonValue } from '#pkg/apimachinery/index';
+import { differenceOfSets, type FieldSet, hasPath, isEmptySet } from '../fieldpath/field-set.ts';
+import { fieldElement } from '../fieldpath/path-element.ts';
+import { type Managers, managerKey } from '../merge/managers.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
+import { readManagedFields, UnreadableManagedFields, writeManagedFields } from './managed-fields-list.ts';
+import { newFieldSet } from './reset-fields.ts';
 import { newTypeSchema, type TypeSchema } from '../typed/type-schema.ts';
+import { TypedError } from '../typed/typed-error.ts';
 
 export interface ScaleHandlerOptions {
   /** The entries of the object that is scaled. */
@@ -13,26 +20,87 @@ export interface ScaleHandlerOptions {
   replicasPaths: ReadonlyMap<string, readonly string[] | undefined>;
 }
 
+const scaleApiVersion = 'autoscaling/v1';
+const replicasOfScale: FieldSet = newFieldSet([['spec', 'replicas']]);
+const replicasPathOfScale = ['spec', 'replicas'].map(fieldElement);
+
 /** Translates the ownership of the replicas between an object and its `/scale`. Source: managedfields.ScaleHandler. */
 export class ScaleHandler {
-  readonly #options: ScaleHandlerOptions;
+  readonly #entries: readonly ManagedFieldsEntry[];
+  readonly #apiVersion: string;
+  readonly #paths: ReadonlyMap<string, readonly string[] | undefined>;
 
-  constructor(options: ScaleHandlerOptions) {
-    this.#options = options;
+  constructor({ entries, apiVersion, replicasPaths }: ScaleHandlerOptions) {
+    this.#entries = entries;
+    this.#apiVersion = apiVersion;
+    this.#paths = new Map([...replicasPaths].map(([version, path]) => [version, path?.map(fieldElement)]));
   }
 
-  /** The entries that the Scale has: those that own the replicas, as entries of `autoscaling/v1`. */
+  /**
+   * The entries that the Scale has: those that own the replicas, as entries of `autoscaling/v1`.
+   * @throws TypedError 400 if the entries of the object cannot be read.
+   */
   toSubresource(): ManagedFieldsEntry[] {
-    return [...this.#options.entries];
+    const result: Managers = new Map();
+    for (const [key, manager] of readEntries(this.#entries)) {
+      const path = this.#paths.get(manager.apiVersion);
+      if (path === undefined || !hasPath(manager.set, path)) continue;
+      result.set(key, { ...manager, apiVersion: scaleApiVersion, set: replicasOfScale });
+    }
+    return writeManagedFields(result);
   }
 
-  /** The entries of the object after a write of its Scale, whose entries are given. */
-  toParent(_scaleEntries: readonly ManagedFieldsEntry[]): ManagedFieldsEntry[] {
-    return [...this.#options.entries];
+  /**
+   * The entries of the object after a write of its Scale, whose entries are given. Who lost the replicas of the Scale
+   * loses those of the object.
+   * @throws TypedError 400 if one of the lists cannot be read.
+   */
+  toParent(scaleEntries: readonly ManagedFieldsEntry[]): ManagedFieldsEntry[] {
+    const scale = readEntries(scaleEntries);
+    const result: Managers = new Map();
+    for (const [key, manager] of readEntries(this.#entries)) {
+      if (!this.#paths.has(manager.apiVersion)) continue;
+      const path = this.#paths.get(manager.apiVersion);
+      const hasReplicas = path !== undefined && hasPath(manager.set, path);
+      const scaleKey = managerKey({ ...manager, apiVersion: scaleApiVersion });
+      if (!hasReplicas || scale.delete(scaleKey)) {
+        result.set(key, manager);
+        continue;
+      }
+      const set = differenceOfSets(manager.set, pathSet(path));
+      if (!isEmptySet(set)) result.set(key, { ...manager, set });
+    }
+    const path = this.#paths.get(this.#apiVersion);
+    for (const manager of scale.values()) {
+      if (path === undefined || !hasPath(manager.set, replicasPathOfScale)) continue;
+      const added = { ...manager, apiVersion: this.#apiVersion, set: pathSet(path) };
+      result.set(managerKey(added), added);
+    }
+    return writeManagedFields(result);
+  }
+}
+
+function pathSet(path: readonly string[]): FieldSet {
+  return newFieldSet([path.map((element) => element.slice(2))]);
+}
+
+function readEntries(entries: readonly ManagedFieldsEntry[]): Managers {
+  try {
+    return readManagedFields(entries as JsonValue);
+  } catch (error) {
+    if (!(error instanceof UnreadableManagedFields)) throw error;
+    throw new TypedError(`failed to decode managed fields: ${error.message}`);
   }
 }
 
 /** The field types of `autoscaling/v1` Scale, for the FieldManager of `/scale`. */
 export function newScaleSchema(): TypeSchema {
-  return newTypeSchema(undefined);
+  const replicas = { replicas: { type: 'integer' } } as const;
+  return newTypeSchema({
+    type: 'object',
+    properties: {
+      spec: { type: 'object', properties: replicas },
+      status: { type: 'object', properties: { ...replicas, selector: { type: 'string' } } },
+    },
+  });
 }

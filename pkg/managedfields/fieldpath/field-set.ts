@@ -1,0 +1,147 @@
+import { compareElements } from './path-element.ts';
+
+/**
+ * A set of fields of an object, in the form of `fieldsV1`: each key is a path element (`f:spec`, `k:{"name":"a"}`,
+ * `v:"a"`), its value the set below it. An element is itself a member if its value is empty or has the key `.`. The
+ * functions change no argument, and return the first one itself (===) if the result is equal.
+ */
+export interface FieldSet {
+  [element: string]: FieldSet;
+}
+
+/** The key of a value that says: the element itself is a member, too. */
+export const selfKey = '.';
+/** A member without members below it. */
+export const leaf: FieldSet = Object.freeze({});
+
+export function isEmptySet(set: FieldSet): boolean {
+  for (const _ in set) return false;
+  return true;
+}
+
+/** Whether the element with this value is itself a member. */
+export function isMember(value: FieldSet): boolean {
+  return selfKey in value || isEmptySet(value);
+}
+
+export function hasPath(set: FieldSet, path: readonly string[]): boolean {
+  let value: FieldSet | undefined = set;
+  for (const element of path) value = value === undefined ? undefined : childOf(value, element);
+  return value !== undefined && path.length > 0 && isMember(value);
+}
+
+/** The set below an element; undefined if neither it nor anything below it is in the set. */
+export function childOf(set: FieldSet, element: string): FieldSet | undefined {
+  return Object.hasOwn(set, element) ? set[element] : undefined;
+}
+
+export function unionSets(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || isEmptySet(b)) return a;
+  let result = a;
+  for (const element in b) {
+    const left = childOf(a, element);
+    const right = b[element]!;
+    const united = left === undefined ? right : uniteValues(left, right);
+    if (united === left) continue;
+    if (result === a) result = { ...a };
+    result[element] = united;
+  }
+  return result;
+}
+
+/** The values of one element that is in both sets. */
+function uniteValues(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
+  if (isEmptySet(a)) return isEmptySet(b) ? a : withSelf(b);
+  return isEmptySet(b) ? withSelf(a) : unionSets(a, b);
+}
+
+function withSelf(value: FieldSet): FieldSet {
+  return selfKey in value ? value : { [selfKey]: leaf, ...value };
+}
+
+/** Which fields of an element go, if the element itself is a member of the set that is removed. */
+type Removal = 'member' | 'below';
+
+/** The members of `a` that are not members of `b`. What is below a member of `b` stays. */
+export function differenceOfSets(a: FieldSet, b: FieldSet): FieldSet {
+  return subtract(a, b, 'member');
+}
+
+/** `a` without the members of `b` and without all that is below them. */
+export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
+  return subtract(a, b, 'below');
+}
+
+function subtract(a: FieldSet, b: FieldSet, removal: Removal): FieldSet {
+  let result = a;
+  for (const element in b) {
+    const left = element === selfKey ? undefined : childOf(a, element);
+    if (left === undefined) continue;
+    const rest = subtractValue(left, b[element]!, removal);
+    if (rest === left) continue;
+    if (result === a) result = { ...a };
+    if (rest === undefined) delete result[element];
+    else result[element] = rest;
+  }
+  return result;
+}
+
+/** The value of an element that is in both sets; undefined if nothing is left. */
+function subtractValue(a: FieldSet, b: FieldSet, removal: Removal): FieldSet | undefined {
+  const isRemoved = isMember(b);
+  if (isRemoved && removal === 'below') return undefined;
+  if (isEmptySet(a)) return isRemoved ? undefined : a;
+  const rest = subtract(a, b, removal);
+  const hasSelf = selfKey in a && !isRemoved;
+  if (rest === a && hasSelf === selfKey in a) return a;
+  const { [selfKey]: _, ...below } = rest;
+  if (isEmptySet(below)) return hasSelf ? leaf : undefined;
+  return hasSelf ? withSelf(below) : below;
+}
+
+/** The members that both sets have. */
+export function intersectSets(a: FieldSet, b: FieldSet): FieldSet {
+  const result: FieldSet = {};
+  for (const element in b) {
+    const left = element === selfKey ? undefined : childOf(a, element);
+    if (left === undefined) continue;
+    const right = b[element]!;
+    const below = intersectSets(left, right);
+    if (isMember(left) && isMember(right)) result[element] = isEmptySet(below) ? leaf : withSelf(below);
+    else if (!isEmptySet(below)) result[element] = below;
+  }
+  return result;
+}
+
+/** Calls back for each member: those of a level first, then those below. The path is reused. */
+export function forEachMember(set: FieldSet, visit: (path: readonly string[]) => void, path: string[] = []): void {
+  const elements = Object.keys(set).filter((element) => element !== selfKey);
+  elements.sort(compareElements);
+  for (const element of elements) {
+    if (!isMember(set[element]!)) continue;
+    path.push(element);
+    visit(path);
+    path.pop();
+  }
+  for (const element of elements) {
+    path.push(element);
+    forEachMember(set[element]!, visit, path);
+    path.pop();
+  }
+}
+
+/** Adds a value at a path to a set that is being built, in place. The caller gives both away. */
+export function insertAt(set: FieldSet, path: readonly string[], value: FieldSet): void {
+  let level = set;
+  const last = path.length - 1;
+  for (let depth = 0; depth < last; depth += 1) {
+    const element = path[depth]!;
+    let next = childOf(level, element);
+    if (next === undefined) next = level[element] = {};
+    else if (isEmptySet(next)) next = level[element] = { [selfKey]: leaf };
+    level = next;
+  }
+  const present = childOf(level, path[last]!);
+  level[path[last]!] = present === undefined ? value : uniteValues(present, value);
+}

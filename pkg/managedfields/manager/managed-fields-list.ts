@@ -1,0 +1,132 @@
+import {
+  compareIndexValues,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseTimestamp,
+} from '#pkg/apimachinery/index';
+import { readFieldsV1, sortFieldSet } from '../fieldpath/fields-v1.ts';
+import { type Managers, type ManagerState, managerKey } from '../merge/managers.ts';
+import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
+
+/** A list of managed fields cannot be read. */
+export class UnreadableManagedFields extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnreadableManagedFields';
+  }
+}
+
+/**
+ * The managers in a list of managed fields.
+ * @throws UnreadableManagedFields
+ */
+export function readManagedFields(list: JsonValue | undefined): Managers {
+  const managers: Managers = new Map();
+  if (list === undefined || list === null) return managers;
+  if (!Array.isArray(list)) throw new UnreadableManagedFields('must be an array');
+  for (const [index, entry] of list.entries()) {
+    const manager = readEntry(isJsonObject(entry) ? entry : {}, index);
+    managers.set(managerKey(manager), manager);
+  }
+  return managers;
+}
+
+function readEntry(entry: JsonObject, index: number): ManagerState {
+  const { operation, apiVersion, fieldsType } = entry;
+  if (operation !== 'Apply' && operation !== 'Update')
+    throw new UnreadableManagedFields('operation must be `Apply` or `Update`');
+  if (typeof apiVersion !== 'string' || apiVersion === '')
+    throw new UnreadableManagedFields('apiVersion must not be empty');
+  if (fieldsType !== 'FieldsV1')
+    throw new UnreadableManagedFields(
+      fieldsType === undefined || fieldsType === ''
+        ? `missing fieldsType in managed fields entry ${index}`
+        : `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${index}`,
+    );
+  return {
+    name: textOf(entry['manager']),
+    isApplied: operation === 'Apply',
+    apiVersion,
+    subresource: textOf(entry['subresource']),
+    time: typeof entry['time'] === 'string' ? entry['time'] : undefined,
+    set: readSet(entry['fieldsV1'], index),
+  };
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function readSet(fields: JsonValue | undefined, index: number): ManagerState['set'] {
+  try {
+    return readFieldsV1(fields);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new UnreadableManagedFields(`error decoding set in managed fields entry ${index}: ${error.message}`);
+  }
+}
+
+/** `[]` and `[{}]` of a request drop all managed fields. */
+export function isReset(list: JsonValue | undefined): boolean {
+  if (!Array.isArray(list) || list.length > 1) return false;
+  const entry = list[0];
+  return entry === undefined || entry === null || (isJsonObject(entry) && isEmptyEntry(entry));
+}
+
+function isEmptyEntry(entry: JsonObject): boolean {
+  return Object.values(entry).every((value) => value === '' || value === null);
+}
+
+/** The list as it is stored and returned: sorted by operation, time, manager, version and subresource. */
+export function writeManagedFields(managers: Managers): ManagedFieldsEntry[] {
+  return [...managers.values()].toSorted(compareManagers).map(writeEntry);
+}
+
+/** The members of an entry are sorted by name, as in all that Kubernetes writes of an object without a Go type. */
+function writeEntry({ name, isApplied, apiVersion, subresource, time, set }: ManagerState): ManagedFieldsEntry {
+  return {
+    apiVersion,
+    fieldsType: 'FieldsV1',
+    fieldsV1: sortFieldSet(set) as unknown as JsonObject,
+    manager: name,
+    operation: isApplied ? 'Apply' : 'Update',
+    ...(subresource === '' ? {} : { subresource }),
+    ...(time === undefined ? {} : { time }),
+  };
+}
+
+function compareManagers(a: ManagerState, b: ManagerState): number {
+  if (a.isApplied !== b.isApplied) return a.isApplied ? -1 : 1;
+  return (
+    compareTimes(a.time, b.time) ||
+    compareIndexValues(a.name, b.name) ||
+    compareIndexValues(a.apiVersion, b.apiVersion) ||
+    compareIndexValues(a.subresource, b.subresource)
+  );
+}
+
+/** By whole seconds; no time comes first. */
+export function compareTimes(a: string | undefined, b: string | undefined): number {
+  return a === b ? 0 : seconds(a) - seconds(b);
+}
+
+function seconds(time: string | undefined): number {
+  return Math.floor((time === undefined ? 0 : (parseTimestamp(time) ?? 0)) / 1000);
+}
+
+/** Whether two lists differ in nothing but times. */
+export function isEqualButTimes(
+  a: readonly JsonObject[],
+  b: readonly JsonObject[],
+  isEqual: (a: JsonValue, b: JsonValue) => boolean,
+): boolean {
+  return (
+    a.length === b.length &&
+    a.every((entry, index) => {
+      const { time: _a, ...left } = entry;
+      const { time: _b, ...right } = b[index]!;
+      return isEqual(left, right);
+    })
+  );
+}

@@ -1,0 +1,90 @@
+import type { JsonObject, JsonValue } from '#pkg/apimachinery/index';
+import { differenceOfSets, type FieldSet, intersectSets, isEmptySet, unionSets } from '../fieldpath/field-set.ts';
+import { mergeTyped } from '../typed/merge.ts';
+import { addNamedFields } from '../typed/named-fields.ts';
+import { removeFields } from '../typed/remove.ts';
+import { toFieldSet } from '../typed/to-field-set.ts';
+import type { TypeNode } from '../typed/type-node.ts';
+import {
+  type ManagerId,
+  type Managers,
+  type ManagerState,
+  managerKey,
+  type NodeOfVersion,
+  type SetFilter,
+} from './managers.ts';
+import { takeFromOthers } from './update-managers.ts';
+
+export interface Application {
+  live: JsonObject;
+  config: JsonObject;
+  /** The manager that applies, in the version of both objects. */
+  self: ManagerId;
+  force: boolean;
+  nodeOf: NodeOfVersion;
+  filter: SetFilter;
+}
+
+/**
+ * Merges an applied configuration into a live object: what the manager applied before and does not any more is removed,
+ * unless others own it. Both were validated. Changes `managers`, whose sets fit today's schemas.
+ * @throws ManagerConflicts unless `force`, if others own fields that would change.
+ */
+export function applyConfig(application: Application, managers: Managers): JsonObject {
+  const { live, config, self, force, nodeOf, filter } = application;
+  const node = nodeOf(self.apiVersion)!;
+  const key = managerKey(self);
+  const last = managers.get(key);
+  const merged = mergeTyped(node, live, config);
+  const set = filter(toFieldSet(node, config));
+  managers.set(key, { ...self, time: last?.time, set });
+  const pruned = prune(merged, last, managers.get(key)!, managers, nodeOf) as JsonObject;
+  takeFromOthers({ from: live, to: pruned, apiVersion: self.apiVersion, nodeOf, filter }, managers, key, force);
+  return pruned;
+}
+
+/** Removes what the manager applied last and nobody owns now. */
+function prune(
+  merged: JsonValue,
+  last: ManagerState | undefined,
+  self: ManagerState,
+  managers: Managers,
+  nodeOf: NodeOfVersion,
+): JsonValue {
+  if (last === undefined) return merged;
+  // Nothing is released.
+  if (last.apiVersion === self.apiVersion && isEmptySet(differenceOfSets(last.set, self.set))) return merged;
+  const node = nodeOf(last.apiVersion);
+  if (node === undefined) return merged;
+  const lastSet = addNamedFields(node, last.set);
+  let pruned = removeFields(node, merged, lastSet);
+  for (const [version, owned] of ownedByVersion(managers, last.apiVersion)) {
+    const versionNode = nodeOf(version);
+    if (versionNode !== undefined) pruned = addBackOwned(versionNode, merged, pruned, owned);
+  }
+  return addBackUnowned(node, merged, pruned, lastSet);
+}
+
+/** What all managers own, by the versions of their sets; `first` is the first of these. */
+function ownedByVersion(managers: Managers, first: string): Map<string, FieldSet> {
+  const owned = new Map<string, FieldSet>([[first, {}]]);
+  for (const { apiVersion, set } of managers.values())
+    owned.set(apiVersion, unionSets(owned.get(apiVersion) ?? {}, set));
+  return owned;
+}
+
+/** `merged` without what was pruned and is not owned. */
+function addBackOwned(node: TypeNode, merged: JsonValue, pruned: JsonValue, owned: FieldSet): JsonValue {
+  const kept = unionSets(memberSet(node, pruned), addNamedFields(node, owned));
+  return removeFields(node, merged, differenceOfSets(memberSet(node, merged), kept));
+}
+
+/** `merged` without what was pruned and was owned: a field that nobody owns stays. */
+function addBackUnowned(node: TypeNode, merged: JsonValue, pruned: JsonValue, last: FieldSet): JsonValue {
+  const gone = differenceOfSets(memberSet(node, merged), memberSet(node, pruned));
+  return removeFields(node, merged, intersectSets(gone, last));
+}
+
+function memberSet(node: TypeNode, value: JsonValue): FieldSet {
+  return addNamedFields(node, toFieldSet(node, value));
+}

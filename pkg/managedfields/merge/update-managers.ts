@@ -1,0 +1,82 @@
+import type { JsonObject } from '#pkg/apimachinery/index';
+import { differenceOfSets, intersectSets, isEmptySet } from '../fieldpath/field-set.ts';
+import { type Comparison, compareTyped } from '../typed/compare.ts';
+import { reconcileFieldSet } from '../typed/reconcile.ts';
+import { ManagerConflicts, type ManagerConflict } from './manager-conflicts.ts';
+import type { Managers, NodeOfVersion, SetFilter } from './managers.ts';
+
+export interface Change {
+  from: JsonObject;
+  to: JsonObject;
+  /** The version of both objects. */
+  apiVersion: string;
+  nodeOf: NodeOfVersion;
+  filter: SetFilter;
+}
+
+/**
+ * Drops the managers of versions that are not served, and gives the sets of the others the form of today's schemas.
+ * Changes `managers`.
+ */
+export function reconcileManagers(managers: Managers, nodeOf: NodeOfVersion): void {
+  for (const [key, manager] of managers) {
+    const node = nodeOf(manager.apiVersion);
+    if (node === undefined) {
+      managers.delete(key);
+      continue;
+    }
+    const set = reconcileFieldSet(node, manager.set);
+    if (set !== manager.set) managers.set(key, { ...manager, set });
+  }
+}
+
+/**
+ * Takes the changed and the removed fields from all managers but `self`, and drops those that own nothing any more.
+ * Changes `managers`.
+ * @returns the comparison in the version of the objects.
+ * @throws ManagerConflicts unless `force`, if others own fields that changed.
+ * @throws TypedError if the objects do not have their types.
+ */
+export function takeFromOthers(change: Change, managers: Managers, self: string, force: boolean): Comparison {
+  const comparisons = new Map<string, Comparison>();
+  const own = compareIn(change, change.apiVersion, comparisons)!;
+  const conflicts: ManagerConflict[] = [];
+  for (const [key, manager] of managers) {
+    if (key === self) continue;
+    const comparison = compareIn(change, manager.apiVersion, comparisons);
+    if (comparison === undefined) {
+      managers.delete(key);
+      continue;
+    }
+    let { set } = manager;
+    if (!isEmptySet(comparison.changed)) {
+      const rest = differenceOfSets(set, comparison.changed);
+      if (rest !== set && !force) conflicts.push({ manager, set: intersectSets(set, comparison.changed) });
+      set = rest;
+    }
+    if (!isEmptySet(comparison.removed)) set = differenceOfSets(set, comparison.removed);
+    if (set !== manager.set) managers.set(key, { ...manager, set });
+  }
+  if (conflicts.length > 0) throw new ManagerConflicts(conflicts);
+  for (const [key, manager] of managers) if (isEmptySet(manager.set)) managers.delete(key);
+  return own;
+}
+
+function compareIn(
+  { from, to, apiVersion, nodeOf, filter }: Change,
+  version: string,
+  comparisons: Map<string, Comparison>,
+): Comparison | undefined {
+  const present = comparisons.get(version);
+  if (present !== undefined) return present;
+  const node = nodeOf(version);
+  if (node === undefined) return undefined;
+  const sameTypes = version !== apiVersion && node === nodeOf(apiVersion) ? comparisons.get(apiVersion) : undefined;
+  let comparison = sameTypes;
+  if (comparison === undefined) {
+    const { changed, removed } = compareTyped(node, from, to);
+    comparison = { changed: filter(changed), removed: filter(removed) };
+  }
+  comparisons.set(version, comparison);
+  return comparison;
+}

@@ -1,0 +1,47 @@
+import { type FieldSet, leaf, selfKey } from '../fieldpath/field-set.ts';
+import type { MapType, TypeNode } from './type-node.ts';
+
+/** The set with the named fields above its members as members, too. Keys of maps are not named fields. */
+export function addNamedFields(node: TypeNode, set: FieldSet): FieldSet {
+  return addBelow(node, set);
+}
+
+function addBelow(node: TypeNode | undefined, set: FieldSet): FieldSet {
+  let result = set;
+  for (const element of Object.keys(set)) {
+    if (element === selfKey) continue;
+    const below = set[element]!;
+    if (isLeaf(below)) continue;
+    let added = addBelow(nodeBelow(node, element), below);
+    if (isNamedField(node, element) && !(selfKey in added)) added = { [selfKey]: leaf, ...added };
+    if (added === below) continue;
+    if (result === set) result = { ...set };
+    result[element] = added;
+  }
+  return result;
+}
+
+function isLeaf(set: FieldSet): boolean {
+  for (const element in set) if (element !== selfKey) return false;
+  return true;
+}
+
+function isNamedField(node: TypeNode | undefined, element: string): boolean {
+  return mapOf(node)?.fields.has(element.slice(2)) === true && element.startsWith('f:');
+}
+
+/** The type of what is below an element, whatever the values are; undefined if the schema does not say. */
+function nodeBelow(node: TypeNode | undefined, element: string): TypeNode | undefined {
+  if (element.startsWith('f:')) {
+    const map = mapOf(node);
+    const field = map?.fields.get(element.slice(2));
+    return field === undefined ? map?.other : field.node;
+  }
+  return element.startsWith('k:') && node !== undefined && (node.kind === 'list' || node.kind === 'any')
+    ? node.list.item
+    : undefined;
+}
+
+function mapOf(node: TypeNode | undefined): MapType | undefined {
+  return node !== undefined && (node.kind === 'map' || node.kind === 'any') ? node.map : undefined;
+}

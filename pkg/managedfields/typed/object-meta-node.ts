@@ -1,0 +1,50 @@
+import { fieldElement } from '../fieldpath/path-element.ts';
+import { atomicNode, type FieldType, newListNode, newMapNode, newScalarNode, type TypeNode } from './type-node.ts';
+
+const text = newScalarNode('string');
+const time = newScalarNode('untyped');
+const integer = newScalarNode('numeric');
+const texts = newMapNode({ isAtomic: false, fields: new Map(), other: text });
+
+export function fieldsOf(nodes: Readonly<Record<string, TypeNode>>): Map<string, FieldType> {
+  return new Map(
+    Object.entries(nodes).map(([name, node]) => [name, { element: fieldElement(name), node, default: undefined }]),
+  );
+}
+
+export function newStructNode(nodes: Readonly<Record<string, TypeNode>>, isAtomic = false): TypeNode {
+  return newMapNode({ isAtomic, fields: fieldsOf(nodes), other: undefined });
+}
+
+const ownerReference = newStructNode(
+  {
+    apiVersion: text,
+    kind: text,
+    name: text,
+    uid: text,
+    controller: newScalarNode('boolean'),
+    blockOwnerDeletion: newScalarNode('boolean'),
+  },
+  true,
+);
+
+/** The types of an object's metadata. Source: `metav1.ObjectMeta`. */
+export const objectMetaNode = newStructNode({
+  name: text,
+  generateName: text,
+  namespace: text,
+  selfLink: text,
+  uid: text,
+  resourceVersion: text,
+  generation: integer,
+  creationTimestamp: time,
+  deletionTimestamp: time,
+  deletionGracePeriodSeconds: integer,
+  labels: texts,
+  annotations: texts,
+  finalizers: newListNode({ isAtomic: false, keys: [], item: text }),
+  ownerReferences: newListNode({ isAtomic: false, keys: ['uid'], item: ownerReference }),
+  managedFields: newListNode({ isAtomic: true, keys: [], item: atomicNode }),
+});
+
+export const typeMetaNodes = { apiVersion: text, kind: text };
