@@ -1,4 +1,3 @@
-import type { JsonValue } from '#pkg/apimachinery/index';
 import { differenceOfSets, type FieldSet, hasPath, isEmptySet } from '../fieldpath/field-set.ts';
 import { fieldElement } from '../fieldpath/path-element.ts';
 import { type Managers, managerKey } from '../merge/managers.ts';
@@ -86,7 +85,7 @@ function pathSet(path: readonly string[]): FieldSet {
 
 function readEntries(entries: readonly ManagedFieldsEntry[]): Managers {
   try {
-    return readManagedFields(entries as JsonValue);
+    return readManagedFields([...entries]);
   } catch (error) {
     if (!(error instanceof UnreadableManagedFields)) throw error;
     throw new TypedError(`failed to decode managed fields: ${error.message}`);
