@@ -51,19 +51,21 @@ function typeRank(value: JsonValue): number {
 }
 
 /** As messages show a value: `80`, `"TCP"`. */
-export function formatElementValue(value: JsonValue): string {
+export function formatElementValue(value: JsonValue, formatNumber: NumberFormat): string {
   if (typeof value === 'string') return quoteText(value);
   if (typeof value === 'number') return formatNumber(value);
-  if (Array.isArray(value)) return `[${value.map(formatElementValue).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => formatElementValue(item, formatNumber)).join(',')}]`;
   if (isJsonObject(value))
     return Object.entries(value)
-      .map(([name, member]) => `${name}=${formatElementValue(member)}`)
+      .map(([name, member]) => `${name}=${formatElementValue(member, formatNumber)}`)
       .join('');
   return String(value);
 }
 
+export type NumberFormat = (value: number) => string;
+
 /** Go's `%v` of a float64, which has an exponent below 1e-4 and from 1e6 on. */
-function formatNumber(value: number): string {
+export function formatFloat(value: number): string {
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
   if (value === 0 || (power >= -4 && power < 6)) return String(value);

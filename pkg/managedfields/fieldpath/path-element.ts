@@ -1,5 +1,12 @@
 import { compareIndexValues, isJsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { compareElementValues, encodeElementFields, encodeElementValue, formatElementValue } from './element-value.ts';
+import {
+  compareElementValues,
+  encodeElementFields,
+  encodeElementValue,
+  formatElementValue,
+  formatFloat,
+  type NumberFormat,
+} from './element-value.ts';
 
 /**
  * The elements of a path, as the keys of `fieldsV1`: `f:NAME` is a field or a key of a map, `k:{FIELDS}` an item of a
@@ -68,17 +75,20 @@ function compareFields(a: [string, JsonValue][], b: [string, JsonValue][]): numb
   return a.length - b.length;
 }
 
-/** As messages show a path: `.spec.ports[containerPort=80,protocol="TCP"].name`. */
-export function formatElements(path: readonly string[]): string {
-  return path.map(formatElement).join('');
+/**
+ * As messages show a path: `.spec.ports[containerPort=80,protocol="TCP"].name`. `formatNumber`: how numbers are
+ * written, by default as those are that were read from `fieldsV1`.
+ */
+export function formatElements(path: readonly string[], formatNumber: NumberFormat = formatFloat): string {
+  return path.map((element) => formatElement(element, formatNumber)).join('');
 }
 
-function formatElement(element: string): string {
+function formatElement(element: string, formatNumber: NumberFormat): string {
   if (element.startsWith('f:')) return `.${element.slice(2)}`;
   if (element.startsWith('i:')) return `[${element.slice(2)}]`;
   const value = parseValue(element);
-  if (element.startsWith('v:') || !isJsonObject(value)) return `[=${formatElementValue(value)}]`;
+  if (element.startsWith('v:') || !isJsonObject(value)) return `[=${formatElementValue(value, formatNumber)}]`;
   return `[${Object.entries(value)
-    .map(([name, member]) => `${name}=${formatElementValue(member)}`)
+    .map(([name, member]) => `${name}=${formatElementValue(member, formatNumber)}`)
     .join(',')}]`;
 }

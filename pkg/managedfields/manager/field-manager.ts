@@ -285,7 +285,10 @@ function newResult(
   const liveFields = (live?.metadata.managedFields ?? []) as ManagedFieldsEntry[];
   if (live !== undefined && isEqualButTimes(managedFields, liveFields, isEqualValue) && isEqualValue(object, before))
     return { object: live, managedFields: liveFields };
-  const { managedFields: _, ...metadata } = (object['metadata'] ?? {}) as JsonObject;
-  const fields = managedFields.length === 0 ? {} : { managedFields };
-  return { object: { ...object, metadata: { ...metadata, ...fields } } as unknown as ApiObject, managedFields };
+  const metadata: JsonObject = {};
+  // A map or list that was emptied is null, which metadata has nowhere.
+  for (const [key, value] of Object.entries((object['metadata'] ?? {}) as JsonObject))
+    if (value !== null) metadata[key] = value;
+  if (managedFields.length > 0) metadata['managedFields'] = managedFields;
+  return { object: { ...object, metadata } as unknown as ApiObject, managedFields };
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, isPrototypeKey, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { formatFloat } from '../fieldpath/element-value.ts';
 import { formatElements } from '../fieldpath/path-element.ts';
 import { InvalidItem, itemElement } from './list-item.ts';
 import type { ListType, MapType, ScalarType, TypeNode } from './type-node.ts';
@@ -60,7 +61,7 @@ class ValidationWalk {
           return this.#report(`element ${index}: ${error.message}`);
         }
         if (seen.has(element) && !this.#allowDuplicates)
-          this.#report(`duplicate entries for key ${formatElements([element])}`);
+          this.#report(`duplicate entries for key ${formatElements([element], formatNumber)}`);
         seen.add(element);
       }
       this.#path.push(element);
@@ -81,7 +82,7 @@ class ValidationWalk {
 
   #report(problem: string): void {
     if (this.errors.length >= maxErrors) return;
-    const path = formatElements(this.#path);
+    const path = formatElements(this.#path, formatNumber);
     this.errors.push(path === '' ? problem : `${path}: ${problem}`);
   }
 }
@@ -100,6 +101,11 @@ export function scalarProblem(type: ScalarType, value: JsonValue): string | unde
     case 'untyped':
       return typeof value === 'object' ? `expected any scalar, got &{${describeValue(value)}}` : undefined;
   }
+}
+
+/** Whole numbers of a configuration have no exponent. */
+function formatNumber(value: number): string {
+  return Number.isSafeInteger(value) ? String(value) : formatFloat(value);
 }
 
 function goType(value: JsonValue): string {

@@ -1,0 +1,148 @@
+import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '../../../../pkg/apimachinery/index.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
+import type { StepRequest } from '../trace/trace.ts';
+import { group } from './random-schema.ts';
+import { randomMetadata, randomValue, type ValueOptions } from './random-value.ts';
+
+export interface StepOptions {
+  kind: string;
+  name: string;
+  /** The schema of spec and of status by version. */
+  versions: Readonly<Record<string, JsonSchema>>;
+  hasStatus: boolean;
+  /** How many managers there are of updates. */
+  updaters: number;
+  appliers: number;
+}
+
+/** One request to an object, or one that makes it. */
+export function randomStep(random: SeededRandom, live: JsonObject | undefined, options: StepOptions): StepRequest {
+  const version = random.pick(Object.keys(options.versions));
+  const subresource = live !== undefined && options.hasStatus && random.chance(0.25) ? 'status' : '';
+  const base = { version, subresource, dryRun: random.chance(0.05) } as const;
+  const isApply = random.chance(0.6);
+  const manager = isApply ? applier(random, options.appliers) : `u${random.below(options.updaters)}`;
+  const values: ValueOptions = { density: 0.5, mischief: random.chance(0.15) ? 0.15 : 0 };
+  const fresh = () => randomBody(random, version, subresource, options, values);
+  if (isApply) {
+    const body = fresh();
+    if (random.chance(0.3) && live !== undefined) copySomeValues(random, body, live);
+    return { ...base, verb: 'apply', manager, force: random.chance(0.4), body };
+  }
+  if (live === undefined) return { ...base, verb: 'create', manager, body: fresh() };
+  return random.one<StepRequest>(
+    () => ({ ...base, verb: 'replace', manager, body: replacement(random, live, fresh(), version) }),
+    () => ({ ...base, verb: 'merge', manager, body: mergePatch(random, live, fresh()) }),
+    () => ({ ...base, verb: 'json', manager, body: jsonPatch(random, live, fresh()) }),
+  );
+}
+
+function applier(random: SeededRandom, count: number): string {
+  return random.chance(0.15) ? 'kubectl' : `a${random.below(count)}`;
+}
+
+function randomBody(
+  random: SeededRandom,
+  version: string,
+  subresource: string,
+  { kind, name, versions }: StepOptions,
+  values: ValueOptions,
+): JsonObject {
+  const body: JsonObject = {
+    apiVersion: `${group}/${version}`,
+    kind,
+    metadata: { name, ...(subresource === '' ? randomMetadata(random) : {}) },
+  };
+  const schema = versions[version]!;
+  if (subresource === '' || random.chance(0.1)) body['spec'] = randomValue(random, schema, values) ?? {};
+  // Kubernetes does not know that the status of another version is reset, too.
+  const mayStray = Object.keys(versions).length === 1 && random.chance(0.1);
+  if (subresource === 'status' || mayStray) body['status'] = randomValue(random, schema, values) ?? {};
+  return body;
+}
+
+/** Takes over some of the live values, so that managers share them. */
+function copySomeValues(random: SeededRandom, body: JsonObject, live: JsonObject): void {
+  for (const part of ['spec', 'status']) {
+    const [to, from] = [body[part], live[part]];
+    if (!isJsonObject(to) || !isJsonObject(from)) continue;
+    for (const key of Object.keys(from)) if (random.chance(0.5)) to[key] = from[key]!;
+  }
+}
+
+function replacement(random: SeededRandom, live: JsonObject, fresh: JsonObject, version: string): JsonObject {
+  const metadata = { ...(live['metadata'] as JsonObject) };
+  const body: JsonObject = { ...live, apiVersion: `${group}/${version}`, metadata };
+  for (const part of ['spec', 'status'])
+    if (random.chance(0.6) && fresh[part] !== undefined)
+      body[part] = random.chance(0.5) ? fresh[part] : mix(random, live[part], fresh[part]);
+  if (random.chance(0.3)) Object.assign(metadata, randomMetadata(random));
+  random.one(
+    () => delete metadata['managedFields'],
+    () => undefined,
+    () => undefined,
+    () => undefined,
+    () => (metadata['managedFields'] = randomManagedFields(random, metadata['managedFields'])),
+  );
+  return body;
+}
+
+function mix(random: SeededRandom, from: JsonValue | undefined, to: JsonValue | undefined): JsonValue {
+  if (!isJsonObject(from) || !isJsonObject(to)) return to ?? from ?? null;
+  const result: JsonObject = {};
+  for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    const side = random.chance(0.6) ? from : to;
+    if (side[key] !== undefined) result[key] = side[key];
+  }
+  return result;
+}
+
+/** What clients write into `metadata.managedFields`: less, nothing, another manager, or what cannot be read. */
+function randomManagedFields(random: SeededRandom, live: JsonValue | undefined): JsonValue {
+  const entries = (Array.isArray(live) ? live : []) as JsonObject[];
+  return random.one<JsonValue>(
+    () => [],
+    () => [{}],
+    () => entries.slice(1),
+    () => random.shuffled(entries),
+    () => entries.map((entry, at) => (at === 0 ? { ...entry, manager: 'other', operation: 'Apply' } : entry)),
+    () => entries.map((entry) => ({ ...entry, fieldsV1: { 'f:spec': { 'f:a': {}, '.': {} }, 'x:unknown': {} } })),
+    () => entries.map((entry) => ({ ...entry, operation: 'Other' })),
+    () => entries.map((entry) => ({ ...entry, fieldsV1: { 'f:spec': { 'k:{"p":"x","k":1.0}': {}, 'v:1.0': {} } } })),
+  );
+}
+
+function mergePatch(random: SeededRandom, live: JsonObject, fresh: JsonObject): JsonObject {
+  const { apiVersion: _, kind: _kind, metadata, ...content } = fresh;
+  const { name: _name, ...others } = metadata as JsonObject;
+  const patch: JsonObject = { ...content, ...(random.chance(0.5) ? { metadata: others } : {}) };
+  for (const part of ['spec', 'status']) {
+    const [value, liveValue] = [patch[part], live[part]];
+    if (!isJsonObject(value) || !isJsonObject(liveValue)) continue;
+    for (const key of Object.keys(liveValue)) if (random.chance(0.2)) value[key] = null;
+  }
+  if (random.chance(0.1))
+    patch['metadata'] = {
+      ...others,
+      managedFields: randomManagedFields(random, (live['metadata'] as JsonObject)['managedFields']),
+    };
+  return patch;
+}
+
+function jsonPatch(random: SeededRandom, live: JsonObject, fresh: JsonObject): JsonValue {
+  const managedFields = (live['metadata'] as JsonObject)['managedFields'];
+  if (random.chance(0.25) && Array.isArray(managedFields) && managedFields.length > 0)
+    return [{ op: 'replace', path: '/metadata/managedFields', value: randomManagedFields(random, managedFields) }];
+  const operations: JsonObject[] = [];
+  for (const part of ['spec', 'status']) {
+    const [value, liveValue] = [fresh[part], live[part]];
+    if (!isJsonObject(value) || !isJsonObject(liveValue)) continue;
+    for (const [key, member] of Object.entries(value))
+      if (random.chance(0.5)) operations.push({ op: 'add', path: `/${part}/${key}`, value: member });
+    for (const key of Object.keys(liveValue))
+      if (random.chance(0.2) && value[key] === undefined) operations.push({ op: 'remove', path: `/${part}/${key}` });
+  }
+  if (operations.length === 0)
+    operations.push({ op: 'add', path: '/metadata/labels', value: { x: random.pick(['1', '2']) } });
+  return operations;
+}
