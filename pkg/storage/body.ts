@@ -3,25 +3,56 @@ import { encodeJson, type ApiObject, type JsonObject } from '#pkg/apimachinery/i
 const metadataStart = '"metadata":{';
 
 /**
- * The stored text of an object: apiVersion, kind, metadata first, and no resourceVersion,
- * so that a reader can put the revision in without parsing.
+ * The stored text of an object: apiVersion, kind, metadata first, and neither resourceVersion nor managedFields,
+ * so that a reader can put both in without parsing.
  */
 export function encodeStoredBody(object: ApiObject): string {
   const { apiVersion, kind, metadata, ...rest } = object;
-  const { resourceVersion: _, ...kept } = metadata;
+  const { resourceVersion: _, managedFields: _managed, ...kept } = metadata;
   return encodeJson({ apiVersion, kind, metadata: kept, ...rest });
+}
+
+/** Characters of a stored object. */
+export function storedLength({ body, managed = '' }: { body: string; managed?: string | undefined }): number {
+  return body.length + managed.length;
+}
+
+/** The managed fields of an object as JSON, stored apart from its body; '' for none. */
+export function encodeManagedFields({ metadata: { managedFields } }: ApiObject): string {
+  return managedFields === undefined || managedFields.length === 0 ? '' : encodeJson(managedFields);
+}
+
+/**
+ * Was the body written with managed fields in it? An earlier release does that. They count then, and not those of the
+ * column, which it does not know. Text in a string does not match: its quotes are escaped.
+ */
+function hasManagedFields(body: string): boolean {
+  return body.includes('"managedFields":') && (JSON.parse(body) as ApiObject).metadata.managedFields !== undefined;
+}
+
+/** The stored text with its managed fields. */
+export function withManagedFields(body: string, managed: string | undefined): string {
+  return managed === undefined || managed === '' || hasManagedFields(body)
+    ? body
+    : withMetadata(body, `"managedFields":${managed}`);
 }
 
 /** The text that clients read: the stored one with its resourceVersion. */
 export function withRevision(body: string, revision: number): string {
-  const at = body.indexOf(metadataStart) + metadataStart.length;
-  const separator = body.charCodeAt(at) === 0x7d ? '' : ',';
-  return `${body.slice(0, at)}"resourceVersion":"${revision}"${separator}${body.slice(at)}`;
+  return withMetadata(body, `"resourceVersion":"${revision}"`);
 }
 
-/** The object with its resourceVersion. */
-export function decodeBody(body: string, revision: number): ApiObject & JsonObject {
+function withMetadata(body: string, members: string): string {
+  const at = body.indexOf(metadataStart) + metadataStart.length;
+  const separator = body.charCodeAt(at) === 0x7d ? '' : ',';
+  return `${body.slice(0, at)}${members}${separator}${body.slice(at)}`;
+}
+
+/** The object with its resourceVersion and its managed fields. */
+export function decodeBody(body: string, revision: number, managed?: string): ApiObject & JsonObject {
   const object = JSON.parse(body) as ApiObject & JsonObject;
-  object.metadata.resourceVersion = String(revision);
+  const { metadata } = object;
+  metadata.resourceVersion = String(revision);
+  if (managed !== undefined && managed !== '') metadata.managedFields ??= JSON.parse(managed) as JsonObject[];
   return object;
 }

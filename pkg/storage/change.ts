@@ -7,11 +7,13 @@ export interface Change extends ObjectKey {
   /** The number of the model's incarnation: a model that is dropped and recreated has another number. */
   modelId: number;
   type: 'create' | 'update' | 'delete';
-  /** The object after the change; for a delete its final state. JSON without resourceVersion. */
+  /** The object after the change; for a delete its final state. JSON without resourceVersion and managedFields. */
   body: string;
+  /** metadata.managedFields as JSON; absent or '' for none. */
+  managed?: string | undefined;
   fingerprint: string;
   /** The object before the change; absent on create. */
-  old?: { revision: number; body: string; fingerprint: string; keys?: string };
+  old?: { revision: number; body: string; managed?: string | undefined; fingerprint: string; keys?: string };
   /**
    * For a model with computed indexes: ComputedKeys as JSON after the change; `old` has those before it. A deletion has
    * only the latter.

@@ -8,8 +8,16 @@ import type { ReadBudget } from './read-budget.ts';
 export interface StoredObject extends ObjectKey {
   /** The revision of the change that wrote the object; its resourceVersion. */
   revision: number;
-  /** JSON without resourceVersion, beginning with apiVersion, kind and metadata: see `encodeStoredBody`. */
+  /**
+   * JSON without resourceVersion and managedFields, beginning with apiVersion, kind and metadata: see
+   * `encodeStoredBody`.
+   */
   body: string;
+  /**
+   * metadata.managedFields as JSON; '' for none. Absent while the model has no place for them: they are in the body
+   * then.
+   */
+  managed?: string | undefined;
   /** Identifies the version and schema that `body` was written under; chosen by the caller. */
   fingerprint: string;
   /** ComputedKeys as JSON, for a model with computed indexes; set by `get` and `write`. */

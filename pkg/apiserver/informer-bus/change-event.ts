@@ -1,5 +1,5 @@
 import type { ApiObject, ComputedKeys } from '#pkg/apimachinery/index';
-import type { Change } from '#pkg/storage/index';
+import type { Change, StoredObject } from '#pkg/storage/index';
 import type { SharedRepresentation } from '../rest/served-resource.ts';
 
 /** Creates the text for clients of one version. */
@@ -59,12 +59,12 @@ export class ChangeEvent {
    */
   previous(reader: BodyReader): SharedRepresentation {
     const { namespace, name, revision } = this.change;
-    const { body, fingerprint } = this.change.old ?? this.change;
-    return shared(this.#previousTexts, reader, { namespace, name, body, fingerprint, revision });
+    const { body, managed, fingerprint } = this.change.old ?? this.change;
+    return shared(this.#previousTexts, reader, { namespace, name, body, managed, fingerprint, revision });
   }
 }
 
-type StoredText = Pick<Change, 'namespace' | 'name' | 'body' | 'fingerprint' | 'revision'>;
+type StoredText = Pick<StoredObject, 'namespace' | 'name' | 'body' | 'managed' | 'fingerprint' | 'revision'>;
 
 function shared(
   known: Map<BodyReader, SharedText>,

@@ -1,7 +1,7 @@
-import type { Change } from '#pkg/storage/index';
+import { storedLength, type Change } from '#pkg/storage/index';
 
 export interface ChangeRingLimits {
-  /** Bodies and computed keys, old and new, in UTF-16 code units. */
+  /** Bodies, managed fields and computed keys, old and new, in UTF-16 code units. */
   size: number;
   count: number;
 }
@@ -62,7 +62,11 @@ export class ChangeRing {
   }
 }
 
-/** Characters of bodies and computed keys, both old and new. */
-export function sizeOf({ body, keys, old }: Change): number {
-  return body.length + (keys?.length ?? 0) + (old === undefined ? 0 : old.body.length + (old.keys?.length ?? 0));
+/** Characters of bodies, managed fields and computed keys, both old and new. */
+export function sizeOf({ old, ...change }: Change): number {
+  return sizeOfState(change) + (old === undefined ? 0 : sizeOfState(old));
+}
+
+function sizeOfState({ body, managed, keys = '' }: Pick<Change, 'body' | 'managed' | 'keys'>): number {
+  return storedLength({ body, managed }) + keys.length;
 }

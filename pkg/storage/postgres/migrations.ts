@@ -21,6 +21,7 @@ export const platformMigrations = [
   { name: '0008_audit_events', beside: '0007_computed_keys', up: createAuditEvents },
   { name: '0009_gaps', beside: '0008_audit_events', up: createGaps },
   { name: '0010_quotas', beside: '0009_gaps', up: createQuotas },
+  { name: '0011_managed_fields', beside: '0010_quotas', up: addManagedFields },
 ];
 
 /** Null until the first check: the incarnation of an existing database is not known. */
@@ -133,6 +134,16 @@ async function createGaps(db: Kysely<unknown>): Promise<void> {
 
 async function createQuotas(db: Kysely<unknown>): Promise<void> {
   for (const text of [...quotaTables, ...quotaFunctions]) await sql.raw(text).execute(db);
+}
+
+/**
+ * `ManagedColumns` adds the column to existing tables, and to those that a replica of an earlier release creates, one by
+ * one and without blocking writers.
+ */
+async function addManagedFields(db: Kysely<unknown>): Promise<void> {
+  await sql`ALTER TABLE platform.models ADD COLUMN has_managed boolean NOT NULL DEFAULT false`.execute(db);
+  await sql`ALTER TABLE platform.change_log ADD COLUMN old_managed text, ADD COLUMN new_managed text`.execute(db);
+  await sql`ALTER TABLE platform.idempotency_keys ADD COLUMN managed text`.execute(db);
 }
 
 async function createStorage(db: Kysely<unknown>): Promise<void> {

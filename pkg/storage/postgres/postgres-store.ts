@@ -129,6 +129,7 @@ export class PostgresStore implements Store {
       await store.changes.start();
       store.#builder.startLog();
       store.#builder.startOwners();
+      store.#builder.startManaged();
       store.#builder.startSweep();
       return store;
     } catch (error) {
@@ -251,7 +252,7 @@ export class PostgresStore implements Store {
 
   async write(write: Write, options: StoreWriteOptions = {}): Promise<StoredObject> {
     const prepare = async (): Promise<BatchOperation> => {
-      const table = await this.#catalog.get(write.resource);
+      const table = await this.#tableOf(write.resource);
       return table.computed === undefined ? toOperation(write, table, options) : this.#computed(table, write, options);
     };
     if (options.dryRun === true) return translated(this.#dryRun(write.resource, prepare));
@@ -365,16 +366,23 @@ export class PostgresStore implements Store {
     await Promise.all([this.#reads.end(), this.#snapshots.end(), this.#control.end()]);
   }
 
+  async #tableOf(resource: GroupResource): Promise<Table> {
+    const table = await this.#catalog.get(resource);
+    // A replica of an earlier release has created it.
+    if (!table.hasManaged) this.#builder.startManaged();
+    return table;
+  }
+
   /** Runs a read; tries once more with the current table if the cached one is outdated. */
   async #onTable<T>(resource: GroupResource, read: (table: Table) => Promise<T>): Promise<T> {
     try {
-      return await read(await this.#catalog.get(resource));
+      return await read(await this.#tableOf(resource));
     } catch (error) {
       if (!isStaleTable(error) && !isNotReady(error)) throw translateError(error);
     }
     this.#catalog.forget(resource);
     try {
-      return await read(await this.#catalog.get(resource));
+      return await read(await this.#tableOf(resource));
     } catch (error) {
       // A replica of an earlier release has created the table.
       if (isNotReady(error) && error.index === ownerUidIndex.name) this.#builder.startOwners();
@@ -388,8 +396,9 @@ function isNotReady(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === 'IndexNotReady';
 }
 
-function storedBy({ namespace, name, body, fingerprint, computed }: BatchOperation, revision: number): StoredObject {
-  const stored: StoredObject = { namespace, name, revision, body, fingerprint };
+function storedBy(operation: BatchOperation, revision: number): StoredObject {
+  const { namespace, name, body, managed, fingerprint, computed } = operation;
+  const stored: StoredObject = { namespace, name, revision, body, managed, fingerprint };
   if (typeof computed?.text === 'string') stored.keys = computed.text;
   return stored;
 }

@@ -4,6 +4,7 @@ import { idempotencyCases } from './idempotency-cases.ts';
 import { computedCases } from './computed-cases.ts';
 import { fenceCases } from './fence-cases.ts';
 import { listCases } from './list-cases.ts';
+import { managedCases } from './managed-cases.ts';
 import { modelCases } from './model-cases.ts';
 import { quotaCases } from './quota-cases.ts';
 import type { StorePair } from './store-pair.ts';
@@ -18,6 +19,7 @@ export function runStoreTests(implementation: string, pair: () => StorePair): vo
     describe('writes', () => storeWriteCases(pair));
     describe('writes with an idempotency key', () => idempotencyCases(pair));
     describe('fenced writes', () => fenceCases(pair));
+    describe('managed fields', () => managedCases(pair));
     describe('quotas', () => quotaCases(pair));
     describe('lists', () => listCases(pair));
     describe('changes', () => changeCases(pair));

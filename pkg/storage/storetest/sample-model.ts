@@ -73,11 +73,12 @@ export interface SampleObject {
   deleted?: string;
   /** The owners' uids. */
   owners?: string[];
+  managedFields?: JsonObject[];
 }
 
 export function sampleObject(
   name: string,
-  { namespace, labels, spec = {}, created, deleted, owners }: SampleObject = {},
+  { namespace, labels, spec = {}, created, deleted, owners, managedFields }: SampleObject = {},
 ): ApiObject {
   return {
     apiVersion: 'store.example.com/v1',
@@ -92,6 +93,7 @@ export function sampleObject(
       ...(owners === undefined
         ? {}
         : { ownerReferences: owners.map((uid) => ({ apiVersion: 'v1', kind: 'Owner', name: 'o', uid })) }),
+      ...(managedFields === undefined ? {} : { managedFields }),
     },
     spec,
   };
@@ -105,7 +107,7 @@ export function updateOf(model: StoreModel, from: StoredObject, spec: JsonObject
   return {
     type: 'update',
     resource: resourceOf(model),
-    object: { ...decodeBody(from.body, from.revision), spec },
+    object: { ...decodeBody(from.body, from.revision, from.managed), spec },
     fingerprint: 'f1',
     from,
   };
@@ -115,7 +117,7 @@ export function deleteOf(model: StoreModel, from: StoredObject): Write {
   return {
     type: 'delete',
     resource: resourceOf(model),
-    object: decodeBody(from.body, from.revision),
+    object: decodeBody(from.body, from.revision, from.managed),
     fingerprint: 'f1',
     from,
   };

@@ -8,7 +8,7 @@ import {
   type Model,
   type ModelVersion,
 } from '#pkg/apimachinery/index';
-import { decodeBody, withRevision, type StoredObject } from '#pkg/storage/index';
+import { decodeBody, storedLength, withManagedFields, withRevision, type StoredObject } from '#pkg/storage/index';
 import { DefaultBudget, DefaultsTooLarge } from '../../schema/apply-defaults.ts';
 import { cloneJson, maxJsonBytes } from '../../schema/json-value.ts';
 import { schemaFingerprint } from '../../schema/schema-fingerprint.ts';
@@ -27,7 +27,7 @@ export const maxStoredSize = 4 << 20;
 /** In bytes of JSON: how much defaults may add to an object that is read, besides doubling it. */
 const defaultsOnRead = 64 << 10;
 
-type Body = Pick<StoredObject, 'namespace' | 'name' | 'body' | 'fingerprint' | 'revision'>;
+type Body = Pick<StoredObject, 'namespace' | 'name' | 'body' | 'managed' | 'fingerprint' | 'revision'>;
 
 export interface VersionCodecOptions {
   /** Default: compiles them. */
@@ -87,7 +87,8 @@ export class VersionCodec {
   text(stored: Body, isFinal = false): string {
     if (this.#sealing !== undefined || !this.#isInStoredForm(stored))
       return encodeJson(isFinal ? this.decodeFinal(stored) : this.decode(stored));
-    return stored.revision === 0 ? stored.body : withRevision(stored.body, stored.revision);
+    const text = withManagedFields(stored.body, stored.managed);
+    return stored.revision === 0 ? text : withRevision(text, stored.revision);
   }
 
   represent(stored: StoredObject, isFinal = false): Representation {
@@ -125,7 +126,7 @@ export class VersionCodec {
   /** The stored form before it is sealed, for comparison: `decoded` itself where the object is served in that form. */
   storedForm(stored: Body, decoded: JsonApiObject): JsonObject {
     if (this.#isInStoredForm(stored)) return decoded;
-    const object = JSON.parse(stored.body) as JsonApiObject;
+    const object = decodeBody(stored.body, stored.revision, stored.managed);
     this.#sealing?.open(object, stored);
     return object;
   }
@@ -146,13 +147,13 @@ export class VersionCodec {
   }
 
   #decode(stored: Body, open: (object: JsonApiObject) => void): JsonApiObject {
-    const object = decodeBody(stored.body, stored.revision);
+    const object = decodeBody(stored.body, stored.revision, stored.managed);
     if (stored.revision === 0) delete object.metadata.resourceVersion;
     open(object);
     if (this.#isInStoredForm(stored)) return object;
     object.apiVersion = this.apiVersion;
     this.validator.prune(object);
-    return withDefaults(object, this.validator, new DefaultBudget({ size: stored.body.length + defaultsOnRead }));
+    return withDefaults(object, this.validator, new DefaultBudget({ size: storedLength(stored) + defaultsOnRead }));
   }
 
   #isInStoredForm({ fingerprint }: Pick<Body, 'fingerprint'>): boolean {
@@ -161,13 +162,14 @@ export class VersionCodec {
 }
 
 /** @throws StatusError 413 for an object that is too large to be stored, unless the stored object was as large. */
-export function checkStoredSize(stored: JsonApiObject, from?: Pick<Body, 'body' | 'revision'>): void {
+export function checkStoredSize(stored: JsonApiObject, from?: Pick<Body, 'body' | 'managed' | 'revision'>): void {
   // The store encodes the object; encode it here only where it may be too large.
   if (maxJsonBytes(stored, maxStoredSize) <= maxStoredSize) return;
   const size = Buffer.byteLength(JSON.stringify(stored));
   if (
     size <= maxStoredSize ||
-    (from !== undefined && size <= Buffer.byteLength(withRevision(from.body, from.revision)))
+    (from !== undefined &&
+      size <= Buffer.byteLength(withRevision(withManagedFields(from.body, from.managed), from.revision)))
   )
     return;
   throw newRequestEntityTooLarge(`the object, defaults included, would be larger than ${maxStoredSize} bytes`);

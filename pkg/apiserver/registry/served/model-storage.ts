@@ -1,6 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { newNotFound, type JsonObject, type ObjectKey } from '#pkg/apimachinery/index';
-import type { ChunkPosition, IdempotencyKey, ReadBudget, StoredObject } from '#pkg/storage/index';
+import {
+  storedLength,
+  type ChunkPosition,
+  type IdempotencyKey,
+  type ReadBudget,
+  type StoredObject,
+} from '#pkg/storage/index';
 import type {
   DeleteOutcome,
   DeleteRequest,
@@ -167,7 +173,7 @@ function inPieces(objects: readonly StoredObject[]): StoredObject[][] {
       size = 0;
     }
     pieces.at(-1)!.push(object);
-    size += object.body.length;
+    size += storedLength(object);
   }
   return pieces;
 }

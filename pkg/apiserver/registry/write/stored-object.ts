@@ -5,6 +5,7 @@ import {
   type ObjectKey,
   type ObjectMeta,
 } from '#pkg/apimachinery/index';
+import { storedLength } from '#pkg/storage/index';
 import type { Preconditions } from '../../rest/served-resource.ts';
 import type { ModelContext } from '../model/model-context.ts';
 import { objectModified } from '../model/status-from-storage.ts';
@@ -20,7 +21,7 @@ async function read(write: ObjectWrite, key: ObjectKey): Promise<void> {
   const from = await store.get(resource, key, write.memory?.readBudget);
   if (from === undefined) throw newNotFound(resource, key.name);
   write.from = from;
-  write.endParsing = await write.memory?.parse(from.body.length);
+  write.endParsing = await write.memory?.parse(storedLength(from));
 }
 
 /**

@@ -13,7 +13,7 @@ export const modelReadBytes = 1024 * 1024;
 export const briefBytes = 64 * 1024;
 
 const facts = 'rev, model, type, namespace, name, prev, old_fingerprint, new_fingerprint';
-const bodies = ['old', 'new', 'old_keys', 'new_keys'];
+const bodies = ['old', 'new', 'old_managed', 'new_managed', 'old_keys', 'new_keys'];
 const columns = `${facts}, size, ${bodies.join(', ')}, extract(epoch FROM at)::float8 AS written`;
 /** Distinguishes a row from one with the same revision in another history of the database. */
 export const markOf = 'coalesce(batch::text, extract(epoch FROM at)::text)';
@@ -88,6 +88,8 @@ export interface LogRow {
   old_fingerprint: string | null;
   new: string | null;
   new_fingerprint: string | null;
+  old_managed: string | null;
+  new_managed: string | null;
   old_keys: string | null;
   new_keys: string | null;
   /** Seconds. */
@@ -110,10 +112,18 @@ export function changeFromRow(row: LogRow): Change[] {
     namespace,
     name,
     body: row.new ?? '',
+    managed: row.new_managed ?? '',
     fingerprint: row.new_fingerprint ?? '',
     ...(row.prev === null
       ? {}
-      : { old: { revision: Number(row.prev), body: row.old ?? '', fingerprint: row.old_fingerprint ?? '' } }),
+      : {
+          old: {
+            revision: Number(row.prev),
+            body: row.old ?? '',
+            managed: row.old_managed ?? '',
+            fingerprint: row.old_fingerprint ?? '',
+          },
+        }),
   };
   return [old_keys === null && new_keys === null ? change : withKeys(change, new_keys, old_keys)];
 }

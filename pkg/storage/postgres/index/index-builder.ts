@@ -15,6 +15,7 @@ import { revisionLock } from '../connection/revision-lock.ts';
 import { SessionLock } from '../connection/session-lock.ts';
 import { toSqlValue, arrayLiteral } from '../table/sql-value.ts';
 import type { TableCatalog } from '../table/table-catalog.ts';
+import { addManagedColumn, tablesWithoutManaged } from '../table/managed-column.ts';
 import { createIndexStatements, type TableDefiner } from '../table/table-definer.ts';
 import { sqlType, tableName, type Column, type Table } from '../table/table.ts';
 import type { IndexState } from '../../store.ts';
@@ -43,6 +44,8 @@ export class IndexBuilder {
   readonly #builds = new Map<string, BuildProgress>();
   readonly #stopping = new AbortController();
   #isSweepTold = false;
+  /** Did tables lack the column for managed fields in the last round? */
+  #lackedManaged = false;
 
   constructor(options: {
     database: Database;
@@ -90,6 +93,11 @@ export class IndexBuilder {
   /** Starts to index the owners of objects in tables that an earlier release created. */
   startOwners(): void {
     this.#begin('the owners of objects', () => this.#ownersRound());
+  }
+
+  /** Starts to give the tables that an earlier release created a column for managed fields. */
+  startManaged(): void {
+    this.#begin('the managed fields of objects', () => this.#managedRound());
   }
 
   /** Starts to drop the tables of removed models, each as soon as no transaction reads it. */
@@ -181,6 +189,18 @@ export class IndexBuilder {
     } finally {
       await lock.release();
     }
+  }
+
+  /** Runs on every replica until no table lacks the column: their caches of tables must learn it, too. */
+  async #managedRound(): Promise<boolean> {
+    const ids = await tablesWithoutManaged(this.#pool);
+    for (const id of ids) {
+      this.#stopping.signal.throwIfAborted();
+      await addManagedColumn(this.#pool, id);
+    }
+    if (ids.length > 0 || this.#lackedManaged) this.#catalog.forgetAll();
+    this.#lackedManaged = ids.length > 0;
+    return ids.length === 0;
   }
 
   /** Drops that PostgreSQL refuses, for example of a table of another owner, are retried at the next start. */

@@ -1,11 +1,13 @@
 import type { Pool } from 'pg';
 import type { ObjectKey } from '#pkg/apimachinery/index';
+import { storedLength } from '../../body.ts';
 import type { ReadBudget } from '../../read-budget.ts';
 import type { StoredObject } from '../../store.ts';
 import { computedKeysSql } from './computed-keys-sql.ts';
 import { classifyFailure } from '../connection/database-failure.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from '../list/list-query.ts';
+import { managedSql, sizeSql } from '../table/managed-column.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Maximum number of keys per statement. */
@@ -18,9 +20,8 @@ const largeGroupBytes = 256 * 1024;
 const heavyBytes = 4096;
 /** Maximum number of heavy namespaces that are remembered. */
 const maxHeavy = 4096;
-/** Bodies up to this size are read with their row; a larger one is read alone, once memory is reserved. */
+/** Objects up to this size are read with their row; a larger one is read alone, once memory is reserved. */
 const inlineBytes = 64 * 1024;
-const inlineBody = `CASE WHEN octet_length(m.body) <= ${inlineBytes} THEN m.body END AS body`;
 
 type KeyedRow = BriefRow & { keys?: string };
 
@@ -107,8 +108,10 @@ export class KeyReader {
 
   #finish(table: Table, read: PendingRead, row: KeyedRow | undefined): void {
     // The row of a larger object has no body.
-    if (row?.body != null && (this.#heavy.size > 0 || row.body.length > heavyBytes))
-      this.#remember(placeOf(table, read.key), row.body.length);
+    if (row !== undefined && hasRowBody(row)) {
+      const size = storedLength(storedObject(row));
+      if (this.#heavy.size > 0 || size > heavyBytes) this.#remember(placeOf(table, read.key), size);
+    }
     read.done(row);
   }
 
@@ -125,7 +128,7 @@ export class KeyReader {
   async #one(table: Table, { namespace, name }: ObjectKey): Promise<KeyedRow | undefined> {
     const { rows } = await this.#pool.query<KeyedRow>({
       name: `get-${statementOf(table)}`,
-      text: `SELECT namespace, name, rev, fingerprint, ${inlineBody}${keysOf(table)} FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`,
+      text: `SELECT namespace, name, rev, fingerprint, ${inlineColumns(table)}${keysOf(table)} FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`,
       values: [namespace, name],
     });
     return rows[0];
@@ -142,12 +145,18 @@ export class KeyReader {
     // The body is larger than the inline limit; its exact size is read only if memory is counted.
     let bytes = inlineBytes;
     if (readBudget !== undefined) {
-      const { rows } = await this.#pool.query<{ size: number }>(`SELECT octet_length(body) AS size ${from}`, values);
+      const { rows } = await this.#pool.query<{ size: number }>(
+        `SELECT ${sizeSql(table, 'm')} AS size ${from}`,
+        values,
+      );
       bytes = rows[0]?.size ?? 0;
       await readBudget.admit(bytes);
     }
     const { rows } = await this.#largeReads.run({ owner: readBudget?.owner, bytes }, () =>
-      this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values),
+      this.#pool.query<ObjectRow>(
+        `SELECT namespace, name, rev, fingerprint, body, ${managedSql(table, 'm')} AS managed${keysOf(table)} ${from}`,
+        values,
+      ),
     );
     return rows[0] === undefined ? undefined : storedWithKeys(rows[0]);
   }
@@ -156,7 +165,7 @@ export class KeyReader {
     const { rows } = await this.#pool.query<KeyedRow & { position: number }>({
       name: `gets-${statementOf(table)}`,
       text:
-        `SELECT k.position::int AS position, m.namespace, m.name, m.rev, m.fingerprint, ${inlineBody}${keysOf(table)} FROM unnest($1::text[], $2::text[]) ` +
+        `SELECT k.position::int AS position, m.namespace, m.name, m.rev, m.fingerprint, ${inlineColumns(table)}${keysOf(table)} FROM unnest($1::text[], $2::text[]) ` +
         `WITH ORDINALITY AS k(namespace, name, position) JOIN ${tableName(table)} m ON m.namespace = k.namespace AND m.name = k.name`,
       values: [reads.map(({ key }) => key.namespace), reads.map(({ key }) => key.name)],
     });
@@ -170,9 +179,15 @@ function placeOf({ id }: Table, { namespace }: ObjectKey): string {
   return `${id}/${namespace}`;
 }
 
-/** The name of the prepared statement. A table with computed columns reads them, and they change with its shape. */
-function statementOf({ id, shape, computed }: Table): string {
-  return computed === undefined ? String(id) : `${id}-${shape}`;
+/** The name of the prepared statement, whose columns change with the table: by its shape, if it has computed ones. */
+function statementOf({ id, shape, computed, hasManaged }: Table): string {
+  if (computed !== undefined) return `${id}-${shape}`;
+  return hasManaged ? String(id) : `${id}-without-managed`;
+}
+
+function inlineColumns(table: Table): string {
+  const inline = (sql: string): string => `CASE WHEN ${sizeSql(table, 'm')} <= ${inlineBytes} THEN ${sql} END`;
+  return `${inline('m.body')} AS body, ${inline(managedSql(table, 'm'))} AS managed`;
 }
 
 function keysOf(table: Table): string {

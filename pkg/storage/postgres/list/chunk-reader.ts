@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { compareBySort, KeyNotComputed, type ObjectKey } from '#pkg/apimachinery/index';
+import { storedLength } from '../../body.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { ChunkPosition, ChunkQuery, ObjectChunk } from '../../store.ts';
 import {
@@ -259,9 +260,10 @@ export class ChunkReader {
       conditions.push(`namespace = ${parameters.bind(namespace, 'text')}`);
     if (sort.length === 0 && after !== undefined) conditions.push(bound('>', after));
     if (sort.length === 0 && upTo !== undefined) conditions.push(bound('<=', upTo));
-    const first = `SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_fingerprint${readsComputed(query) ? ', old_keys' : ''} FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev`;
+    const first = `SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_managed, old_fingerprint${readsComputed(query) ? ', old_keys' : ''} FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev`;
     const read = async ({ bytes, oneMore }: PageBound): Promise<ChangedHeader[]> => {
-      const upto = `sum(octet_length(old)) OVER (ORDER BY namespace, name)${oneMore ? ' - octet_length(old)' : ''} AS upto`;
+      const own = '(octet_length(old) + coalesce(octet_length(old_managed), 0))';
+      const upto = `sum(${own}) OVER (ORDER BY namespace, name)${oneMore ? ` - ${own}` : ''} AS upto`;
       const sized = `SELECT *, ${upto} FROM (SELECT * FROM (${first}) first WHERE prev IS NOT NULL LIMIT ${maxChanged + 1}) bounded`;
       const { rows } = await this.#pool.query<ChangedHeader>(
         `WITH sized AS (${sized}) SELECT meta.compacted, (SELECT count(*) FROM sized) AS changed, found.* FROM platform.meta LEFT JOIN (SELECT * FROM sized WHERE upto < ${bytes}) found ON true ORDER BY namespace, name`,
@@ -277,7 +279,13 @@ export class ChunkReader {
         read({ bytes: changedBytes, oneMore: true }),
       );
     }
-    readBudget?.reportHeld(size + rows.reduce((sum, { prev, old }) => sum + (prev === null ? 0 : old.length), 0));
+    readBudget?.reportHeld(
+      size +
+        rows.reduce(
+          (sum, { prev, old, old_managed }) => sum + (prev === null ? 0 : old.length + (old_managed?.length ?? 0)),
+          0,
+        ),
+    );
     const isCut = isChangedCut(rows) || rows.length > maxChanged;
     // The result was cut in the order of keys: in another order, the missing objects may lie anywhere.
     if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0))
@@ -301,7 +309,7 @@ function isChangedCut(rows: readonly ChangedHeader[]): boolean {
 }
 
 function sizeOf(items: readonly PositionedObject[]): number {
-  return items.reduce((sum, { object }) => sum + object.body.length, 0);
+  return items.reduce((sum, { object }) => sum + storedLength(object), 0);
 }
 
 /** Reads one range of the order's index after the other, each only if the previous ranges found too few. */

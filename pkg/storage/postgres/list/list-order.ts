@@ -34,6 +34,7 @@ export interface ChangedRow {
   name: string;
   prev: string | null;
   old: string;
+  old_managed: string | null;
   old_fingerprint: string;
   /** Only if the list reads computed keys. */
   old_keys?: string | null;
@@ -116,8 +117,9 @@ export async function oldVersionsInChunk(
   return positioned;
 }
 
-function storedOld({ namespace, name, prev, old, old_fingerprint }: ChangedRow): StoredObject {
-  return { namespace, name, revision: Number(prev), fingerprint: old_fingerprint, body: old };
+function storedOld({ namespace, name, prev, old, old_managed, old_fingerprint }: ChangedRow): StoredObject {
+  const managed = old_managed ?? '';
+  return { namespace, name, revision: Number(prev), fingerprint: old_fingerprint, body: old, managed };
 }
 
 /** The sort keys of a position; name and namespace are never taken from its keys. */

@@ -2,6 +2,7 @@ import type { QueryResultRow } from 'pg';
 import type { Selector, Sort } from '#pkg/apimachinery/index';
 import type { StoredObject } from '../../store.ts';
 import { compileSelectorSql, orderBy, QueryParameters, sortColumns, type SortColumn } from './query-compiler.ts';
+import { managedSql, sizeSql } from '../table/managed-column.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Maximum number of matches to gather and sort; above it an ordered scan finds a page sooner. */
@@ -45,7 +46,9 @@ export function hasSelector({ selector }: { selector: Selector }): boolean {
 }
 
 /** Select list of an object's columns. */
-export const objectColumns = 't.namespace, t.name, t.rev, t.fingerprint, t.body';
+export function objectColumns(table: Table): string {
+  return `t.namespace, t.name, t.rev, t.fingerprint, t.body, ${managedSql(table, 't')} AS managed`;
+}
 
 export interface ObjectRow extends QueryResultRow {
   namespace: string;
@@ -53,6 +56,8 @@ export interface ObjectRow extends QueryResultRow {
   rev: string | null;
   fingerprint: string;
   body: string;
+  /** Null if the body has the managed fields. */
+  managed: string | null;
 }
 
 /** An object's row without its body if that is large. */
@@ -62,6 +67,7 @@ export interface BriefRow extends QueryResultRow {
   rev: string | null;
   fingerprint: string;
   body: string | null;
+  managed: string | null;
 }
 
 export function hasRowBody<Row extends BriefRow>(row: Row): row is Row & { body: string } {
@@ -69,7 +75,7 @@ export function hasRowBody<Row extends BriefRow>(row: Row): row is Row & { body:
 }
 
 export function storedObject(
-  row: Pick<ObjectRow, 'namespace' | 'name' | 'rev' | 'fingerprint' | 'body'>,
+  row: Pick<ObjectRow, 'namespace' | 'name' | 'rev' | 'fingerprint' | 'body' | 'managed'>,
 ): StoredObject {
   return {
     namespace: row.namespace,
@@ -77,10 +83,11 @@ export function storedObject(
     revision: Number(row.rev),
     fingerprint: row.fingerprint,
     body: row.body,
+    managed: row.managed ?? undefined,
   };
 }
 
-/** Limit on bodies read at once. */
+/** Limit on bodies and managed fields read at once. */
 export interface PageBound {
   bytes: number;
   /** Also read the object that exceeds the limit: at least one object, of any size. */
@@ -88,7 +95,7 @@ export interface PageBound {
 }
 
 /**
- * The objects of a relation `keys` with their positions: the first ones, up to about `bytes` of bodies. `more`: further
+ * The objects of a relation `keys` with their positions: the first ones, up to about `bytes` of bodies and managed fields. `more`: further
  * columns of `t`, each preceded by a comma.
  */
 export function boundedObjects(
@@ -97,8 +104,9 @@ export function boundedObjects(
   condition: string,
   more = '',
 ): string {
+  const size = sizeSql(list.table, 't');
   return (
-    `SELECT * FROM (SELECT keys.position, ${objectColumns}${more}, sum(octet_length(t.body)) OVER (ORDER BY keys.position)${oneMore ? ' - octet_length(t.body)' : ''} AS upto ` +
+    `SELECT * FROM (SELECT keys.position, ${objectColumns(list.table)}${more}, sum(${size}) OVER (ORDER BY keys.position)${oneMore ? ` - ${size}` : ''} AS upto ` +
     `FROM keys JOIN ${list.from} USING (namespace, name) WHERE ${condition}) sized WHERE upto < ${bytes}`
   );
 }

@@ -15,6 +15,7 @@ function tableOf(id: number): Table {
     columns: [],
     ownersIndexed: true,
     limited: false,
+    hasManaged: true,
     computed: undefined,
   };
 }

@@ -5,6 +5,7 @@ import type { StoredObject } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
 import { snapshotTimeoutMs, type Snapshot } from './snapshots.ts';
+import { managedSql, sizeSql } from '../table/managed-column.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Approximate bytes of bodies in memory at a time. */
@@ -15,10 +16,14 @@ const firstFetch = 100;
 const maxFetch = 1000;
 
 /** Select list of an object's columns, for rows of a cursor. */
-export const cursorColumns = `t.namespace, t.name, t.rev, t.fingerprint, octet_length(t.body) AS size, CASE WHEN octet_length(t.body) <= ${inlineBytes} THEN t.body END AS body`;
+export function cursorColumns(table: Table): string {
+  const size = sizeSql(table, 't');
+  const inline = (sql: string): string => `CASE WHEN ${size} <= ${inlineBytes} THEN ${sql} END`;
+  return `t.namespace, t.name, t.rev, t.fingerprint, ${size} AS size, ${inline('t.body')} AS body, ${inline(managedSql(table, 't'))} AS managed`;
+}
 
 interface SizedRow extends BriefRow {
-  /** Size of the body in bytes. */
+  /** Size of body and managed fields in bytes. */
   size: number;
 }
 
@@ -112,7 +117,7 @@ export class ObjectCursor {
   async #bodies(keys: readonly ObjectKey[]): Promise<ObjectRow[]> {
     this.#checkOpen();
     const { rows } = await this.#snapshot.client.query<ObjectRow>(
-      `SELECT m.namespace, m.name, m.rev, m.fingerprint, m.body FROM unnest($1::text[], $2::text[]) AS k(namespace, name) ` +
+      `SELECT m.namespace, m.name, m.rev, m.fingerprint, m.body, ${managedSql(this.#table, 'm')} AS managed FROM unnest($1::text[], $2::text[]) AS k(namespace, name) ` +
         `JOIN ${tableName(this.#table)} m ON m.namespace = k.namespace AND m.name = k.name`,
       [keys.map(({ namespace }) => namespace), keys.map(({ name }) => name)],
     );

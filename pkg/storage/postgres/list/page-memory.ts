@@ -1,3 +1,4 @@
+import { storedLength } from '../../body.ts';
 import type { ReadBudget } from '../../read-budget.ts';
 import type { StoredObject } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
@@ -61,7 +62,7 @@ export class PageMemory {
     let result = isLarge ? await readMost(Math.min(expected, this.#most.bytes)) : await read(unreservedBound);
     if (!isLarge && isCut(result)) result = await readMost(this.#most.bytes);
     const items = itemsOf(result);
-    const size = items.reduce((sum, { body }) => sum + body.length, 0);
+    const size = items.reduce((sum, item) => sum + storedLength(item), 0);
     if (items.length > 0) this.#remember(place, size / items.length);
     readBudget?.reportHeld(size);
     return result;

@@ -178,7 +178,7 @@ export class PageReader {
   /** Reads the page again in a snapshot that is held until the page has been read. */
   async #large(plan: PagePlan, query: PageQuery): Promise<ObjectPage> {
     const { list } = plan;
-    const objects = `SELECT keys.position, ${cursorColumns} FROM keys JOIN ${list.from} USING (namespace, name) WHERE keys.position <= ${query.page * query.size}`;
+    const objects = `SELECT keys.position, ${cursorColumns(list.table)} FROM keys JOIN ${list.from} USING (namespace, name) WHERE keys.position <= ${query.page * query.size}`;
     const { values } = list.parameters;
     await query.readBudget?.admit(pieceBytes);
     const snapshot = await this.#snapshots.begin(query.readBudget?.owner);

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { storedLength } from '../../body.ts';
 import type { ObjectStream, StoredObject, StreamQuery } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import {
@@ -40,15 +41,15 @@ export class StreamReader {
   async #short(table: Table, query: StreamQuery): Promise<ObjectStream | undefined> {
     const list = compileList(table, query, 'ordered');
     const { rows } = await this.#reads.query<FirstRow>(
-      `WITH found AS MATERIALIZED (${selectText(list, query, objectColumns)} LIMIT ${short.count + 1}) SELECT h.revision, r.* FROM (SELECT max(rev) AS revision FROM platform.change_log) h ` +
-        `LEFT JOIN (SELECT namespace, name, rev, fingerprint, CASE WHEN sum(octet_length(body)) OVER () <= ${short.bytes} AND count(*) OVER () <= ${short.count} THEN body END AS body FROM found) r ON true`,
+      `WITH found AS MATERIALIZED (${selectText(list, query, objectColumns(table))} LIMIT ${short.count + 1}) SELECT h.revision, r.* FROM (SELECT max(rev) AS revision FROM platform.change_log) h ` +
+        `LEFT JOIN (SELECT namespace, name, rev, fingerprint, managed, CASE WHEN sum(octet_length(body) + coalesce(octet_length(managed), 0)) OVER () <= ${short.bytes} AND count(*) OVER () <= ${short.count} THEN body END AS body FROM found) r ON true`,
       list.parameters.values,
     );
     const found = rows.filter((row) => row.rev !== null);
     const complete = found.filter(hasRowBody);
     if (complete.length < found.length) return undefined;
     const objects = complete.map(storedObject);
-    query.readBudget?.reportHeld(objects.reduce((sum, { body }) => sum + body.length, 0));
+    query.readBudget?.reportHeld(objects.reduce((sum, object) => sum + storedLength(object), 0));
     return { revision: Number(rows[0]!.revision), objects: once(objects), close: async () => {} };
   }
 
@@ -58,7 +59,7 @@ export class StreamReader {
     const snapshot = await this.#snapshots.begin(query.readBudget?.owner);
     const cursor = await ObjectCursor.open(
       { snapshot, table, large: this.#large },
-      { text: selectText(list, query, cursorColumns), values: list.parameters.values },
+      { text: selectText(list, query, cursorColumns(table)), values: list.parameters.values },
     );
     try {
       const { rows } = await snapshot.client.query<{ revision: string }>(

@@ -13,11 +13,12 @@ export interface ModelRow {
   columns_made: number;
   owners_indexed: boolean;
   limited: boolean;
+  has_managed: boolean;
   columns: Column[];
 }
 
 export const selectModel =
-  'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, owners_indexed, limited, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
+  'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, owners_indexed, limited, has_managed, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
 
 /**
  * Cache of the table of each model. A stale entry is harmless: a write carries the shape it was built for and is
@@ -90,6 +91,7 @@ export function tableFromRow(row: ModelRow): Table {
     replaces: Number(row.replaces),
     ownersIndexed: row.owners_indexed,
     limited: row.limited,
+    hasManaged: row.has_managed,
     columns,
     computed: computedColumns(columns),
   };

@@ -155,8 +155,8 @@ export class TableDefiner {
       ...(isComputedIndex(column.index) ? { since: 0 } : {}),
     }));
     const { rows } = await client.query<{ id: number }>(
-      `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, key_script, owners_indexed, replaces)
-         VALUES ($1, $2, $3, $4, $5, $6, true, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
+      `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, key_script, owners_indexed, has_managed, replaces)
+         VALUES ($1, $2, $3, $4, $5, $6, true, true, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
       [
         model.group,
         model.names.plural,
@@ -172,7 +172,7 @@ export class TableDefiner {
     await client.query(`DROP TABLE IF EXISTS ${name}`);
     await client.query(
       `CREATE TABLE ${name} (namespace text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, rev bigint NOT NULL, uid uuid NOT NULL, ` +
-        `created timestamptz NOT NULL, deleted timestamptz, labels text[] COLLATE "C" NOT NULL, fingerprint text NOT NULL, body text NOT NULL` +
+        `created timestamptz NOT NULL, deleted timestamptz, labels text[] COLLATE "C" NOT NULL, fingerprint text NOT NULL, body text NOT NULL, managed text` +
         `${columns.map((column) => `, ${columnDefinition(column)}`).join('')}, PRIMARY KEY (namespace, name)) WITH (fillfactor = 85)`,
     );
     await client.query(ownersTrigger(table));

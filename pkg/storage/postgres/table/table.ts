@@ -25,6 +25,8 @@ export interface Table {
   ownersIndexed: boolean;
   /** Are its objects limited in some namespace? */
   limited: boolean;
+  /** Has it a column for managed fields? An earlier release creates tables without it. */
+  hasManaged: boolean;
   /** Declared indexes without those being dropped. */
   columns: Column[];
   /** Columns with computed keys; undefined, and never empty, for most tables. */

@@ -1,5 +1,5 @@
 import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
-import { encodeStoredBody } from '../../body.ts';
+import { encodeManagedFields, encodeStoredBody, storedLength, withManagedFields } from '../../body.ts';
 import type { AuditRow } from '#pkg/audit/index';
 import { StorageError } from '../../storage-error.ts';
 import type { IdempotencyKey, StoredObject, Write, StoreWriteOptions } from '../../store.ts';
@@ -23,6 +23,8 @@ export interface BatchOperation {
   /** One for each column of the table. */
   keys: IndexKey[];
   body: string;
+  /** Managed fields as JSON, '' for none; undefined if the table has no column for them, and the body has them. */
+  managed: string | undefined;
   fingerprint: string;
   idempotencyKey: IdempotencyKey | undefined;
   /** Results of the key functions; only for a table with computed columns. */
@@ -44,7 +46,10 @@ const operationTypes = { create: 'C', update: 'U', delete: 'D' } as const;
 /** The types of changes, by their letters in the log. */
 export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 
-/** Throws StorageError InvalidKey where an index cannot hold the object. */
+/**
+ * Throws StorageError InvalidKey where an index cannot hold the object; Conflict if the write was computed from a row that
+ * was read before its table got the column for managed fields.
+ */
 export function toOperation(
   write: Write,
   table: Table,
@@ -55,9 +60,13 @@ export function toOperation(
   const { metadata } = object;
   const namespace = metadata.namespace ?? '';
   const from = write.type === 'create' ? undefined : write.from;
+  if (table.hasManaged && from !== undefined && from.managed === undefined)
+    throw new StorageError('Conflict', 'the managed fields of the object were not read');
   // Indexes and functions never prevent a write of an object that is being deleted.
   const keys = keysOf(table, object, write.type !== 'delete' && metadata.deletionTimestamp === undefined, computed);
-  const body = computed?.body ?? encodeStoredBody(object);
+  const text = computed?.body ?? encodeStoredBody(object);
+  const managed = encodeManagedFields(object);
+  const body = table.hasManaged ? text : withManagedFields(text, managed);
   const operation: BatchOperation = {
     table,
     type: operationTypes[write.type],
@@ -70,13 +79,19 @@ export function toOperation(
     labels: [...labelElements(metadata.labels, namespace), ...ownerElements(object)],
     keys,
     body,
+    managed: table.hasManaged ? managed : undefined,
     fingerprint: write.fingerprint,
     idempotencyKey: idempotency,
     computed,
     fence,
     audit,
     exclusives: none,
-    size: body.length + (from?.body.length ?? 0) + (computed?.text?.length ?? 0) + (audit?.event.length ?? 0) + 512,
+    size:
+      storedLength({ body: text, managed }) +
+      (from === undefined ? 0 : storedLength(from)) +
+      (computed?.text?.length ?? 0) +
+      (audit?.event.length ?? 0) +
+      512,
   };
   operation.exclusives = exclusivesOf(operation);
   return operation;

@@ -346,7 +346,7 @@ function keyOf({ table, namespace, name }: BatchOperation): string {
 }
 
 function changeOf(operation: BatchOperation, revision: number): Change {
-  const { table, type, namespace, name, body, fingerprint, from, computed } = operation;
+  const { table, type, namespace, name, body, managed, fingerprint, from, computed } = operation;
   const change: Change = {
     revision,
     modelId: table.id,
@@ -354,8 +354,13 @@ function changeOf(operation: BatchOperation, revision: number): Change {
     namespace,
     name,
     body,
+    managed,
     fingerprint,
-    ...(from === undefined ? {} : { old: { revision: from.revision, body: from.body, fingerprint: from.fingerprint } }),
+    ...(from === undefined
+      ? {}
+      : {
+          old: { revision: from.revision, body: from.body, managed: from.managed, fingerprint: from.fingerprint },
+        }),
   };
   return computed === undefined ? change : withKeys(change, computed.text, computed.oldText);
 }

@@ -205,10 +205,12 @@ class StatementBuilder {
     }
     parts.outcome.push(`SELECT i, rev, found FROM ${numbered}`);
     const from = [
-      ...(touchesRows ? [`SELECT ${names}, found, old_body, old_fingerprint FROM ${held} WHERE ${ready}`] : []),
+      ...(touchesRows
+        ? [`SELECT ${names}, found, old_body, old_managed, old_fingerprint FROM ${held} WHERE ${ready}`]
+        : []),
       ...(types.has('C')
         ? [
-            `SELECT ${names}, NULL::bigint AS found, NULL::text AS old_body, NULL::text AS old_fingerprint FROM ${input} WHERE op = 'C'`,
+            `SELECT ${names}, NULL::bigint AS found, NULL::text AS old_body, NULL::text AS old_managed, NULL::text AS old_fingerprint FROM ${input} WHERE op = 'C'`,
           ]
         : []),
     ].join(' UNION ALL ');
@@ -256,7 +258,8 @@ class StatementBuilder {
   }
 
   #inputsOf(table: Table): OperationParameter[] {
-    const { position, type, namespace, name, expected, uid, created, deleted, labels, fingerprint, body } = parameters;
+    const { position, type, namespace, name, expected, uid, created, deleted, labels, fingerprint, body, managed } =
+      parameters;
     return [
       position,
       type,
@@ -269,6 +272,7 @@ class StatementBuilder {
       labels,
       fingerprint,
       body,
+      ...(table.hasManaged ? [managed] : []),
       ...(this.#isFenced ? [this.#fence] : []),
       ...(this.#hasIdempotencyKeys ? idempotencyParameters : []),
       ...(this.#isAudited ? auditParameters : []),

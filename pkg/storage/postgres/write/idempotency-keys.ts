@@ -12,6 +12,8 @@ interface KeyRow {
   namespace: string;
   name: string;
   body: string | null;
+  managed: string | null;
+  /** Bytes of both. */
   size: number | null;
   fingerprint: string;
 }
@@ -43,6 +45,7 @@ export async function readRememberedWrite(
     name: row.name,
     revision: Number(row.rev),
     body: row.body,
+    managed: row.managed ?? '',
     fingerprint: row.fingerprint,
   };
   return { bodyHash: row.body_hash, type: changeTypes[row.type ?? 'U'], object };
@@ -53,8 +56,9 @@ async function readKeyRow(pool: Pool, idempotencyKey: IdempotencyKey, maxBytes: 
   const { rows } = await pool.query<KeyRow>({
     name: 'recall',
     text: `SELECT k.body_hash, k.rev, c.type, coalesce(k.namespace, c.namespace) AS namespace, coalesce(k.name, c.name) AS name,
-        octet_length(coalesce(k.body, c.new)) AS size, CASE WHEN octet_length(coalesce(k.body, c.new)) <= $5 THEN coalesce(k.body, c.new) END AS body, coalesce(k.fingerprint, c.new_fingerprint) AS fingerprint
+        s.size, CASE WHEN s.size <= $5 THEN coalesce(k.body, c.new) END AS body, CASE WHEN s.size <= $5 THEN coalesce(k.managed, c.new_managed) END AS managed, coalesce(k.fingerprint, c.new_fingerprint) AS fingerprint
       FROM platform.idempotency_keys k LEFT JOIN platform.change_log c ON c.rev = k.rev AND k.body IS NULL
+        CROSS JOIN LATERAL (SELECT octet_length(coalesce(k.body, c.new)) + coalesce(octet_length(coalesce(k.managed, c.new_managed)), 0) AS size) s
       WHERE k.username = $1 AND k.method = $2 AND k.path = $3 AND k.key = $4`,
     values: [...keyOf(idempotencyKey), maxBytes],
   });
@@ -68,8 +72,8 @@ export async function rememberUnchanged(
   object: StoredObject,
 ): Promise<void> {
   const { rowCount } = await pool.query(
-    `INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev, namespace, name, body, fingerprint)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+    `INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev, namespace, name, body, managed, fingerprint)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
     [
       ...keyOf(idempotencyKey),
       idempotencyKey.bodyHash,
@@ -77,6 +81,7 @@ export async function rememberUnchanged(
       object.namespace,
       object.name,
       object.body,
+      object.managed ?? '',
       object.fingerprint,
     ],
   );

@@ -42,6 +42,7 @@ export const parameters = {
   labels: { column: 'labels', type: 'text[]', isSet: true, value: ({ operation }) => arrayLiteral(operation.labels) },
   fingerprint: { column: 'fingerprint', type: 'text', value: ({ operation }) => operation.fingerprint },
   body: { column: 'body', type: 'text', value: ({ operation }) => operation.body },
+  managed: { column: 'managed', type: 'text', value: ({ operation }) => operation.managed || null },
   oldKeys: { column: 'old_keys', type: 'text', value: ({ operation }) => operation.computed?.oldText ?? null },
   newKeys: { column: 'new_keys', type: 'text', value: ({ operation }) => operation.computed?.text ?? null },
   fenceNamespace: { column: 'fence_namespace', type: 'text', value: ({ operation }) => operation.fence?.namespace },
@@ -109,7 +110,7 @@ export function lockRevision(from: string): string {
 
 /** Selects the row to change, and locks it. */
 export function lockRow(table: Table, namespace: string, name: string): string {
-  return `SELECT m.rev AS found, m.body AS old_body, m.fingerprint AS old_fingerprint FROM ${tableName(table)} m WHERE m.namespace = ${namespace} AND m.name = ${name} FOR UPDATE`;
+  return `SELECT m.rev AS found, m.body AS old_body, ${table.hasManaged ? 'm.managed' : 'NULL::text'} AS old_managed, m.fingerprint AS old_fingerprint FROM ${tableName(table)} m WHERE m.namespace = ${namespace} AND m.name = ${name} FOR UPDATE`;
 }
 
 /** Reads the lease after the lock is acquired, and before this statement writes anything. */
@@ -149,9 +150,16 @@ export const countOf = { C: 1, U: 0, D: -1 } as const;
 /** Writes operations of one type to their table. `explainFailure` finds out why one was not written. */
 export function writeRows(type: BatchOperation['type'], rows: WritableRows, where: string): string {
   const { table, value, revision, from } = rows;
-  const { namespace, name, uid, created, deleted, labels, fingerprint, body } = parameters;
+  const { namespace, name, uid, created, deleted, labels, fingerprint, body, managed } = parameters;
   const m = tableName(table);
-  const content = [deleted, labels, fingerprint, body, ...columnParameters(table)];
+  const content = [
+    deleted,
+    labels,
+    fingerprint,
+    body,
+    ...(table.hasManaged ? [managed] : []),
+    ...columnParameters(table),
+  ];
   const quota = (added: string): string =>
     table.limited && type !== 'D' ? ` AND ${rows.withinQuotas(type, added)}` : '';
   if (type === 'C') {
@@ -184,23 +192,31 @@ export interface LoggedRows extends NumberedRows {
   hasKeys: boolean;
 }
 
-/** The rows of the change log. The size counts bodies and computed keys. */
+/** The rows of the change log. The size counts bodies, managed fields and computed keys. */
 export function selectChanges(rows: LoggedRows): string {
   const { table, value, revision, from, type, batch, old, hasKeys } = rows;
-  const { namespace, name, body, fingerprint, oldKeys, newKeys } = parameters;
-  const before = old === undefined ? 'NULL, NULL, NULL' : `${old}.found, ${old}.old_body, ${old}.old_fingerprint`;
+  const { namespace, name, body, managed, fingerprint, oldKeys, newKeys } = parameters;
+  const before =
+    old === undefined
+      ? 'NULL, NULL, NULL, NULL::text'
+      : `${old}.found, ${old}.old_body, ${old}.old_fingerprint, ${old}.old_managed`;
+  const after = table.hasManaged ? value(managed) : 'NULL::text';
   const keys = table.computed === undefined ? [] : [value(oldKeys), value(newKeys)];
-  const optional = [...(old === undefined ? [] : [`${old}.old_body`]), ...keys];
+  const optional = [
+    ...(table.hasManaged ? [after] : []),
+    ...(old === undefined ? [] : [`${old}.old_body`, `${old}.old_managed`]),
+    ...keys,
+  ];
   const size = [`octet_length(${value(body)})`, ...optional.map((text) => `coalesce(octet_length(${text}), 0)`)];
   const logged = hasKeys && keys.length === 0 ? ['NULL::text', 'NULL::text'] : keys;
   return (
     `SELECT ${revision}, ${size.join(' + ')}, ${table.id}, ${type}, ${value(namespace)}, ${value(name)}, ${before}, ` +
-    `${[value(body), value(fingerprint), batch, ...logged].join(', ')} FROM ${from}`
+    `${[value(body), value(fingerprint), after, batch, ...logged].join(', ')} FROM ${from}`
   );
 }
 
 export function insertChanges(changes: string, hasKeys: boolean): string {
-  return `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${hasKeys ? ', old_keys, new_keys' : ''}) ${changes} RETURNING rev)`;
+  return `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, old_managed, new, new_fingerprint, new_managed, batch${hasKeys ? ', old_keys, new_keys' : ''}) ${changes} RETURNING rev)`;
 }
 
 /** The rows of the audit log. */

@@ -41,6 +41,7 @@ const table = (id: number, more: Partial<Table> = {}): Table => ({
   shape: 1,
   replaces: 0,
   ownersIndexed: true,
+  hasManaged: true,
   limited: false,
   columns: [{ name: 'i_1', index: widgetIndexes.slug, state: 'ready' }],
   computed: undefined,
