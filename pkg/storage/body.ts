@@ -23,18 +23,26 @@ export function encodeManagedFields({ metadata: { managedFields } }: ApiObject):
 }
 
 /**
- * Was the body written with managed fields in it? An earlier release does that. They count then, and not those of the
- * column, which it does not know. Text in a string does not match: its quotes are escaped.
+ * A body without managed fields, and those. An earlier release writes them into the body: they count then, and not those
+ * of the column, which it does not know.
  */
-function hasManagedFields(body: string): boolean {
-  return body.includes('"managedFields":') && (JSON.parse(body) as ApiObject).metadata.managedFields !== undefined;
+export function splitManagedFields(stored: { body: string; managed?: string | undefined }): StoredText {
+  const { body, managed = '' } = stored;
+  // Text in a string does not match: its quotes are escaped.
+  if (!body.includes('"managedFields":')) return { body, managed };
+  const object = JSON.parse(body) as ApiObject;
+  if (object.metadata.managedFields === undefined) return { body, managed };
+  return { body: encodeStoredBody(object), managed: encodeManagedFields(object) };
 }
 
-/** The stored text with its managed fields. */
-export function withManagedFields(body: string, managed: string | undefined): string {
-  return managed === undefined || managed === '' || hasManagedFields(body)
-    ? body
-    : withMetadata(body, `"managedFields":${managed}`);
+interface StoredText {
+  body: string;
+  managed: string;
+}
+
+/** A text that has no managed fields, with them. */
+export function withManagedFields(text: string, managed: string): string {
+  return managed === '' ? text : withMetadata(text, `"managedFields":${managed}`);
 }
 
 /** The text that clients read: the stored one with its resourceVersion. */

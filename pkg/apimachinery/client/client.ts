@@ -43,7 +43,13 @@ export interface Selection {
   fieldSelector?: string;
 }
 
-export interface ListOptions extends Selection, RequestOptions {
+/** The form of the objects that a list or a watch returns. */
+export interface ReadOptions {
+  /** Leaves out `metadata.managedFields`, which may be as long as the rest. Default false. */
+  omitManagedFields?: boolean;
+}
+
+export interface ListOptions extends Selection, ReadOptions, RequestOptions {
   /** `spec.slug` or `spec.slug,desc`, in order of priority. */
   sort?: readonly string[];
   /** Maximum number of items; default: all. */
@@ -60,7 +66,7 @@ export interface ObjectList<T extends AnyObject> {
   continue?: string;
 }
 
-export interface WatchOptions extends Selection, RequestOptions {
+export interface WatchOptions extends Selection, ReadOptions, RequestOptions {
   /**
    * Every change after this one; from a list, an object, or a previous event. 410 Expired if the server no longer keeps
    * it.

@@ -1,11 +1,11 @@
 import type { ApiObject, ComputedKeys } from '#pkg/apimachinery/index';
 import type { Change, StoredObject } from '#pkg/storage/index';
-import type { SharedRepresentation } from '../rest/served-resource.ts';
+import type { ObjectText, SharedRepresentation } from '../rest/served-resource.ts';
 
 /** Creates the text for clients of one version. */
 export interface BodyReader {
   /** `isFinal`: the object was deleted. */
-  text(stored: StoredText, isFinal?: boolean): string;
+  text(stored: StoredText, isFinal?: boolean): ObjectText;
 }
 
 /**
@@ -85,7 +85,7 @@ class SharedText implements SharedRepresentation {
   readonly #reader: BodyReader;
   readonly #stored: StoredText;
   readonly #isFinal: boolean;
-  #made: string | undefined;
+  #made: ObjectText | undefined;
   readonly #encodings = new Map<string, Buffer>();
 
   constructor(reader: BodyReader, stored: StoredText, isFinal: boolean) {
@@ -95,12 +95,12 @@ class SharedText implements SharedRepresentation {
     this.revision = stored.revision;
   }
 
-  text(): string {
+  text(): ObjectText {
     this.#made ??= this.#reader.text(this.#stored, this.#isFinal);
     return this.#made;
   }
 
-  encoded(format: string, make: (text: string) => Buffer): Buffer {
+  encoded(format: string, make: (object: ObjectText) => Buffer): Buffer {
     let encoded = this.#encodings.get(format);
     if (encoded === undefined) {
       encoded = make(this.text());

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Selector } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
+import type { ObjectText } from '../rest/served-resource.ts';
 import { ChangeEvent } from './change-event.ts';
 import { compileEventFilter } from './bus-watcher.ts';
 
@@ -82,19 +83,18 @@ describe('compileEventFilter', () => {
 describe('ChangeEvent', () => {
   test('encodes an object once per version, with the revision of the change', () => {
     let made = 0;
+    const shown = (text: string): ObjectText => ({ text, managed: '' });
     const reader = {
-      text: ({ body, revision }: { body: string; revision: number }): string => {
+      text: ({ body, revision }: { body: string; revision: number }): ObjectText => {
         made += 1;
-        return `${revision} ${body.includes('red') ? 'red' : 'blue'}`;
+        return shown(`${revision} ${body.includes('red') ? 'red' : 'blue'}`);
       },
     };
     const changed = event('update', 'blue', 'red');
-    expect([changed.current(reader).text(), changed.current(reader).text(), changed.previous(reader).text()]).toEqual([
-      '2 blue',
-      '2 blue',
-      '2 red',
-    ]);
+    expect([changed.current(reader).text(), changed.current(reader).text(), changed.previous(reader).text()]).toEqual(
+      ['2 blue', '2 blue', '2 red'].map(shown),
+    );
     expect(made).toBe(2);
-    expect(changed.current({ text: () => 'other' }).text()).toBe('other');
+    expect(changed.current({ text: () => shown('other') }).text()).toEqual(shown('other'));
   });
 });

@@ -124,7 +124,7 @@ describe('events', () => {
     await posts.create(samplePost('shared'));
     const [one, two] = watches.map(({ events }) => events[0]!.shared);
     let made = 0;
-    const make = (text: string): Buffer => {
+    const make = ({ text }: { text: string }): Buffer => {
       made += 1;
       return Buffer.from(text);
     };

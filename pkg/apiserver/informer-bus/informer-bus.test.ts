@@ -74,7 +74,7 @@ function requestOf(after: number): BusWatchRequest & { heard: string[] } {
   };
   return {
     resource: { group: 'g', resource: 'r' },
-    reader: { text: () => '{}' },
+    reader: { text: () => ({ text: '{}', managed: '' }) },
     group: new WatchGroup(),
     selector: { labels: [], fields: parseFieldSelector(['k=v'], [index]) },
     after,

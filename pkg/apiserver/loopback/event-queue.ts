@@ -1,4 +1,5 @@
 import type { AnyObject, ClientEvent, EventStream, StatusError, Stored } from '#pkg/apimachinery/index';
+import { shownText, type ObjectForm } from '../handlers/answer/answer-format.ts';
 import type { SharedRepresentation, WatchSink, WatchStream } from '../rest/served-resource.ts';
 
 /** Events that may wait for a reader; above that its stream ends, and it watches again from its last event. */
@@ -31,6 +32,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
   #relieve: (() => void)[] = [];
   #stream: WatchStream | undefined;
   #lastRevision: number;
+  readonly #form: ObjectForm;
   #over = false;
   #error: StatusError | undefined;
   #markFull!: () => void;
@@ -39,7 +41,8 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
   readonly full: Promise<void>;
 
   /** `release` is called once, when the stream is over for whatever reason. */
-  constructor(after: number, release: () => void) {
+  constructor(after: number, form: ObjectForm, release: () => void) {
+    this.#form = form;
     this.#lastRevision = after;
     this.#release = release;
     this.full = new Promise((resolve) => {
@@ -89,7 +92,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
         const next = this.#take();
         if (next !== undefined) {
           this.#lastRevision = next.object.revision;
-          const text = next.object.text();
+          const text = shownText(next.object.text(), this.#form);
           // Each of many readers decodes the whole object.
           if (text.length > largeText) await separateTurn();
           yield { type: next.type, object: JSON.parse(text) as Stored<T> };

@@ -32,6 +32,7 @@ import {
   type ObjectKey,
   type ObjectList,
   type Patch,
+  type ReadOptions,
   type RequestOptions,
   type ResourceType,
   type Selection,
@@ -43,6 +44,7 @@ import { selectedName } from '#pkg/http/index';
 import type { Auditor } from '../audit/auditor.ts';
 import type { RequestAudit } from '../audit/request-audit.ts';
 import { sourceOfAccess } from './audit-source.ts';
+import { shownText, type ObjectForm } from '../handlers/answer/answer-format.ts';
 import { defaultHandlerOptions } from '../handlers/options/handler-options.ts';
 import { encodeContinueToken, newExpiredToken } from '../handlers/read/continue-token.ts';
 import { parseListOptions, parseSelector } from '../handlers/read/list-options.ts';
@@ -177,7 +179,7 @@ export class LoopbackClient implements Client {
     const giving = new AbortController();
     let forget = (): void => undefined;
     let stopChecking = (): void => undefined;
-    const queue: EventQueue<T> = new EventQueue<T>(after, () => {
+    const queue: EventQueue<T> = new EventQueue<T>(after, formOf(options), () => {
       this.#streams.delete(queue);
       forget();
       stopChecking();
@@ -247,7 +249,7 @@ export class LoopbackClient implements Client {
         ...(after === undefined ? {} : { after }),
       });
       const items: Stored<T>[] = [];
-      for await (const batch of found.objects) for (const item of batch) items.push(parsed<T>(item));
+      for await (const batch of found.objects) for (const item of batch) items.push(parsed<T>(item, formOf(options)));
       return {
         resourceVersion: String(found.revision),
         items,
@@ -360,6 +362,8 @@ export class LoopbackClient implements Client {
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
+const whole: ObjectForm = { dropsManaged: false };
+
 /** '' means all namespaces too. */
 function inNamespace(namespace: string | undefined): { namespace?: string } {
   return namespace === undefined || namespace === '' ? {} : { namespace };
@@ -372,8 +376,12 @@ function selectionQuery({ labelSelector, fieldSelector }: Selection): URLSearchP
   return query;
 }
 
-function parsed<T extends AnyObject>({ text }: Representation): Stored<T> {
-  return JSON.parse(text) as Stored<T>;
+function formOf({ omitManagedFields = false }: ReadOptions): ObjectForm {
+  return { dropsManaged: omitManagedFields };
+}
+
+function parsed<T extends AnyObject>(object: Representation, form: ObjectForm = whole): Stored<T> {
+  return JSON.parse(shownText(object, form)) as Stored<T>;
 }
 
 /**

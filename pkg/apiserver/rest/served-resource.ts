@@ -12,10 +12,17 @@ import type {
 import type { ChunkPosition, IdempotencyKey, ReadBudget, StoredObject } from '#pkg/storage/index';
 import type { WriteContext } from './write-context.ts';
 
-/** An object in the form of one version: `text` is its JSON, resourceVersion included. */
-export interface Representation extends ObjectKey {
-  revision: number;
+/** An object's JSON in the form of one version, in two parts: `withManagedFields` puts them together. */
+export interface ObjectText {
+  /** With resourceVersion, and without managed fields. */
   text: string;
+  /** metadata.managedFields; '' for none. */
+  managed: string;
+}
+
+/** An object in the form of one version. */
+export interface Representation extends ObjectKey, ObjectText {
+  revision: number;
   /** It is the outcome of an earlier request under the same Idempotency-Key. */
   isReplayed?: true;
 }
@@ -135,7 +142,7 @@ export interface WatchRequest {
 
 /** Receives the events of one watcher. Watchers with the same selection and format share the encoded events. */
 export interface WatchSink {
-  /** `object` is created at most once per version and change; `text()` is its JSON with resourceVersion. */
+  /** `object` is created at most once per version and change. */
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void;
   /**
    * Resolves when the client has read the given events, or never will. Awaited between pieces of history, which would
@@ -149,9 +156,9 @@ export interface WatchSink {
 /** One event's object, shared by its watchers. `encoded` encodes it once per wire format for all of them. */
 export interface SharedRepresentation {
   revision: number;
-  text(): string;
-  /** Calls `make(text)` once per format and event, and caches the result with the event. */
-  encoded(format: string, make: (text: string) => Buffer): Buffer;
+  text(): ObjectText;
+  /** Calls `make` once per format and event, and caches the result with the event. */
+  encoded(format: string, make: (object: ObjectText) => Buffer): Buffer;
 }
 
 export interface WatchStream {

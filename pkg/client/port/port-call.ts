@@ -113,6 +113,7 @@ function readOptions(given: JsonObject): PortCallOptions {
     propagationPolicy: oneOf(given['propagationPolicy'], propagationPolicies, 'propagationPolicy'),
     fence: fence === undefined ? undefined : readFence(objectOf(fence, 'fence')),
     resourceVersion: textOf(given['resourceVersion'], 'resourceVersion'),
+    omitManagedFields: flagOf(given['omitManagedFields'], 'omitManagedFields'),
   };
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),

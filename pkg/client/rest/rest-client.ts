@@ -20,6 +20,7 @@ import {
   type ObjectKey,
   type ObjectList,
   type Patch,
+  type ReadOptions,
   type RequestOptions,
   type ResourceType,
   type Stored,
@@ -112,7 +113,7 @@ export class RestClient implements Client {
     options: RequestOptions = {},
   ): Promise<Stored<T>> {
     checkObjectKey(key);
-    return storedFrom<T>(await this.#read(objectPath(type, key), options.signal));
+    return storedFrom<T>(await this.#read(objectPath(type, key), options));
   }
 
   list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
@@ -185,7 +186,7 @@ export class RestClient implements Client {
     const path = `${collectionPath(type, options.namespace)}?${query.toString()}`;
     try {
       return await this.#calls.run(options.signal, (signal) =>
-        retryReads(signal, () => this.#openStream<T>(path, signal, options.signal)),
+        retryReads(signal, () => this.#openStream<T>(path, signal, options)),
       );
     } catch (error) {
       // The caller has aborted, so it gets no further events.
@@ -204,7 +205,7 @@ export class RestClient implements Client {
   async #chunk<T extends AnyObject>(type: ResourceType<T>, options: ChunkOptions): Promise<ObjectList<T>> {
     const answer = await this.#read(
       `${collectionPath(type, options.namespace)}?${listSearchParams(options).toString()}`,
-      options.signal,
+      options,
     );
     const { metadata, items } = answer;
     if (!isJsonObject(metadata) || typeof metadata['resourceVersion'] !== 'string' || !Array.isArray(items))
@@ -247,9 +248,9 @@ export class RestClient implements Client {
     );
   }
 
-  #read(path: string, signal: AbortSignal | undefined): Promise<JsonObject> {
+  #read(path: string, { signal, ...form }: RequestOptions & ReadOptions): Promise<JsonObject> {
     return this.#calls.run(signal, (own) =>
-      retryReads(own, () => this.#exchange({ method: 'GET', path, headers: { accept: json } }, own)),
+      retryReads(own, () => this.#exchange({ method: 'GET', path, headers: { accept: acceptOf(form) } }, own)),
     );
   }
 
@@ -287,10 +288,10 @@ export class RestClient implements Client {
   async #openStream<T extends AnyObject>(
     path: string,
     own: AbortSignal,
-    caller: AbortSignal | undefined,
+    { signal: caller, ...form }: RequestOptions & ReadOptions,
   ): Promise<EventStream<T>> {
     const response = await this.#transport.open(
-      { method: 'GET', path, headers: { accept: json }, isStream: true },
+      { method: 'GET', path, headers: { accept: acceptOf(form) }, isStream: true },
       own,
     );
     if (response.statusCode !== 200) {
@@ -309,6 +310,10 @@ export class RestClient implements Client {
     if (own.aborted) stream.close();
     return stream;
   }
+}
+
+function acceptOf({ omitManagedFields = false }: ReadOptions): string {
+  return omitManagedFields ? `${json};drop=metadata.managedFields` : json;
 }
 
 function storedFrom<T extends AnyObject>(answer: JsonObject): Stored<T> {

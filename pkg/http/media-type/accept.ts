@@ -37,7 +37,16 @@ export function parseAccept(header: string): AcceptClause[] {
  * accepts `application/problem+json` for failures gets JSON if nothing else matches.
  */
 export function negotiate<T extends Offer>(header: string | undefined, offers: readonly T[]): T | undefined {
-  if (header === undefined || header === '' || header === '*/*') return offers[0];
+  return negotiateClause(header, offers)?.offer;
+}
+
+/** Like `negotiate`, with the parameters of the clause that matched. */
+export function negotiateClause<T extends Offer>(
+  header: string | undefined,
+  offers: readonly T[],
+): { offer: T; parameters: AcceptClause['parameters'] } | undefined {
+  const [first] = offers;
+  if (header === undefined || header === '' || header === '*/*') return withParameters(first);
   const clauses = parseAccept(header);
   const refused = clauses.filter((clause) => clause.q === 0);
   for (const clause of clauses) {
@@ -45,12 +54,19 @@ export function negotiate<T extends Offer>(header: string | undefined, offers: r
     const found = offers.find(
       (offer) => matches(clause, offer) && !refused.some((other) => other.type === offer.type && matches(other, offer)),
     );
-    if (found !== undefined) return found;
+    if (found !== undefined) return withParameters(found, clause.parameters);
   }
   const takesProblems = clauses.some(({ type, q }) => q > 0 && type === 'application/problem+json');
   return takesProblems
-    ? offers.find(({ type, parameters }) => type === 'application/json' && parameters === undefined)
+    ? withParameters(offers.find(({ type, parameters }) => type === 'application/json' && parameters === undefined))
     : undefined;
+}
+
+function withParameters<T>(
+  offer: T | undefined,
+  parameters: AcceptClause['parameters'] = new Map(),
+): { offer: T; parameters: AcceptClause['parameters'] } | undefined {
+  return offer && { offer, parameters };
 }
 
 function matches(clause: AcceptClause, offer: Offer): boolean {

@@ -100,6 +100,7 @@ export class Reflector<T extends AnyObject> {
     for (;;) {
       const list = await client.list(type, {
         ...selection,
+        omitManagedFields: true,
         limit: chunkSize,
         signal,
         ...(next === undefined ? {} : { continue: next }),
@@ -115,7 +116,7 @@ export class Reflector<T extends AnyObject> {
   /** Passes each event to the sink, and yields the revision reached. */
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<string> {
     const { client, type, selection, sink } = this.#options;
-    const stream = await client.watch(type, { ...selection, resourceVersion, signal });
+    const stream = await client.watch(type, { ...selection, omitManagedFields: true, resourceVersion, signal });
     this.#followed();
     try {
       for await (const event of stream) {

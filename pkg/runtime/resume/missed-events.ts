@@ -75,7 +75,12 @@ export class MissedEvents {
 
   async #read(signal: AbortSignal): Promise<void> {
     const { client, type, selection, upTo, onEvent, onEnd } = this.#options;
-    const stream = await client.watch(type, { ...selection, resourceVersion: String(this.#revision), signal });
+    const stream = await client.watch(type, {
+      ...selection,
+      omitManagedFields: true,
+      resourceVersion: String(this.#revision),
+      signal,
+    });
     try {
       for await (const event of stream) {
         if (signal.aborted) return;

@@ -1,5 +1,7 @@
 import { encodeYaml, newNotAcceptable, type JsonValue } from '#pkg/apimachinery/index';
-import { negotiate, type RequestContext } from '#pkg/http/index';
+import { negotiateClause, type AcceptClause, type RequestContext } from '#pkg/http/index';
+import { withManagedFields } from '#pkg/storage/index';
+import type { ObjectText } from '../../rest/served-resource.ts';
 import type { TableColumns } from '../../table/column-definition.ts';
 import { parseIncludeObject, tableText, tableVersions, type TableForm, type TableVersion } from './table-text.ts';
 import { metadataText } from './partial-object.ts';
@@ -7,14 +9,20 @@ import { metadataText } from './partial-object.ts';
 /** The encoding of a response. Bodies stay JSON text and are parsed only for another format. */
 export type AnswerType = 'application/json' | 'application/yaml';
 
+/** Which parts of an object a response has. */
+export interface ObjectForm {
+  /** Without managed fields. */
+  dropsManaged: boolean;
+}
+
 /** Objects as they are, or metadata only. Source: metav1.PartialObjectMetadata. */
-export interface PlainFormat {
+export interface PlainFormat extends ObjectForm {
   type: AnswerType;
   projection: 'whole' | 'metadata';
 }
 
 /** Objects as rows of a Table. Source: metav1.Table. */
-export interface TableFormat {
+export interface TableFormat extends ObjectForm {
   type: AnswerType;
   projection: 'table';
   table: TableForm;
@@ -60,9 +68,22 @@ export function plainFormat(context: RequestContext): PlainFormat {
   return negotiated(context, plainOffers);
 }
 
-/** Converts one object's JSON text to the response format. */
-export function encodeObject(format: AnswerFormat, text: string, columns: () => TableColumns): string {
-  const shown = projected(format, text, columns);
+/**
+ * Did the client ask to leave out managed fields, by `application/json;drop=metadata.managedFields`? Other values have no
+ * effect. Source: KEP-5958.
+ */
+export function dropsManagedFields({ parameters }: Pick<AcceptClause, 'parameters'>): boolean {
+  return parameters.get('drop') === 'metadata.managedFields';
+}
+
+/** An object's JSON with the parts that the response has. */
+export function shownText({ text, managed }: ObjectText, { dropsManaged }: ObjectForm): string {
+  return dropsManaged ? text : withManagedFields(text, managed);
+}
+
+/** Converts one object to the response format. */
+export function encodeObject(format: AnswerFormat, object: ObjectText, columns: () => TableColumns): string {
+  const shown = projected(format, shownText(object, format), columns);
   return format.type === 'application/json' ? shown : encodeYaml(JSON.parse(shown) as JsonValue);
 }
 
@@ -79,15 +100,15 @@ function metadataOffer(as: string) {
   return { type: 'application/json', parameters: { as, v: 'v1', g: 'meta.k8s.io' }, projection: 'metadata' } as const;
 }
 
-function negotiated<T extends Offer>({ request }: RequestContext, offers: readonly T[]): T {
-  const found = negotiate(request.headers.accept, offers);
+function negotiated<T extends Offer>({ request }: RequestContext, offers: readonly T[]): T & ObjectForm {
+  const found = negotiateClause(request.headers.accept, offers);
   if (found === undefined)
     throw newNotAcceptable(`only the following media types are accepted: ${whole.map(({ type }) => type).join(', ')}`);
-  return found;
+  return { ...found.offer, dropsManaged: dropsManagedFields(found) };
 }
 
-function formatOf({ query }: RequestContext, offer: Offer): AnswerFormat {
+function formatOf({ query }: RequestContext, offer: Offer & ObjectForm): AnswerFormat {
   if (offer.projection !== 'table') return offer;
-  const { type, projection, version } = offer;
-  return { type, projection, table: { version, includeObject: parseIncludeObject(query) } };
+  const { type, projection, dropsManaged, version } = offer;
+  return { type, projection, dropsManaged, table: { version, includeObject: parseIncludeObject(query) } };
 }

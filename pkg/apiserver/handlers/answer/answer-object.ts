@@ -1,5 +1,5 @@
 import { send, type AnswerHeaders } from '#pkg/http/index';
-import type { Representation } from '../../rest/served-resource.ts';
+import type { ObjectText, Representation } from '../../rest/served-resource.ts';
 import type { TableColumns } from '../../table/column-definition.ts';
 import { tableColumns } from '../../table/table-columns.ts';
 import { encodeObject, type AnswerFormat } from './answer-format.ts';
@@ -7,8 +7,8 @@ import type { ResourceRequest } from '../request/resource-request.ts';
 
 /** What a response shows of an object: itself, or its Scale. */
 export interface ObjectView {
-  /** Converts the object's text. */
-  show(text: string): string;
+  /** Converts the object. */
+  show(object: ObjectText): ObjectText;
   columns: TableColumns;
 }
 
@@ -29,9 +29,9 @@ export async function answerObject(
   { status, format, headers, dryRun = false, view }: ObjectAnswer,
 ): Promise<void> {
   const tag = dryRun || format.projection === 'table' ? {} : { ETag: entityTagOf(object) };
-  const text = view === undefined ? object.text : view.show(object.text);
+  const shown = view === undefined ? object : view.show(object);
   const columns = (): TableColumns => view?.columns ?? tableColumns(served);
-  await send(context, status, format.type, encodeObject(format, text, columns), {
+  await send(context, status, format.type, encodeObject(format, shown, columns), {
     Vary: 'Accept',
     ...tag,
     ...replayHeaders(object),

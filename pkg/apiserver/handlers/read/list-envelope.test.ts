@@ -15,8 +15,8 @@ const served = {
   model: { group: 'blog.example.com', names: { kind: 'Post', listKind: 'PostList' } } as Model,
   version: { name: 'v1' },
 } as ServedResource;
-const json: AnswerFormat = { type: 'application/json', projection: 'whole' };
-const yaml: AnswerFormat = { type: 'application/yaml', projection: 'whole' };
+const json: AnswerFormat = { type: 'application/json', projection: 'whole', dropsManaged: false };
+const yaml: AnswerFormat = { type: 'application/yaml', projection: 'whole', dropsManaged: false };
 
 function item(name: string): Representation {
   const object = {
@@ -25,7 +25,7 @@ function item(name: string): Representation {
     metadata: { name },
     spec: { title: `a: "${name}"\n- b` },
   };
-  return { namespace: '', name, revision: 1, text: JSON.stringify(object) };
+  return { namespace: '', name, revision: 1, text: JSON.stringify(object), managed: '' };
 }
 
 async function textOf(
@@ -73,7 +73,7 @@ describe('list envelope', () => {
 
   test('has only metadata if the request asks for it', async () => {
     const list = JSON.parse(
-      await textOf({ type: 'application/json', projection: 'metadata' }, [item('a')], { resourceVersion: '7' }),
+      await textOf({ ...json, projection: 'metadata' }, [item('a')], { resourceVersion: '7' }),
     ) as unknown;
     expect(list).toEqual({
       apiVersion: 'meta.k8s.io/v1',

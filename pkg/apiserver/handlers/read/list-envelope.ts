@@ -1,7 +1,7 @@
 import { encodeYaml, formatApiVersion, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import type { Representation, ServedResource } from '../../rest/served-resource.ts';
+import type { ObjectText, Representation, ServedResource } from '../../rest/served-resource.ts';
 import { tableColumns } from '../../table/table-columns.ts';
-import type { AnswerFormat } from '../answer/answer-format.ts';
+import { shownText, type AnswerFormat } from '../answer/answer-format.ts';
 import { metadataText } from '../answer/partial-object.ts';
 import { rowText, tableTypeMeta } from '../answer/table-text.ts';
 import { servedKind } from '../request/resource-request.ts';
@@ -32,7 +32,7 @@ export interface PageFields {
  */
 export interface ListEnvelope {
   head(metadata: ListMetadata): string;
-  item(text: string, isFirst: boolean): string;
+  item(object: ObjectText, isFirst: boolean): string;
   tail(fields: PageFields | undefined, isEmpty: boolean): string;
 }
 
@@ -50,7 +50,8 @@ interface ListForm {
 /** Items stay text: JSON is not parsed, and YAML is encoded one item at a time. */
 export function listEnvelope(served: ServedResource, format: AnswerFormat): ListEnvelope {
   const form = listForm(served, format);
-  return format.type === 'application/json' ? jsonEnvelope(form) : yamlEnvelope(form);
+  const shown = (object: ObjectText): string => form.shown(shownText(object, format));
+  return format.type === 'application/json' ? jsonEnvelope(form, shown) : yamlEnvelope(form, shown);
 }
 
 function listForm(served: ServedResource, format: AnswerFormat): ListForm {
@@ -71,19 +72,19 @@ function listForm(served: ServedResource, format: AnswerFormat): ListForm {
   return { typeMeta, fields: {}, items: 'items', shown: (text) => text };
 }
 
-function jsonEnvelope({ typeMeta, fields, items, shown }: ListForm): ListEnvelope {
+function jsonEnvelope({ typeMeta, fields, items }: ListForm, shown: (object: ObjectText) => string): ListEnvelope {
   return {
     head: (metadata) => `${JSON.stringify({ ...typeMeta, metadata, ...fields }).slice(0, -1)},"${items}":[`,
-    item: (text, isFirst) => (isFirst ? shown(text) : `,${shown(text)}`),
+    item: (object, isFirst) => (isFirst ? shown(object) : `,${shown(object)}`),
     tail: (page) => (page === undefined ? ']}' : `],${JSON.stringify(page).slice(1)}`),
   };
 }
 
 /** Encodes each item as a sequence of one: YAML allows its dashes at the indentation of the key. */
-function yamlEnvelope({ typeMeta, fields, items, shown }: ListForm): ListEnvelope {
+function yamlEnvelope({ typeMeta, fields, items }: ListForm, shown: (object: ObjectText) => string): ListEnvelope {
   return {
     head: (metadata) => `${encodeYaml({ ...typeMeta, metadata: { ...metadata }, ...fields })}${items}:`,
-    item: (text, isFirst) => `${isFirst ? '\n' : ''}${encodeYaml([JSON.parse(shown(text)) as JsonValue])}`,
+    item: (object, isFirst) => `${isFirst ? '\n' : ''}${encodeYaml([JSON.parse(shown(object)) as JsonValue])}`,
     tail: (page, isEmpty) => `${isEmpty ? ' []\n' : ''}${page === undefined ? '' : encodeYaml({ ...page })}`,
   };
 }
@@ -101,7 +102,7 @@ export async function* listPieces(
   yield envelope.head(metadata);
   let count = 0;
   for await (const batch of objects) {
-    yield batch.map(({ text }, position) => envelope.item(text, count + position === 0)).join('');
+    yield batch.map((object, position) => envelope.item(object, count + position === 0)).join('');
     count += batch.length;
   }
   yield envelope.tail(fields?.(count), count === 0);

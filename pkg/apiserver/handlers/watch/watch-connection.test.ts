@@ -45,7 +45,8 @@ const bookmark = (revision: number): string =>
   `{"type":"BOOKMARK","object":{"kind":"Post","apiVersion":"blog.example.com/v1","metadata":{"resourceVersion":"${revision}"}}}`;
 
 function object(name: string): SharedRepresentation {
-  return { revision: 1, text: () => text(name), encoded: (_format, make) => make(text(name)) };
+  const made = { text: text(name), managed: '' };
+  return { revision: 1, text: () => made, encoded: (_format, make) => make(made) };
 }
 
 let draining: AbortController;
@@ -193,7 +194,7 @@ test('a silent stream has a heartbeat, and a stream with events has none', async
 test('initial objects are sent at the pace of the client, and stop with the watch', async () => {
   const { socket, connection } = await open();
   const written = connection.writeObjects(
-    ['a', 'b', 'c'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })),
+    ['a', 'b', 'c'].map((name) => ({ revision: 1, namespace: '', name, text: text(name), managed: '' })),
   );
   await turn();
   expect(told).toEqual(['began', 'sent']);
@@ -251,7 +252,7 @@ test('a client that does not read the end is disconnected after closeGraceMs', a
 test('a disconnected client ends the watch at once, and leaves no timer and no listener', async () => {
   const { response, connection } = await open();
   const written = connection.writeObjects(
-    ['a', 'b'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })),
+    ['a', 'b'].map((name) => ({ revision: 1, namespace: '', name, text: text(name), managed: '' })),
   );
   gone.abort();
   await written;

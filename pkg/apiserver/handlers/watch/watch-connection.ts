@@ -7,6 +7,7 @@ import {
 import { beginAnswer, uncountedBytes, type RequestContext } from '#pkg/http/index';
 import type { WatchObserver } from '../../informer-bus/watch-observer.ts';
 import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../../rest/served-resource.ts';
+import { shownText } from '../answer/answer-format.ts';
 import type { WatchFormat } from './watch-format.ts';
 import type { WatchTiming } from '../options/watch-timing.ts';
 
@@ -77,10 +78,11 @@ export class WatchConnection implements WatchSink {
   /** Initial objects, at the client's pace. */
   async writeObjects(objects: readonly Representation[]): Promise<void> {
     const { context } = this.#options;
-    for (const { revision, text } of objects) {
+    for (const object of objects) {
       if (this.#isOver) return;
       this.#isSilent = false;
-      context.response.write(this.#nextFormat().event('ADDED', revision, text));
+      const format = this.#nextFormat();
+      context.response.write(format.event('ADDED', object.revision, shownText(object, format)));
       this.#options.observer.sent();
       await this.drained();
     }
@@ -101,7 +103,9 @@ export class WatchConnection implements WatchSink {
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void {
     if (this.#isOver) return;
     const format = this.#nextFormat();
-    this.#write(object.encoded(`${format.name}:${type}`, (text) => format.event(type, object.revision, text)));
+    this.#write(
+      object.encoded(`${format.name}:${type}`, (made) => format.event(type, object.revision, shownText(made, format))),
+    );
     this.#options.observer.sent();
   }
 

@@ -4,8 +4,9 @@ import {
   type Status,
   type WatchEventType,
 } from '#pkg/apimachinery/index';
-import { negotiate, type Offer } from '#pkg/http/index';
+import { negotiateClause, type Offer } from '#pkg/http/index';
 import type { TableColumns } from '../../table/column-definition.ts';
+import { dropsManagedFields, type ObjectForm } from '../answer/answer-format.ts';
 import { metadataText } from '../answer/partial-object.ts';
 import {
   parseIncludeObject,
@@ -19,7 +20,7 @@ import {
  * The encoding of events. Formats with the same `name` produce the same bytes: an event is encoded once for all their
  * watchers.
  */
-export interface WatchFormat {
+export interface WatchFormat extends ObjectForm {
   name: string;
   contentType: string;
   isEventStream: boolean;
@@ -67,12 +68,22 @@ const offers: WatchOffer[] = [
  * a Table that are not valid
  */
 export function watchFormat(accept: string | undefined, request: TableRequest): WatchFormat {
-  const found = negotiate(accept, offers);
+  const found = negotiateClause(accept, offers);
   if (found === undefined)
     throw newNotAcceptable(
       'only the following media types are accepted: application/json;stream=watch, text/event-stream',
     );
-  return found.format(request);
+  const format = found.offer.format(request);
+  return dropsManagedFields(found) ? withoutManaged(format) : format;
+}
+
+function withoutManaged({ afterFirst, ...format }: WatchFormat): WatchFormat {
+  return {
+    ...format,
+    name: `${format.name};drop`,
+    dropsManaged: true,
+    ...(afterFirst === undefined ? {} : { afterFirst: withoutManaged(afterFirst) }),
+  };
 }
 
 function linesOffer(parameters: Readonly<Record<string, string>>, format: WatchFormat): WatchOffer {
@@ -98,6 +109,7 @@ function jsonLines({ name, contentType, isMetadata = false, shown }: JsonLinesOp
     contentType,
     isEventStream: false,
     isMetadata,
+    dropsManaged: false,
     event: (type, _revision, text) => Buffer.from(`{"type":"${type}","object":${shown(type, text)}}\n`),
     error: (status) => Buffer.from(`{"type":"ERROR","object":${JSON.stringify(status)}}\n`),
     heartbeat: Buffer.from('\n'),
@@ -145,6 +157,7 @@ function eventStream(): WatchFormat {
     contentType: 'text/event-stream',
     isEventStream: true,
     isMetadata: false,
+    dropsManaged: false,
     event: (type, revision, text) => Buffer.from(`id: ${revision}\ndata: {"type":"${type}","object":${text}}\n\n`),
     error: (status) => Buffer.from(`id:\ndata: {"type":"ERROR","object":${JSON.stringify(status)}}\n\n`),
     heartbeat: Buffer.from(':\n\n'),

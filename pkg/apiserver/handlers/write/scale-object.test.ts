@@ -33,7 +33,7 @@ describe('scale', () => {
   });
 
   test('of an object without replicas cannot be read', () => {
-    expect(() => scaleText(JSON.stringify({ ...object(), spec: {} }), paths)).toThrow(
+    expect(() => scaleText({ text: JSON.stringify({ ...object(), spec: {} }) }, paths)).toThrow(
       'the spec replicas field ".spec.replicas" does not exist',
     );
   });

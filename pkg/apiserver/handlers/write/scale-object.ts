@@ -8,6 +8,7 @@ import {
   type JsonValue,
   type ScaleSubresource,
 } from '#pkg/apimachinery/index';
+import type { ObjectText } from '../../rest/served-resource.ts';
 
 /** Source: autoscaling/v1. */
 export const scaleKind: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
@@ -33,12 +34,12 @@ export function scaleOf(object: JsonObject, paths: ScaleSubresource): JsonObject
   };
 }
 
-/** The Scale of an object's text, for a response. @throws StatusError 400 where the object has no replicas. */
-export function scaleText(text: string, paths: ScaleSubresource): string {
+/** The Scale of an object, for a response. @throws StatusError 400 where the object has no replicas. */
+export function scaleText({ text }: Pick<ObjectText, 'text'>, paths: ScaleSubresource): ObjectText {
   const scale = scaleOf(JSON.parse(text) as JsonObject, paths);
   if (!Object.hasOwn(scale['spec'] as JsonObject, 'replicas'))
     throw newBadRequest(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`);
-  return JSON.stringify(scale);
+  return { text: JSON.stringify(scale), managed: '' };
 }
 
 /**

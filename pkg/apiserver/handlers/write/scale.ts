@@ -64,5 +64,5 @@ function checkScale(scale: JsonObject, request: ResourceRequest): void {
 }
 
 function scaleView(paths: ScaleSubresource): ObjectView {
-  return { show: (text) => scaleText(text, paths), columns: scaleTable };
+  return { show: (object) => scaleText(object, paths), columns: scaleTable };
 }

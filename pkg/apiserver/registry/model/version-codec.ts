@@ -8,12 +8,12 @@ import {
   type Model,
   type ModelVersion,
 } from '#pkg/apimachinery/index';
-import { decodeBody, storedLength, withManagedFields, withRevision, type StoredObject } from '#pkg/storage/index';
+import { decodeBody, splitManagedFields, storedLength, withRevision, type StoredObject } from '#pkg/storage/index';
 import { DefaultBudget, DefaultsTooLarge } from '../../schema/apply-defaults.ts';
 import { cloneJson, maxJsonBytes } from '../../schema/json-value.ts';
 import { schemaFingerprint } from '../../schema/schema-fingerprint.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
-import type { Representation } from '../../rest/served-resource.ts';
+import type { ObjectText, Representation } from '../../rest/served-resource.ts';
 import { noSealer, type Sealer } from '../../rest/sealer.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import { ObjectSealing } from './object-sealing.ts';
@@ -84,16 +84,17 @@ export class VersionCodec {
    * The JSON for a client. Revision 0 (a dry-run create) is left out. The `final` state of a deleted object has no sealed
    * fields if it cannot be opened. @throws StatusError 500 or 503 if it cannot be opened
    */
-  text(stored: Body, isFinal = false): string {
-    if (this.#sealing !== undefined || !this.#isInStoredForm(stored))
-      return encodeJson(isFinal ? this.decodeFinal(stored) : this.decode(stored));
-    const text = withManagedFields(stored.body, stored.managed);
-    return stored.revision === 0 ? text : withRevision(text, stored.revision);
+  text(stored: Body, isFinal = false): ObjectText {
+    const { body, managed } = splitManagedFields(stored);
+    if (this.#sealing === undefined && this.#isInStoredForm(stored))
+      return { text: stored.revision === 0 ? body : withRevision(body, stored.revision), managed };
+    const bare = { ...stored, body, managed: '' };
+    return { text: encodeJson(isFinal ? this.decodeFinal(bare) : this.decode(bare)), managed };
   }
 
   represent(stored: StoredObject, isFinal = false): Representation {
     const { namespace, name, revision } = stored;
-    return { namespace, name, revision, text: this.text(stored, isFinal) };
+    return { namespace, name, revision, ...this.text(stored, isFinal) };
   }
 
   /** The object in this version's form, with resourceVersion. @throws StatusError 500 or 503 if it cannot be opened */
@@ -169,7 +170,7 @@ export function checkStoredSize(stored: JsonApiObject, from?: Pick<Body, 'body' 
   if (
     size <= maxStoredSize ||
     (from !== undefined &&
-      size <= Buffer.byteLength(withRevision(withManagedFields(from.body, from.managed), from.revision)))
+      size <= Buffer.byteLength(withRevision(from.body, from.revision)) + Buffer.byteLength(from.managed ?? ''))
   )
     return;
   throw newRequestEntityTooLarge(`the object, defaults included, would be larger than ${maxStoredSize} bytes`);

@@ -1,7 +1,9 @@
 import type { ApiObject, JsonObject, Selector } from '#pkg/apimachinery/index';
 export { pollUntil } from '../../../testenv/faults/poll-until.ts';
+import { withManagedFields } from '#pkg/storage/index';
 import type {
   ModelRegistry,
+  ObjectText,
   ResourceStorage,
   SharedRepresentation,
   UpdateRequest,
@@ -46,11 +48,11 @@ export class ApiClient {
   }
 
   async create(object: JsonObject, context: WriteContext = writing(), namespace = ''): Promise<JsonApiObject> {
-    return parse((await this.storage.create(namespace, object, context)).text);
+    return parse(await this.storage.create(namespace, object, context));
   }
 
   async get(name: string, namespace = ''): Promise<JsonApiObject> {
-    return parse((await this.storage.get({ namespace, name })).text);
+    return parse(await this.storage.get({ namespace, name }));
   }
 
   /** Like PUT: replaces the whole object. */
@@ -84,7 +86,7 @@ export class ApiClient {
     namespace = '',
   ): Promise<{ deleted: boolean; object: JsonApiObject }> {
     const { deleted, object } = await this.storage.delete({ key: { namespace, name }, preconditions: {} }, context);
-    return { deleted, object: parse(object.text) };
+    return { deleted, object: parse(object) };
   }
 
   async names(selector: Selector = noSelector): Promise<string[]> {
@@ -114,7 +116,7 @@ export class ApiClient {
     request: Pick<UpdateRequest, 'key' | 'transform'> & Partial<UpdateRequest>,
     context: WriteContext,
   ): Promise<JsonApiObject> {
-    return parse((await this.storage.update({ subresource: '', preconditions: {}, ...request }, context)).text);
+    return parse(await this.storage.update({ subresource: '', preconditions: {}, ...request }, context));
   }
 }
 
@@ -138,8 +140,8 @@ export class Recorder implements WatchSink {
   }
 }
 
-export function parse(text: string): JsonApiObject {
-  return JSON.parse(text) as JsonApiObject;
+export function parse({ text, managed }: ObjectText): JsonApiObject {
+  return JSON.parse(withManagedFields(text, managed)) as JsonApiObject;
 }
 
 export function objectRevision({ metadata }: ApiObject): number {
