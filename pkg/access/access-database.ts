@@ -8,7 +8,7 @@ const statementTimeoutMs = 10_000;
 /** After this time without an answer the connection counts as lost: its other end has gone without closing it. */
 const queryTimeoutMs = 11_000;
 
-/** Schema `access` of the database. One per process, as it has its own connections. */
+/** Schema `access` of the database. One at a time in a process, as it has its own connections. */
 export class AccessDatabase {
   /** To open other connections. */
   readonly database: Database;
@@ -17,7 +17,7 @@ export class AccessDatabase {
   /** For statements built at run time, such as lists with filters. Uses the same connections. */
   readonly kysely: Kysely<AccessTables>;
 
-  /** The schema must be up to date. The `Database` closes the connections. */
+  /** The schema must be up to date. `close`, or the `Database`, closes the connections. */
   constructor(database: Database) {
     this.database = database;
     this.pool = database.newPool({
@@ -27,6 +27,11 @@ export class AccessDatabase {
       queryTimeoutMs,
     });
     this.kysely = newKysely(this.pool);
+  }
+
+  /** Resolves when no statement runs any more and the connections are closed. */
+  close(): Promise<void> {
+    return this.pool.end();
   }
 
   /** Runs `work` in one transaction, which rolls back if `work` throws. */

@@ -277,6 +277,7 @@ export class AccessService {
       this.#names.stop(),
       this.#tokenUses.stop(),
     ]);
+    await this.#tokenStore.close();
   }
 }
 

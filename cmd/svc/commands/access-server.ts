@@ -106,6 +106,7 @@ async function openService(
   try {
     await migrate(database, 'access', accessMigrations);
     const accessDatabase = new AccessDatabase(database);
+    opened.add('database of access management', () => accessDatabase.close());
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
     await addServiceTokens(options, { database: accessDatabase, log });
     const token = await readTokenFile(options, 'svc.access.token-file');

@@ -40,7 +40,7 @@ export class TokenStore {
   readonly #waiting: PendingLookup[] = [];
   #running = 0;
 
-  /** Schema `access` must be up to date. The `Database` closes the connections. */
+  /** Schema `access` must be up to date. `close`, or the `Database`, closes the connections. */
   constructor(database: Database) {
     this.#pool = database.newPool({
       // A separate pool, as lookups of every request must not wait for longer statements.
@@ -55,6 +55,11 @@ export class TokenStore {
 
   static hash(token: string): Buffer {
     return crypto.hash('sha256', token, 'buffer');
+  }
+
+  /** Resolves when no look-up runs any more and the connections are closed. */
+  close(): Promise<void> {
+    return this.#pool.end();
   }
 
   /** The result is never older than the call. */

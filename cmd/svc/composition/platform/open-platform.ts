@@ -76,6 +76,7 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
     teardown.add('index keys', () => keys.stop());
     metrics.store.register(store);
     const accessDatabase = new AccessDatabase(database);
+    teardown.add('database of access management', () => accessDatabase.close());
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
     await addServiceTokens(options, { database: accessDatabase, log });
     const keyRing = await openServerSecrets(accessDatabase, options, log);
