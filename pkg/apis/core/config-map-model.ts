@@ -40,7 +40,7 @@ export const configMapModel: Model = {
         },
       },
       subresources: { status: false },
-      printerColumns: [{ name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }],
+      printerColumns: [],
       selectableFields: [],
     },
   ],

@@ -45,10 +45,7 @@ export const secretModel: Model = {
         },
       },
       subresources: { status: false },
-      printerColumns: [
-        { name: 'Type', type: 'string', jsonPath: '.type' },
-        { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-      ],
+      printerColumns: [],
       selectableFields: ['.type'],
     },
   ],

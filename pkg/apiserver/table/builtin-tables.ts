@@ -1,5 +1,19 @@
-import { formatGroupResource, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { clusterRoleBindingType, eventType, resourceQuotaType, roleBindingType } from '#pkg/apis/index';
+import {
+  formatGroupResource,
+  groupResource,
+  isJsonObject,
+  type GroupResource,
+  type JsonObject,
+  type JsonValue,
+} from '#pkg/apimachinery/index';
+import {
+  clusterRoleBindingType,
+  configMapModel,
+  eventType,
+  resourceQuotaType,
+  roleBindingType,
+  secretModel,
+} from '#pkg/apis/index';
 import { ageOf, shortText } from './table-cell.ts';
 import { column, creationDescription, nameColumn, type TableColumns } from './column-definition.ts';
 
@@ -89,6 +103,33 @@ function subjectsOf({ subjects }: JsonObject, kind: string): string {
   return shortText(texts.join(', '));
 }
 
+/** Source: printConfigMap. */
+const configMaps: TableColumns = {
+  definitions: [
+    nameColumn,
+    column('Data', {
+      description:
+        "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'.",
+    }),
+    ageText,
+  ],
+  cells: (configMap, now) => nameAndAge(configMap, now).toSpliced(1, 0, keysAt(configMap, 'data', 'binaryData')),
+};
+
+/** Source: printSecret. */
+const secrets: TableColumns = {
+  definitions: [
+    nameColumn,
+    column('Type', { description: 'Used to facilitate programmatic handling of secret data.' }),
+    column('Data', {
+      description:
+        "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or '.'. The serialized form of the secret data is a base64 encoded string, representing the arbitrary (possibly non-string) data value here.",
+    }),
+    ageText,
+  ],
+  cells: (secret, now) => nameAndAge(secret, now).toSpliced(1, 0, textAt(secret, 'type'), keysAt(secret, 'data')),
+};
+
 /** Source: printResourceQuota. */
 const resourceQuotas: TableColumns = {
   definitions: [
@@ -143,13 +184,19 @@ export const scaleTable: TableColumns = {
 export const builtinTables: ReadonlyMap<string, TableColumns> = new Map(
   (
     [
-      [eventType, events],
-      [roleBindingType, roleBindings],
-      [clusterRoleBindingType, roleBindings],
-      [resourceQuotaType, resourceQuotas],
+      [groupResource(configMapModel), configMaps],
+      [groupResource(secretModel), secrets],
+      [resourceOf(eventType), events],
+      [resourceOf(roleBindingType), roleBindings],
+      [resourceOf(clusterRoleBindingType), roleBindings],
+      [resourceOf(resourceQuotaType), resourceQuotas],
     ] as const
-  ).map(([{ group, plural }, columns]) => [formatGroupResource({ group, resource: plural }), columns]),
+  ).map(([resource, columns]) => [formatGroupResource(resource), columns]),
 );
+
+function resourceOf({ group, plural }: { group: string; plural: string }): GroupResource {
+  return { group, resource: plural };
+}
 
 function nameAndAge(object: JsonObject, now: number): JsonValue[] {
   const metadata = objectAt(object, 'metadata');
@@ -163,6 +210,11 @@ function isGiven(value: JsonValue | undefined): boolean {
 function objectAt(object: JsonObject, name: string): JsonObject {
   const value = object[name];
   return isJsonObject(value) ? value : {};
+}
+
+/** How many keys these fields have together. */
+function keysAt(object: JsonObject, ...fields: string[]): number {
+  return fields.reduce((sum, field) => sum + Object.keys(objectAt(object, field)).length, 0);
 }
 
 function textAt(object: JsonObject, name: string): string {

@@ -72,6 +72,8 @@ const known: Readonly<Record<string, string>> = {
   RoleBinding: 'Name Role Age [Users] [Groups] [ServiceAccounts]',
   ClusterRoleBinding: 'Name Role Age [Users] [Groups] [ServiceAccounts]',
   Lease: 'Name Holder Age',
+  ConfigMap: 'Name Data Age',
+  Secret: 'Name Type Data Age',
   Event: 'Last-Seen Type Reason Object [Subobject] [Source] Message [First-Seen] [Count] [Name]',
   ResourceQuota: 'Name Age Request Limit',
   CustomResourceDefinition: 'Name Created-At',
@@ -98,6 +100,14 @@ test.each<[string, string, JsonObject, JsonValue[]]>([
   ['Role', 'a time, no age', { metadata }, ['a', yesterday]],
   ['CustomResourceDefinition', 'a time, no age', { metadata }, ['a', yesterday]],
   ['Lease', 'its holder', { metadata, spec: { holderIdentity: 'me' } }, ['a', 'me', '24h']],
+  [
+    'ConfigMap',
+    'the number of keys',
+    { metadata, data: { a: '1' }, binaryData: { b: 'Mg==', c: 'Mw==' } },
+    ['a', 3, '24h'],
+  ],
+  ['ConfigMap', 'no keys', { metadata }, ['a', 0, '24h']],
+  ['Secret', 'no values', { metadata, type: 'Opaque', data: { a: 'MQ==' } }, ['a', 'Opaque', 1, '24h']],
   [
     'RoleBinding',
     'subjects by kind',
