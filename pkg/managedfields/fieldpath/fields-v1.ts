@@ -22,24 +22,25 @@ function readLevel(fields: JsonValue, depth: number): FieldSet {
   if (fields === null) return leaf;
   if (!isJsonObject(fields)) throw new SyntaxError('a set of fields must be an object');
   if (depth > maxDepth) throw new SyntaxError(`a set of fields has more than ${maxDepth} levels`);
-  const keys = Object.keys(fields);
   let result: FieldSet | undefined;
   let previous = '';
-  for (const [position, key] of keys.entries()) {
+  let hasOthers = false;
+  for (const key in fields) {
     const value = fields[key]!;
     let element: string | undefined = key;
     let set = leaf;
     if (key !== selfKey) {
+      hasOthers = true;
       element = normalizeElement(key);
       if (element !== undefined) set = readLevel(value, depth + 1);
     }
     const isSame = element === key && (set === value || isEmptyObject(value)) && previous < key;
     previous = key;
     if (isSame && result === undefined) continue;
-    result ??= pick(fields, keys.slice(0, position));
+    result ??= copyUntil(fields, key);
     if (element !== undefined) result[element] = Object.hasOwn(result, element) ? unite(result[element]!, set) : set;
   }
-  if (keys.length === 1 && keys[0] === selfKey) return leaf;
+  if (!hasOthers) return isEmptyObject(fields) ? (fields as unknown as FieldSet) : leaf;
   return result === undefined ? (fields as unknown as FieldSet) : sortLevel(result);
 }
 
@@ -47,9 +48,13 @@ function isEmptyObject(value: JsonValue): boolean {
   return isJsonObject(value) && isEmptySet(value as unknown as FieldSet);
 }
 
-function pick(fields: JsonObject, keys: readonly string[]): FieldSet {
+/** The keys before one that is not as it should be. */
+function copyUntil(fields: JsonObject, end: string): FieldSet {
   const copy: FieldSet = {};
-  for (const key of keys) copy[key] = fields[key] as unknown as FieldSet;
+  for (const key in fields) {
+    if (key === end) break;
+    copy[key] = fields[key] as unknown as FieldSet;
+  }
   return copy;
 }
 
@@ -61,7 +66,7 @@ function unite(a: FieldSet, b: FieldSet): FieldSet {
 /** Sorts a set as it is written: by the bytes of the keys. Returns the argument itself if it is sorted. */
 export function sortFieldSet(set: FieldSet): FieldSet {
   let result: FieldSet | undefined;
-  for (const element of Object.keys(set)) {
+  for (const element in set) {
     const below = set[element]!;
     const sorted = isEmptySet(below) ? below : sortFieldSet(below);
     if (sorted === below) continue;
@@ -80,9 +85,13 @@ function sortLevel(set: FieldSet): FieldSet {
   return set;
 }
 
+const surrogate = /[\ud800-\udfff]/;
+
 function sorted(set: FieldSet): FieldSet {
+  const elements = Object.keys(set).sort();
+  // Of these the order of code units is not the order of bytes.
+  if (elements.some((element) => surrogate.test(element))) elements.sort(compareIndexValues);
   const result: FieldSet = {};
-  const elements = Object.keys(set).toSorted(compareIndexValues);
   for (const element of elements) result[element] = set[element]!;
   return result;
 }

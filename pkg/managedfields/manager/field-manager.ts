@@ -191,14 +191,18 @@ export class FieldManager {
     const filter = this.#filterOf(subresource);
     reconcileManagers(managers, this.#nodeOf);
     const change = { from, to, apiVersion, nodeOf: this.#nodeOf, filter };
-    const { changed } = takeFromOthers(change, managers, '', true);
+    const self = newManagerId(manager, false, apiVersion, subresource);
+    const key = managerKey(self);
+    const { changed, removed } = takeFromOthers(change, managers, key, true);
     const taken = differenceOfSets(changed, unownedFields);
-    if (!isEmptySet(taken)) {
-      const self = newManagerId(manager, false, apiVersion, subresource);
-      const key = managerKey(self);
-      const own = managers.get(key);
-      managers.set(key, { ...self, time: formatTimestamp(now), set: unionSets(own?.set ?? {}, taken) });
-    }
+    const own = managers.get(key);
+    // A manager that owns all that it changes keeps its set as it is.
+    let rest = own === undefined ? {} : differenceOfSets(own.set, removed);
+    if (taken !== changed) rest = differenceOfSets(rest, differenceOfSets(changed, taken));
+    const set = unionSets(rest, taken);
+    const time = isEmptySet(taken) ? own?.time : formatTimestamp(now);
+    if (isEmptySet(set)) managers.delete(key);
+    else managers.set(key, { ...(own ?? self), time, set });
     capManagers(managers);
   }
 

@@ -44,13 +44,15 @@ function readEntry(entry: JsonObject, index: number): ManagerState {
         ? `missing fieldsType in managed fields entry ${index}`
         : `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${index}`,
     );
+  const set = readSet(entry['fieldsV1'], index);
   return {
     name: textOf(entry['manager']),
     isApplied: operation === 'Apply',
     apiVersion,
     subresource: textOf(entry['subresource']),
     time: typeof entry['time'] === 'string' ? entry['time'] : undefined,
-    set: readSet(entry['fieldsV1'], index),
+    set,
+    sortedSet: set,
   };
 }
 
@@ -80,15 +82,25 @@ function isEmptyEntry(entry: JsonObject): boolean {
 
 /** The list as it is stored and returned: sorted by operation, time, manager, version and subresource. */
 export function writeManagedFields(managers: Managers): ManagedFieldsEntry[] {
-  return [...managers.values()].toSorted(compareManagers).map(writeEntry);
+  const sorted = [...managers.values()];
+  if (sorted.length > 1) sorted.sort(compareManagers);
+  return sorted.map(writeEntry);
 }
 
 /** The members of an entry are sorted by name, as in all that Kubernetes writes of an object without a Go type. */
-function writeEntry({ name, isApplied, apiVersion, subresource, time, set }: ManagerState): ManagedFieldsEntry {
+function writeEntry({
+  name,
+  isApplied,
+  apiVersion,
+  subresource,
+  time,
+  set,
+  sortedSet,
+}: ManagerState): ManagedFieldsEntry {
   return {
     apiVersion,
     fieldsType: 'FieldsV1',
-    fieldsV1: sortFieldSet(set) as unknown as JsonObject,
+    fieldsV1: (set === sortedSet ? set : sortFieldSet(set)) as unknown as JsonObject,
     manager: name,
     operation: isApplied ? 'Apply' : 'Update',
     ...(subresource === '' ? {} : { subresource }),
@@ -108,8 +120,14 @@ function compareManagers(a: ManagerState, b: ManagerState): number {
 
 /** By whole seconds; no time comes first. */
 export function compareTimes(a: string | undefined, b: string | undefined): number {
-  return a === b ? 0 : seconds(a) - seconds(b);
+  if (a === b) return 0;
+  // Written by formatTimestamp: no need to parse.
+  if (a?.length === plainLength && b?.length === plainLength && a.endsWith('Z') && b.endsWith('Z'))
+    return a < b ? -1 : 1;
+  return seconds(a) - seconds(b);
 }
+
+const plainLength = '2026-01-31T09:30:00Z'.length;
 
 function seconds(time: string | undefined): number {
   return Math.floor((time === undefined ? 0 : (parseTimestamp(time) ?? 0)) / 1000);

@@ -11,6 +11,8 @@ export interface ManagerState {
   /** RFC 3339; when the set last changed. */
   time: string | undefined;
   set: FieldSet;
+  /** The set as it was read, which is sorted; another one is not. */
+  sortedSet?: FieldSet;
 }
 
 /** By the key of `managerKey`. */

@@ -27,14 +27,14 @@ function isLeaf(set: FieldSet): boolean {
 }
 
 function isNamedField(node: TypeNode | undefined, element: string): boolean {
-  return mapOf(node)?.fields.has(element.slice(2)) === true && element.startsWith('f:');
+  return mapOf(node)?.byElement.has(element) === true;
 }
 
 /** The type of what is below an element, whatever the values are; undefined if the schema does not say. */
 function nodeBelow(node: TypeNode | undefined, element: string): TypeNode | undefined {
   if (element.startsWith('f:')) {
     const map = mapOf(node);
-    const field = map?.fields.get(element.slice(2));
+    const field = map?.byElement.get(element);
     return field === undefined ? map?.other : field.node;
   }
   return element.startsWith('k:') && node !== undefined && (node.kind === 'list' || node.kind === 'any')

@@ -1,10 +1,18 @@
 import { fieldElement } from '../fieldpath/path-element.ts';
-import { atomicNode, type FieldType, newListNode, newMapNode, newScalarNode, type TypeNode } from './type-node.ts';
+import {
+  atomicNode,
+  type FieldType,
+  newListNode,
+  newMapNode,
+  newMapType,
+  newScalarNode,
+  type TypeNode,
+} from './type-node.ts';
 
 const text = newScalarNode('string');
 const time = newScalarNode('untyped');
 const integer = newScalarNode('numeric');
-const texts = newMapNode({ isAtomic: false, fields: new Map(), other: text });
+const texts = newMapNode(newMapType(new Map(), { isAtomic: false, other: text }));
 
 export function fieldsOf(nodes: Readonly<Record<string, TypeNode>>): Map<string, FieldType> {
   return new Map(
@@ -13,7 +21,7 @@ export function fieldsOf(nodes: Readonly<Record<string, TypeNode>>): Map<string,
 }
 
 export function newStructNode(nodes: Readonly<Record<string, TypeNode>>, isAtomic = false): TypeNode {
-  return newMapNode({ isAtomic, fields: fieldsOf(nodes), other: undefined });
+  return newMapNode(newMapType(fieldsOf(nodes), { isAtomic, other: undefined }));
 }
 
 const ownerReference = newStructNode(

@@ -12,7 +12,7 @@ export function reconcileFieldSet(node: TypeNode, set: FieldSet): FieldSet {
 }
 
 function nodeOf(map: MapType, element: string): TypeNode | undefined {
-  const field = element.startsWith('f:') ? map.fields.get(element.slice(2)) : undefined;
+  const field = map.byElement.get(element);
   return field === undefined ? map.other : field.node;
 }
 

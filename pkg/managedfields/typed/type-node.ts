@@ -19,6 +19,8 @@ export interface FieldType {
 export interface MapType {
   isAtomic: boolean;
   fields: ReadonlyMap<string, FieldType>;
+  /** The fields by the element of their path. */
+  byElement: ReadonlyMap<string, FieldType>;
   other: TypeNode | undefined;
 }
 
@@ -36,10 +38,18 @@ const noFields: ReadonlyMap<string, FieldType> = new Map();
 
 /** Any value, and nobody owns a part of it. */
 export const atomicNode = newAnyNode();
-atomicNode.map = { isAtomic: true, fields: noFields, other: atomicNode };
+atomicNode.map = newMapType(noFields, { isAtomic: true, other: atomicNode });
 /** Any value: maps are granular down to their leaves, lists are leaves. */
 export const deducedNode = newAnyNode();
-deducedNode.map = { isAtomic: false, fields: noFields, other: deducedNode };
+deducedNode.map = newMapType(noFields, { isAtomic: false, other: deducedNode });
+
+export function newMapType(
+  fields: ReadonlyMap<string, FieldType>,
+  { isAtomic, other }: Pick<MapType, 'isAtomic' | 'other'>,
+): MapType {
+  const byElement = new Map([...fields.values()].map((field) => [field.element, field]));
+  return { isAtomic, fields, byElement, other };
+}
 
 export function newScalarNode(scalar: ScalarType): TypeNode {
   return { ...noTypes(), kind: 'scalar', scalar };

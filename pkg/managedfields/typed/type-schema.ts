@@ -9,6 +9,7 @@ import {
   type MapType,
   newListNode,
   newMapNode,
+  newMapType,
   newMixedNode,
   newScalarNode,
   type ScalarType,
@@ -74,11 +75,10 @@ function mapType(schema: JsonSchema, open: boolean, meta: Readonly<Record<string
     fields.set(name, { element: fieldElement(name), node: nodeOf(property, open), default: property.default });
   }
   for (const [name, field] of fieldsOf(meta)) fields.set(name, field);
-  return {
+  return newMapType(fields, {
     isAtomic: schema['x-kubernetes-map-type'] === 'atomic',
-    fields,
     other: otherNode(schema, open, fields.size > 0),
-  };
+  });
 }
 
 /** The type of the keys that are not named. */

@@ -29,7 +29,11 @@ export function randomStep(random: SeededRandom, live: JsonObject | undefined, o
     if (random.chance(0.3) && live !== undefined) copySomeValues(random, body, live);
     return { ...base, verb: 'apply', manager, force: random.chance(0.4), body };
   }
-  if (live === undefined) return { ...base, verb: 'create', manager, body: fresh() };
+  if (live === undefined) {
+    const body = fresh();
+    if (random.chance(0.4)) annotateLastApplied(body, fresh());
+    return { ...base, verb: 'create', manager, body };
+  }
   return random.one<StepRequest>(
     () => ({ ...base, verb: 'replace', manager, body: replacement(random, live, fresh(), version) }),
     () => ({ ...base, verb: 'merge', manager, body: mergePatch(random, live, fresh()) }),
@@ -38,14 +42,14 @@ export function randomStep(random: SeededRandom, live: JsonObject | undefined, o
 }
 
 function applier(random: SeededRandom, count: number): string {
-  return random.chance(0.15) ? 'kubectl' : `a${random.below(count)}`;
+  return random.chance(0.25) ? 'kubectl' : `a${random.below(count)}`;
 }
 
 function randomBody(
   random: SeededRandom,
   version: string,
   subresource: string,
-  { kind, name, versions }: StepOptions,
+  { kind, name, versions, hasStatus }: StepOptions,
   values: ValueOptions,
 ): JsonObject {
   const body: JsonObject = {
@@ -54,10 +58,14 @@ function randomBody(
     metadata: { name, ...(subresource === '' ? randomMetadata(random) : {}) },
   };
   const schema = versions[version]!;
-  if (subresource === '' || random.chance(0.1)) body['spec'] = randomValue(random, schema, values) ?? {};
+  // What the endpoint does not change is well-formed: Kubernetes drops all managed fields if it is not.
+  const valuesOf = (part: string) =>
+    (part === 'status') === (subresource === 'status') ? values : { ...values, mischief: 0 };
   // Kubernetes does not know that the status of another version is reset, too.
-  const mayStray = Object.keys(versions).length === 1 && random.chance(0.1);
-  if (subresource === 'status' || mayStray) body['status'] = randomValue(random, schema, values) ?? {};
+  const strays = Object.keys(versions).length === 1 && random.chance(0.1);
+  if (subresource === '' || strays) body['spec'] = randomValue(random, schema, valuesOf('spec')) ?? {};
+  if (subresource === 'status' || strays || !hasStatus)
+    body['status'] = randomValue(random, schema, hasStatus ? valuesOf('status') : values) ?? {};
   return body;
 }
 
@@ -77,6 +85,7 @@ function replacement(random: SeededRandom, live: JsonObject, fresh: JsonObject, 
     if (random.chance(0.6) && fresh[part] !== undefined)
       body[part] = random.chance(0.5) ? fresh[part] : mix(random, live[part], fresh[part]);
   if (random.chance(0.3)) Object.assign(metadata, randomMetadata(random));
+  if (random.chance(0.15)) annotateLastApplied(body, random.chance(0.5) ? body : fresh);
   random.one(
     () => delete metadata['managedFields'],
     () => undefined,
@@ -85,6 +94,18 @@ function replacement(random: SeededRandom, live: JsonObject, fresh: JsonObject, 
     () => (metadata['managedFields'] = randomManagedFields(random, metadata['managedFields'])),
   );
   return body;
+}
+
+/** What `kubectl apply` on the client leaves. */
+function annotateLastApplied(body: JsonObject, config: JsonObject): void {
+  const metadata = body['metadata'] as JsonObject;
+  const { name, labels } = config['metadata'] as JsonObject;
+  const { status: _, epoch: _epoch, ...content } = config;
+  const text = JSON.stringify({ ...content, metadata: { name, ...(labels === undefined ? {} : { labels }) } });
+  metadata['annotations'] = {
+    ...(metadata['annotations'] as JsonObject | undefined),
+    'kubectl.kubernetes.io/last-applied-configuration': `${text}\n`,
+  };
 }
 
 function mix(random: SeededRandom, from: JsonValue | undefined, to: JsonValue | undefined): JsonValue {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   applyJsonPatch,
   applyMergePatch,
+  formatTimestamp,
   isJsonObject,
   parseTimestamp,
   StatusError,
@@ -116,7 +117,7 @@ class TraceModel {
     const object = this.#store(result.object as unknown as JsonObject, live, request);
     return [
       ...compare('object', comparable(answer), comparable(object)),
-      ...compare('managedFields', managedFieldsOf(answer), result.managedFields),
+      ...compare('managedFields', withOneTime(managedFieldsOf(answer), now), withOneTime(result.managedFields, now)),
     ];
   }
 
@@ -143,6 +144,7 @@ class TraceModel {
     let object = cloneJson(merged) as JsonObject;
     pruneResource(object, schema);
     applyResourceDefaults(object, schema);
+    for (const part of ['spec', 'status']) fillEmbeddedMetadata(object[part]);
     if (!this.#hasStatus) return object;
     const status = subresource === 'status' ? object['status'] : live?.['status'];
     if (subresource === 'status') object = cloneJson(live!) as JsonObject;
@@ -150,6 +152,13 @@ class TraceModel {
     if (status !== undefined) object['status'] = status;
     return object;
   }
+}
+
+/** The server gives an embedded object metadata if it has none. */
+function fillEmbeddedMetadata(value: JsonValue | undefined): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (isJsonObject(value) && value['metadata'] === null && value['kind'] === 'Part') value['metadata'] = {};
+  for (const member of Object.values(value)) fillEmbeddedMetadata(member);
 }
 
 /** `metadata.managedFields` as the request has it, or the object after a patch. */
@@ -163,6 +172,16 @@ function requestedFields({ verb, body }: StepRequest, live: JsonObject | undefin
 
 function managedFieldsOf(object: JsonObject): JsonValue {
   return (object['metadata'] as JsonObject)['managedFields'] ?? [];
+}
+
+/** Kubernetes reads the clock twice at a first apply. */
+function withOneTime(entries: JsonValue, now: number): JsonValue {
+  const before = formatTimestamp(now - 1000);
+  return (entries as JsonObject[]).map((entry) =>
+    entry['manager'] === 'before-first-apply' && entry['time'] === before
+      ? { ...entry, time: formatTimestamp(now) }
+      : entry,
+  );
 }
 
 function isNotEmpty(list: JsonValue): boolean {
