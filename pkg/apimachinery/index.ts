@@ -36,6 +36,7 @@ export * from './turns/event-loop-turns.ts';
 export * from './patch/json-patch.ts';
 export * from './patch/merge-patch.ts';
 export * from './patch/merge-patch-between.ts';
+export * from './patch/strategic-merge-patch.ts';
 export { decodeJson, decodeJsonInTurns } from './serializer/decode-json.ts';
 export { type DecodeResult } from './serializer/decode-result.ts';
 export * from './serializer/decode-yaml.ts';

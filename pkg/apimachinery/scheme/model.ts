@@ -1,4 +1,5 @@
 import type { GroupResource } from '../schema/group-version.ts';
+import type { ListMergeKeys } from '../patch/strategic-merge-patch.ts';
 import type { IndexDefinition } from './index-definition.ts';
 import type { JsonSchema } from './json-schema.ts';
 
@@ -61,6 +62,11 @@ export interface Model {
   /** Source text that defines a global `indexKeys` with the functions of computed indexes; set if there are any. */
   keyScript?: string;
   nameRule: NameRule;
+  /**
+   * The lists that a strategic merge patch merges. Absent for a kind that refuses such patches, as every custom one does:
+   * clients rely on the 415.
+   */
+  listMergeKeys?: ListMergeKeys;
   /** Top-level fields of a confidential kind: they are stored sealed, and so are the annotations. */
   sealedFields?: readonly string[];
 }

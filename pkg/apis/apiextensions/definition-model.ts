@@ -1,4 +1,4 @@
-import type { Model, ResourceType } from '#pkg/apimachinery/index';
+import { metadataMergeKeys, type Model, type ResourceType } from '#pkg/apimachinery/index';
 import { definitionSchema } from './definition-schema.ts';
 import { definitionGroup, definitionKind, type CustomResourceDefinition } from './definition.ts';
 
@@ -31,6 +31,7 @@ export const definitionModel: Model = {
     { name: 'spec.names.kind', path: 'spec.names.kind', type: 'string', multi: false, unique: false, nullable: true },
   ],
   nameRule: 'dns-subdomain',
+  listMergeKeys: metadataMergeKeys,
 };
 
 /** Definitions, as a client names them. */

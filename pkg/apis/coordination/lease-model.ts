@@ -1,4 +1,4 @@
-import type { JsonSchema, Model } from '#pkg/apimachinery/index';
+import { metadataMergeKeys, type JsonSchema, type Model } from '#pkg/apimachinery/index';
 
 /** RFC 3339 with microseconds, as clients of Kubernetes write it. */
 const microTime: JsonSchema = { type: 'string', format: 'date-time', nullable: true };
@@ -60,4 +60,5 @@ export const leaseModel: Model = {
   storageVersion: 'v1',
   indexes: [],
   nameRule: 'dns-subdomain',
+  listMergeKeys: metadataMergeKeys,
 };

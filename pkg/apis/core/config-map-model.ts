@@ -1,4 +1,4 @@
-import type { Model } from '#pkg/apimachinery/index';
+import { metadataMergeKeys, type Model } from '#pkg/apimachinery/index';
 import { immutableSchema } from './keyed-data.ts';
 
 /** Configuration that is not confidential. Source: core/v1 ConfigMap. */
@@ -47,4 +47,5 @@ export const configMapModel: Model = {
   storageVersion: 'v1',
   indexes: [],
   nameRule: 'dns-subdomain',
+  listMergeKeys: metadataMergeKeys,
 };

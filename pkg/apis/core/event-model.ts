@@ -1,4 +1,12 @@
-import type { AnyObject, IndexDefinition, JsonSchema, Model, ObjectMeta, ResourceType } from '#pkg/apimachinery/index';
+import {
+  metadataMergeKeys,
+  type AnyObject,
+  type IndexDefinition,
+  type JsonSchema,
+  type Model,
+  type ObjectMeta,
+  type ResourceType,
+} from '#pkg/apimachinery/index';
 
 /** The object of an event. Source: core/v1 ObjectReference. */
 export interface InvolvedObject {
@@ -136,4 +144,5 @@ export const eventModel: Model = {
     { name: 'lastTimestamp', path: 'lastTimestamp', type: 'date', multi: false, unique: false, nullable: true },
   ],
   nameRule: 'dns-subdomain',
+  listMergeKeys: metadataMergeKeys,
 };

@@ -1,4 +1,4 @@
-import type { Model } from '#pkg/apimachinery/index';
+import { metadataMergeKeys, type Model } from '#pkg/apimachinery/index';
 import { conditionSchema } from '../meta/condition-schema.ts';
 
 export const defaultNamespace = 'default';
@@ -67,4 +67,5 @@ export const namespaceModel: Model = {
     { name: 'status.phase', path: 'status.phase', type: 'string', multi: false, unique: false, nullable: true },
   ],
   nameRule: 'dns-label',
+  listMergeKeys: { ...metadataMergeKeys, 'status.conditions': 'type' },
 };

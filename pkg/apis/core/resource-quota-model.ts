@@ -1,4 +1,4 @@
-import type { JsonSchema, Model } from '#pkg/apimachinery/index';
+import { metadataMergeKeys, type JsonSchema, type Model } from '#pkg/apimachinery/index';
 import { resourceQuotaType } from './resource-quota.ts';
 import { conditionSchema } from '../meta/condition-schema.ts';
 
@@ -70,4 +70,5 @@ export const resourceQuotaModel: Model = {
   storageVersion: resourceQuotaType.version,
   indexes: [],
   nameRule: 'dns-subdomain',
+  listMergeKeys: metadataMergeKeys,
 };

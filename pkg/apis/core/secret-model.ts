@@ -1,4 +1,4 @@
-import type { Model } from '#pkg/apimachinery/index';
+import { metadataMergeKeys, type Model } from '#pkg/apimachinery/index';
 import { immutableSchema } from './keyed-data.ts';
 
 /** Confidential data, which is stored sealed. Source: core/v1 Secret. */
@@ -52,5 +52,6 @@ export const secretModel: Model = {
   storageVersion: 'v1',
   indexes: [{ name: 'type', path: 'type', type: 'string', multi: false, unique: false, nullable: true }],
   nameRule: 'dns-subdomain',
+  listMergeKeys: metadataMergeKeys,
   sealedFields: ['data'],
 };

@@ -1,4 +1,4 @@
-import type { JsonSchema, Model, ResourceType, Scope } from '#pkg/apimachinery/index';
+import { metadataMergeKeys, type JsonSchema, type Model, type ResourceType, type Scope } from '#pkg/apimachinery/index';
 import { rbacGroup } from './policy-rule.ts';
 import { clusterRoleBindingType, roleBindingType, type ClusterRoleBinding, type RoleBinding } from './role-binding.ts';
 
@@ -59,5 +59,6 @@ function modelOf(
     storageVersion: version,
     indexes: [],
     nameRule: 'path-segment',
+    listMergeKeys: metadataMergeKeys,
   };
 }

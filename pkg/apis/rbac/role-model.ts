@@ -1,4 +1,4 @@
-import type { JsonSchema, Model, ResourceType, Scope } from '#pkg/apimachinery/index';
+import { metadataMergeKeys, type JsonSchema, type Model, type ResourceType, type Scope } from '#pkg/apimachinery/index';
 import { rbacGroup } from './policy-rule.ts';
 import { clusterRoleType, roleType, type ClusterRole, type Role } from './role.ts';
 
@@ -88,5 +88,6 @@ function modelOf(
     storageVersion: version,
     indexes: [],
     nameRule: 'path-segment',
+    listMergeKeys: metadataMergeKeys,
   };
 }

@@ -1,12 +1,14 @@
 import {
   applyJsonPatch,
   applyMergePatch,
+  applyStrategicMergePatch,
   fieldError,
   isJsonObject,
   newBadRequest,
   newUnsupportedMediaType,
   type JsonObject,
   type JsonValue,
+  type ListMergeKeys,
 } from '#pkg/apimachinery/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import { objectFormat } from '../answer/answer-format.ts';
@@ -18,19 +20,21 @@ import { newInvalidOptions, parseWriteOptions } from './write-options.ts';
 
 const jsonPatch = 'application/json-patch+json';
 const mergePatch = 'application/merge-patch+json';
+const strategicMergePatch = 'application/strategic-merge-patch+json';
 
-/** PATCH of one object, or of its status. */
+/** PATCH of one object, or of its status. Only kinds that say how their lists merge take a strategic merge patch. */
 export async function patch(request: ResourceRequest, subresource: '' | 'status' = ''): Promise<void> {
   const format = objectFormat(request.context);
   const options = parseWriteOptions(request.context.query, 'PatchOptions');
-  const body = await readPatch(request);
+  const { listMergeKeys } = request.served.model;
+  const body = await readPatch(request, listMergeKeys === undefined ? [] : [strategicMergePatch]);
   await runUpdate(request, {
     subresource,
     format,
     options,
     bytes: body.bytes,
     prepare: async (write) => {
-      const apply = await patchOf(body, write);
+      const apply = await patchOf(body, write, listMergeKeys);
       return (current) => {
         const patched = apply(current);
         checkTypeMeta(patched, servedKind(request.served));
@@ -45,11 +49,11 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
 export type PatchBody = RawBody & { type: string };
 
 /**
- * `force` is valid only for an apply patch, with any value. Source: k8s.io/apimachinery ValidatePatchOptions.
+ * `others` are accepted kinds of patches besides JSON patch and merge patch. `force` is valid only for an apply patch, with any value. Source: k8s.io/apimachinery ValidatePatchOptions.
  * @throws StatusError 415 for any other kind of patch, and for a body without a Content-Type; 422 for `force`.
  */
-export async function readPatch(request: ResourceRequest): Promise<PatchBody> {
-  const accepted = [jsonPatch, mergePatch] as const;
+export async function readPatch(request: ResourceRequest, others: readonly string[] = []): Promise<PatchBody> {
+  const accepted = [jsonPatch, mergePatch, ...others] as const;
   const { query, request: message } = request.context;
   if (message.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
   const body = await readTypedBody(request, accepted);
@@ -64,7 +68,11 @@ export async function readPatch(request: ResourceRequest): Promise<PatchBody> {
  * Returns the patch as a function that does not modify its argument. @throws StatusError 400 for a body that is no
  * patch.
  */
-export async function patchOf(body: PatchBody, write: WriteContext): Promise<(current: JsonObject) => JsonObject> {
+export async function patchOf(
+  body: PatchBody,
+  write: WriteContext,
+  listMergeKeys: ListMergeKeys = {},
+): Promise<(current: JsonObject) => JsonObject> {
   const decoded = await decode(body, write.signal);
   noteFindings(decoded, write);
   if (write.requestAudit !== undefined) write.requestAudit.requestObject = decoded.value;
@@ -72,9 +80,18 @@ export async function patchOf(body: PatchBody, write: WriteContext): Promise<(cu
   if (body.type === jsonPatch && !Array.isArray(decoded.value))
     throw newBadRequest('a JSON patch must be an array of operations');
   return (current) => {
-    const patched: JsonValue =
-      body.type === jsonPatch ? applyJsonPatch(current, decoded.value) : applyMergePatch(current, decoded.value);
+    const patched = applyPatch(current, decoded.value, { type: body.type, listMergeKeys });
     if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
     return patched;
   };
+}
+
+function applyPatch(
+  current: JsonObject,
+  patch: JsonValue,
+  { type, listMergeKeys }: { type: string; listMergeKeys: ListMergeKeys },
+): JsonValue {
+  if (type === jsonPatch) return applyJsonPatch(current, patch);
+  if (type === strategicMergePatch) return applyStrategicMergePatch(current, patch, listMergeKeys);
+  return applyMergePatch(current, patch);
 }
