@@ -43,7 +43,7 @@ export * from './serializer/decode-yaml.ts';
 export { encodeJson } from './serializer/encode-json.ts';
 export * from './serializer/encode-yaml.ts';
 export * from './serializer/field-path.ts';
-export { isInexactNumber, isPrototypeKey, maxJsonDepth } from './serializer/value-rules.ts';
+export { isInexactNumber, isPrototypeKey, maxJsonDepth, newTooManyValues } from './serializer/value-rules.ts';
 export * from './validation/metadata-shape.ts';
 export * from './validation/name.ts';
 export * from './validation/nearest-name.ts';

@@ -1,11 +1,11 @@
-import type { FieldType, MessageFields } from './decode-protobuf.ts';
+import type { FieldType, MessageFields } from '../../protobuf/decode-protobuf.ts';
 
 /** Source of all: generated.proto of k8s.io/api/authorization/v1 and authentication/v1. */
 const resourceAttributes = message('namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name');
 const nonResourceAttributes = message('path', 'verb');
 const self: MessageFields = {
-  1: { name: 'resourceAttributes', type: resourceAttributes },
-  2: { name: 'nonResourceAttributes', type: nonResourceAttributes },
+  1: { name: 'resourceAttributes', type: { message: resourceAttributes } },
+  2: { name: 'nonResourceAttributes', type: { message: nonResourceAttributes } },
 };
 const anybody: MessageFields = {
   ...self,
@@ -33,5 +33,5 @@ function message(...names: string[]): MessageFields {
 }
 
 function withSpec(type: MessageFields): MessageFields {
-  return { 2: { name: 'spec', type } };
+  return { 2: { name: 'spec', type: { message: type } } };
 }

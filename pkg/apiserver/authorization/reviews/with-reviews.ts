@@ -23,15 +23,14 @@ import {
 import { parseContentType, readBody, send, type Filter, type RequestContext } from '#pkg/http/index';
 import { encodeValue, plainFormat } from '../../handlers/answer/answer-format.ts';
 import { checkTypeMeta } from '../../handlers/request/object-identity.ts';
+import { decodeProtobuf, protobufType } from '../../protobuf/decode-protobuf.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import { reviewRules, reviewSelf, reviewSubject, reviewSubjectLocally } from './access-reviews.ts';
-import { decodeProtobuf } from './decode-protobuf.ts';
 import { reviewOneself, reviewToken } from './identity-reviews.ts';
 import { reviewFields } from './review-fields.ts';
 import type { Reviewer, ReviewParts } from './review.ts';
 
-const protobuf = 'application/vnd.kubernetes.protobuf';
-const accepted = ['application/json', 'application/yaml', 'text/yaml', protobuf] as const;
+const accepted = ['application/json', 'application/yaml', 'text/yaml', protobufType] as const;
 /** Reviews are short. Bytes. */
 const bodyLimit = 256 << 10;
 
@@ -111,7 +110,7 @@ async function readReview(context: RequestContext, { model, validator }: ServedR
 
 async function decode(type: string, bytes: Buffer, kind: string): Promise<JsonObject> {
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
-  if (type === protobuf) return decodeProtobuf(bytes, reviewFields[kind]!);
+  if (type === protobufType) return decodeProtobuf(bytes, reviewFields[kind]!);
   const { value } = type.endsWith('/yaml') ? await decodeYamlInTurns(bytes) : decodeJson(bytes);
   if (!isJsonObject(value)) throw newBadRequest('the body of the request must be an object');
   return value;

@@ -7,6 +7,8 @@ import {
   type JsonObject,
 } from '#pkg/apimachinery/index';
 import { parseContentType, readBody, type RequestBytes } from '#pkg/http/index';
+import { decodeProtobuf, protobufType, type MessageFields } from '../../protobuf/decode-protobuf.ts';
+import { deleteOptionsFields, protobufFieldsOf } from '../../protobuf/kind-fields.ts';
 import type { WriteContext } from '../../rest/write-context.ts';
 import type { ResourceRequest } from './resource-request.ts';
 
@@ -16,13 +18,28 @@ const objectTypes = ['application/json', 'application/yaml', 'text/yaml'] as con
 export interface RawBody {
   bytes: Buffer;
   isYaml: boolean;
+  /** The fields to read of a body in protobuf. */
+  protobuf?: MessageFields | undefined;
   /** The memory of the request: a large body is parsed only once its memory is reserved. */
   memory: Pick<RequestBytes, 'parse'>;
 }
 
-/** Reads the body of an object or of DeleteOptions. @throws StatusError 400, 408, 413, 415 */
+/** Reads the body of an object, which may be protobuf for some built-in kinds. @throws StatusError 400, 408, 413, 415 */
 export function readObjectBody(request: ResourceRequest): Promise<RawBody> {
-  return readTypedBody(request, objectTypes);
+  const { model, version } = request.served;
+  return readBodyOf(request, protobufFieldsOf(model, version));
+}
+
+/** Reads the body of DeleteOptions, in the same formats. @throws StatusError 400, 408, 413, 415 */
+export function readOptionsBody(request: ResourceRequest): Promise<RawBody> {
+  const { model, version } = request.served;
+  return readBodyOf(request, protobufFieldsOf(model, version) === undefined ? undefined : deleteOptionsFields);
+}
+
+async function readBodyOf(request: ResourceRequest, fields: MessageFields | undefined): Promise<RawBody> {
+  if (fields === undefined) return readTypedBody(request, objectTypes);
+  const body = await readTypedBody(request, [...objectTypes, protobufType]);
+  return body.type === protobufType ? { ...body, protobuf: fields } : body;
 }
 
 /** A body without Content-Type is read as the first accepted type. @throws StatusError 400, 408, 413, 415 */
@@ -36,12 +53,16 @@ export async function readTypedBody(
 }
 
 /**
- * @throws StatusError 400 for an empty body and for one that is not JSON or YAML; the signal's StatusError, or 504,
+ * @throws StatusError 400 for an empty body and for one that is not of its format; the signal's StatusError, or 504,
  * once the request is aborted
  */
-export async function decode({ bytes, isYaml, memory }: RawBody, signal?: AbortSignal): Promise<DecodeResult> {
+export async function decode(
+  { bytes, isYaml, protobuf, memory }: RawBody,
+  signal?: AbortSignal,
+): Promise<DecodeResult> {
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
   await memory.parse(bytes.length);
+  if (protobuf !== undefined) return { value: decodeProtobuf(bytes, protobuf), duplicates: [], dropped: [] };
   return isYaml ? decodeYamlInTurns(bytes, signal) : decodeJsonInTurns(bytes, signal);
 }
 

@@ -6,7 +6,7 @@ import { listEnvelope, listPieces } from '../read/list-envelope.ts';
 import { parseSelector } from '../read/list-options.ts';
 import { newInvalidParameter } from '../request/query-parameter.ts';
 import { requestReadBudget } from '../request/request-read-budget.ts';
-import { readObjectBody } from '../request/request-body.ts';
+import { readOptionsBody } from '../request/request-body.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
 import { newWriteContext, refuseIdempotencyKey } from './write-headers.ts';
 
@@ -32,7 +32,7 @@ export async function deleteCollection(request: ResourceRequest): Promise<void> 
   const selector = parseSelector(context.query, served);
   const { write, preconditions, propagationPolicy } = await parseDeleteOptions(
     context.query,
-    await readObjectBody(request),
+    await readOptionsBody(request),
   );
   if (Object.keys(preconditions).length > 0)
     throw newBadRequest('DeleteOptions: preconditions are not supported on a collection');

@@ -4,7 +4,7 @@ import type { DeleteOutcome } from '../../rest/served-resource.ts';
 import { encodeValue, objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject, replayHeaders } from '../answer/answer-object.ts';
 import { parseDeleteOptions } from './delete-options.ts';
-import { readObjectBody } from '../request/request-body.ts';
+import { readOptionsBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { findEarlierOutcome, newWriteContext, readIfMatch } from './write-headers.ts';
 
@@ -12,7 +12,7 @@ import { findEarlierOutcome, newWriteContext, readIfMatch } from './write-header
 export async function remove(request: ResourceRequest): Promise<void> {
   const { context, served } = request;
   const format = objectFormat(context);
-  const body = await readObjectBody(request);
+  const body = await readOptionsBody(request);
   const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, body);
   const { idempotency, earlier } = await findEarlierOutcome(request, body.bytes, write.dryRun);
   if (earlier !== undefined) {

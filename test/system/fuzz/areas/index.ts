@@ -1,5 +1,6 @@
 /** The areas of attack; each file is one area. */
 import type { AttackArea } from '../fuzz-case.ts';
+import { builtInKinds } from './built-in-kinds.ts';
 import { continueTokens } from './continue-tokens.ts';
 import { definitions } from './definitions.ts';
 import { fieldSelectors } from './field-selectors.ts';
@@ -38,4 +39,5 @@ export const areas: readonly AttackArea[] = [
   definitions,
   personalTokens,
   quotas,
+  builtInKinds,
 ];

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { isStatusError } from '#pkg/apimachinery/index';
 import { decodeProtobuf } from './decode-protobuf.ts';
-import { reviewFields } from './review-fields.ts';
+import { reviewFields } from '../authorization/reviews/review-fields.ts';
 
 const fields = reviewFields['SubjectAccessReview']!;
 const magic = Buffer.from('k8s\0');
