@@ -47,7 +47,7 @@ export const incidents: readonly Incident[] = [
 ];
 
 /** Names of incidents for CI. */
-export const sampleOfIncidents: readonly string[] = ['SvcDown:gone'];
+export const sampleOfIncidents: readonly string[] = ['SvcDown:gone', 'SvcDatabaseTakesNoWrites:read_only'];
 
 /** Rules whose cause no incident makes, and why; their expressions are tried by promtool alone. */
 export const untriedRules: Readonly<Record<string, string>> = {

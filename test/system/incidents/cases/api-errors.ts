@@ -1,20 +1,24 @@
 import type { Incident } from '../incident.ts';
-import { role } from '../site/incident-site.ts';
 
 export const apiErrors: readonly Incident[] = [
   {
     alert: 'SvcApiErrors',
     severity: 'critical',
-    intent: 'A setting of the role makes PostgreSQL end every statement after 1 ms; it is taken back.',
-    brings: ['SvcApiErrors', 'SvcControllersNotLed', 'SvcControllersBehind', 'SvcHistoryOffLimits'],
+    speed: 12,
+    intent: 'The database is away, so that requests are 503; it is back.',
+    brings: [
+      'SvcApiErrors',
+      'SvcApiSlow',
+      'SvcDatabaseLost',
+      'SvcNotReady',
+      'SvcControllersNotLed',
+      'SvcControllersBehind',
+    ],
+    isDatabaseAway: true,
     provoke: async (site) => {
-      await site.sql(`ALTER ROLE ${role} SET statement_timeout = '1ms'`);
-      await site.endSessions();
-      return async () => {
-        await site.sql(`ALTER ROLE ${role} RESET statement_timeout`);
-        await site.endSessions();
-      };
+      await site.proxy.setMode({ type: 'refused' });
+      return () => site.proxy.setMode({ type: 'open' });
     },
-    look: (site) => site.untilMetric('svc_database_failures_total{failure="statement_timeout"}'),
+    look: (site) => site.untilMetric('http_server_request_duration_seconds_count{http_response_status_code="503"}'),
   },
 ];

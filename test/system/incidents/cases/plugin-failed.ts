@@ -57,11 +57,9 @@ export const pluginFailed: readonly Incident[] = [
   {
     alert: 'SvcPluginFailed',
     cause: 'failed',
-    intent: 'The module of a plugin throws; the module of before is put back.',
+    intent: 'The module of a plugin throws; it is corrected.',
     provoke: async (site) => {
-      await enable(site, whole);
-      await untilPhase(site, 'Started');
-      await writeModule(site, "throw new Error('not today');\n");
+      await enable(site, "throw new Error('not today');\n");
       await untilPhase(site, 'Failed');
       return async () => {
         await writeModule(site, whole);

@@ -28,7 +28,10 @@ export const requestsRefused: readonly Incident[] = [
     },
     look: async (site) => {
       await site.untilMetric('svc_requests_refused_total{reason="user"}');
-      await site.untilLogLine((line) => line['status'] === 429 && line['user'] === 'flooder', '429 and the user');
+      await site.untilLogLine(
+        (line) => line['status'] === 429 && line['clientAddress'] === '127.0.0.1',
+        '429 and the address',
+      );
     },
   },
 ];

@@ -25,8 +25,10 @@ export interface SiteOptions {
   readonly speed: number;
   /** Of PostgreSQL. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The tables are on a small disk of this size, in mount's form. */
+  /** The size of a small disk, in mount's form. */
   readonly smallDisk?: string;
+  /** What is on it besides files of the incident; default `tables`, those of PostgreSQL. */
+  readonly smallDiskHolds?: 'tables' | 'nothing';
 }
 
 export interface Answer {
@@ -60,7 +62,13 @@ export class IncidentSite {
   readonly #scrapeToken: string;
   readonly #removals: (() => Promise<unknown> | void)[];
 
-  static async start({ parent, speed, settings = {}, smallDisk }: SiteOptions): Promise<IncidentSite> {
+  static async start({
+    parent,
+    speed,
+    settings = {},
+    smallDisk,
+    smallDiskHolds = 'tables',
+  }: SiteOptions): Promise<IncidentSite> {
     const folder = await mkdtemp(join(parent, prefix));
     // PostgreSQL runs as another user.
     await chmod(folder, 0o755);
@@ -77,10 +85,11 @@ export class IncidentSite {
       // After PostgreSQL has ended, and before the folder is removed.
       if (disk !== undefined) removals.splice(1, 0, () => disk.unmount());
       await postgres.query(`CREATE ROLE ${role} LOGIN`);
-      if (disk !== undefined)
+      const holdsTables = disk !== undefined && smallDiskHolds === 'tables';
+      if (holdsTables)
         await postgres.query(`CREATE TABLESPACE small LOCATION '${await disk.tablespaceFolder(postgres.dataFolder)}'`);
       await postgres.query(
-        `CREATE DATABASE ${database} OWNER ${role} TEMPLATE template0${disk === undefined ? '' : ' TABLESPACE small'}`,
+        `CREATE DATABASE ${database} OWNER ${role} TEMPLATE template0${holdsTables ? ' TABLESPACE small' : ''}`,
       );
       const proxy = await FaultProxy.start(postgres.socketPath);
       removals.push(() => proxy.stop());
@@ -193,6 +202,11 @@ export class IncidentSite {
     return this.demand(path, { method: 'POST', body: JSON.stringify(object) }, base);
   }
 
+  /** The first administrator's password. */
+  async adminPassword(): Promise<string> {
+    return (await readFile(join(this.dataDir, 'initial-admin-password'), 'utf8')).trim();
+  }
+
   /** A new user without roles, on the first process. */
   identity(username: string): Promise<UserIdentity> {
     const { port, accessPort } = this.server;
@@ -201,7 +215,7 @@ export class IncidentSite {
       {
         port,
         accessPort: accessPort!,
-        adminPassword: async () => (await readFile(join(this.dataDir, 'initial-admin-password'), 'utf8')).trim(),
+        adminPassword: () => this.adminPassword(),
         createPrivateToken: () => runProgram({ command: 'private-token', args, folder: this.folder }),
       },
       username,
