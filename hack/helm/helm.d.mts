@@ -1,4 +1,9 @@
+import type { ChildProcessByStdio } from 'node:child_process';
+import type { Readable } from 'node:stream';
+
 export const toolsFolder: string;
 export function hasHelm(): boolean;
 export function helm(args: string[]): Promise<string>;
 export function kubectl(args: string[]): Promise<string>;
+export function debianKubectl(args: string[]): Promise<string>;
+export function startTool(tool: string, args: string[]): ChildProcessByStdio<null, Readable, Readable>;

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,10 +27,20 @@ export async function kubectl(args) {
   return runTool('kubectl', args);
 }
 
-function runTool(tool, args) {
+/** The same for the kubectl that fetchDebianKubectl put there: an older one. */
+export async function debianKubectl(args) {
+  return runTool('kubectl-debian', args);
+}
+
+/** Starts one of these programs, for a command that does not end; its output is in pipes. */
+export function startTool(tool, args) {
+  return spawn(join(toolsFolder, tool), args, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+function environment() {
   const home = join(toolsFolder, 'home');
   // Disables garbage collection, which would be most of the work of such a short process.
-  const env = {
+  return {
     PATH: process.env.PATH,
     HOME: home,
     HELM_CONFIG_HOME: home,
@@ -39,11 +49,14 @@ function runTool(tool, args) {
     KUBECONFIG: '/dev/null',
     GOGC: 'off',
   };
+}
+
+function runTool(tool, args) {
   return new Promise((resolve, reject) => {
     execFile(
       join(toolsFolder, tool),
       args,
-      { env, timeout: timeoutMs, maxBuffer: maxOutputBytes },
+      { env: environment(), timeout: timeoutMs, maxBuffer: maxOutputBytes },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
         else if (error.code === 'ENOENT') reject(new Error(`${tool} is not installed: run node hack/helm/fetch.mjs`));

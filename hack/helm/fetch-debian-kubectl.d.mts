@@ -1,0 +1,1 @@
+export function fetchDebianKubectl(): string | undefined;
