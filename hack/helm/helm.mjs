@@ -22,9 +22,9 @@ export async function helm(args) {
   return runTool('helm', args);
 }
 
-/** The same for kubectl. */
-export async function kubectl(args) {
-  return runTool('kubectl', args);
+/** The same for kubectl. `editor` is the command of `kubectl edit`. */
+export async function kubectl(args, { editor } = {}) {
+  return runTool('kubectl', args, editor === undefined ? {} : { KUBE_EDITOR: editor });
 }
 
 /** The same for the kubectl that fetchDebianKubectl put there: an older one. */
@@ -37,7 +37,7 @@ export function startTool(tool, args) {
   return spawn(join(toolsFolder, tool), args, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-function environment() {
+function environment(more = {}) {
   const home = join(toolsFolder, 'home');
   // Disables garbage collection, which would be most of the work of such a short process.
   return {
@@ -48,15 +48,16 @@ function environment() {
     HELM_DATA_HOME: home,
     KUBECONFIG: '/dev/null',
     GOGC: 'off',
+    ...more,
   };
 }
 
-function runTool(tool, args) {
+function runTool(tool, args, more = {}) {
   return new Promise((resolve, reject) => {
     execFile(
       join(toolsFolder, tool),
       args,
-      { env: environment(), timeout: timeoutMs, maxBuffer: maxOutputBytes },
+      { env: environment(more), timeout: timeoutMs, maxBuffer: maxOutputBytes },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
         else if (error.code === 'ENOENT') reject(new Error(`${tool} is not installed: run node hack/helm/fetch.mjs`));

@@ -12,7 +12,7 @@ import {
   type KeyRing,
   type RotationResult,
 } from '#pkg/access/index';
-import type { AnyObject, ObjectMeta, ResourceType, Stored } from '#pkg/apimachinery/index';
+import type { AnyObject, ObjectMeta, ResourceType } from '#pkg/apimachinery/index';
 import { createPlatformRegistry, LoopbackClient, MastersAuthorizer } from '#pkg/apiserver/index';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { systemMasters } from '#pkg/identity/index';
@@ -110,11 +110,11 @@ test('a rotation seals Secrets and their history again, without a change of them
   const server = await startServer();
   const start = (await server.client.list(secretType)).resourceVersion;
   const kept = await server.client.create(secretType, newSecret('kept', 'first'));
-  const changed = (await server.client.patch(
+  const changed = await server.client.patch(
     secretType,
     { namespace: 'default', name: 'kept' },
     { type: 'merge', patch: { data: { a: base64('second') } } },
-  )) as Stored<Secret>;
+  );
   await server.client.create(secretType, newSecret('gone', 'third'));
   await server.client.delete(secretType, { namespace: 'default', name: 'gone' });
   await database.pool.query(

@@ -36,13 +36,10 @@ export function interleave(
   const result: JsonValue[] = [];
   let next = 0;
   for (const item of named) {
-    const rank = ranks.get(keyOf(item));
-    while (next < others.length && rank !== undefined) {
-      const other = ranks.get(keyOf(others[next]!));
-      if (other === undefined || other >= rank) break;
-      result.push(others[next]!);
-      next += 1;
-    }
+    // An element that was not there before comes before all that are left.
+    const rank = ranks.get(keyOf(item)) ?? -1;
+    const isEarlier = (other: JsonValue): boolean => (ranks.get(keyOf(other)) ?? Number.MAX_SAFE_INTEGER) < rank;
+    for (; next < others.length && isEarlier(others[next]!); next += 1) result.push(others[next]!);
     result.push(item);
   }
   return [...result, ...others.slice(next)];

@@ -37,6 +37,69 @@ describeWithHelm('kubectl, by data/kubeconfig', () => {
     expect(await program.exited).toBe(0);
     await rm(folder, { recursive: true, force: true });
   });
+
+  test('creates, edits and patches built-in kinds', async () => {
+    const folder = await temporary();
+    const file = (name: string): string => join(folder, name);
+    const { program } = await startServe(file('data'));
+    const { kubeconfig } = await program.line('ready');
+    const run = (args: string[], editor?: string): Promise<string> =>
+      kubectl(['--kubeconfig', String(kubeconfig), '-n', 'shop', ...args], editor === undefined ? {} : { editor });
+    const { cert, key } = await issueCertificate(await makeAuthority(), ['shop.example.com']);
+    await writeFile(file('tls.crt'), cert);
+    await writeFile(file('tls.key'), key);
+
+    for (const [what, ...args] of [
+      ['namespace/shop', 'namespace', 'shop'],
+      ['configmap/settings', 'configmap', 'settings', '--from-literal=colour=red'],
+      ['secret/mail', 'secret', 'generic', 'mail', '--from-literal=password=s3cret'],
+      ['secret/web', 'secret', 'tls', 'web', '--cert', file('tls.crt'), '--key', file('tls.key')],
+      ['secret/hub', 'secret', 'docker-registry', 'hub', '--docker-username=a', '--docker-password=b'],
+      ['role.rbac.authorization.k8s.io/reader', 'role', 'reader', '--verb=get', '--resource=configmaps'],
+      [
+        'clusterrole.rbac.authorization.k8s.io/shop-reader',
+        'clusterrole',
+        'shop-reader',
+        '--verb=get',
+        '--resource=secrets',
+      ],
+      ['rolebinding.rbac.authorization.k8s.io/readers', 'rolebinding', 'readers', '--role=reader', '--user=mia'],
+      ['quota/few', 'quota', 'few', '--hard=count/configmaps=5'],
+    ] as const)
+      expect(await run(['create', ...args])).toContain(`${what.replace('quota/', 'resourcequota/')} created`);
+    expect(await run(['get', 'secret', '--field-selector=type=kubernetes.io/tls', '-o', 'name'])).toBe('secret/web\n');
+
+    expect(await run(['label', 'configmap', 'settings', 'a=b'])).toContain('labeled');
+    expect(await run(['annotate', 'secret', 'mail', 'a=b'])).toContain('annotated');
+    expect(await run(['patch', 'configmap', 'settings', '-p', '{"data":{"size":"1"}}'])).toContain('patched');
+    expect(await run(['edit', 'configmap', 'settings'], 'sed -i s/red/blue/')).toContain('edited');
+    expect(await run(['get', 'configmap', 'settings', '-o', 'jsonpath={.data} {.metadata.labels}'])).toBe(
+      '{"colour":"blue","size":"1"} {"a":"b"}',
+    );
+
+    const manifest = (value: string): object => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'applied', finalizers: ['example.com/a'] },
+      data: { value: Buffer.from(value).toString('base64') },
+    });
+    for (const [value, outcome] of [
+      ['one', 'created'],
+      ['two', 'configured'],
+      ['two', 'unchanged'],
+    ]) {
+      await writeFile(file('secret.json'), JSON.stringify(manifest(value!)));
+      expect(await run(['apply', '-f', file('secret.json')])).toContain(`secret/applied ${outcome!}`);
+    }
+    const applied = await run(['get', 'secret', 'applied', '-o', 'go-template={{.data.value | base64decode}}']);
+    expect(applied).toBe('two');
+    await expect(run(['patch', 'crd', 'none', '-p', '{}'])).rejects.toThrow('NotFound');
+    expect(await run(['patch', 'secret', 'applied', '-p', '{"metadata":{"finalizers":null}}'])).toContain('patched');
+    expect(await run(['delete', 'namespace', 'shop', '--timeout=50s'])).toContain('deleted');
+    program.child.kill('SIGTERM');
+    expect(await program.exited).toBe(0);
+    await rm(folder, { recursive: true, force: true });
+  });
 });
 
 test('a running program uses a new certificate, and trusts the authority of NODE_EXTRA_CA_CERTS', async () => {

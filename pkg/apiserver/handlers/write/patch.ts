@@ -88,10 +88,10 @@ export async function patchOf(
 
 function applyPatch(
   current: JsonObject,
-  patch: JsonValue,
+  change: JsonValue,
   { type, listMergeKeys }: { type: string; listMergeKeys: ListMergeKeys },
 ): JsonValue {
-  if (type === jsonPatch) return applyJsonPatch(current, patch);
-  if (type === strategicMergePatch) return applyStrategicMergePatch(current, patch, listMergeKeys);
-  return applyMergePatch(current, patch);
+  if (type === jsonPatch) return applyJsonPatch(current, change);
+  if (type === strategicMergePatch) return applyStrategicMergePatch(current, change, listMergeKeys);
+  return applyMergePatch(current, change);
 }

@@ -52,9 +52,9 @@ function encodeField(number: number, type: FieldType, value: JsonValue): Buffer 
       return Buffer.concat([varint(BigInt(number * 8)), varint(BigInt(Number(value)))]);
     case 'time':
     case 'microTime':
-      return lengthField(number, encodeTime(String(value)));
+      return lengthField(number, encodeTime(value as string));
     case 'bytes':
-      return lengthField(number, Buffer.from(String(value), 'base64'));
+      return lengthField(number, Buffer.from(value as string, 'base64'));
     case 'rawJson':
       return lengthField(number, lengthField(1, Buffer.from(JSON.stringify(value))));
     case 'quantity':
