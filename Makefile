@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults incidents fuzz attack matrix tenants timing plans holds seeds properties churn whole chart image imagecheck rollout patroni upgrade backup capacity everything clean
+.PHONY: help run build lint test verify bench faults incidents fuzz attack matrix tenants timing plans holds seeds properties churn whole chart image imagecheck rollout patroni upgrade backup capacity conformance everything clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -86,6 +86,9 @@ backup: build ## a backup and a restore of a million objects, beside pg_dump (AR
 
 capacity: build ## bytes, write-ahead log, processor time and memory for each object and request (ARGS='--quick')
 	node --import tsx bench/capacity/main.ts $(ARGS)
+
+conformance: node_modules ## the same requests to a real Kubernetes API server and to our managed fields (ARGS='--peer=FOLDER --seed=7 --models=100')
+	node --conditions=source --import tsx test/system/conformance/main.ts $(ARGS)
 
 everything: build ## every suite whole, with a table at the end: for hours, before a release (ARGS='--only=fuzz,matrix', '--sample')
 	node hack/helm/fetch.mjs

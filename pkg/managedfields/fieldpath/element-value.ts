@@ -72,6 +72,11 @@ export function formatFloat(value: number): string {
   return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }
 
+/** A number of an object, which is an integer if it is whole. */
+export function formatNumber(value: number): string {
+  return Number.isSafeInteger(value) ? String(value) : formatFloat(value);
+}
+
 const shortEscapes: Record<string, string> = {
   '"': '\\"',
   '\\': '\\\\',

@@ -1,6 +1,6 @@
 import { compareIndexValues, StatusError, type StatusCause } from '#pkg/apimachinery/index';
 import { formatElements } from '../fieldpath/path-element.ts';
-import { quoteText } from '../fieldpath/element-value.ts';
+import { formatFloat, formatNumber, quoteText } from '../fieldpath/element-value.ts';
 import type { ManagerConflicts } from '../merge/manager-conflicts.ts';
 import type { ManagerState } from '../merge/managers.ts';
 import { managerIdentity } from './manager-identity.ts';
@@ -31,7 +31,8 @@ export function newApplyConflict(conflicts: readonly FieldConflict[]): ApplyConf
   const causes = conflicts.map(({ manager, path }) => ({
     reason: 'FieldManagerConflict',
     message: `conflict with ${formatManager(manager)}`,
-    field: formatElements(path),
+    // Numbers of a set that was read are floats in Go, those of the object are integers.
+    field: formatElements(path, manager.sortedSet === undefined ? formatNumber : formatFloat),
   }));
   return new ApplyConflict(`Apply failed with ${formatConflicts(causes)}`, causes);
 }

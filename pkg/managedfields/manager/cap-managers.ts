@@ -31,11 +31,13 @@ export function capManagers(managers: Managers): void {
       firstOfVersion.set(apiVersion, key);
       continue;
     }
-    const first = managers.get(bucketKey) ?? managers.get(firstKey)!;
-    if (!managers.has(bucketKey)) managers.delete(firstKey);
+    // The united ones may be the later ones themselves.
+    const hasBucket = key !== bucketKey && managers.has(bucketKey);
+    const joined = managers.get(hasBucket ? bucketKey : firstKey)!;
+    if (!hasBucket) managers.delete(firstKey);
     managers.delete(key);
     // The time of the later one.
-    managers.set(bucketKey, { ...bucketId, time, set: unionSets(manager.set, first.set) });
+    managers.set(bucketKey, { ...bucketId, time, set: unionSets(manager.set, joined.set) });
     count -= 1;
   }
 }

@@ -55,9 +55,10 @@ export class ScaleHandler {
    * @throws TypedError 400 if one of the lists cannot be read.
    */
   toParent(scaleEntries: readonly ManagedFieldsEntry[]): ManagedFieldsEntry[] {
+    const parent = readEntries(this.#entries);
     const scale = readEntries(scaleEntries);
     const result: Managers = new Map();
-    for (const [key, manager] of readEntries(this.#entries)) {
+    for (const [key, manager] of parent) {
       if (!this.#paths.has(manager.apiVersion)) continue;
       const path = this.#paths.get(manager.apiVersion);
       const hasReplicas = path !== undefined && hasPath(manager.set, path);
@@ -73,7 +74,9 @@ export class ScaleHandler {
     for (const manager of scale.values()) {
       if (path === undefined || !hasPath(manager.set, replicasPathOfScale)) continue;
       const added = { ...manager, apiVersion: this.#apiVersion, set: pathSet(path) };
-      result.set(managerKey(added), added);
+      const key = managerKey(added);
+      // As Kubernetes has it: what comes from a Scale has no time.
+      result.set(key, { ...added, time: parent.get(key)?.time });
     }
     return writeManagedFields(result);
   }

@@ -1,5 +1,5 @@
 import { isJsonObject, isPrototypeKey, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { formatFloat } from '../fieldpath/element-value.ts';
+import { formatNumber } from '../fieldpath/element-value.ts';
 import { formatElements } from '../fieldpath/path-element.ts';
 import { InvalidItem, itemElement } from './list-item.ts';
 import type { ListType, MapType, ScalarType, TypeNode } from './type-node.ts';
@@ -101,11 +101,6 @@ export function scalarProblem(type: ScalarType, value: JsonValue): string | unde
     case 'untyped':
       return typeof value === 'object' ? `expected any scalar, got &{${describeValue(value)}}` : undefined;
   }
-}
-
-/** Whole numbers of a configuration have no exponent. */
-function formatNumber(value: number): string {
-  return Number.isSafeInteger(value) ? String(value) : formatFloat(value);
 }
 
 function goType(value: JsonValue): string {

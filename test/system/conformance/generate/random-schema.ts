@@ -100,14 +100,14 @@ export interface DefinitionOptions {
   /** The schema of spec and status by version; the first one is stored. */
   versions: Readonly<Record<string, JsonSchema>>;
   hasStatus: boolean;
-  hasScale: boolean;
   /** The default of a field of its own, by which one sees which schema is served. */
   epoch: number;
 }
 
+export const kindOf = (name: string): string => `K${name}`;
 export const group = 'conformance.example.com';
 
-export function newDefinition({ name, versions, hasStatus, hasScale, epoch }: DefinitionOptions): JsonObject {
+export function newDefinition({ name, versions, hasStatus, epoch }: DefinitionOptions): JsonObject {
   const definition = {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -115,24 +115,19 @@ export function newDefinition({ name, versions, hasStatus, hasScale, epoch }: De
     spec: {
       group,
       scope: 'Namespaced',
-      names: { plural: `${name}s`, singular: name, kind: `K${name}` },
+      names: { plural: `${name}s`, singular: name, kind: kindOf(name) },
       versions: Object.entries(versions).map(([version, schema], index) => ({
         name: version,
         served: true,
         storage: index === 0,
-        subresources: {
-          ...(hasStatus ? { status: {} } : {}),
-          ...(hasScale
-            ? { scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } }
-            : {}),
-        },
+        subresources: hasStatus ? { status: {} } : {},
         schema: {
           openAPIV3Schema: {
             type: 'object',
             properties: {
               epoch: { type: 'integer', default: epoch },
-              spec: { ...schema, properties: { ...schema.properties, replicas: { type: 'integer' } } },
-              status: { ...schema, properties: { ...schema.properties, replicas: { type: 'integer' } } },
+              spec: schema,
+              status: schema,
             },
           },
         },

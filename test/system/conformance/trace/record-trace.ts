@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema } from '../../../../pkg/apimachinery/index.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, makeSomeAtomic, newDefinition, randomStruct } from '../generate/random-schema.ts';
+import { group, kindOf, makeSomeAtomic, newDefinition, randomStruct } from '../generate/random-schema.ts';
 import { randomStep, type StepOptions } from '../generate/random-step.ts';
 import type { PeerClient } from '../peer/peer-client.ts';
 import type { Trace, TraceStep } from './trace.ts';
@@ -10,8 +10,8 @@ export interface RecordOptions {
   /** Decides everything. */
   random: SeededRandom;
   seed: string;
-  /** A name that no other definition has. */
-  model: string;
+  /** The number of the model; each has a name of its own. */
+  model: number;
   objects: number;
   steps: number;
 }
@@ -23,19 +23,20 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
   if (random.chance(0.3))
     versions['v2'] = random.chance(0.5) ? versions['v1']! : makeSomeAtomic(random, versions['v1']!);
   const hasStatus = random.chance(0.7);
-  const common = { name: model, hasStatus, hasScale: false };
-  const collection = `/apis/${group}/{version}/namespaces/n/${model}s`;
+  const name = `model${model}`;
+  const common = { name, hasStatus };
+  const collection = `/apis/${group}/{version}/namespaces/n/${name}s`;
   const first = newDefinition({ ...common, versions, epoch: 1 });
   await client.define(first, collection, 1);
   const traces = Array.from({ length: objects }, (_, index) => ({
-    title: `seed ${seed}, object ${index}`,
+    title: `seed ${seed}, model ${model}, object ${index}`,
     definition: first,
     steps: [] as TraceStep[],
   }));
   const recorders = traces.map(
     (trace, index) =>
       new TraceRecorder(client, trace, random.fork(`object ${index}`), collection, {
-        kind: `K${model}`,
+        kind: kindOf(name),
         name: `o${index}`,
         hasStatus,
         updaters: random.pick([3, 3, 14]),
@@ -52,7 +53,7 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
     for (const trace of traces) trace.steps.push({ definition: second });
     await Promise.all(recorders.map((recorder) => recorder.run(Math.ceil(steps / 2), changed)));
   }
-  await client.send('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${model}s.${group}`);
+  await client.send('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}s.${group}`);
   return traces;
 }
 

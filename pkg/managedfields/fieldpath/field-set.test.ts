@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  differenceOfSets,
+  type FieldSet,
+  forEachMember,
+  insertAt,
+  intersectSets,
+  leaf,
+  recursiveDifference,
+  unionSets,
+} from './field-set.ts';
+import { readFieldsV1, sortFieldSet } from './fields-v1.ts';
+
+const element = fc.constantFrom('f:a', 'f:b', 'k:{"n":1}', 'v:"x"');
+const path = fc.array(element, { minLength: 1, maxLength: 3 });
+const paths = fc.array(path, { maxLength: 8 });
+
+function setOf(members: readonly (readonly string[])[]): FieldSet {
+  const set: FieldSet = {};
+  for (const member of members) insertAt(set, member, leaf);
+  return set;
+}
+
+function membersOf(set: FieldSet): string[] {
+  const members: string[] = [];
+  forEachMember(set, (member) => members.push(member.join(' ')));
+  return members.toSorted();
+}
+
+const unique = (members: readonly (readonly string[])[]): string[] =>
+  [...new Set(members.map((member) => member.join(' ')))].toSorted();
+
+describe('a set of fields', () => {
+  test('has the members that were inserted', () => {
+    fc.assert(fc.property(paths, (members) => expect(membersOf(setOf(members))).toEqual(unique(members))));
+  });
+
+  test('is united, intersected and subtracted member by member', () => {
+    fc.assert(
+      fc.property(paths, paths, (a, b) => {
+        const [left, right] = [setOf(a), setOf(b)];
+        const [inA, inB] = [unique(a), new Set(unique(b))];
+        expect(membersOf(unionSets(left, right))).toEqual(unique([...a, ...b]));
+        expect(membersOf(intersectSets(left, right))).toEqual(inA.filter((member) => inB.has(member)));
+        expect(membersOf(differenceOfSets(left, right))).toEqual(inA.filter((member) => !inB.has(member)));
+        const isBelow = (member: string) => [...inB].some((other) => `${member} `.startsWith(`${other} `));
+        expect(membersOf(recursiveDifference(left, right))).toEqual(inA.filter((member) => !isBelow(member)));
+      }),
+    );
+  });
+
+  test('stays itself if nothing changes, and no argument is changed', () => {
+    fc.assert(
+      fc.property(paths, paths, (a, b) => {
+        const [left, right] = [setOf(a), setOf(b)];
+        const before = JSON.stringify([left, right]);
+        const united = unionSets(left, right);
+        expect(unionSets(united, right)).toBe(united);
+        const rest = differenceOfSets(left, right);
+        expect(differenceOfSets(rest, right)).toBe(rest);
+        expect(JSON.stringify([left, right])).toBe(before);
+      }),
+    );
+  });
+
+  test('is read as it was written', () => {
+    fc.assert(
+      fc.property(paths, (members) => {
+        const written = sortFieldSet(setOf(members));
+        expect(readFieldsV1(written as never)).toBe(written);
+        expect(sortFieldSet(written)).toBe(written);
+      }),
+    );
+  });
+});

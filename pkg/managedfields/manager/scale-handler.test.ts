@@ -1,0 +1,81 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
+import { TypedError } from '../typed/typed-error.ts';
+import { ApplyConflict } from './apply-conflict.ts';
+import { FieldManager } from './field-manager.ts';
+import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
+import { newScaleSchema, ScaleHandler } from './scale-handler.ts';
+
+const apiVersion = 'example.com/v1';
+const replicasPaths = new Map([
+  [apiVersion, ['spec', 'size']],
+  ['example.com/v2', undefined],
+]);
+const manager = new FieldManager({ versions: new Map([['autoscaling/v1', newScaleSchema()]]) });
+
+function entry(name: string, fieldsV1: JsonObject, more: Partial<ManagedFieldsEntry> = {}): ManagedFieldsEntry {
+  return { apiVersion, fieldsType: 'FieldsV1', fieldsV1, manager: name, operation: 'Apply', ...more };
+}
+
+const owner = entry('a', { 'f:spec': { 'f:size': {}, 'f:x': {} } });
+const scaleOf = (replicas: number, managedFields?: ManagedFieldsEntry[]): ApiObject => ({
+  apiVersion: 'autoscaling/v1',
+  kind: 'Scale',
+  metadata: { name: 'o', ...(managedFields === undefined ? {} : { managedFields }) },
+  spec: { replicas },
+});
+
+describe('the ownership of replicas', () => {
+  test('is shown at the Scale', () => {
+    const other = entry('b', { 'f:spec': { 'f:x': {} } });
+    const handler = new ScaleHandler({ entries: [owner, other], apiVersion, replicasPaths });
+    expect(handler.toSubresource()).toEqual([
+      { ...owner, apiVersion: 'autoscaling/v1', fieldsV1: { 'f:spec': { 'f:replicas': {} } } },
+    ]);
+  });
+
+  test('moves to who scales, and the rest of the entry stays', () => {
+    const handler = new ScaleHandler({ entries: [owner], apiVersion, replicasPaths });
+    const scale = scaleOf(1, handler.toSubresource());
+    const entries = manager.update(scale, scaleOf(2), { manager: 'hpa', subresource: 'scale', now: 0 });
+    expect(handler.toParent(entries)).toEqual([
+      entry('a', { 'f:spec': { 'f:x': {} } }),
+      entry('hpa', { 'f:spec': { 'f:size': {} } }, { operation: 'Update', subresource: 'scale' }),
+    ]);
+  });
+
+  test('stays if the number stays, for appliers and for updaters', () => {
+    const updater = entry('u', { 'f:spec': { 'f:size': {}, 'f:x': {} } }, { operation: 'Update' });
+    const handler = new ScaleHandler({ entries: [owner, updater], apiVersion, replicasPaths });
+    const scale = scaleOf(1, handler.toSubresource());
+    const entries = manager.update(scale, scaleOf(1), { manager: 'hpa', subresource: 'scale', now: 0 });
+    expect(handler.toParent(entries)).toEqual([owner, updater]);
+  });
+
+  test('is a conflict for who applies another number, and is taken with force', () => {
+    const handler = new ScaleHandler({ entries: [owner], apiVersion, replicasPaths });
+    const scale = scaleOf(1, handler.toSubresource());
+    const options = { manager: 'b', subresource: 'scale', now: 0 };
+    expect(() => manager.apply(scale, scaleOf(2), options)).toThrow(ApplyConflict);
+    const { managedFields } = manager.apply(scale, scaleOf(2), { ...options, force: true });
+    expect(handler.toParent(managedFields)).toEqual([
+      entry('a', { 'f:spec': { 'f:x': {} } }),
+      entry('b', { 'f:spec': { 'f:size': {} } }, { subresource: 'scale' }),
+    ]);
+  });
+
+  test('an entry of a version that is not served is dropped, one without /scale is kept', () => {
+    const entries = [
+      entry('gone', { 'f:spec': { 'f:size': {} } }, { apiVersion: 'example.com/v0' }),
+      entry('none', { 'f:spec': { 'f:size': {} } }, { apiVersion: 'example.com/v2' }),
+    ];
+    const handler = new ScaleHandler({ entries, apiVersion, replicasPaths });
+    expect(handler.toSubresource()).toEqual([]);
+    expect(handler.toParent([])).toEqual([entries[1]]);
+  });
+
+  test('entries that cannot be read are refused', () => {
+    const entries = [entry('a', { spec: {} })];
+    expect(() => new ScaleHandler({ entries, apiVersion, replicasPaths }).toSubresource()).toThrow(TypedError);
+  });
+});

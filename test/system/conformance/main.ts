@@ -1,0 +1,69 @@
+/**
+ * `make conformance`: the same random requests to a real Kubernetes API server and to our managed fields; after each
+ * request object, `metadata.managedFields` and refusals must be equal. Exits 1 on any difference.
+ */
+import { appendFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { print, runMain, untilInterrupted, type Outcome } from '../harness/run/run-main.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
+import { parseConformanceOptions, usage, type ConformanceOptions } from './conformance-options.ts';
+import { PeerClient } from './peer/peer-client.ts';
+import { missingPrograms, PeerProcess } from './peer/peer-process.ts';
+import { checkTrace, type Difference } from './trace/check-trace.ts';
+import { recordTraces } from './trace/record-trace.ts';
+import { singleStep, type Trace } from './trace/trace.ts';
+
+const maxShownBytes = 3000;
+
+async function runSuite(options: ConformanceOptions): Promise<Outcome> {
+  const { peer, seed } = options;
+  const missing = peer === undefined ? ['--peer=FOLDER'] : missingPrograms(peer);
+  if (peer === undefined || missing.length > 0) {
+    const skipped = `there is no Kubernetes API server to compare with: ${missing.join(', ')}`;
+    process.stderr.write(`WARNING: make conformance is SKIPPED: ${skipped}\n`);
+    return { passed: 0, failures: [], skipped };
+  }
+  print(`seed ${seed}`);
+  const data = await mkdtemp(join(tmpdir(), 'svc-conformance-'));
+  const server = await PeerProcess.start(peer, data);
+  try {
+    return await untilInterrupted(compareModels(new PeerClient(server.url), options));
+  } finally {
+    await server.stop();
+    await rm(data, { recursive: true, force: true });
+  }
+}
+
+async function compareModels(client: PeerClient, options: ConformanceOptions): Promise<Outcome> {
+  const { seed, models, objects, steps, only, recordFile } = options;
+  const failures: string[] = [];
+  let passed = 0;
+  for (let model = only ?? 0; model < (only === undefined ? models : only + 1); model += 1) {
+    const random = new SeededRandom(seed).fork(`model ${model}`);
+    const traces = await recordTraces({ client, random, seed, model, objects, steps });
+    for (const trace of traces) {
+      const [difference] = checkTrace(trace);
+      if (difference === undefined) {
+        passed += 1;
+        continue;
+      }
+      failures.push(`conformance, ${trace.title}, step ${difference.step}: ${difference.what}`);
+      print(describe(trace, difference));
+      if (recordFile !== undefined)
+        appendFileSync(recordFile, `${JSON.stringify(singleStep(trace, difference.step))}\n`);
+    }
+    print(`model ${model}: ${passed} sequences equal, ${failures.length} not`);
+  }
+  return { passed, failures };
+}
+
+function describe(trace: Trace, { step, what, expected, actual }: Difference): string {
+  const entry = trace.steps[step]!;
+  const request = 'request' in entry ? entry.request : entry.definition;
+  const shown = [request, expected, actual].map((value) => JSON.stringify(value).slice(0, maxShownBytes));
+  return `${trace.title}, step ${step}: ${what}\n  request  ${shown[0]}\n  expected ${shown[1]}\n  actual   ${shown[2]}`;
+}
+
+await runMain({ usage, parse: parseConformanceOptions, run: runSuite });
