@@ -1,9 +1,10 @@
 import { isJsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import { keyElement, valueElement } from '../fieldpath/path-element.ts';
 import type { ListType } from './type-node.ts';
+import { TypedError } from './typed-error.ts';
 
 /** An item of a list has no path element: it lacks its keys, or is not of the kind that its list has. */
-export class InvalidItem extends Error {
+export class InvalidItem extends TypedError {
   constructor(message: string) {
     super(message);
     this.name = 'InvalidItem';
