@@ -6,6 +6,7 @@ import {
   isOpenEndpoint,
   ServiceServer,
   withAuthentication,
+  authorizeRequest,
   withAuthorization,
   withCors,
   withImpersonation,
@@ -176,6 +177,7 @@ function generatedApi({ registry, authenticator, authorizer, reviews, handlers }
   const resources = resourceHandler({
     registry,
     recheck: newRecheck({ authenticator, authorizer }),
+    authorizeCreate: (context) => authorizeRequest(authorizer, context, { verb: 'create' }),
     ...(handlers === undefined ? {} : { options: handlers }),
   });
   if (reviews === undefined) return withDiscovery(registry)(resources);

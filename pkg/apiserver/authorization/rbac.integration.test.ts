@@ -208,6 +208,33 @@ describe('roles and bindings', () => {
     expect((await server.call('ada', 'GET', events)).status).toBe(403);
   });
 
+  test('an apply patch needs the right to create where there is no object', async () => {
+    const path = `/api/v1/namespaces/${name}`;
+    const apply = (): ReturnType<TestRbac['call']> => {
+      const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { by: 'ada' } } };
+      return server.call('ada', 'PATCH', `${path}?fieldManager=me`, body, {
+        'Content-Type': 'application/apply-patch+yaml',
+      });
+    };
+    await give(rule(['patch'], ['namespaces']));
+    const refused = await apply();
+    expect([refused.status, refused.body.message]).toEqual([
+      403,
+      `namespaces "${name}" is forbidden: User "ada" cannot create resource "namespaces" in API group "" in the namespace "${name}"`,
+    ]);
+    expect((await server.call('root', 'GET', path)).status).toBe(404);
+    await server.call('root', 'POST', '/api/v1/namespaces', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name },
+    });
+    expect((await apply()).status).toBe(200);
+    await server.call('root', 'DELETE', path);
+    const rules = [rule(['patch', 'create'], ['namespaces'])];
+    await server.call('root', 'PUT', `${rbac}/clusterroles/${name}`, clusterRole(name, rules));
+    expect([200, 201]).toContain((await apply()).status);
+  });
+
   test('a ClusterRole in a RoleBinding is limited to the namespace', async () => {
     expect(
       (

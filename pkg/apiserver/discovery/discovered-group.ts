@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { formatApiVersion, type GroupVersionKind, type Model, type ModelVersion } from '#pkg/apimachinery/index';
 import { compareVersions } from '#pkg/apis/index';
 import type { RegisteredModel } from '../rest/served-resource.ts';
-import { scaleKind } from '../handlers/write/scale-object.ts';
+import { scaleKind } from '../rest/scale-object.ts';
 
 /** One resource of one version in discovery. */
 export interface DiscoveredResource {

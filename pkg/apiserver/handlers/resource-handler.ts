@@ -25,6 +25,8 @@ export interface ResourceHandlerOptions {
   options?: Partial<HandlerOptions>;
   /** Called periodically for each watch. Rejects when the request would no longer be allowed. Default: no check. */
   recheck?: Handler;
+  /** Rejects if the user may not create the object of a PATCH that would create it. Default: no check. */
+  authorizeCreate?: Handler;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface ResourceHandlerOptions {
  * and `/api/<version>/...`. Any other path, a model or version that is not served, and a subresource that is not
  * declared are StatusError 404.
  */
-export function resourceHandler({ registry, options, recheck }: ResourceHandlerOptions): Handler {
+export function resourceHandler({ registry, options, recheck, authorizeCreate }: ResourceHandlerOptions): Handler {
   const all = { ...defaultHandlerOptions, ...options };
   return async (context) => {
     const { info } = context;
@@ -47,7 +49,8 @@ export function resourceHandler({ registry, options, recheck }: ResourceHandlerO
     const handle = Object.hasOwn(verbs, info.verb) ? verbs[info.verb] : undefined;
     if (handle === undefined) throw newNoSuchVerb(context, served, verbs);
     warnOfDeprecation(context, served);
-    await handle({ context, served, namespace, name: isCollection ? '' : info.name, options: all, recheck });
+    const name = isCollection ? '' : info.name;
+    await handle({ context, served, namespace, name, options: all, recheck, authorizeCreate });
   };
 }
 

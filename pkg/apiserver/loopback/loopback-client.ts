@@ -54,13 +54,15 @@ import { checkKey, checkTypeMeta, dropInheritedRevision, setNamespace } from '..
 import { parseResourceVersion } from '../handlers/request/resource-version.ts';
 import type { Representation, ServedResource, UpdateRequest } from '../rest/served-resource.ts';
 import { terminatingRefusal } from '../rest/terminating-definition.ts';
-import { WriteContext } from '../rest/write-context.ts';
+import { platformManager, WriteContext } from '../rest/write-context.ts';
 import { EventQueue } from './event-queue.ts';
 import { LoopbackAccess, type Access, type LoopbackAccessOptions } from './loopback-access.ts';
 
 export interface LoopbackClientOptions extends LoopbackAccessOptions {
   /** Called with the texts of Warning headers. */
   warn?: (text: string) => void;
+  /** The manager of the fields that its writes set, where they name none. Default `svc`. */
+  fieldManager?: string;
   /** Records the writes. Default: nothing is recorded. */
   auditor?: Pick<Auditor, 'begin' | 'end'> | undefined;
 }
@@ -72,13 +74,15 @@ export interface LoopbackClientOptions extends LoopbackAccessOptions {
 export class LoopbackClient implements Client {
   readonly #access: LoopbackAccess;
   readonly #warn: (text: string) => void;
+  readonly #fieldManager: string;
   readonly #auditor: Pick<Auditor, 'begin' | 'end'> | undefined;
   readonly #streams = new Set<EventQueue<AnyObject>>();
   #closed = false;
 
-  constructor({ warn = () => undefined, auditor, ...access }: LoopbackClientOptions) {
+  constructor({ warn = () => undefined, fieldManager = platformManager, auditor, ...access }: LoopbackClientOptions) {
     this.#access = new LoopbackAccess(access);
     this.#warn = warn;
+    this.#fieldManager = fieldManager;
     this.#auditor = auditor;
   }
 
@@ -352,6 +356,7 @@ export class LoopbackClient implements Client {
       signal,
       dryRun,
       fieldValidation,
+      fieldManager: this.#fieldManager,
       fence: fence === undefined ? undefined : parseFence(formatFence(fence)),
       warn: this.#warn,
     });

@@ -1,5 +1,5 @@
 import type { GroupVersionKind, JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
-import { scaleKind } from '../handlers/write/scale-object.ts';
+import { scaleKind } from '../rest/scale-object.ts';
 import { tableMediaType } from '../handlers/answer/table-text.ts';
 import { reference, scaleName, schemaName, statusName, tableName } from './kubernetes-schema.ts';
 import { resourcePaths } from './resource-paths.ts';
@@ -138,6 +138,7 @@ function requestBody(action: Action, schema: string): JsonObject | undefined {
         content: {
           'application/json-patch+json': { schema: { type: 'array', items: { type: 'object' } } },
           'application/merge-patch+json': { schema: { type: 'object' } },
+          'application/apply-patch+yaml': { schema: { type: 'object' } },
         },
       };
     default:

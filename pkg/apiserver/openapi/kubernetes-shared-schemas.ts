@@ -1,5 +1,5 @@
 import type { GroupVersionKind, JsonObject } from '#pkg/apimachinery/index';
-import { scaleKind } from '../handlers/write/scale-object.ts';
+import { scaleKind } from '../rest/scale-object.ts';
 import {
   listMetaName,
   managedFieldsName,

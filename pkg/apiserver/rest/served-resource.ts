@@ -5,11 +5,13 @@ import type {
   Model,
   ModelVersion,
   ObjectKey,
+  ScaleSubresource,
   Selector,
   Sort,
   IndexDefinition,
 } from '#pkg/apimachinery/index';
 import type { ChunkPosition, IdempotencyKey, ReadBudget, StoredObject } from '#pkg/storage/index';
+import type { JsonApiObject } from './strategy.ts';
 import type { WriteContext } from './write-context.ts';
 
 /** An object's JSON in the form of one version, in two parts: `withManagedFields` puts them together. */
@@ -38,12 +40,41 @@ export interface Preconditions {
 export interface UpdateRequest {
   key: ObjectKey;
   subresource: '' | 'status';
+  /** Set if the request is one of `/scale`. */
+  scale?: ScaleSubresource;
+  /** The transform applies a configuration, and computes managedFields. */
+  isApplied?: boolean;
   preconditions: Preconditions;
   /**
    * Computes the desired object from the current one (a copy, in the served version's form, with resourceVersion).
    * Called again after a conflict. A resourceVersion in the result is a precondition.
    */
   transform(current: ApiObject & JsonObject): JsonObject;
+}
+
+export interface ApplyOptions {
+  manager: string;
+  /** Takes fields that others own. */
+  force: boolean;
+  subresource: '' | 'status';
+}
+
+/** A configuration to apply: the fields that its manager wants, and no others. */
+export interface ApplyRequest {
+  key: ObjectKey;
+  subresource: '' | 'status';
+  /** Set if `config` is a Scale. */
+  scale?: ScaleSubresource;
+  preconditions: Preconditions;
+  force: boolean;
+  config: JsonApiObject;
+  /**
+   * Checks the resulting object (of `/scale`: the resulting Scale) before it is written, `current` being the stored one.
+   * May be called several times.
+   */
+  check: (object: JsonApiObject, current: JsonApiObject | undefined) => void;
+  /** Resolves if the user may create the object, which does not exist. Absent: the object must exist. */
+  authorizeCreate?: () => Promise<void>;
 }
 
 export interface DeleteRequest {
@@ -81,6 +112,8 @@ export interface ResourceStorage {
   /** `object` is the decoded body; its apiVersion, kind and namespace already agree with the URL. */
   create(namespace: string, object: JsonObject, context: WriteContext): Promise<Representation>;
   update(request: UpdateRequest, context: WriteContext): Promise<Representation>;
+  /** Applies a configuration for `context.fieldManager`. Creates an object that does not exist. */
+  apply(request: ApplyRequest, context: WriteContext): Promise<{ isCreated: boolean; object: Representation }>;
   delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome>;
   /**
    * Deletes the objects that the selectors match, one by one while the caller iterates the result, which holds those

@@ -3,6 +3,9 @@ import { systemMasters, type UserInfo } from '#pkg/identity/index';
 import type { AuditRow, WriteAudit } from '#pkg/audit/index';
 import type { IdempotencyKey, ReadBudget, StoreWriteOptions } from '#pkg/storage/index';
 
+/** The manager of what the platform itself writes. */
+export const platformManager = 'svc';
+
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteMemory {
@@ -22,6 +25,8 @@ export interface WriteContextOptions {
   dryRun?: boolean;
   /** Default `Ignore`. */
   fieldValidation?: FieldValidation;
+  /** Who the fields of the object belong to that the write sets. Default `svc`, for the platform's own writes. */
+  fieldManager?: string;
   idempotency?: IdempotencyKey | undefined;
   fence?: Fence | undefined;
   requestId?: string | undefined;
@@ -40,6 +45,8 @@ export class WriteContext implements StoreWriteOptions {
   readonly signal: AbortSignal;
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
+  /** In managedFields. */
+  readonly fieldManager: string;
   /**
    * Findings of the decoder: `duplicate field "spec.tags"`. Reported with the unknown fields, according to
    * `fieldValidation`.
@@ -63,6 +70,7 @@ export class WriteContext implements StoreWriteOptions {
     this.signal = options.signal;
     this.dryRun = options.dryRun ?? false;
     this.fieldValidation = options.fieldValidation ?? 'Ignore';
+    this.fieldManager = options.fieldManager ?? platformManager;
     this.memory = options.memory;
     this.#sendWarning = options.warn;
     if (options.idempotency !== undefined) this.idempotency = options.idempotency;

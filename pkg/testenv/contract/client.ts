@@ -65,7 +65,7 @@ export interface Sending {
   headers?: Record<string, string>;
 }
 
-/** Sends requests to one of the servers and reads each response completely. */
+/** Sends requests to one of the servers and reads each response completely, without managed fields by default. */
 export interface ContractClient {
   send(method: string, path: string, sending?: Sending): Promise<WireResponse>;
   get(path: string, headers?: Record<string, string>): Promise<WireResponse>;
@@ -82,9 +82,17 @@ export const applyPatch = { 'content-type': 'application/apply-patch+yaml' };
 export const json = { 'content-type': 'application/json' };
 export const yaml = { 'content-type': 'application/yaml' };
 
+/** Most cases compare whole objects, and are not about managed fields. */
+export const withoutManagedFields = { accept: 'application/json;drop=metadata.managedFields' };
+
 export function clientOf(env: TestEnv, server = 0): ContractClient {
   const send = async (method: string, path: string, { body, headers = {} }: Sending = {}): Promise<WireResponse> => {
-    const response = await env.request(path, { method, headers, server, ...(body === undefined ? {} : { body }) });
+    const response = await env.request(path, {
+      method,
+      headers: { ...withoutManagedFields, ...headers },
+      server,
+      ...(body === undefined ? {} : { body }),
+    });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, body: parse(text) };
   };

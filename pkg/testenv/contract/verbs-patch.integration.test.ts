@@ -203,7 +203,7 @@ describe('any patch', () => {
       const { status, body } = await client.patch(at, {}, { 'content-type': type });
       expect([status, body.reason]).toEqual([415, 'UnsupportedMediaType']);
       expect(body.message).toContain(
-        'accepted media types include: application/json-patch+json, application/merge-patch+json',
+        'accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
       );
     }
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, jsonPatch, type ContractClient, type WireBody } from './client.ts';
+import { applyPatch, clientOf, jsonPatch, type ContractClient, type WireBody } from './client.ts';
 import {
   apiVersion,
   article,
@@ -55,6 +55,52 @@ beforeEach(async () => {
   stored = (await client.patch(`${path}/status`, { status: { replicas: 1, selector: 'a=b' } })).body;
 });
 afterAll(() => env.stop());
+
+describe('managed fields of the replicas', () => {
+  const whole = { accept: 'application/json' };
+  const replicas = { 'f:spec': { 'f:replicas': {} } };
+  type Entry = { manager: string; operation: string; subresource?: string; fieldsV1: unknown };
+  const ownersOf = async (): Promise<unknown[][]> => {
+    const { metadata } = (await client.get(path, whole)).body as unknown as { metadata: { managedFields: Entry[] } };
+    return metadata.managedFields.map(({ manager, operation, subresource, fieldsV1 }) => [
+      manager,
+      operation,
+      subresource,
+      fieldsV1,
+    ]);
+  };
+  const scaleTo = (wanted: number) => ({
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: { name: stored.metadata.name },
+    spec: { replicas: wanted },
+  });
+
+  test('pass to whoever changes the scale', async () => {
+    await client.put(`${path}/scale?fieldManager=scaler`, scaleTo(5));
+    const owners = await ownersOf();
+    expect(owners).toContainEqual(['scaler', 'Update', 'scale', replicas]);
+    expect(owners).toContainEqual(['node', 'Update', undefined, { 'f:spec': { '.': {}, 'f:note': {} } }]);
+    await client.patch(`${path}?fieldManager=other`, { spec: { replicas: 6 } });
+    expect(await ownersOf()).toContainEqual(['other', 'Update', undefined, replicas]);
+    expect((await ownersOf()).map(([manager]) => manager)).not.toContain('scaler');
+  });
+
+  test('can be applied: a conflict, then by force', async () => {
+    const apply = (more = '') => client.patch(`${path}/scale?fieldManager=me${more}`, scaleTo(7), applyPatch);
+    const refused = await apply();
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      'Apply failed with 1 conflict: conflict with "node" using autoscaling/v1: .spec.replicas',
+    ]);
+    const forced = await apply('&force=true');
+    expect([forced.status, forced.body.kind, forced.body.spec]).toEqual([200, 'Scale', { replicas: 7 }]);
+    expect(await ownersOf()).toContainEqual(['me', 'Apply', 'scale', replicas]);
+    const same = await apply();
+    expect([same.status, same.body]).toEqual([200, forced.body]);
+    expect((await client.patch(`${scalers}/absent/scale?fieldManager=me`, scaleTo(1), applyPatch)).status).toBe(404);
+  });
+});
 
 function scaler(name: string, spec: Record<string, unknown>) {
   return { apiVersion, kind: 'Scaler', metadata: { name }, spec };

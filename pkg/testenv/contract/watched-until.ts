@@ -1,5 +1,5 @@
 import type { TestEnv } from '../start-test-env.ts';
-import type { WireBody } from './client.ts';
+import { withoutManagedFields, type WireBody } from './client.ts';
 
 export interface WatchedEvent {
   type: string;
@@ -18,7 +18,7 @@ export async function watchedUntil(
     timeoutSeconds: '60',
     ...(after.fieldSelector === undefined ? {} : { fieldSelector: after.fieldSelector }),
   });
-  const response = await env.request(`${path}?${query.toString()}`);
+  const response = await env.request(`${path}?${query.toString()}`, { headers: withoutManagedFields });
   const events: WatchedEvent[] = [];
   let rest = '';
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {

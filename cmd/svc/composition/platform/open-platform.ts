@@ -178,6 +178,7 @@ function pluginClients(
       registry,
       authorizer,
       user,
+      fieldManager: plugin,
       auditor,
       warn: (text) => log.debug({ plugin, warning: text }, 'the API warned a plugin'),
     });

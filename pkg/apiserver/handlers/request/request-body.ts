@@ -49,7 +49,7 @@ export async function readTypedBody(
 ): Promise<RawBody & { type: string }> {
   const { type } = parseContentType(context.request.headers['content-type'], accepted);
   const bytes = await readBody(context, { maxBytes: options.bodyLimit, timeoutMs: options.bodyTimeoutMs });
-  return { bytes, type, isYaml: type.endsWith('/yaml'), memory: context.bytes };
+  return { bytes, type, isYaml: /[/+]yaml$/.test(type), memory: context.bytes };
 }
 
 /**

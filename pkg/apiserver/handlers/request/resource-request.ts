@@ -14,6 +14,8 @@ export interface ResourceRequest {
   options: HandlerOptions;
   /** Rejects when a running request would no longer be allowed. Absent where that cannot happen. */
   recheck?: Handler | undefined;
+  /** Rejects if the user may not create the object that the path names. Absent where nothing is checked. */
+  authorizeCreate?: Handler | undefined;
 }
 
 /** Answers one verb. */

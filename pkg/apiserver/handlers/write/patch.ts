@@ -15,19 +15,24 @@ import { objectFormat } from '../answer/answer-format.ts';
 import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
 import { decode, noteFindings, readTypedBody, type RawBody } from '../request/request-body.ts';
 import { requestedKey, servedKind, type ResourceRequest } from '../request/resource-request.ts';
+import { applyPatch, checkApplyOptions, runApply } from './apply.ts';
 import { runUpdate } from './update.ts';
-import { newInvalidOptions, parseWriteOptions } from './write-options.ts';
+import { newInvalidOptions, parseWriteOptions, type WriteParameters } from './write-options.ts';
 
 const jsonPatch = 'application/json-patch+json';
 const mergePatch = 'application/merge-patch+json';
 const strategicMergePatch = 'application/strategic-merge-patch+json';
 
-/** PATCH of one object, or of its status. Only kinds that say how their lists merge take a strategic merge patch. */
+/**
+ * PATCH of one object, or of its status; of the object itself, an apply patch may create it. Only kinds that say how
+ * their lists merge take a strategic merge patch.
+ */
 export async function patch(request: ResourceRequest, subresource: '' | 'status' = ''): Promise<void> {
   const format = objectFormat(request.context);
   const options = parseWriteOptions(request.context.query, 'PatchOptions');
   const { listMergeKeys } = request.served.model;
-  const body = await readPatch(request, listMergeKeys === undefined ? [] : [strategicMergePatch]);
+  const body = await readPatch(request, options, listMergeKeys === undefined ? [] : [strategicMergePatch]);
+  if (body.type === applyPatch) return runApply(request, { subresource, format, options, body });
   await runUpdate(request, {
     subresource,
     format,
@@ -49,15 +54,23 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
 export type PatchBody = RawBody & { type: string };
 
 /**
- * `others` are accepted kinds of patches besides JSON patch and merge patch. `force` is valid only for an apply patch, with any value. Source: k8s.io/apimachinery ValidatePatchOptions.
- * @throws StatusError 415 for any other kind of patch, and for a body without a Content-Type; 422 for `force`.
+/**
+ * `others` are accepted kinds of patches besides JSON patch, merge patch and apply patch. `force` is valid only for an
+ * apply patch, with any value, and such a patch needs a field manager. Source: k8s.io/apimachinery ValidatePatchOptions.
+ * @throws StatusError 415 for any other kind of patch, and for a body without a Content-Type; 422 for `force`, and
+ * without a field manager.
  */
-export async function readPatch(request: ResourceRequest, others: readonly string[] = []): Promise<PatchBody> {
-  const accepted = [jsonPatch, mergePatch, ...others] as const;
+export async function readPatch(
+  request: ResourceRequest,
+  options: WriteParameters,
+  others: readonly string[] = [],
+): Promise<PatchBody> {
+  const accepted = [jsonPatch, mergePatch, ...others, applyPatch] as const;
   const { query, request: message } = request.context;
   if (message.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
   const body = await readTypedBody(request, accepted);
-  if (query.has('force'))
+  if (body.type === applyPatch) checkApplyOptions(options);
+  else if (query.has('force'))
     throw newInvalidOptions('PatchOptions', [
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),
     ]);
@@ -80,13 +93,13 @@ export async function patchOf(
   if (body.type === jsonPatch && !Array.isArray(decoded.value))
     throw newBadRequest('a JSON patch must be an array of operations');
   return (current) => {
-    const patched = applyPatch(current, decoded.value, { type: body.type, listMergeKeys });
+    const patched = patchedBy(current, decoded.value, { type: body.type, listMergeKeys });
     if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
     return patched;
   };
 }
 
-function applyPatch(
+function patchedBy(
   current: JsonObject,
   change: JsonValue,
   { type, listMergeKeys }: { type: string; listMergeKeys: ListMergeKeys },

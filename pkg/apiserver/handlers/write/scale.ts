@@ -4,11 +4,12 @@ import type { ObjectView } from '../answer/answer-object.ts';
 import { scaleTable } from '../../table/builtin-tables.ts';
 import { get } from '../read/get.ts';
 import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
+import { applyPatch, runApply } from './apply.ts';
 import { patchOf, readPatch } from './patch.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { runUpdate } from './update.ts';
-import { scaled, scaleKind, scaleOf, scaleText } from './scale-object.ts';
+import { scaled, scaleKind, scaleOf, scaleText } from '../../rest/scale-object.ts';
 import { parseWriteOptions } from './write-options.ts';
 
 /** GET of an object's scale. */
@@ -23,6 +24,7 @@ export async function updateScale(request: ResourceRequest, paths: ScaleSubresou
   const body = await readObjectBody(request);
   await runUpdate(request, {
     subresource: '',
+    scale: paths,
     format,
     options,
     bytes: body.bytes,
@@ -39,13 +41,17 @@ export async function updateScale(request: ResourceRequest, paths: ScaleSubresou
 export async function patchScale(request: ResourceRequest, paths: ScaleSubresource): Promise<void> {
   const format = objectFormat(request.context);
   const options = parseWriteOptions(request.context.query, 'PatchOptions');
-  const body = await readPatch(request);
+  const body = await readPatch(request, options);
+  const view = scaleView(paths);
+  if (body.type === applyPatch)
+    return runApply(request, { subresource: '', scale: paths, format, options, body, view });
   await runUpdate(request, {
     subresource: '',
+    scale: paths,
     format,
     options,
     bytes: body.bytes,
-    view: scaleView(paths),
+    view,
     prepare: async (write) => {
       const apply = await patchOf(body, write);
       return (current) => {

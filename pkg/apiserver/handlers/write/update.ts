@@ -1,4 +1,4 @@
-import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
+import type { ApiObject, JsonObject, ScaleSubresource } from '#pkg/apimachinery/index';
 import type { UpdateRequest } from '../../rest/served-resource.ts';
 import type { WriteContext } from '../../rest/write-context.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
@@ -30,6 +30,7 @@ export async function update(request: ResourceRequest, subresource: '' | 'status
 
 export interface UpdateRun {
   subresource: UpdateRequest['subresource'];
+  scale?: ScaleSubresource;
   format: AnswerFormat;
   options: WriteParameters;
   /** The request's body, for its Idempotency-Key. */
@@ -43,7 +44,7 @@ export interface UpdateRun {
 /** The common steps of PUT and PATCH: the remembered outcome, the preconditions, the write, the response. */
 export async function runUpdate(
   request: ResourceRequest,
-  { subresource, format, options, bytes, prepare, view }: UpdateRun,
+  { subresource, scale, format, options, bytes, prepare, view }: UpdateRun,
 ): Promise<void> {
   const { context, served } = request;
   const { idempotency, earlier } = await findEarlierOutcome(request, bytes, options.dryRun);
@@ -52,6 +53,9 @@ export async function runUpdate(
   const key = requestedKey(request);
   const transform = await prepare(write);
   const preconditions = readIfMatch(context);
-  const stored = await served.storage.update({ key, subresource, preconditions, transform }, write);
+  const stored = await served.storage.update(
+    { key, subresource, ...(scale === undefined ? {} : { scale }), preconditions, transform },
+    write,
+  );
   await answerObject(request, stored, { status: 200, format, view, dryRun: options.dryRun });
 }

@@ -6,12 +6,12 @@ import type { Preconditions, RememberedOutcome } from '../../rest/served-resourc
 import { WriteContext } from '../../rest/write-context.ts';
 import { copiesOfWrite, requestReadBudget } from '../request/request-read-budget.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
-import type { WriteParameters } from './write-options.ts';
+import { maxFieldManagerBytes, unprintable, type WriteParameters } from './write-options.ts';
 
 /** Creates the write context of a request. @throws StatusError 400 for an invalid fence. */
 export function newWriteContext(
   context: RequestContext,
-  { dryRun, fieldValidation }: WriteParameters,
+  { dryRun, fieldValidation, fieldManager }: WriteParameters,
   idempotency?: IdempotencyKey,
 ): WriteContext {
   return new WriteContext({
@@ -21,6 +21,7 @@ export function newWriteContext(
     signal: context.signal,
     dryRun,
     fieldValidation,
+    fieldManager: fieldManager === '' ? managerFromUserAgent(context.request.headers['user-agent']) : fieldManager,
     idempotency,
     fence: readFence(context),
     warn: (text) => context.warnings.push(text),
@@ -29,6 +30,21 @@ export function newWriteContext(
       parse: (bytes, options) => context.bytes.parse(bytes, { isAdditional: true, ...options }),
     },
   });
+}
+
+const printableAscii = /^[\x20-\x7e]*$/;
+
+/** The User-Agent up to the first slash, without characters that cannot be printed. Source: k8s.io/apiserver. */
+export function managerFromUserAgent(userAgent = ''): string {
+  const prefix = userAgent.split('/', 1)[0]!;
+  if (prefix.length <= maxFieldManagerBytes && printableAscii.test(prefix)) return prefix;
+  let manager = '';
+  for (const character of prefix) {
+    if (unprintable.test(character)) continue;
+    if (Buffer.byteLength(manager + character) > maxFieldManagerBytes) break;
+    manager += character;
+  }
+  return manager;
 }
 
 const fenceName = fenceHeader.toLowerCase();

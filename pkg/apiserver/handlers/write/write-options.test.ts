@@ -4,10 +4,13 @@ import { parseWriteOptions } from './write-options.ts';
 
 describe('write options', () => {
   test.each([
-    ['', { dryRun: false, fieldValidation: 'Warn' }],
-    ['dryRun=All&fieldValidation=Strict&fieldManager=me', { dryRun: true, fieldValidation: 'Strict' }],
-    ['fieldValidation=&pretty=true&unknown=1&unknown=2', { dryRun: false, fieldValidation: 'Warn' }],
-    ['fieldValidation=Ignore', { dryRun: false, fieldValidation: 'Ignore' }],
+    ['', { dryRun: false, fieldValidation: 'Warn', fieldManager: '' }],
+    [
+      'dryRun=All&fieldValidation=Strict&fieldManager=me',
+      { dryRun: true, fieldValidation: 'Strict', fieldManager: 'me' },
+    ],
+    ['fieldValidation=&pretty=true&unknown=1&unknown=2', { dryRun: false, fieldValidation: 'Warn', fieldManager: '' }],
+    ['fieldValidation=Ignore', { dryRun: false, fieldValidation: 'Ignore', fieldManager: '' }],
   ])('%p', (query, options) => {
     expect(parseWriteOptions(new URLSearchParams(query), 'CreateOptions')).toEqual(options);
   });

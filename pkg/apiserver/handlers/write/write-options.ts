@@ -2,13 +2,15 @@ import { fieldError, newInvalid, type StatusCause } from '#pkg/apimachinery/inde
 import type { WriteContext } from '../../rest/write-context.ts';
 import { singleParameter } from '../request/query-parameter.ts';
 
-const maxFieldManagerBytes = 128;
-const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+export const maxFieldManagerBytes = 128;
+export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
 /** The query options of every write. */
 export interface WriteParameters {
   dryRun: boolean;
   fieldValidation: WriteContext['fieldValidation'];
+  /** '' if the request names none. */
+  fieldManager: string;
 }
 
 /** The kind that an error message names. */
@@ -27,9 +29,14 @@ export function parseWriteOptions(query: URLSearchParams, kind: WriteOptionsKind
   if (dryRun !== undefined && dryRun !== 'All') causes.push(fieldError.notSupported('dryRun', dryRun, ['All']));
   if (!isFieldValidation(fieldValidation))
     causes.push(fieldError.notSupported('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']));
-  causes.push(...fieldManagerCauses(singleParameter(query, 'fieldManager') ?? ''));
+  const fieldManager = singleParameter(query, 'fieldManager') ?? '';
+  causes.push(...fieldManagerCauses(fieldManager));
   if (causes.length > 0 || !isFieldValidation(fieldValidation)) throw newInvalidOptions(kind, causes);
-  return { dryRun: dryRun !== undefined, fieldValidation: fieldValidation === '' ? 'Warn' : fieldValidation };
+  return {
+    dryRun: dryRun !== undefined,
+    fieldValidation: fieldValidation === '' ? 'Warn' : fieldValidation,
+    fieldManager,
+  };
 }
 
 export function newInvalidOptions(kind: WriteOptionsKind, causes: readonly StatusCause[]): Error {

@@ -23,6 +23,7 @@ import type { DefinitionSettler } from './definition-settler.ts';
 import { indexKeysCauses, type KeyChecker } from './index-keys-check.ts';
 import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy, WriteIntent } from '../../rest/strategy.ts';
+import { trackDefinitionStatus } from './track-definition-status.ts';
 
 /** How long a write waits for this replica to serve what it wrote. Milliseconds. */
 const servedTimeoutMs = 10_000;
@@ -88,7 +89,7 @@ export class DefinitionStrategy implements Strategy {
     const { object, context } = intent;
     if (!isDefinition(object)) return write();
     if (context.dryRun) {
-      Object.assign(object, this.#settler.withComputedStatus(object));
+      setStatus(object, this.#settler.withComputedStatus(object));
       return write();
     }
     const stored = intent.type === 'delete' ? await write() : await this.#settled(intent, object, write);
@@ -103,7 +104,7 @@ export class DefinitionStrategy implements Strategy {
   ): Promise<StoredObject> {
     return this.#lock.run(intent.context.signal, async (held) => {
       this.#checkFresh(intent);
-      Object.assign(definition, await this.#settler.settle(definition));
+      setStatus(definition, await this.#settler.settle(definition));
       held.throwIfAborted();
       return write();
     });
@@ -130,6 +131,12 @@ async function schemaCauses(object: JsonApiObject): Promise<Map<string, StatusCa
       found.set(field, await runInTurns(validatingStructuralSchema(schema.openAPIV3Schema, field)));
   }
   return found;
+}
+
+function setStatus(object: JsonApiObject, settled: object): void {
+  const before = { ...object } as JsonApiObject;
+  Object.assign(object, settled);
+  trackDefinitionStatus(before, object);
 }
 
 function addCleanupFinalizer({ metadata }: JsonApiObject): void {

@@ -4,6 +4,7 @@ import { isStorageError, StorageError, type Store, type StoredObject } from '#pk
 import { isSameObject } from '../write/convert-object.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import type { VersionCodec } from '../model/version-codec.ts';
+import { trackDefinitionStatus } from './track-definition-status.ts';
 
 const resource = groupResource(definitionModel);
 const maxAttempts = 10;
@@ -26,6 +27,7 @@ export async function rewriteDefinition(
     if (!isDefinition(old)) throw new StorageError('InvalidKey', `the stored definition ${name} cannot be read`);
     const object = (await change(old)) as JsonApiObject & CustomResourceDefinition;
     if (isSameObject(object, old)) return from;
+    trackDefinitionStatus(old, object);
     const isLast = object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0;
     try {
       return await store.write(

@@ -4,6 +4,7 @@ import type { InformerBus } from '../../informer-bus/informer-bus.ts';
 import type { WatchGroup } from '../../informer-bus/watch-group.ts';
 import type { ListRequest } from '../../rest/served-resource.ts';
 import type { Strategy } from '../../rest/strategy.ts';
+import type { FieldTracker } from './field-tracker.ts';
 import type { DependentFinder } from './dependent-finder.ts';
 import type { InFlightIdempotencyKeys } from './in-flight-idempotency-keys.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
@@ -17,6 +18,7 @@ export interface ModelContext {
   readonly version: ModelVersion;
   readonly resource: GroupResource;
   readonly codec: VersionCodec;
+  readonly fields: FieldTracker;
   readonly strategy: Strategy;
   /** Serializes conflicting writes of one object, over all versions of the model. */
   readonly queue: KeyedQueue;

@@ -8,6 +8,7 @@ import {
   type StoredObject,
 } from '#pkg/storage/index';
 import type {
+  ApplyRequest,
   DeleteOutcome,
   DeleteRequest,
   ListRequest,
@@ -24,6 +25,7 @@ import type {
 import type { WriteContext } from '../../rest/write-context.ts';
 import { storeListQuery, groupKind, type ModelContext } from '../model/model-context.ts';
 import { noObject, statusFromError, subjectOf, translateErrors } from '../model/status-from-storage.ts';
+import { applyConfiguration } from '../write/apply-configuration.ts';
 import { deleteObjectCollection, type CollectionRequest } from '../write/delete-collection.ts';
 import { ObjectWrite, type WriteRequest } from '../write/object-write.ts';
 import { findIdempotentWrite, runIdempotentWrite } from '../write/write-steps.ts';
@@ -55,6 +57,11 @@ export class ModelStorage implements ResourceStorage {
 
   async update(request: UpdateRequest, context: WriteContext): Promise<Representation> {
     return this.#outcome(await this.#write(context, { verb: 'update', ...request }));
+  }
+
+  async apply(request: ApplyRequest, context: WriteContext): Promise<{ isCreated: boolean; object: Representation }> {
+    const write = await applyConfiguration(this.#context, request, context);
+    return { isCreated: write.type === 'create', object: this.#outcome(write) };
   }
 
   async delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome> {

@@ -13,6 +13,7 @@ import type { InformerBus } from '../../informer-bus/informer-bus.ts';
 import { WatchGroup } from '../../informer-bus/watch-group.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
+import { FieldTracker, fieldTypesOf } from '../model/field-tracker.ts';
 import type { DependentFinder } from '../model/dependent-finder.ts';
 import type { InFlightIdempotencyKeys } from '../model/in-flight-idempotency-keys.ts';
 import { KeyedQueue } from '../model/keyed-queue.ts';
@@ -77,12 +78,13 @@ export class ServedModel {
       watches: this.#watches,
       findCreateRefusal: (key: ObjectKey) => this.#findCreateRefusal(shared, key),
     };
+    const fieldTypes = fieldTypesOf(model);
     for (const version of model.versions) {
       const codec = new VersionCodec(model, version, {
         validatorOf: ({ name }) => validators.get(name)!,
         sealer: shared.sealer,
       });
-      const context: ModelContext = { ...common, version, codec };
+      const context: ModelContext = { ...common, version, codec, fields: new FieldTracker(model, version, fieldTypes) };
       this.#versions.set(version.name, {
         version,
         validator: codec.validator,

@@ -28,9 +28,16 @@ export function compareWithStored(write: ObjectWrite): void {
   write.type = deletionTimestamp !== undefined && finalizers.length === 0 ? 'delete' : 'update';
 }
 
-/** @throws StatusError 413 */
+/** An object that is too large only with its managed fields loses them, unless it is applied. @throws StatusError 413 */
 export function limitStoredSize({ request, type, isUnchanged, object, from }: ObjectWrite): void {
-  if (request.verb !== 'delete' && type !== 'delete' && !isUnchanged) checkStoredSize(object, from);
+  if (request.verb === 'delete' || type === 'delete' || isUnchanged) return;
+  try {
+    checkStoredSize(object, from);
+  } catch (error) {
+    if (request.isApplied === true || object.metadata.managedFields === undefined) throw error;
+    delete object.metadata.managedFields;
+    checkStoredSize(object, from);
+  }
 }
 
 /** Seals an object of a confidential kind: the store, its errors and its logs never have the values. */

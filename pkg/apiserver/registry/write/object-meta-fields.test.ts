@@ -43,6 +43,7 @@ describe('metadata of', () => {
       generation: 1,
       creationTimestamp: '1970-01-01T00:16:40Z',
       annotations: { a: 'b' },
+      managedFields: [{ manager: 'me' }],
     });
   });
 

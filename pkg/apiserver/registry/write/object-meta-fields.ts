@@ -2,16 +2,17 @@ import { randomUUID, randomInt } from 'node:crypto';
 import { formatTimestamp, type ObjectMeta } from '#pkg/apimachinery/index';
 
 /**
- * Metadata of a new object: the fields that a client may set, and the server's own fields. Other fields are dropped.
+ * Metadata of a new object: the fields that a client may set, and the server's own fields. Other fields are dropped;
+ * managedFields stay where the object was applied.
  */
 export function newObjectMeta(
   sent: ObjectMeta,
   { name, namespace, now }: { name: string; namespace: string; now: number },
 ): ObjectMeta {
-  const { generateName, labels, annotations, ownerReferences, finalizers } = sent;
+  const { generateName, labels, annotations, ownerReferences, finalizers, managedFields } = sent;
   return orderedMeta({
     name,
-    ...optional({ generateName, labels, annotations, ownerReferences, finalizers }),
+    ...optional({ generateName, labels, annotations, ownerReferences, finalizers, managedFields }),
     ...(namespace === '' ? {} : { namespace }),
     uid: randomUUID(),
     generation: 1,

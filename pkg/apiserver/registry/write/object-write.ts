@@ -7,7 +7,7 @@ import type { ModelContext } from '../model/model-context.ts';
 
 /** The client's request. PUT, PATCH, `/status` and `/scale` are updates. */
 export type WriteRequest =
-  | { verb: 'create'; namespace: string; body: JsonObject }
+  | { verb: 'create'; namespace: string; body: JsonObject; isApplied?: boolean }
   | ({ verb: 'update' } & UpdateRequest)
   | ({ verb: 'delete' } & DeleteRequest);
 

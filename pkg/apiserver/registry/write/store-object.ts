@@ -9,6 +9,7 @@ import {
 import { definitionModel, isDefinition, isEstablished, modelFromDefinition } from '#pkg/apis/index';
 import { isStorageError, type StoredObject } from '#pkg/storage/index';
 import { equalJson } from '../../schema/json-value.ts';
+import { FieldTracker } from '../model/field-tracker.ts';
 import type { ModelContext } from '../model/model-context.ts';
 import { VersionCodec } from '../model/version-codec.ts';
 import { checkCreateAllowed } from './admit-object.ts';
@@ -114,5 +115,11 @@ async function presentContext(context: ModelContext): Promise<ModelContext> {
   const model = modelFromDefinition(definition);
   const version = model.versions.find(({ name, served }) => served && name === context.version.name);
   if (version === undefined) throw newUnknownPath();
-  return { ...context, model, version, codec: new VersionCodec(model, version) };
+  return {
+    ...context,
+    model,
+    version,
+    codec: new VersionCodec(model, version),
+    fields: new FieldTracker(model, version),
+  };
 }

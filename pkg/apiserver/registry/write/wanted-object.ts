@@ -29,15 +29,16 @@ export function takeWantedObject(write: ObjectWrite): void {
 
 /**
  * Copies the desired object: the transform may return the same object again.
- * @throws StatusError 413 for more than 100 000 values and keys, unless the stored object had as many; 422 for too many
+ * @throws StatusError 413 for more than 100 000 values and keys outside of managed fields, unless the stored object had as many; 422 for too many
  * labels, annotations, finalizers or owner references.
  */
 export function copyWantedObject(write: ObjectWrite): void {
   const { request, model, body, old } = write;
   if (request.verb === 'delete') return;
   refuseCounts(model, body);
-  const room = maxJsonValues - countValues(body, maxJsonValues);
-  if (room < 0 && !isNoLarger(body, old))
+  const content = withoutManagedFields(body);
+  const room = maxJsonValues - countValues(content, maxJsonValues);
+  if (room < 0 && !isNoLarger(content, old && withoutManagedFields(old)))
     throw newRequestEntityTooLarge(`the object would hold more than ${maxJsonValues} values and keys`);
   write.valuesLeft = Math.max(room, 0);
   const { apiVersion, kind } = model.codec;
@@ -87,6 +88,13 @@ function mustBe(expected: string, found: JsonValue | undefined, subject: string,
   if (found === undefined || found === null || found === '' || found === expected) return;
   const shown = typeof found === 'string' ? found.slice(0, 253) : typeof found;
   throw newBadRequest(`${subject} (${shown}) does not match ${standard} (${expected})`);
+}
+
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isJsonObject(metadata) || metadata['managedFields'] === undefined) return object;
+  const { managedFields: _, ...kept } = metadata;
+  return { ...object, metadata: kept };
 }
 
 /** An object stored before the limit existed may be changed, for example to remove finalizers, but it may not grow. */

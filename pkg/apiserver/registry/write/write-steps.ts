@@ -15,6 +15,7 @@ import { compareWithStored, convertObject, limitStoredSize, sealObject } from '.
 import { StartAgain, type ObjectWrite } from './object-write.ts';
 import { prepareObject } from './prepare-object.ts';
 import { storeObject } from './store-object.ts';
+import { trackFields } from './track-fields.ts';
 import { decodeStoredObject, readStoredObject } from './stored-object.ts';
 import { authorizeContent, validateByStrategy, validateMetadata, validateSchema } from './validate-object.ts';
 import { applyDefaults, copyWantedObject, pruneObject, takeWantedObject } from './wanted-object.ts';
@@ -36,6 +37,7 @@ export const writeSteps: readonly WriteStep[] = [
   applyDefaults,
   admitObject,
   prepareObject,
+  trackFields,
   validateSchema,
   validateByStrategy,
   authorizeContent,

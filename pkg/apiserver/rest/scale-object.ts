@@ -8,7 +8,7 @@ import {
   type JsonValue,
   type ScaleSubresource,
 } from '#pkg/apimachinery/index';
-import type { ObjectText } from '../../rest/served-resource.ts';
+import type { ObjectText } from './served-resource.ts';
 
 /** Source: autoscaling/v1. */
 export const scaleKind: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };

@@ -1,0 +1,153 @@
+import {
+  formatApiVersion,
+  type ApiObject,
+  type JsonValue,
+  type Model,
+  type ModelVersion,
+  type ScaleSubresource,
+} from '#pkg/apimachinery/index';
+import {
+  FieldManager,
+  newScaleSchema,
+  newTypeSchema,
+  ScaleHandler,
+  type ManagedFieldsEntry,
+  type ResetFields,
+  type TypeSchema,
+} from '#pkg/managedfields/index';
+import { scaleKind, scaleOf } from '../../rest/scale-object.ts';
+import type { ApplyOptions } from '../../rest/served-resource.ts';
+import type { JsonApiObject } from '../../rest/strategy.ts';
+
+export interface TrackedUpdate {
+  manager: string;
+  subresource: '' | 'status';
+  /** `metadata.managedFields` of the request. */
+  requested?: JsonValue | undefined;
+}
+
+const scaleApiVersion = formatApiVersion(scaleKind);
+let scaleManager: FieldManager | undefined;
+
+/** The managed fields of objects that are written through one version of a model. */
+export class FieldTracker {
+  readonly #model: Model;
+  readonly #version: ModelVersion;
+  readonly #types: () => ReadonlyMap<string, TypeSchema>;
+  #manager: FieldManager | undefined;
+
+  /** `types`: those of all served versions. Default: computed from the model. */
+  constructor(model: Model, version: ModelVersion, types = fieldTypesOf(model)) {
+    this.#model = model;
+    this.#version = version;
+    this.#types = types;
+  }
+
+  /** The entries after a create (`old` is undefined), a PUT, or a patch that is not applied. Never throws. */
+  update(old: JsonApiObject | undefined, object: ApiObject, update: TrackedUpdate): ManagedFieldsEntry[] {
+    return this.#fields.update(old, object, { ...update, now: Date.now() });
+  }
+
+  /** The entries after a change of the replicas through `/scale`. */
+  updateScale(
+    old: JsonApiObject,
+    object: JsonApiObject,
+    { paths, manager }: { paths: ScaleSubresource; manager: string },
+  ): ManagedFieldsEntry[] {
+    try {
+      const handler = this.#scaleHandler(old);
+      const options = { manager, subresource: 'scale', now: Date.now() };
+      const entries = managerOfScale().update(
+        scaleWith(handler, old, paths),
+        asObject(scaleOf(object, paths)),
+        options,
+      );
+      return handler.toParent(entries);
+    } catch {
+      return entriesOf(old);
+    }
+  }
+
+  /** The object that results when `config` is applied. @throws StatusError 400, 409 */
+  apply(live: JsonApiObject | undefined, config: JsonApiObject, options: ApplyOptions): JsonApiObject {
+    return this.#fields.apply(live, config, { ...options, now: Date.now() }).object as JsonApiObject;
+  }
+
+  /** The Scale that results when `config` is applied to that of `live`, and the entries of the object then. */
+  applyScale(
+    live: JsonApiObject,
+    config: JsonApiObject,
+    { paths, ...options }: Omit<ApplyOptions, 'subresource'> & { paths: ScaleSubresource },
+  ): { scale: JsonApiObject; managedFields: ManagedFieldsEntry[] } {
+    const handler = this.#scaleHandler(live);
+    const { object, managedFields } = managerOfScale().apply(scaleWith(handler, live, paths), config, {
+      ...options,
+      subresource: 'scale',
+      now: Date.now(),
+    });
+    return { scale: object as JsonApiObject, managedFields: handler.toParent(managedFields) };
+  }
+
+  get #fields(): FieldManager {
+    this.#manager ??= new FieldManager({
+      versions: this.#types(),
+      resetFields: this.#version.subresources.status ? resetWithStatus : {},
+    });
+    return this.#manager;
+  }
+
+  #scaleHandler(object: JsonApiObject): ScaleHandler {
+    const { group, versions } = this.#model;
+    const paths = versions
+      .filter(({ served }) => served)
+      .map(({ name, subresources: { scale } }): [string, string[] | undefined] => [
+        formatApiVersion({ group, version: name }),
+        scale?.specReplicasPath.split('.').slice(1),
+      ]);
+    return new ScaleHandler({
+      entries: entriesOf(object),
+      apiVersion: object.apiVersion,
+      replicasPaths: new Map(paths),
+    });
+  }
+}
+
+/** Whoever writes through one endpoint does not own what it ignores. */
+const resetWithStatus: Readonly<Record<string, ResetFields>> = {
+  '': { reset: [['status']] },
+  status: { keep: [['status']] },
+};
+
+/** The field types of a model's served versions by apiVersion, computed when they are first needed. */
+export function fieldTypesOf({ group, versions }: Model): () => ReadonlyMap<string, TypeSchema> {
+  let types: ReadonlyMap<string, TypeSchema> | undefined;
+  return () => {
+    types ??= new Map(
+      versions
+        .filter(({ served }) => served)
+        .map(({ name, schema }) => [formatApiVersion({ group, version: name }), newTypeSchema(schema)]),
+    );
+    return types;
+  };
+}
+
+function managerOfScale(): FieldManager {
+  scaleManager ??= new FieldManager({ versions: new Map([[scaleApiVersion, newScaleSchema()]]) });
+  return scaleManager;
+}
+
+/** The Scale of an object, with the entries that own its replicas. */
+function scaleWith(handler: ScaleHandler, object: JsonApiObject, paths: ScaleSubresource): JsonApiObject {
+  const scale = asObject(scaleOf(object, paths));
+  const managedFields = handler.toSubresource();
+  if (managedFields.length > 0) scale.metadata.managedFields = managedFields;
+  return scale;
+}
+
+function asObject(scale: unknown): JsonApiObject {
+  return scale as JsonApiObject;
+}
+
+function entriesOf({ metadata: { managedFields = [] } }: JsonApiObject): ManagedFieldsEntry[] {
+  return managedFields as ManagedFieldsEntry[];
+}
