@@ -10,9 +10,9 @@ export type RequestPlan =
   | { type: 'create'; model: SampleModel; names: string; first?: number; keyed?: true }
   /**
    * One object for each connection, updated by its last reader: each update names the resourceVersion of the previous
-   * response.
+   * response. `applied`: as an apply patch, which takes every field.
    */
-  | { type: 'update'; model: SampleModel; objects: string[]; attachment?: number };
+  | { type: 'update'; model: SampleModel; objects: string[]; attachment?: number; applied?: true };
 
 /** The requests of one plan, in sequence for each connection. */
 export interface RequestSource {
@@ -28,8 +28,8 @@ export interface RequestSource {
 export function requestSource(plan: RequestPlan, authorization: string): RequestSource {
   const common = `Host: 127.0.0.1\r\n${authorization === '' ? '' : `${authorization}\r\n`}`;
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${common}\r\n`;
-  const withBody = (method: string, path: string, body: string, headers = ''): string =>
-    `${method} ${path} HTTP/1.1\r\n${common}${headers}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const withBody = (method: string, path: string, body: string, headers = '', type = 'application/json'): string =>
+    `${method} ${path} HTTP/1.1\r\n${common}${headers}Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   if (plan.type === 'get') return inTurns(200, plan.paths.map(get));
   if (plan.type === 'post')
     return inTurns(
@@ -63,9 +63,9 @@ function createSource(
 }
 
 function updateSource(
-  { model, objects, attachment = 0 }: RequestPlan & { type: 'update' },
+  { model, objects, attachment = 0, applied }: RequestPlan & { type: 'update' },
   get: (path: string) => string,
-  withBody: (method: string, path: string, body: string) => string,
+  withBody: (method: string, path: string, body: string, headers?: string, type?: string) => string,
 ): RequestSource {
   const revisions = new Map<number, string>();
   const pathTo = (connection: number): string => `${pathOf(model)}/${objects[connection]}`;
@@ -83,7 +83,15 @@ function updateSource(
         resourceVersion,
         attachment,
       });
-      return withBody('PUT', pathTo(connection), body);
+      return applied === true
+        ? withBody(
+            'PATCH',
+            `${pathTo(connection)}?fieldManager=bench&force=true`,
+            body,
+            '',
+            'application/apply-patch+yaml',
+          )
+        : withBody('PUT', pathTo(connection), body);
     },
     answered: (connection, { body }) => void revisions.set(connection, resourceVersionIn(body)),
   };

@@ -4,8 +4,9 @@ import type { RequestPlan } from '../load/request-plan.ts';
 import { pathOf, writtenModel } from '../sample-post.ts';
 
 const parsing = 'bare express, parses only';
+const applying = 'svc, server-side apply';
 
-/** Updates that name the previous resourceVersion, one object for each connection. */
+/** Updates that name the previous resourceVersion, one object for each connection; as PUT, and as apply patches. */
 export async function benchUpdate(run: BenchRun): Promise<void> {
   for (const connections of run.options.connections) {
     const names = newNames();
@@ -18,12 +19,15 @@ export async function benchUpdate(run: BenchRun): Promise<void> {
       ]),
     );
     await run.express.answer(new Map(bodies));
-    const load = { connections, plan: (): RequestPlan => ({ type: 'update', model: writtenModel, objects }) };
+    const plan: RequestPlan = { type: 'update', model: writtenModel, objects };
+    const load = { connections, plan: () => plan };
     const scenario = `update with resourceVersion, c=${connections}`;
     const compared = await runComparison(run, scenario, [
       apiContender(run, 'svc', load),
       bareContender(run, parsing, run.express, load),
+      apiContender(run, applying, { connections, plan: () => ({ ...plan, applied: true }) }),
     ]);
+    ratioGoal(run.report, scenario, compared, { to: applying, atMost: 2 });
     if (connections > 1) ratioGoal(run.report, scenario, compared, { to: parsing, atLeast: 0.5 });
   }
 }

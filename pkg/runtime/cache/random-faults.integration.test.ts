@@ -103,7 +103,7 @@ describe('a listener of a cache, added at any time, receives a consistent sequen
       () => informer.indexer.get({ namespace: '', name: metadata.name }) !== undefined,
       AbortSignal.timeout(20_000),
     );
-    const { items } = await client.list(postType, { labelSelector: `run=${run}` });
+    const { items } = await client.list(postType, { labelSelector: `run=${run}`, omitManagedFields: true });
     for (const follower of followers)
       expect(follower.present).toEqual(new Map(items.map((post) => [post.metadata.name, post])));
     for (const { faults } of [...followers, ...gone]) expect(faults).toEqual([]);
