@@ -51,13 +51,13 @@ function typeRank(value: JsonValue): number {
 }
 
 /** As messages show a value: `80`, `"TCP"`. */
-export function formatElementValue(value: JsonValue, formatNumber: NumberFormat): string {
+export function formatElementValue(value: JsonValue, format: NumberFormat): string {
   if (typeof value === 'string') return quoteText(value);
-  if (typeof value === 'number') return formatNumber(value);
-  if (Array.isArray(value)) return `[${value.map((item) => formatElementValue(item, formatNumber)).join(',')}]`;
+  if (typeof value === 'number') return format(value);
+  if (Array.isArray(value)) return `[${value.map((item) => formatElementValue(item, format)).join(',')}]`;
   if (isJsonObject(value))
     return Object.entries(value)
-      .map(([name, member]) => `${name}=${formatElementValue(member, formatNumber)}`)
+      .map(([name, member]) => `${name}=${formatElementValue(member, format)}`)
       .join('');
   return String(value);
 }

@@ -26,12 +26,12 @@ export function isMember(value: FieldSet): boolean {
 
 export function hasPath(set: FieldSet, path: readonly string[]): boolean {
   let value: FieldSet | undefined = set;
-  for (const element of path) value = value === undefined ? undefined : childOf(value, element);
+  for (const element of path) value = value === undefined ? undefined : setBelow(value, element);
   return value !== undefined && path.length > 0 && isMember(value);
 }
 
 /** The set below an element; undefined if neither it nor anything below it is in the set. */
-export function childOf(set: FieldSet, element: string): FieldSet | undefined {
+export function setBelow(set: FieldSet, element: string): FieldSet | undefined {
   return Object.hasOwn(set, element) ? set[element] : undefined;
 }
 
@@ -39,7 +39,7 @@ export function unionSets(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptySet(b)) return a;
   let result = a;
   for (const element in b) {
-    const left = childOf(a, element);
+    const left = setBelow(a, element);
     const right = b[element]!;
     const united = left === undefined ? right : uniteValues(left, right);
     if (united === left) continue;
@@ -76,7 +76,7 @@ export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
 function subtract(a: FieldSet, b: FieldSet, removal: Removal): FieldSet {
   let result = a;
   for (const element in b) {
-    const left = element === selfKey ? undefined : childOf(a, element);
+    const left = element === selfKey ? undefined : setBelow(a, element);
     if (left === undefined) continue;
     const rest = subtractValue(left, b[element]!, removal);
     if (rest === left) continue;
@@ -104,7 +104,7 @@ function subtractValue(a: FieldSet, b: FieldSet, removal: Removal): FieldSet | u
 export function intersectSets(a: FieldSet, b: FieldSet): FieldSet {
   const result: FieldSet = {};
   for (const element in b) {
-    const left = element === selfKey ? undefined : childOf(a, element);
+    const left = element === selfKey ? undefined : setBelow(a, element);
     if (left === undefined) continue;
     const right = b[element]!;
     const below = intersectSets(left, right);
@@ -137,11 +137,11 @@ export function insertAt(set: FieldSet, path: readonly string[], value: FieldSet
   const last = path.length - 1;
   for (let depth = 0; depth < last; depth += 1) {
     const element = path[depth]!;
-    let next = childOf(level, element);
+    let next = setBelow(level, element);
     if (next === undefined) next = level[element] = {};
     else if (isEmptySet(next)) next = level[element] = { [selfKey]: leaf };
     level = next;
   }
-  const present = childOf(level, path[last]!);
+  const present = setBelow(level, path[last]!);
   level[path[last]!] = present === undefined ? value : uniteValues(present, value);
 }

@@ -68,10 +68,10 @@ export function sortFieldSet(set: FieldSet): FieldSet {
   let result: FieldSet | undefined;
   for (const element in set) {
     const below = set[element]!;
-    const sorted = isEmptySet(below) ? below : sortFieldSet(below);
-    if (sorted === below) continue;
+    const sortedBelow = isEmptySet(below) ? below : sortFieldSet(below);
+    if (sortedBelow === below) continue;
     result ??= { ...set };
-    result[element] = sorted;
+    result[element] = sortedBelow;
   }
   return sortLevel(result ?? set);
 }
@@ -88,7 +88,7 @@ function sortLevel(set: FieldSet): FieldSet {
 const surrogate = /[\ud800-\udfff]/;
 
 function sorted(set: FieldSet): FieldSet {
-  const elements = Object.keys(set).sort();
+  const elements = Object.keys(set).toSorted();
   // Of these the order of code units is not the order of bytes.
   if (elements.some((element) => surrogate.test(element))) elements.sort(compareIndexValues);
   const result: FieldSet = {};

@@ -16,7 +16,9 @@ export const fieldElement = (name: string): string => `f:${name}`;
 export const valueElement = (value: JsonValue): string => `v:${encodeElementValue(value)}`;
 export const keyElement = (fields: [string, JsonValue][]): string => `k:${encodeElementFields(fields)}`;
 
+// oxlint-disable-next-line no-control-regex -- they are written as escapes
 const plainValue = /^v:(?:"[^"\\<>&\u0000-\u001f\u2028\u2029]*"|0|-?[1-9]\d{0,14}|true|false)$/;
+// oxlint-disable-next-line no-control-regex -- they are written as escapes
 const plainKey = /^k:\{"\w+":(?:"[^"\\<>&\u0000-\u001f\u2028\u2029]*"|0|-?[1-9]\d{0,14}|true|false)\}$/;
 const indexForm = /^i:[-+]?\d{1,18}$/;
 

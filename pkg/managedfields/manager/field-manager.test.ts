@@ -21,7 +21,7 @@ const manager = new FieldManager({
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
 function object(spec: JsonValue, more: JsonObject = {}, metadata: JsonObject = {}): ApiObject {
-  return { apiVersion, kind: 'Thing', metadata: { name: 'o', ...metadata }, spec, ...more } as unknown as ApiObject;
+  return { apiVersion, kind: 'Thing', metadata: { name: 'o', ...metadata }, spec, ...more };
 }
 
 function withFields(value: ApiObject, managedFields: ManagedFieldsEntry[]): ApiObject {

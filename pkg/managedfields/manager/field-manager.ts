@@ -17,6 +17,7 @@ import {
   isEqualButTimes,
   isReset,
   readManagedFields,
+  textOf,
   UnreadableManagedFields,
   writeManagedFields,
 } from './managed-fields-list.ts';
@@ -42,7 +43,7 @@ export interface ApplyOptions {
 export interface ApplyResult {
   /**
    * The merged object, without defaults and with `managedFields` in its metadata; `live` itself (===) if nothing
-   * changed but times.
+   * changed but times. It shares values with `live` and `config`: copy it before you change it.
    */
   object: ApiObject;
   managedFields: ManagedFieldsEntry[];
@@ -187,7 +188,7 @@ export class FieldManager {
     managers: Managers,
     { manager, subresource = '', now }: Pick<UpdateOptions, 'manager' | 'subresource' | 'now'>,
   ): void {
-    const apiVersion = String(to['apiVersion']);
+    const apiVersion = textOf(to['apiVersion']);
     const filter = this.#filterOf(subresource);
     reconcileManagers(managers, this.#nodeOf);
     const change = { from, to, apiVersion, nodeOf: this.#nodeOf, filter };
@@ -262,7 +263,7 @@ function describeObject(object: ApiObject | JsonObject): string {
 }
 
 function describeType({ apiVersion, kind }: ApiObject | JsonObject): string {
-  return `${String(apiVersion)}, Kind=${String(kind)}`;
+  return `${textOf(apiVersion)}, Kind=${textOf(kind)}`;
 }
 
 /** An object as the JSON value that it is. */

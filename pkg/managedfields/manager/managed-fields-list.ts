@@ -56,7 +56,7 @@ function readEntry(entry: JsonObject, index: number): ManagerState {
   };
 }
 
-function textOf(value: JsonValue | undefined): string {
+export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
@@ -100,7 +100,7 @@ function writeEntry({
   return {
     apiVersion,
     fieldsType: 'FieldsV1',
-    fieldsV1: (set === sortedSet ? set : sortFieldSet(set)) as unknown as JsonObject,
+    fieldsV1: set === sortedSet ? set : sortFieldSet(set),
     manager: name,
     operation: isApplied ? 'Apply' : 'Update',
     ...(subresource === '' ? {} : { subresource }),

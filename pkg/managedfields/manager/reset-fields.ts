@@ -1,4 +1,4 @@
-import { childOf, type FieldSet, insertAt, leaf, recursiveDifference } from '../fieldpath/field-set.ts';
+import { setBelow, type FieldSet, insertAt, leaf, recursiveDifference } from '../fieldpath/field-set.ts';
 import { fieldElement } from '../fieldpath/path-element.ts';
 import type { SetFilter } from '../merge/managers.ts';
 
@@ -30,7 +30,7 @@ function keepOnly(set: FieldSet, paths: readonly (readonly string[])[]): FieldSe
   const result: FieldSet = {};
   for (const path of paths) {
     let value: FieldSet | undefined = set;
-    for (const element of path) value = value === undefined ? undefined : childOf(value, element);
+    for (const element of path) value = value === undefined ? undefined : setBelow(value, element);
     if (value !== undefined) insertAt(result, path, value);
   }
   return result;

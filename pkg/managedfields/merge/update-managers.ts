@@ -1,11 +1,11 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { differenceOfSets, intersectSets, isEmptySet } from '../fieldpath/field-set.ts';
-import { type Comparison, compareTyped } from '../typed/compare.ts';
+import { type FieldChanges, compareTyped } from '../typed/compare.ts';
 import { reconcileFieldSet } from '../typed/reconcile.ts';
 import { ManagerConflicts, type ManagerConflict } from './manager-conflicts.ts';
 import type { Managers, NodeOfVersion, SetFilter } from './managers.ts';
 
-export interface Change {
+export interface ObjectChange {
   from: JsonObject;
   to: JsonObject;
   /** The version of both objects. */
@@ -37,8 +37,8 @@ export function reconcileManagers(managers: Managers, nodeOf: NodeOfVersion): vo
  * @throws ManagerConflicts unless `force`, if others own fields that changed.
  * @throws TypedError if the objects do not have their types.
  */
-export function takeFromOthers(change: Change, managers: Managers, self: string, force: boolean): Comparison {
-  const comparisons = new Map<string, Comparison>();
+export function takeFromOthers(change: ObjectChange, managers: Managers, self: string, force: boolean): FieldChanges {
+  const comparisons = new Map<string, FieldChanges>();
   const own = compareIn(change, change.apiVersion, comparisons)!;
   const conflicts: ManagerConflict[] = [];
   for (const [key, manager] of managers) {
@@ -63,10 +63,10 @@ export function takeFromOthers(change: Change, managers: Managers, self: string,
 }
 
 function compareIn(
-  { from, to, apiVersion, nodeOf, filter }: Change,
+  { from, to, apiVersion, nodeOf, filter }: ObjectChange,
   version: string,
-  comparisons: Map<string, Comparison>,
-): Comparison | undefined {
+  comparisons: Map<string, FieldChanges>,
+): FieldChanges | undefined {
   const present = comparisons.get(version);
   if (present !== undefined) return present;
   const node = nodeOf(version);

@@ -4,11 +4,11 @@ import { formatElements } from '../fieldpath/path-element.ts';
 import { InvalidItem, itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode, ValueKind } from './type-node.ts';
 import { TypedError } from './typed-error.ts';
-import { asList, asMap, elementOf, isEqualValue, kindOf, memberOf, nodeAt } from './typed-value.ts';
+import { asList, asMap, elementOf, isEqualValue, valueKind, memberOf, nodeAt } from './typed-value.ts';
 import { scalarProblem } from './validate.ts';
 
 /** What makes one object another: fields that were added or have another value, and fields that went. */
-export interface Comparison {
+export interface FieldChanges {
   changed: FieldSet;
   removed: FieldSet;
 }
@@ -17,7 +17,7 @@ export interface Comparison {
  * Compares two objects of a type. A container that only one of them has is in the set itself, with all below it.
  * @throws TypedError if a value does not have its type.
  */
-export function compareTyped(node: TypeNode, from: JsonValue, to: JsonValue): Comparison {
+export function compareTyped(node: TypeNode, from: JsonValue, to: JsonValue): FieldChanges {
   const walk = new ComparisonWalk();
   walk.visit(node, from, to);
   return { changed: walk.changed, removed: walk.removed };
@@ -31,9 +31,9 @@ class ComparisonWalk {
   /** Both objects have the value. */
   visit(node: TypeNode, from: JsonValue, to: JsonValue): void {
     if (from === to) return;
-    const kind = kindOf(node, to);
+    const kind = valueKind(node, to);
     if (node.kind === 'any') {
-      const kindBefore = kindOf(node, from);
+      const kindBefore = valueKind(node, from);
       // Null has no kind of its own.
       if (kindBefore !== kind) this.#visitAs(kindBefore, node, from, to);
     } else {
@@ -120,7 +120,7 @@ class ComparisonWalk {
   /** The set of a value that one of the objects does not have: the value itself and all below it. */
   #wholeSet(node: TypeNode, value: JsonValue): FieldSet {
     if (node.kind !== 'any') this.#requireKind(node, value);
-    const kind = kindOf(node, value);
+    const kind = valueKind(node, value);
     if (kind === 'map' && !node.map.isAtomic) return this.#wholeFields(node.map, asMap(value));
     if (kind === 'list' && !node.list.isAtomic) return this.#wholeItems(node.list, asList(value) ?? []);
     return leaf;

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '#pkg/apimachinery/index';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
-import { asList, asMap, kindOf, type MaybeValue, memberOf, nodeAt } from './typed-value.ts';
+import { asList, asMap, valueKind, type MaybeValue, memberOf, nodeAt } from './typed-value.ts';
 
 /**
  * A live object with an applied configuration merged into it. The configuration's leaves win, nothing is removed, and
@@ -15,12 +15,12 @@ export function mergeTyped(node: TypeNode, live: JsonValue, config: JsonValue): 
 function mergeValues(node: TypeNode, live: MaybeValue, config: MaybeValue): MaybeValue {
   const value = config === undefined ? live : config;
   if (value === undefined) return undefined;
-  switch (kindOf(node, value)) {
+  switch (valueKind(node, value)) {
     case 'scalar':
       return value;
     case 'list':
       return mergeLists(node.list, live, config);
-    case 'map':
+    default:
       return mergeMaps(node, live, config);
   }
 }

@@ -1,7 +1,7 @@
 import { fieldElement } from '../fieldpath/path-element.ts';
 import {
   atomicNode,
-  type FieldType,
+  type NamedField,
   newListNode,
   newMapNode,
   newMapType,
@@ -14,14 +14,14 @@ const time = newScalarNode('untyped');
 const integer = newScalarNode('numeric');
 const texts = newMapNode(newMapType(new Map(), { isAtomic: false, other: text }));
 
-export function fieldsOf(nodes: Readonly<Record<string, TypeNode>>): Map<string, FieldType> {
+export function namedFieldsOf(nodes: Readonly<Record<string, TypeNode>>): Map<string, NamedField> {
   return new Map(
     Object.entries(nodes).map(([name, node]) => [name, { element: fieldElement(name), node, default: undefined }]),
   );
 }
 
 export function newStructNode(nodes: Readonly<Record<string, TypeNode>>, isAtomic = false): TypeNode {
-  return newMapNode(newMapType(fieldsOf(nodes), { isAtomic, other: undefined }));
+  return newMapNode(newMapType(namedFieldsOf(nodes), { isAtomic, other: undefined }));
 }
 
 const ownerReference = newStructNode(

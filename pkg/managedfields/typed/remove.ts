@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { childOf, type FieldSet, isEmptySet, isMember } from '../fieldpath/field-set.ts';
+import { setBelow, type FieldSet, isEmptySet, isMember } from '../fieldpath/field-set.ts';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
-import { elementOf, kindOf, nodeAt } from './typed-value.ts';
+import { elementOf, valueKind, nodeAt } from './typed-value.ts';
 
 /**
  * The value without the members of a set. What is below a member goes with it. A map or list that is emptied becomes
@@ -10,12 +10,12 @@ import { elementOf, kindOf, nodeAt } from './typed-value.ts';
  */
 export function removeFields(node: TypeNode, value: JsonValue, fields: FieldSet): JsonValue {
   if (isEmptySet(fields)) return value;
-  switch (kindOf(node, value)) {
+  switch (valueKind(node, value)) {
     case 'scalar':
       return value;
     case 'list':
       return Array.isArray(value) && !node.list.isAtomic ? removeItems(node.list, value, fields) : null;
-    case 'map':
+    default:
       return isJsonObject(value) && !node.map.isAtomic ? removeMembers(node.map, value, fields) : null;
   }
 }
@@ -24,7 +24,7 @@ function removeMembers(map: MapType, value: JsonObject, fields: FieldSet): JsonV
   const result: JsonObject = {};
   for (const key of Object.keys(value)) {
     const node = nodeAt(map, key);
-    const below = childOf(fields, elementOf(map, key));
+    const below = setBelow(fields, elementOf(map, key));
     if (below !== undefined && isMember(below)) continue;
     result[key] = below === undefined || node === undefined ? value[key]! : removeFields(node, value[key]!, below);
   }
@@ -34,7 +34,7 @@ function removeMembers(map: MapType, value: JsonObject, fields: FieldSet): JsonV
 function removeItems(list: ListType, items: readonly JsonValue[], fields: FieldSet): JsonValue {
   const result: JsonValue[] = [];
   for (const item of items) {
-    const below = childOf(fields, itemElement(list, item));
+    const below = setBelow(fields, itemElement(list, item));
     if (below !== undefined && isMember(below)) continue;
     result.push(below === undefined ? item : removeFields(list.item, item, below));
   }

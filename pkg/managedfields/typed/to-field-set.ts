@@ -2,7 +2,7 @@ import type { JsonValue } from '#pkg/apimachinery/index';
 import { type FieldSet, leaf, selfKey } from '../fieldpath/field-set.ts';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
-import { asList, asMap, elementOf, isEmptyMap, kindOf, nodeAt } from './typed-value.ts';
+import { asList, asMap, elementOf, isEmptyMap, valueKind, nodeAt } from './typed-value.ts';
 
 /**
  * The fields that a configuration sets: its leaves, the items of sets and of lists with keys, and the keys of maps, but
@@ -16,12 +16,12 @@ export function toFieldSet(node: TypeNode, value: JsonValue): FieldSet {
 
 /** The set of a value: `leaf` if it is a member itself, undefined if it is empty and no member. */
 function valueSet(node: TypeNode, value: JsonValue): FieldSet | undefined {
-  switch (kindOf(node, value)) {
+  switch (valueKind(node, value)) {
     case 'scalar':
       return leaf;
     case 'list':
       return node.list.isAtomic ? leaf : itemSets(node.list, asList(value) ?? []);
-    case 'map':
+    default:
       return node.map.isAtomic ? leaf : fieldSets(node.map, value);
   }
 }

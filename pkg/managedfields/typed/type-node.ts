@@ -9,7 +9,7 @@ export interface ListType {
 }
 
 /** The element of a field's path, its type, and its default. */
-export interface FieldType {
+export interface NamedField {
   element: string;
   node: TypeNode;
   default: unknown;
@@ -18,9 +18,9 @@ export interface FieldType {
 /** A map: the named fields, and the type of all other keys; without one there are no others. */
 export interface MapType {
   isAtomic: boolean;
-  fields: ReadonlyMap<string, FieldType>;
+  fields: ReadonlyMap<string, NamedField>;
   /** The fields by the element of their path. */
-  byElement: ReadonlyMap<string, FieldType>;
+  byElement: ReadonlyMap<string, NamedField>;
   other: TypeNode | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface TypeNode {
   map: MapType;
 }
 
-const noFields: ReadonlyMap<string, FieldType> = new Map();
+const noFields: ReadonlyMap<string, NamedField> = new Map();
 
 /** Any value, and nobody owns a part of it. */
 export const atomicNode = newAnyNode();
@@ -44,7 +44,7 @@ export const deducedNode = newAnyNode();
 deducedNode.map = newMapType(noFields, { isAtomic: false, other: deducedNode });
 
 export function newMapType(
-  fields: ReadonlyMap<string, FieldType>,
+  fields: ReadonlyMap<string, NamedField>,
   { isAtomic, other }: Pick<MapType, 'isAtomic' | 'other'>,
 ): MapType {
   const byElement = new Map([...fields.values()].map((field) => [field.element, field]));

@@ -1,10 +1,10 @@
 import type { JsonSchema } from '#pkg/apimachinery/index';
 import { fieldElement } from '../fieldpath/path-element.ts';
-import { fieldsOf, objectMetaNode, typeMetaNodes } from './object-meta-node.ts';
+import { namedFieldsOf, objectMetaNode, typeMetaNodes } from './object-meta-node.ts';
 import {
   atomicNode,
   deducedNode,
-  type FieldType,
+  type NamedField,
   type ListType,
   type MapType,
   newListNode,
@@ -69,12 +69,12 @@ function listType(schema: JsonSchema, open: boolean): ListType {
 }
 
 function mapType(schema: JsonSchema, open: boolean, meta: Readonly<Record<string, TypeNode>>): MapType {
-  const fields = new Map<string, FieldType>();
+  const fields = new Map<string, NamedField>();
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     if (Object.hasOwn(meta, name)) continue;
     fields.set(name, { element: fieldElement(name), node: nodeOf(property, open), default: property.default });
   }
-  for (const [name, field] of fieldsOf(meta)) fields.set(name, field);
+  for (const [name, field] of namedFieldsOf(meta)) fields.set(name, field);
   return newMapType(fields, {
     isAtomic: schema['x-kubernetes-map-type'] === 'atomic',
     other: otherNode(schema, open, fields.size > 0),

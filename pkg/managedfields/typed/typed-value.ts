@@ -8,7 +8,7 @@ import { fieldElement } from '../fieldpath/path-element.ts';
 export type MaybeValue = JsonValue | undefined;
 
 /** As which kind a value is treated. Null is the empty value of whatever kind its type has. */
-export function kindOf(node: TypeNode, value: JsonValue): ValueKind {
+export function valueKind(node: TypeNode, value: JsonValue): ValueKind {
   if (node.kind !== 'any') return node.kind;
   if (Array.isArray(value)) return 'list';
   return typeof value === 'object' ? 'map' : 'scalar';

@@ -3,7 +3,7 @@ import { formatNumber } from '../fieldpath/element-value.ts';
 import { formatElements } from '../fieldpath/path-element.ts';
 import { InvalidItem, itemElement } from './list-item.ts';
 import type { ListType, MapType, ScalarType, TypeNode } from './type-node.ts';
-import { elementOf, kindOf, nodeAt } from './typed-value.ts';
+import { elementOf, valueKind, nodeAt } from './typed-value.ts';
 
 /** Deeper than any object: nobody stores more than 100 levels. */
 const maxDepth = 256;
@@ -33,7 +33,7 @@ class ValidationWalk {
   visit(node: TypeNode, value: JsonValue): void {
     if (value === null || this.errors.length >= maxErrors) return;
     if (this.#path.length > maxDepth) return this.#report(`nested deeper than ${maxDepth} levels`);
-    switch (kindOf(node, value)) {
+    switch (valueKind(node, value)) {
       case 'scalar': {
         const problem = scalarProblem(node.scalar, value);
         if (problem !== undefined) this.#report(problem);
@@ -98,7 +98,7 @@ export function scalarProblem(type: ScalarType, value: JsonValue): string | unde
         : `expected string, got &value.valueUnstructured{Value:${describeValue(value)}}`;
     case 'boolean':
       return typeof value === 'boolean' ? undefined : `expected boolean, got &{${describeValue(value)}}`;
-    case 'untyped':
+    default:
       return typeof value === 'object' ? `expected any scalar, got &{${describeValue(value)}}` : undefined;
   }
 }

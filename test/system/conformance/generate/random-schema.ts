@@ -95,7 +95,7 @@ export function makeSomeAtomic(random: SeededRandom, schema: JsonSchema): JsonSc
   return result;
 }
 
-export interface DefinitionOptions {
+export interface ModelDefinitionOptions {
   name: string;
   /** The schema of spec and status by version; the first one is stored. */
   versions: Readonly<Record<string, JsonSchema>>;
@@ -104,18 +104,18 @@ export interface DefinitionOptions {
   epoch: number;
 }
 
-export const kindOf = (name: string): string => `K${name}`;
-export const group = 'conformance.example.com';
+export const modelKind = (name: string): string => `K${name}`;
+export const conformanceGroup = 'conformance.example.com';
 
-export function newDefinition({ name, versions, hasStatus, epoch }: DefinitionOptions): JsonObject {
+export function newModelDefinition({ name, versions, hasStatus, epoch }: ModelDefinitionOptions): JsonObject {
   const definition = {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${name}s.${group}` },
+    metadata: { name: `${name}s.${conformanceGroup}` },
     spec: {
-      group,
+      group: conformanceGroup,
       scope: 'Namespaced',
-      names: { plural: `${name}s`, singular: name, kind: kindOf(name) },
+      names: { plural: `${name}s`, singular: name, kind: modelKind(name) },
       versions: Object.entries(versions).map(([version, schema], index) => ({
         name: version,
         served: true,

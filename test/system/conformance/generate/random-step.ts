@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '../../../../pkg/apimachinery/index.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import type { StepRequest } from '../trace/trace.ts';
-import { group } from './random-schema.ts';
+import { conformanceGroup } from './random-schema.ts';
 import { randomMetadata, randomValue, type ValueOptions } from './random-value.ts';
 
 export interface StepOptions {
@@ -53,7 +53,7 @@ function randomBody(
   values: ValueOptions,
 ): JsonObject {
   const body: JsonObject = {
-    apiVersion: `${group}/${version}`,
+    apiVersion: `${conformanceGroup}/${version}`,
     kind,
     metadata: { name, ...(subresource === '' ? randomMetadata(random) : {}) },
   };
@@ -80,7 +80,7 @@ function copySomeValues(random: SeededRandom, body: JsonObject, live: JsonObject
 
 function replacement(random: SeededRandom, live: JsonObject, fresh: JsonObject, version: string): JsonObject {
   const metadata = { ...(live['metadata'] as JsonObject) };
-  const body: JsonObject = { ...live, apiVersion: `${group}/${version}`, metadata };
+  const body: JsonObject = { ...live, apiVersion: `${conformanceGroup}/${version}`, metadata };
   for (const part of ['spec', 'status'])
     if (random.chance(0.6) && fresh[part] !== undefined)
       body[part] = random.chance(0.5) ? fresh[part] : mix(random, live[part], fresh[part]);

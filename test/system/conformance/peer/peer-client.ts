@@ -48,7 +48,7 @@ export class PeerClient {
     if (dryRun) query.set('dryRun', 'All');
     const path = collection.replace('{version}', version);
     const object = verb === 'create' ? '' : `/${name}${subresource === '' ? '' : `/${subresource}`}`;
-    return this.send(methods[verb], `${path}${object}?${query}`, body, contentTypes[verb]);
+    return this.send(methods[verb], `${path}${object}?${query.toString()}`, body, contentTypes[verb]);
   }
 
   /** Creates or replaces a definition, and waits until its schema is served: the default of `epoch` says so. */
@@ -71,7 +71,11 @@ export class PeerClient {
       versions: { name: string }[];
     };
     for (const version of versions) {
-      const probe = { apiVersion: `${group}/${version.name}`, kind: names.kind, metadata: { name: 'probe' } };
+      const probe = {
+        apiVersion: `${group}/${version.name}`,
+        kind: names.kind,
+        metadata: { name: 'probe' },
+      };
       await retryUntilTrue(
         async () => {
           const tried = await this.send('POST', `${collection.replace('{version}', version.name)}?dryRun=All`, probe);

@@ -75,7 +75,7 @@ class TraceModel {
       now,
       requested: requestedFields(request, live),
     });
-    return compare('managedFields', managedFieldsOf(answer), entries);
+    return compare('managedFields', managedFieldsOf(answer), keepTimes(entries, answer, live));
   }
 
   /**
@@ -94,9 +94,7 @@ class TraceModel {
   /** The same at an apply, which is answered with 500 then. */
   #hasFailed(status: number, answer: JsonObject): boolean {
     return (
-      this.#schemas.size > 1 &&
-      status === 500 &&
-      !String(answer['message']).startsWith('failed to create typed patch object')
+      this.#schemas.size > 1 && status === 500 && !messageOf(answer).startsWith('failed to create typed patch object')
     );
   }
 
@@ -126,7 +124,11 @@ class TraceModel {
     const object = this.#store(result.object as unknown as JsonObject, live, request);
     return [
       ...compare('object', comparable(answer), comparable(object)),
-      ...compare('managedFields', withOneTime(managedFieldsOf(answer), now), withOneTime(result.managedFields, now)),
+      ...compare(
+        'managedFields',
+        withOneTime(managedFieldsOf(answer), now),
+        withOneTime(keepTimes(result.managedFields, object, live), now),
+      ),
     ];
   }
 
@@ -137,7 +139,7 @@ class TraceModel {
       const expected = [answer['message'], sortedCauses(answer['details'])];
       return compare('conflict', expected, [error.message, sortedCauses(error.toStatus().details)]);
     }
-    const message = String(answer['message']);
+    const message = messageOf(answer);
     const isSame =
       error instanceof TypedError && status >= 400 && /failed to create typed|failed to convert/.test(message);
     // With several problems Kubernetes names them in the order of a Go map, and not all of them.
@@ -179,8 +181,24 @@ function requestedFields({ verb, body }: StepRequest, live: JsonObject | undefin
   return Array.isArray(list) && list.length === 0 ? undefined : list;
 }
 
+function messageOf({ message }: JsonObject): string {
+  return typeof message === 'string' ? message : '';
+}
+
 function managedFieldsOf(object: JsonObject): JsonValue {
   return (object['metadata'] as JsonObject)['managedFields'] ?? [];
+}
+
+/** A write that changes nothing but times is none: the live entries stay. An empty list of metadata is a change. */
+function keepTimes(entries: readonly JsonObject[], object: JsonObject, live: JsonObject | undefined): JsonValue {
+  if (live === undefined || !isDeepStrictEqual(withoutServerFields(object), withoutServerFields(live)))
+    return [...entries];
+  const before = managedFieldsOf(live) as JsonObject[];
+  return isDeepStrictEqual(entries.map(withoutTime), before.map(withoutTime)) ? before : [...entries];
+}
+
+function withoutTime(entry: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(entry).filter(([key]) => key !== 'time'));
 }
 
 /** Kubernetes reads the clock twice at a first apply. */
@@ -206,19 +224,25 @@ function latestTime(object: JsonObject): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
+/** Without what only the server sets. An empty map or list of metadata is not stored. */
 function comparable(object: JsonObject): JsonObject {
-  const {
-    uid: _u,
-    resourceVersion: _r,
-    generation: _g,
-    creationTimestamp: _c,
-    managedFields: _m,
-    namespace: _n,
-    ...metadata
-  } = object['metadata'] as JsonObject;
-  // An empty map or list of metadata is not stored.
-  const kept = Object.entries(metadata).filter(([, value]) => JSON.stringify(value).length > 2);
-  return { ...object, metadata: Object.fromEntries(kept) };
+  const { metadata, ...content } = withoutServerFields(object);
+  const kept = Object.entries(metadata as JsonObject).filter(([, value]) => JSON.stringify(value).length > 2);
+  return { ...content, metadata: Object.fromEntries(kept) };
+}
+
+const serverFields = new Set([
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'managedFields',
+  'namespace',
+]);
+
+function withoutServerFields(object: JsonObject): JsonObject {
+  const metadata = Object.entries(object['metadata'] as JsonObject).filter(([key]) => !serverFields.has(key));
+  return { ...object, metadata: Object.fromEntries(metadata) };
 }
 
 function sortedCauses(details: unknown): unknown {

@@ -1,6 +1,12 @@
 import type { JsonObject, JsonSchema } from '../../../../pkg/apimachinery/index.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { group, kindOf, makeSomeAtomic, newDefinition, randomStruct } from '../generate/random-schema.ts';
+import {
+  conformanceGroup,
+  modelKind,
+  makeSomeAtomic,
+  newModelDefinition,
+  randomStruct,
+} from '../generate/random-schema.ts';
 import { randomStep, type StepOptions } from '../generate/random-step.ts';
 import type { PeerClient } from '../peer/peer-client.ts';
 import type { Trace, TraceStep } from './trace.ts';
@@ -25,8 +31,8 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
   const hasStatus = random.chance(0.7);
   const name = `model${model}`;
   const common = { name, hasStatus };
-  const collection = `/apis/${group}/{version}/namespaces/n/${name}s`;
-  const first = newDefinition({ ...common, versions, epoch: 1 });
+  const collection = `/apis/${conformanceGroup}/{version}/namespaces/n/${name}s`;
+  const first = newModelDefinition({ ...common, versions, epoch: 1 });
   await client.define(first, collection, 1);
   const traces = Array.from({ length: objects }, (_, index) => ({
     title: `seed ${seed}, model ${model}, object ${index}`,
@@ -36,7 +42,7 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
   const recorders = traces.map(
     (trace, index) =>
       new TraceRecorder(client, trace, random.fork(`object ${index}`), collection, {
-        kind: kindOf(name),
+        kind: modelKind(name),
         name: `o${index}`,
         hasStatus,
         updaters: random.pick([3, 3, 14]),
@@ -46,14 +52,14 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
   await Promise.all(recorders.map((recorder) => recorder.run(steps, versions)));
   if (random.chance(0.4)) {
     const changed = Object.fromEntries(
-      Object.entries(versions).map(([name, schema]) => [name, makeSomeAtomic(random.fork('atomic'), schema)]),
+      Object.entries(versions).map(([version, schema]) => [version, makeSomeAtomic(random.fork('atomic'), schema)]),
     );
-    const second = newDefinition({ ...common, versions: changed, epoch: 2 });
+    const second = newModelDefinition({ ...common, versions: changed, epoch: 2 });
     await client.define(second, collection, 2);
     for (const trace of traces) trace.steps.push({ definition: second });
     await Promise.all(recorders.map((recorder) => recorder.run(Math.ceil(steps / 2), changed)));
   }
-  await client.send('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}s.${group}`);
+  await client.send('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}s.${conformanceGroup}`);
   return traces;
 }
 
