@@ -4,7 +4,7 @@ import type { IncidentSite, SiteOptions } from './site/incident-site.ts';
 export type Steps = () => Promise<unknown> | void;
 
 /** One cause that the runbook names, made real. */
-export interface Incident extends Pick<SiteOptions, 'settings' | 'smallDisk' | 'smallDiskHolds'> {
+export interface Incident extends Pick<SiteOptions, 'settings' | 'smallDisk'> {
   readonly alert: string;
   /** As the alert's label has it. */
   readonly cause?: string;

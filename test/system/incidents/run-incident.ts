@@ -33,13 +33,12 @@ export async function runIncident(
   incident: Incident,
   { parent, section, isKept }: RunIncidentOptions,
 ): Promise<IncidentResult> {
-  const { open = openServe, speed = 30, settings = {}, smallDisk, smallDiskHolds = 'tables' } = incident;
+  const { open = openServe, speed = 30, settings = {}, smallDisk } = incident;
   const name = nameOf(incident);
   const site = await IncidentSite.start({
     parent,
     speed,
     settings,
-    smallDiskHolds,
     ...(smallDisk === undefined ? {} : { smallDisk }),
   });
   const trial = new IncidentTrial(incident, site);

@@ -5,11 +5,12 @@ export const requestsRefused: readonly Incident[] = [
   {
     alert: 'SvcRequestsRefused',
     intent: 'One user sends many requests at a time; he stops.',
+    brings: ['SvcApiSlow'],
     logs: ['requests are refused: more are under way than the limits allow', 'request'],
     open: async (site) => {
       await (
         await site.add('serve', {
-          args: ['--svc.log.level=debug', '--svc.http.max-in-flight-per-user=2', '--svc.http.max-wait=10ms'],
+          args: ['--svc.log.level=debug', '--svc.http.max-in-flight-per-user=8', '--svc.http.max-wait=10ms'],
         })
       ).start();
       await site.addTraffic();

@@ -25,10 +25,8 @@ export interface SiteOptions {
   readonly speed: number;
   /** Of PostgreSQL. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The size of a small disk, in mount's form. */
+  /** The tables are on a small disk of this size, in mount's form. */
   readonly smallDisk?: string;
-  /** What is on it besides files of the incident; default `tables`, those of PostgreSQL. */
-  readonly smallDiskHolds?: 'tables' | 'nothing';
 }
 
 export interface Answer {
@@ -62,13 +60,7 @@ export class IncidentSite {
   readonly #scrapeToken: string;
   readonly #removals: (() => Promise<unknown> | void)[];
 
-  static async start({
-    parent,
-    speed,
-    settings = {},
-    smallDisk,
-    smallDiskHolds = 'tables',
-  }: SiteOptions): Promise<IncidentSite> {
+  static async start({ parent, speed, settings = {}, smallDisk }: SiteOptions): Promise<IncidentSite> {
     const folder = await mkdtemp(join(parent, prefix));
     // PostgreSQL runs as another user.
     await chmod(folder, 0o755);
@@ -85,11 +77,10 @@ export class IncidentSite {
       // After PostgreSQL has ended, and before the folder is removed.
       if (disk !== undefined) removals.splice(1, 0, () => disk.unmount());
       await postgres.query(`CREATE ROLE ${role} LOGIN`);
-      const holdsTables = disk !== undefined && smallDiskHolds === 'tables';
-      if (holdsTables)
+      if (disk !== undefined)
         await postgres.query(`CREATE TABLESPACE small LOCATION '${await disk.tablespaceFolder(postgres.dataFolder)}'`);
       await postgres.query(
-        `CREATE DATABASE ${database} OWNER ${role} TEMPLATE template0${holdsTables ? ' TABLESPACE small' : ''}`,
+        `CREATE DATABASE ${database} OWNER ${role} TEMPLATE template0${disk === undefined ? '' : ' TABLESPACE small'}`,
       );
       const proxy = await FaultProxy.start(postgres.socketPath);
       removals.push(() => proxy.stop());
