@@ -103,9 +103,13 @@ beforeAll(async () => {
   });
   ports = { access: port, platform: (await platformServer.listen({ host: '127.0.0.1', port: 0 })).port };
 });
+let stopped: Promise<void> | undefined;
+/** Once: a test stops it, too. */
+const stopService = (): Promise<void> => (stopped ??= service.stop());
+
 afterAll(async () => {
   await Promise.all([accessServer.stop(), platformServer.close({ drainTimeoutMs: 1000 })]);
-  await service.stop();
+  await stopService();
   await database.close();
   await home.drop();
   await rm(folder, { recursive: true });
@@ -315,7 +319,7 @@ test('no secret is in a log, in the audit, in a table, or in a refusal, for any 
   expect((await change(password, keep('a password that is too short', 'sh0rt!x'))).status).toBe(400);
   expect((await change(password, other)).status).toBe(200);
 
-  await service.stop();
+  await stopService();
   await searchSecrets();
 });
 
