@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, names, type ContractClient } from './client.ts';
+import { clientOf, names, withoutManagedFields, type ContractClient } from './client.ts';
 import { article, articles, definitionFor, definitions, registerModels } from './models.ts';
 
 let env: TestEnv;
@@ -48,6 +48,7 @@ test('a watch on one server has the writes of the other', async () => {
   const abort = new AbortController();
   const response = await env.request(`${articles}?watch=true&resourceVersion=${resourceVersion}`, {
     server: 1,
+    headers: withoutManagedFields,
     signal: abort.signal,
   });
   const { body } = await clients[0].post(articles, article('told'));
