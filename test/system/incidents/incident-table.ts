@@ -12,7 +12,6 @@ import { down } from './cases/down.ts';
 import { eventLoopHeld } from './cases/event-loop-held.ts';
 import { historyOffLimits } from './cases/history-off-limits.ts';
 import { loginsFail } from './cases/logins-fail.ts';
-import { memoryNearLimit } from './cases/memory-near-limit.ts';
 import { notReady } from './cases/not-ready.ts';
 import { pluginFailed } from './cases/plugin-failed.ts';
 import { requestsRefused } from './cases/requests-refused.ts';
@@ -40,7 +39,6 @@ export const incidents: readonly Incident[] = [
   ...loginsFail,
   ...certificateExpires,
   ...versionsMixed,
-  ...memoryNearLimit,
   ...eventLoopHeld,
 ];
 
@@ -55,8 +53,11 @@ export const untriedRules: Readonly<Record<string, string>> = {
   'SvcDatabaseDiskFull:failing': 'a disk that fails cannot be made without a device mapper',
   'SvcDatabaseTakesNoWrites:transaction_ids': 'the embedded PostgreSQL has no pg_resetwal',
   'SvcDatabaseShort:memory': 'PostgreSQL without memory takes the memory of the whole machine',
+  'SvcDatabaseSlow:waits':
+    'forty readers of a table that was locked for most of the time waited for the lock, not for a connection',
   'SvcControllersBehind:errors':
     'a reconcile that fails is tried ever later: a trigger that refuses deletions made four fail in 200 s, too few when time is short',
   'SvcControllersBehind:queue': 'no controller waits 10 s for long without errors of its own',
   'SvcAuditIncomplete:warning': 'a disk of the file that was full for 200 s made no event drop: memory held them all',
+  'SvcMemoryNearLimit:warning': 'watches did not fill a heap of 110 MiB within minutes',
 };

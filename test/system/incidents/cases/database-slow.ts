@@ -20,30 +20,6 @@ export const databaseSlow: readonly Incident[] = [
       };
     },
   },
-  {
-    alert: 'SvcDatabaseSlow',
-    cause: 'waits',
-    intent: 'A program that is not svc locks a table that many read, for most of the time; its session is ended.',
-    brings: ['SvcApiSlow', 'SvcApiErrors', 'SvcDatabaseSlow', 'SvcControllersBehind', 'SvcRequestsRefused'],
-    provoke: async (site) => {
-      const table = await site.tableOfNotes();
-      const stranger = await site.session();
-      const locking = lockAgainAndAgain(site, stranger, `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
-      const reading = Array.from({ length: 40 }, (_each, i) =>
-        repeat(site, async () => {
-          await site
-            .request(`/apis/incidents.example.com/v1/namespaces/traffic/notes/absent-${i}`)
-            .catch(() => undefined);
-        }),
-      );
-      return async () => {
-        await endOldest(site, "query LIKE '%LOCK TABLE%'");
-        await locking();
-        await Promise.all(reading.map((end) => end()));
-      };
-    },
-    look: (site) => site.untilMetric('db_client_connection_wait_time_seconds_sum', 1),
-  },
 ];
 
 /** Holds the lock for most of the time, until the session is ended. */
