@@ -74,17 +74,12 @@ export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 function subtract(a: FieldSet, b: FieldSet, removal: Removal): FieldSet {
-  let result = a;
-  for (const element in b) {
-    const left = element === selfKey ? undefined : setBelow(a, element);
-    if (left === undefined) continue;
-    const rest = subtractValue(left, b[element]!, removal);
-    if (rest === left) continue;
-    if (result === a) result = { ...a };
-    if (rest === undefined) delete result[element];
-    else result[element] = rest;
-  }
-  return result;
+  return hasCommonElement(a, b) ? (subtractBelow(a, b, removal, false) ?? {}) : a;
+}
+
+function hasCommonElement(a: FieldSet, b: FieldSet): boolean {
+  for (const element in b) if (element !== selfKey && Object.hasOwn(a, element)) return true;
+  return false;
 }
 
 /** The value of an element that is in both sets; undefined if nothing is left. */
@@ -92,12 +87,31 @@ function subtractValue(a: FieldSet, b: FieldSet, removal: Removal): FieldSet | u
   const isRemoved = isMember(b);
   if (isRemoved && removal === 'below') return undefined;
   if (isEmptySet(a)) return isRemoved ? undefined : a;
-  const rest = subtract(a, b, removal);
+  const losesSelf = isRemoved && selfKey in a;
+  if (!losesSelf && !hasCommonElement(a, b)) return a;
   const hasSelf = selfKey in a && !isRemoved;
-  if (rest === a && hasSelf === selfKey in a) return a;
-  const { [selfKey]: _, ...below } = rest;
-  if (isEmptySet(below)) return hasSelf ? leaf : undefined;
-  return hasSelf ? withSelf(below) : below;
+  const rest = subtractBelow(a, b, removal, hasSelf);
+  if (rest === undefined) return hasSelf ? leaf : undefined;
+  return rest;
+}
+
+/** A new set, because deleting from one is slow; `a` itself if it is equal, undefined if nothing is below. */
+function subtractBelow(a: FieldSet, b: FieldSet, removal: Removal, hasSelf: boolean): FieldSet | undefined {
+  const result: FieldSet = hasSelf ? { [selfKey]: leaf } : {};
+  let isSame = hasSelf === selfKey in a;
+  let isEmpty = true;
+  for (const element in a) {
+    if (element === selfKey) continue;
+    const left = a[element]!;
+    const right = setBelow(b, element);
+    const rest = right === undefined ? left : subtractValue(left, right, removal);
+    if (rest !== left) isSame = false;
+    if (rest === undefined) continue;
+    result[element] = rest;
+    isEmpty = false;
+  }
+  if (isSame) return a;
+  return isEmpty ? undefined : result;
 }
 
 /** The members that both sets have. */

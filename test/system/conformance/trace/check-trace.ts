@@ -133,6 +133,7 @@ class TraceModel {
   }
 
   #checkRefusal(error: unknown, status: number, answer: JsonObject): StepDifference[] {
+    if (error instanceof StatusError && this.#hasFailed(status, answer)) return [];
     if (!(error instanceof StatusError))
       return [{ what: 'an unexpected error', expected: answer, actual: String(error) }];
     if (error instanceof ApplyConflict) {
