@@ -1,6 +1,15 @@
 /**
  * `make conformance`: the same random requests to a real Kubernetes API server and to our managed fields; after each
  * request object, `metadata.managedFields` and refusals must be equal. Exits 1 on any difference.
+ *
+ * Meant differences, which are left out:
+ * - `managedFields: []` resets the fields of every object; of a custom resource Kubernetes ignores it.
+ * - A set of a version that is not served any more is dropped alone; Kubernetes drops all sets, or refuses the apply.
+ * - An object that does not fit the schema of another version is compared as far as it fits; Kubernetes answers 500, or
+ *   drops all sets.
+ * - The status of another version is reset, too, at the object's own endpoint.
+ * - At `/scale` an updater whose number stays keeps it; Kubernetes makes two entries of one manager.
+ * - A manager that is sorted before `ancient-changes` is united with it; Kubernetes loses the united set.
  */
 import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
