@@ -153,7 +153,8 @@ export function insertAt(set: FieldSet, path: readonly string[], value: FieldSet
     const element = path[depth]!;
     let next = setBelow(level, element);
     if (next === undefined) next = level[element] = {};
-    else if (isEmptySet(next)) next = level[element] = { [selfKey]: leaf };
+    // An empty set that is being built is `leaf`. To ask a large one whether it is empty takes long.
+    else if (next === leaf) next = level[element] = { [selfKey]: leaf };
     level = next;
   }
   const present = setBelow(level, path[last]!);
