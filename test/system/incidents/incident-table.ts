@@ -2,7 +2,6 @@ import { apiErrors } from './cases/api-errors.ts';
 import { apiSlow } from './cases/api-slow.ts';
 import { certificateExpires } from './cases/certificate-expires.ts';
 import { controllers } from './cases/controllers.ts';
-import { databaseConflicts } from './cases/database-conflicts.ts';
 import { databaseDisk } from './cases/database-disk.ts';
 import { databaseLost } from './cases/database-lost.ts';
 import { databaseShort } from './cases/database-short.ts';
@@ -31,7 +30,6 @@ export const incidents: readonly Incident[] = [
   ...databaseDisk,
   ...databaseTakesNoWrites,
   ...databaseShort,
-  ...databaseConflicts,
   ...databaseSlow,
   ...historyOffLimits,
   ...controllers,
@@ -53,11 +51,14 @@ export const untriedRules: Readonly<Record<string, string>> = {
   'SvcDatabaseDiskFull:failing': 'a disk that fails cannot be made without a device mapper',
   'SvcDatabaseTakesNoWrites:transaction_ids': 'the embedded PostgreSQL has no pg_resetwal',
   'SvcDatabaseShort:memory': 'PostgreSQL without memory takes the memory of the whole machine',
+  'SvcDatabaseConflicts:warning':
+    'serializable sessions under eight writers did not fire it in the short time; why is not known',
   'SvcDatabaseSlow:waits':
-    'forty readers of a table that was locked for most of the time waited for the lock, not for a connection',
+    'forty readers of a table that was locked for most of the time did not fire it; why is not known',
+  'SvcHistoryOffLimits:stuck': 'history is compacted each 30 s, so that ten rounds that fail take minutes',
   'SvcControllersBehind:errors':
     'a reconcile that fails is tried ever later: a trigger that refuses deletions made four fail in 200 s, too few when time is short',
   'SvcControllersBehind:queue': 'no controller waits 10 s for long without errors of its own',
-  'SvcAuditIncomplete:warning': 'a disk of the file that was full for 200 s made no event drop: memory held them all',
+  'SvcAuditIncomplete:warning': 'a full disk of the file dropped no event in 200 s; why is not known',
   'SvcMemoryNearLimit:warning': 'watches did not fill a heap of 110 MiB within minutes',
 };

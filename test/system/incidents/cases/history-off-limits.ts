@@ -54,25 +54,4 @@ export const historyOffLimits: readonly Incident[] = [
     },
     look: (site) => site.untilMetric('svc_change_log_size_bytes / 2', 1024 ** 2),
   },
-  {
-    alert: 'SvcHistoryOffLimits',
-    cause: 'stuck',
-    speed: 5,
-    intent: 'A trigger of somebody refuses that history is removed; it is dropped.',
-    brings: ['SvcHistoryOffLimits:large'],
-    logs: ['history could not be compacted'],
-    open: async (site) => {
-      await (await site.add('serve', { args: ['--svc.storage.log-min-age=1s'] })).start();
-      await site.addTraffic();
-    },
-    provoke: async (site) => {
-      await site.sql(
-        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'kept for the auditors'; END $$`,
-      );
-      await site.sql(
-        'CREATE TRIGGER kept BEFORE DELETE ON platform.change_log FOR EACH STATEMENT EXECUTE FUNCTION refuse()',
-      );
-      return () => site.sql('DROP TRIGGER kept ON platform.change_log');
-    },
-  },
 ];

@@ -140,7 +140,7 @@ export class IncidentSite {
   /** Creates a process that is scraped; `start` or `launch` starts it. */
   async add(
     command: MemberOptions['command'],
-    options: Partial<Pick<MemberOptions, 'name' | 'args' | 'version' | 'nodeArgs'>> = {},
+    options: Partial<Pick<MemberOptions, 'name' | 'args' | 'build' | 'nodeArgs'>> = {},
   ): Promise<Member> {
     await mkdir(this.dataDir, { recursive: true });
     const member = await Member.create({

@@ -8,8 +8,8 @@ export interface MemberOptions {
   /** For its log. */
   readonly folder: string;
   readonly args: readonly string[];
-  /** The build that it says it is. */
-  readonly version?: string;
+  /** The folder of another build than this repository's. */
+  readonly build?: string;
   /** Options of Node. */
   readonly nodeArgs?: readonly string[];
   /** The pause between probes. Milliseconds. */
@@ -62,9 +62,9 @@ export class Member {
   }
 
   /** Starts the process, with other options if they are given; `start` also waits until it is ready. */
-  launch(changes: Partial<Pick<MemberOptions, 'args' | 'version' | 'nodeArgs'>> = {}): void {
+  launch(changes: Partial<Pick<MemberOptions, 'args' | 'build' | 'nodeArgs'>> = {}): void {
     this.#options = { ...this.#options, ...changes };
-    const { name, command, folder, args, version, nodeArgs = [] } = this.#options;
+    const { name, command, folder, args, build, nodeArgs = [] } = this.#options;
     const ports =
       command === 'controller-manager'
         ? [`--svc.controllers.port=${this.port}`]
@@ -80,7 +80,7 @@ export class Member {
       folder,
       nodeArgs,
       args: [...ports, ...args],
-      env: version === undefined ? {} : { BUILD_VERSION: version },
+      ...(build === undefined ? {} : { build }),
       readyUrl: `${this.url}/readyz?exclude=writes`,
     });
   }
