@@ -137,7 +137,7 @@ async function createQuotas(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * `ManagedColumns` adds the column to existing tables, and to those that a replica of an earlier release creates, one by
+ * The index builder adds the column to existing tables, and to those that a replica of an earlier release creates, one by
  * one and without blocking writers.
  */
 async function addManagedFields(db: Kysely<unknown>): Promise<void> {

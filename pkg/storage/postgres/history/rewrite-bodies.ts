@@ -60,16 +60,17 @@ async function rewriteObjects(pool: Pool, { model, rewrite, batchSize }: Part & 
       return body === undefined ? [] : [{ ...row, body }];
     });
     // A later write of the object has another revision, and stays.
-    await pool.query(
-      `UPDATE ${table} t SET body = n.body FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) AS n (namespace, name, rev, body)
+    if (changed.length > 0)
+      await pool.query(
+        `UPDATE ${table} t SET body = n.body FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) AS n (namespace, name, rev, body)
          WHERE t.namespace = n.namespace AND t.name = n.name AND t.rev = n.rev`,
-      [
-        changed.map(({ namespace }) => namespace),
-        changed.map(({ name }) => name),
-        changed.map(({ rev }) => rev),
-        changed.map(({ body }) => body),
-      ],
-    );
+        [
+          changed.map(({ namespace }) => namespace),
+          changed.map(({ name }) => name),
+          changed.map(({ rev }) => rev),
+          changed.map(({ body }) => body),
+        ],
+      );
     after = rows.at(-1) ?? after;
     isDone = rows.length < batchSize;
   }
@@ -88,11 +89,12 @@ async function rewriteHistory(pool: Pool, { model, rewrite, batchSize }: Part & 
         ? []
         : [{ rev: row.rev, old: older ?? row.old, new: newer ?? row.new }];
     });
-    await pool.query(
-      `UPDATE platform.change_log c SET old = n.old, new = n.new FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (rev, old, new)
+    if (changed.length > 0)
+      await pool.query(
+        `UPDATE platform.change_log c SET old = n.old, new = n.new FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (rev, old, new)
          WHERE c.rev = n.rev`,
-      [changed.map(({ rev }) => rev), changed.map((row) => row.old), changed.map((row) => row.new)],
-    );
+        [changed.map(({ rev }) => rev), changed.map((row) => row.old), changed.map((row) => row.new)],
+      );
     after = rows.at(-1)?.rev ?? after;
     isDone = rows.length < batchSize;
   }

@@ -7,7 +7,7 @@ import { computedKeysSql } from './computed-keys-sql.ts';
 import { classifyFailure } from '../connection/database-failure.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from '../list/list-query.ts';
-import { managedSql, sizeSql } from '../table/managed-column.ts';
+import { inlineColumns, managedSql, sizeSql } from '../table/managed-column.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Maximum number of keys per statement. */
@@ -128,7 +128,7 @@ export class KeyReader {
   async #one(table: Table, { namespace, name }: ObjectKey): Promise<KeyedRow | undefined> {
     const { rows } = await this.#pool.query<KeyedRow>({
       name: `get-${statementOf(table)}`,
-      text: `SELECT namespace, name, rev, fingerprint, ${inlineColumns(table)}${keysOf(table)} FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`,
+      text: `SELECT namespace, name, rev, fingerprint, ${inlineColumns(table, 'm', inlineBytes)}${keysOf(table)} FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`,
       values: [namespace, name],
     });
     return rows[0];
@@ -165,7 +165,7 @@ export class KeyReader {
     const { rows } = await this.#pool.query<KeyedRow & { position: number }>({
       name: `gets-${statementOf(table)}`,
       text:
-        `SELECT k.position::int AS position, m.namespace, m.name, m.rev, m.fingerprint, ${inlineColumns(table)}${keysOf(table)} FROM unnest($1::text[], $2::text[]) ` +
+        `SELECT k.position::int AS position, m.namespace, m.name, m.rev, m.fingerprint, ${inlineColumns(table, 'm', inlineBytes)}${keysOf(table)} FROM unnest($1::text[], $2::text[]) ` +
         `WITH ORDINALITY AS k(namespace, name, position) JOIN ${tableName(table)} m ON m.namespace = k.namespace AND m.name = k.name`,
       values: [reads.map(({ key }) => key.namespace), reads.map(({ key }) => key.name)],
     });
@@ -183,11 +183,6 @@ function placeOf({ id }: Table, { namespace }: ObjectKey): string {
 function statementOf({ id, shape, computed, hasManaged }: Table): string {
   if (computed !== undefined) return `${id}-${shape}`;
   return hasManaged ? String(id) : `${id}-without-managed`;
-}
-
-function inlineColumns(table: Table): string {
-  const inline = (sql: string): string => `CASE WHEN ${sizeSql(table, 'm')} <= ${inlineBytes} THEN ${sql} END`;
-  return `${inline('m.body')} AS body, ${inline(managedSql(table, 'm'))} AS managed`;
 }
 
 function keysOf(table: Table): string {

@@ -95,8 +95,8 @@ export interface PageBound {
 }
 
 /**
- * The objects of a relation `keys` with their positions: the first ones, up to about `bytes` of bodies and managed fields. `more`: further
- * columns of `t`, each preceded by a comma.
+ * The objects of a relation `keys` with their positions: the first ones, up to about `bytes` of bodies and managed
+ * fields. `more`: further columns of `t`, each preceded by a comma.
  */
 export function boundedObjects(
   list: CompiledList,

@@ -5,7 +5,7 @@ import type { StoredObject } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
 import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
 import { snapshotTimeoutMs, type Snapshot } from './snapshots.ts';
-import { managedSql, sizeSql } from '../table/managed-column.ts';
+import { inlineColumns, managedSql, sizeSql } from '../table/managed-column.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Approximate bytes of bodies in memory at a time. */
@@ -17,9 +17,7 @@ const maxFetch = 1000;
 
 /** Select list of an object's columns, for rows of a cursor. */
 export function cursorColumns(table: Table): string {
-  const size = sizeSql(table, 't');
-  const inline = (sql: string): string => `CASE WHEN ${size} <= ${inlineBytes} THEN ${sql} END`;
-  return `t.namespace, t.name, t.rev, t.fingerprint, ${size} AS size, ${inline('t.body')} AS body, ${inline(managedSql(table, 't'))} AS managed`;
+  return `t.namespace, t.name, t.rev, t.fingerprint, ${sizeSql(table, 't')} AS size, ${inlineColumns(table, 't', inlineBytes)}`;
 }
 
 interface SizedRow extends BriefRow {

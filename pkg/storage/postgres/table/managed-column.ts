@@ -22,6 +22,12 @@ export function sizeSql({ hasManaged }: Pick<Table, 'hasManaged'>, row: string):
     : `octet_length(${row}.body)`;
 }
 
+/** SQL: the columns `body` and `managed` of a row, NULL if together they have more than this many bytes. */
+export function inlineColumns(table: Pick<Table, 'hasManaged'>, row: string, bytes: number): string {
+  const inline = (sql: string): string => `CASE WHEN ${sizeSql(table, row)} <= ${bytes} THEN ${sql} END`;
+  return `${inline(`${row}.body`)} AS body, ${inline(managedSql(table, row))} AS managed`;
+}
+
 /** Tables that an earlier release created: before there was the column, or next to this release. */
 export async function tablesWithoutManaged(pool: Pool): Promise<number[]> {
   const { rows } = await pool.query<{ id: number }>('SELECT id FROM platform.models WHERE NOT has_managed ORDER BY id');
