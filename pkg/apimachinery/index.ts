@@ -9,6 +9,7 @@ export * from './client/client.ts';
 export * from './client/gather-list.ts';
 export * from './client/fence.ts';
 export * from './client/resource-type.ts';
+export * from './meta/equal-json.ts';
 export * from './meta/object.ts';
 export * from './schema/group-version.ts';
 export * from './scheme/computed-key.ts';

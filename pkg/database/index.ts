@@ -27,5 +27,5 @@ export { runTransaction, type TransactionOptions } from './run-transaction.ts';
 export * from './run-query.ts';
 export { settledWithin } from './settled-within.ts';
 export * from './log.ts';
-export { isDatabaseBusy, waitForDatabase, type WaitOptions } from './wait-for-database.ts';
+export { isDatabaseBusy, waitForDatabase } from './wait-for-database.ts';
 export { WriteMonitor, writeRefusals, type WriteRefusal } from './write-monitor.ts';

@@ -6,7 +6,7 @@ import type { DatabaseLog } from './log.ts';
 const minPauseMs = 100;
 const maxPauseMs = 2_000;
 
-export interface WaitOptions {
+export interface DatabaseWaitOptions {
   /** How long after the first failure another try may begin. Milliseconds. */
   readonly timeoutMs: number;
   readonly log: DatabaseLog;
@@ -19,7 +19,7 @@ export interface WaitOptions {
 /** Repeats work that failed because PostgreSQL is away or busy. Rejects with its last error. */
 export async function waitForDatabase<T>(
   work: () => Promise<T>,
-  { timeoutMs, log, message, isTemporary = isDatabaseBusy }: WaitOptions,
+  { timeoutMs, log, message, isTemporary = isDatabaseBusy }: DatabaseWaitOptions,
 ): Promise<T> {
   let deadline: number | undefined;
   for (let pauseMs = minPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {

@@ -52,13 +52,6 @@ export interface UpdateRequest {
   transform(current: ApiObject & JsonObject): JsonObject;
 }
 
-export interface ApplyOptions {
-  manager: string;
-  /** Takes fields that others own. */
-  force: boolean;
-  subresource: '' | 'status';
-}
-
 /** A configuration to apply: the fields that its manager wants, and no others. */
 export interface ApplyRequest {
   key: ObjectKey;

@@ -1,4 +1,5 @@
 import { compareElements } from './path-element.ts';
+import { isEmpty } from './is-empty.ts';
 
 /**
  * A set of fields of an object, in the form of `fieldsV1`: each key is a path element (`f:spec`, `k:{"name":"a"}`,
@@ -14,14 +15,9 @@ export const selfKey = '.';
 /** A member without members below it. */
 export const leaf: FieldSet = Object.freeze({});
 
-export function isEmptySet(set: FieldSet): boolean {
-  for (const _ in set) return false;
-  return true;
-}
-
 /** Whether the element with this value is itself a member. */
 export function isMember(value: FieldSet): boolean {
-  return selfKey in value || isEmptySet(value);
+  return selfKey in value || isEmpty(value);
 }
 
 export function hasPath(set: FieldSet, path: readonly string[]): boolean {
@@ -36,7 +32,7 @@ export function setBelow(set: FieldSet, element: string): FieldSet | undefined {
 }
 
 export function unionSets(a: FieldSet, b: FieldSet): FieldSet {
-  if (a === b || isEmptySet(b)) return a;
+  if (a === b || isEmpty(b)) return a;
   let result = a;
   for (const element in b) {
     const left = setBelow(a, element);
@@ -50,13 +46,14 @@ export function unionSets(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 /** The values of one element that is in both sets. */
-function uniteValues(a: FieldSet, b: FieldSet): FieldSet {
+export function uniteValues(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a;
-  if (isEmptySet(a)) return isEmptySet(b) ? a : withSelf(b);
-  return isEmptySet(b) ? withSelf(a) : unionSets(a, b);
+  if (isEmpty(a)) return isEmpty(b) ? a : withSelf(b);
+  return isEmpty(b) ? withSelf(a) : unionSets(a, b);
 }
 
-function withSelf(value: FieldSet): FieldSet {
+/** The value of an element that has others below it and is a member itself. */
+export function withSelf(value: FieldSet): FieldSet {
   return selfKey in value ? value : { [selfKey]: leaf, ...value };
 }
 
@@ -86,7 +83,7 @@ function hasCommonElement(a: FieldSet, b: FieldSet): boolean {
 function subtractValue(a: FieldSet, b: FieldSet, removal: Removal): FieldSet | undefined {
   const isRemoved = isMember(b);
   if (isRemoved && removal === 'below') return undefined;
-  if (isEmptySet(a)) return isRemoved ? undefined : a;
+  if (isEmpty(a)) return isRemoved ? undefined : a;
   const losesSelf = isRemoved && selfKey in a;
   if (!losesSelf && !hasCommonElement(a, b)) return a;
   const hasSelf = selfKey in a && !isRemoved;
@@ -122,8 +119,8 @@ export function intersectSets(a: FieldSet, b: FieldSet): FieldSet {
     if (left === undefined) continue;
     const right = b[element]!;
     const below = intersectSets(left, right);
-    if (isMember(left) && isMember(right)) result[element] = isEmptySet(below) ? leaf : withSelf(below);
-    else if (!isEmptySet(below)) result[element] = below;
+    if (isMember(left) && isMember(right)) result[element] = isEmpty(below) ? leaf : withSelf(below);
+    else if (!isEmpty(below)) result[element] = below;
   }
   return result;
 }

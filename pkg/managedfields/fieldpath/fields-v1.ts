@@ -1,6 +1,7 @@
 import { compareIndexValues, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { type FieldSet, isEmptySet, leaf, selfKey, unionSets } from './field-set.ts';
+import { type FieldSet, leaf, selfKey, uniteValues } from './field-set.ts';
 import { normalizeElement } from './path-element.ts';
+import { isEmpty, isEmptyMap } from './is-empty.ts';
 
 /** Deeper than any object: nobody stores more than 100 levels. */
 const maxDepth = 256;
@@ -34,18 +35,16 @@ function readLevel(fields: JsonValue, depth: number): FieldSet {
       element = normalizeElement(key);
       if (element !== undefined) set = readLevel(value, depth + 1);
     }
-    const isSame = element === key && (set === value || isEmptyObject(value)) && previous < key;
+    const isSame = element === key && (set === value || isEmptyMap(value)) && previous < key;
     previous = key;
     if (isSame && result === undefined) continue;
     result ??= copyUntil(fields, key);
-    if (element !== undefined) result[element] = Object.hasOwn(result, element) ? unite(result[element]!, set) : set;
+    // Two keys may be one element: `v:1` and `v:1.0`.
+    if (element !== undefined)
+      result[element] = Object.hasOwn(result, element) ? uniteValues(result[element]!, set) : set;
   }
-  if (!hasOthers) return isEmptyObject(fields) ? (fields as unknown as FieldSet) : leaf;
+  if (!hasOthers) return isEmptyMap(fields) ? (fields as unknown as FieldSet) : leaf;
   return result === undefined ? (fields as unknown as FieldSet) : sortLevel(result);
-}
-
-function isEmptyObject(value: JsonValue): boolean {
-  return isJsonObject(value) && isEmptySet(value as unknown as FieldSet);
 }
 
 /** The keys before one that is not as it should be. */
@@ -58,17 +57,12 @@ function copyUntil(fields: JsonObject, end: string): FieldSet {
   return copy;
 }
 
-/** Two keys may be one element: `v:1` and `v:1.0`. */
-function unite(a: FieldSet, b: FieldSet): FieldSet {
-  return unionSets({ element: a }, { element: b })['element']!;
-}
-
 /** Sorts a set as it is written: by the bytes of the keys. Returns the argument itself if it is sorted. */
 export function sortFieldSet(set: FieldSet): FieldSet {
   let result: FieldSet | undefined;
   for (const element in set) {
     const below = set[element]!;
-    const sortedBelow = isEmptySet(below) ? below : sortFieldSet(below);
+    const sortedBelow = isEmpty(below) ? below : sortFieldSet(below);
     if (sortedBelow === below) continue;
     result ??= { ...set };
     result[element] = sortedBelow;

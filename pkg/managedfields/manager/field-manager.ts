@@ -1,5 +1,5 @@
-import { type ApiObject, formatTimestamp, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { differenceOfSets, isEmptySet, unionSets } from '../fieldpath/field-set.ts';
+import { type ApiObject, equalJson, formatTimestamp, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { differenceOfSets, unionSets } from '../fieldpath/field-set.ts';
 import { applyConfig } from '../merge/apply-config.ts';
 import { ManagerConflicts } from '../merge/manager-conflicts.ts';
 import { type ManagerId, type Managers, managerKey, type NodeOfVersion, type SetFilter } from '../merge/managers.ts';
@@ -7,7 +7,6 @@ import { reconcileManagers, takeFromOthers } from '../merge/update-managers.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 import type { TypeSchema } from '../typed/type-schema.ts';
 import { TypedError } from '../typed/typed-error.ts';
-import { isEqualValue } from '../typed/typed-value.ts';
 import { validateTyped } from '../typed/validate.ts';
 import { fieldConflicts, newApplyConflict } from './apply-conflict.ts';
 import { capManagers } from './cap-managers.ts';
@@ -22,6 +21,7 @@ import {
   writeManagedFields,
 } from './managed-fields-list.ts';
 import { newFieldSet, newResetFilter, type ResetFields } from './reset-fields.ts';
+import { isEmpty } from '../fieldpath/is-empty.ts';
 
 export interface FieldManagerOptions {
   /** The served versions by apiVersion (`blog.example.com/v1`). Entries of other versions are dropped at a write. */
@@ -112,7 +112,7 @@ export class FieldManager {
     const wanted = asJson(config);
     const merged = this.#merge(before, wanted, managers, self, options);
     stripUnowned(managers, managerKey(self));
-    const isSame = isEqualValue(merged, before);
+    const isSame = equalJson(merged, before);
     if (!isSame) renewTime(managers, managerKey(self), now);
     const object = name === kubectlManager ? updateLastApplied(isSame ? before : merged, wanted) : merged;
     return newResult(live, before, object, writeManagedFields(managers));
@@ -201,8 +201,8 @@ export class FieldManager {
     let rest = own === undefined ? {} : differenceOfSets(own.set, removed);
     if (taken !== changed) rest = differenceOfSets(rest, differenceOfSets(changed, taken));
     const set = unionSets(rest, taken);
-    const time = isEmptySet(taken) ? own?.time : formatTimestamp(now);
-    if (isEmptySet(set)) managers.delete(key);
+    const time = isEmpty(taken) ? own?.time : formatTimestamp(now);
+    if (isEmpty(set)) managers.delete(key);
     else managers.set(key, { ...(own ?? self), time, set });
     capManagers(managers);
   }
@@ -241,7 +241,7 @@ function stripUnowned(managers: Managers, key: string): void {
   const manager = managers.get(key);
   if (manager === undefined) return;
   const set = differenceOfSets(manager.set, unownedFields);
-  if (isEmptySet(set)) managers.delete(key);
+  if (isEmpty(set)) managers.delete(key);
   else managers.set(key, { ...manager, set });
 }
 
@@ -288,7 +288,7 @@ function newResult(
   managedFields: ManagedFieldsEntry[],
 ): ApplyResult {
   const liveFields = (live?.metadata.managedFields ?? []) as ManagedFieldsEntry[];
-  if (live !== undefined && isEqualButTimes(managedFields, liveFields, isEqualValue) && isEqualValue(object, before))
+  if (live !== undefined && isEqualButTimes(managedFields, liveFields) && equalJson(object, before))
     return { object: live, managedFields: liveFields };
   const metadata: JsonObject = {};
   // A map or list that was emptied is null, which metadata has nowhere.

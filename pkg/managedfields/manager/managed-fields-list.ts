@@ -1,5 +1,6 @@
 import {
   compareIndexValues,
+  equalJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -134,17 +135,13 @@ function seconds(time: string | undefined): number {
 }
 
 /** Whether two lists differ in nothing but times. */
-export function isEqualButTimes(
-  a: readonly JsonObject[],
-  b: readonly JsonObject[],
-  isEqual: (a: JsonValue, b: JsonValue) => boolean,
-): boolean {
+export function isEqualButTimes(a: readonly JsonObject[], b: readonly JsonObject[]): boolean {
   return (
     a.length === b.length &&
     a.every((entry, index) => {
       const { time: _a, ...left } = entry;
       const { time: _b, ...right } = b[index]!;
-      return isEqual(left, right);
+      return equalJson(left, right);
     })
   );
 }

@@ -1,4 +1,4 @@
-import { differenceOfSets, type FieldSet, hasPath, isEmptySet } from '../fieldpath/field-set.ts';
+import { differenceOfSets, type FieldSet, hasPath } from '../fieldpath/field-set.ts';
 import { fieldElement } from '../fieldpath/path-element.ts';
 import { type Managers, managerKey } from '../merge/managers.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
@@ -6,6 +6,7 @@ import { readManagedFields, UnreadableManagedFields, writeManagedFields } from '
 import { newFieldSet } from './reset-fields.ts';
 import { newTypeSchema, type TypeSchema } from '../typed/type-schema.ts';
 import { TypedError } from '../typed/typed-error.ts';
+import { isEmpty } from '../fieldpath/is-empty.ts';
 
 export interface ScaleHandlerOptions {
   /** The entries of the object that is scaled. */
@@ -68,7 +69,7 @@ export class ScaleHandler {
         continue;
       }
       const set = differenceOfSets(manager.set, pathSet(path));
-      if (!isEmptySet(set)) result.set(key, { ...manager, set });
+      if (!isEmpty(set)) result.set(key, { ...manager, set });
     }
     const path = this.#paths.get(this.#apiVersion);
     for (const manager of scale.values()) {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '#pkg/apimachinery/index';
-import { differenceOfSets, type FieldSet, intersectSets, isEmptySet, unionSets } from '../fieldpath/field-set.ts';
+import { differenceOfSets, type FieldSet, intersectSets, unionSets } from '../fieldpath/field-set.ts';
 import { mergeTyped } from '../typed/merge.ts';
 import { addNamedFields } from '../typed/named-fields.ts';
 import { removeFields } from '../typed/remove.ts';
@@ -14,6 +14,7 @@ import {
   type SetFilter,
 } from './managers.ts';
 import { takeFromOthers } from './update-managers.ts';
+import { isEmpty } from '../fieldpath/is-empty.ts';
 
 export interface Application {
   live: JsonObject;
@@ -53,7 +54,7 @@ function prune(
 ): JsonValue {
   if (last === undefined) return merged;
   // Nothing is released.
-  if (last.apiVersion === self.apiVersion && isEmptySet(differenceOfSets(last.set, self.set))) return merged;
+  if (last.apiVersion === self.apiVersion && isEmpty(differenceOfSets(last.set, self.set))) return merged;
   const node = nodeOf(last.apiVersion);
   if (node === undefined) return merged;
   const lastSet = addNamedFields(node, last.set);

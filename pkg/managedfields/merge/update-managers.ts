@@ -1,9 +1,10 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
-import { differenceOfSets, intersectSets, isEmptySet } from '../fieldpath/field-set.ts';
+import { differenceOfSets, intersectSets } from '../fieldpath/field-set.ts';
 import { type FieldChanges, compareTyped } from '../typed/compare.ts';
 import { reconcileFieldSet } from '../typed/reconcile.ts';
 import { ManagerConflicts, type ManagerConflict } from './manager-conflicts.ts';
 import type { Managers, NodeOfVersion, SetFilter } from './managers.ts';
+import { isEmpty } from '../fieldpath/is-empty.ts';
 
 export interface ObjectChange {
   from: JsonObject;
@@ -49,16 +50,16 @@ export function takeFromOthers(change: ObjectChange, managers: Managers, self: s
       continue;
     }
     let { set } = manager;
-    if (!isEmptySet(comparison.changed)) {
+    if (!isEmpty(comparison.changed)) {
       const rest = differenceOfSets(set, comparison.changed);
       if (rest !== set && !force) conflicts.push({ manager, set: intersectSets(set, comparison.changed) });
       set = rest;
     }
-    if (!isEmptySet(comparison.removed)) set = differenceOfSets(set, comparison.removed);
+    if (!isEmpty(comparison.removed)) set = differenceOfSets(set, comparison.removed);
     if (set !== manager.set) managers.set(key, { ...manager, set });
   }
   if (conflicts.length > 0) throw new ManagerConflicts(conflicts);
-  for (const [key, manager] of managers) if (isEmptySet(manager.set)) managers.delete(key);
+  for (const [key, manager] of managers) if (isEmpty(manager.set)) managers.delete(key);
   return own;
 }
 

@@ -1,11 +1,12 @@
-import type { JsonObject, JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import { type FieldSet, insertAt, leaf, selfKey } from '../fieldpath/field-set.ts';
 import { formatElements } from '../fieldpath/path-element.ts';
 import { InvalidItem, itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode, ValueKind } from './type-node.ts';
 import { TypedError } from './typed-error.ts';
-import { asList, asMap, elementOf, isEqualValue, valueKind, memberOf, nodeAt } from './typed-value.ts';
+import { asList, asMap, elementOf, valueKind, memberOf, nodeAt } from './typed-value.ts';
 import { scalarProblem } from './validate.ts';
+import { isEmpty } from '../fieldpath/is-empty.ts';
 
 /** What makes one object another: fields that were added or have another value, and fields that went. */
 export interface FieldChanges {
@@ -50,7 +51,7 @@ class ComparisonWalk {
   }
 
   #visitLeaf(from: JsonValue, to: JsonValue): void {
-    if (!isEqualValue(from, to)) this.#insert(this.changed, leaf);
+    if (!equalJson(from, to)) this.#insert(this.changed, leaf);
   }
 
   #visitFields(map: MapType, fromValue: JsonValue, toValue: JsonValue): void {
@@ -80,7 +81,7 @@ class ComparisonWalk {
     const from = asList(fromValue) ?? [];
     const to = asList(toValue) ?? [];
     if (list.isAtomic || (from.length === 0 && to.length === 0)) return this.#visitLeaf(fromValue, toValue);
-    if (isEqualValue(from, to)) return;
+    if (equalJson(from, to)) return;
     const before = this.#itemsByElement(list, from);
     const after = this.#itemsByElement(list, to);
     for (const [element, items] of before) this.#visitItem(list, element, items, after.get(element) ?? []);
@@ -95,7 +96,7 @@ class ComparisonWalk {
       else if (to.length === 0) this.#insert(this.removed, this.#wholeSet(list.item, from[0]!));
       else this.visit(list.item, from[0]!, to[0]!);
     } else if (from.length > 1 && to.length > 1) {
-      if (!isEqualValue([...from], [...to])) this.#insert(this.changed, leaf);
+      if (!equalJson([...from], [...to])) this.#insert(this.changed, leaf);
     } else if (from.length > 1) {
       if (to.length > 0) this.#insert(this.changed, this.#wholeSet(list.item, to[0]!));
       this.#insert(this.removed, leaf);
@@ -142,9 +143,10 @@ class ComparisonWalk {
   #wholeItems(list: ListType, items: readonly JsonValue[]): FieldSet {
     if (items.length === 0) return leaf;
     const result: FieldSet = { [selfKey]: leaf };
-    for (const [element, same] of this.#itemsByElement(list, items)) {
+    for (const [index, item] of items.entries()) {
+      const element = this.#itemElement(list, item, index);
       this.#path.push(element);
-      result[element] = same.length > 1 ? leaf : this.#wholeSet(list.item, same[0]!);
+      result[element] = Object.hasOwn(result, element) ? leaf : this.#wholeSet(list.item, item);
       this.#path.pop();
     }
     return result;
@@ -180,9 +182,4 @@ class ComparisonWalk {
   #error(problem: string, ...more: string[]): TypedError {
     return new TypedError(`${formatElements([...this.#path, ...more])}: ${problem}`);
   }
-}
-
-function isEmpty(map: JsonObject | undefined): boolean {
-  for (const _ in map) return false;
-  return true;
 }

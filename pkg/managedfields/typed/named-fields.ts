@@ -1,5 +1,6 @@
-import { type FieldSet, leaf, selfKey } from '../fieldpath/field-set.ts';
+import { type FieldSet, selfKey, withSelf } from '../fieldpath/field-set.ts';
 import type { MapType, TypeNode } from './type-node.ts';
+import { nodeAtElement } from './typed-value.ts';
 
 /** The set with the named fields above its members as members, too. Keys of maps are not named fields. */
 export function addNamedFields(node: TypeNode, set: FieldSet): FieldSet {
@@ -13,7 +14,7 @@ function addBelow(node: TypeNode | undefined, set: FieldSet): FieldSet {
     const below = set[element]!;
     if (isLeaf(below)) continue;
     let added = addBelow(nodeBelow(node, element), below);
-    if (isNamedField(node, element) && !(selfKey in added)) added = { [selfKey]: leaf, ...added };
+    if (isNamedField(node, element)) added = withSelf(added);
     if (added === below) continue;
     if (result === set) result = { ...set };
     result[element] = added;
@@ -34,8 +35,7 @@ function isNamedField(node: TypeNode | undefined, element: string): boolean {
 function nodeBelow(node: TypeNode | undefined, element: string): TypeNode | undefined {
   if (element.startsWith('f:')) {
     const map = mapOf(node);
-    const field = map?.byElement.get(element);
-    return field === undefined ? map?.other : field.node;
+    return map === undefined ? undefined : nodeAtElement(map, element);
   }
   return element.startsWith('k:') && node !== undefined && (node.kind === 'list' || node.kind === 'any')
     ? node.list.item

@@ -1,5 +1,6 @@
 import { type FieldSet, isMember, leaf, selfKey } from '../fieldpath/field-set.ts';
 import { deducedNode, atomicNode, type MapType, type TypeNode } from './type-node.ts';
+import { nodeAtElement } from './typed-value.ts';
 
 /**
  * A set that was written when the schema was another: what is below a list or map that is atomic now is replaced by the
@@ -8,12 +9,7 @@ import { deducedNode, atomicNode, type MapType, type TypeNode } from './type-nod
 export function reconcileFieldSet(node: TypeNode, set: FieldSet): FieldSet {
   if (node.kind === 'list') return reconcileLevel(set, () => node.list.item);
   if (node.kind === 'scalar' || isDeduced(node.map)) return set;
-  return reconcileLevel(set, (element) => nodeOf(node.map, element));
-}
-
-function nodeOf(map: MapType, element: string): TypeNode | undefined {
-  const field = map.byElement.get(element);
-  return field === undefined ? map.other : field.node;
+  return reconcileLevel(set, (element) => nodeAtElement(node.map, element));
 }
 
 function reconcileLevel(set: FieldSet, nodeAt: (element: string) => TypeNode | undefined): FieldSet {

@@ -1,15 +1,16 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { setBelow, type FieldSet, isEmptySet, isMember } from '../fieldpath/field-set.ts';
+import { setBelow, type FieldSet, isMember } from '../fieldpath/field-set.ts';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
 import { elementOf, valueKind, nodeAt } from './typed-value.ts';
+import { isEmpty } from '../fieldpath/is-empty.ts';
 
 /**
  * The value without the members of a set. What is below a member goes with it. A map or list that is emptied becomes
  * null, and the value itself is returned if nothing is removed.
  */
 export function removeFields(node: TypeNode, value: JsonValue, fields: FieldSet): JsonValue {
-  if (isEmptySet(fields)) return value;
+  if (isEmpty(fields)) return value;
   switch (valueKind(node, value)) {
     case 'scalar':
       return value;
@@ -28,7 +29,7 @@ function removeMembers(map: MapType, value: JsonObject, fields: FieldSet): JsonV
     if (below !== undefined && isMember(below)) continue;
     result[key] = below === undefined || node === undefined ? value[key]! : removeFields(node, value[key]!, below);
   }
-  return isEmptySet(result as unknown as FieldSet) ? null : result;
+  return isEmpty(result) ? null : result;
 }
 
 function removeItems(list: ListType, items: readonly JsonValue[], fields: FieldSet): JsonValue {

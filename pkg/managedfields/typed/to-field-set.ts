@@ -2,7 +2,8 @@ import type { JsonValue } from '#pkg/apimachinery/index';
 import { type FieldSet, leaf, selfKey } from '../fieldpath/field-set.ts';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
-import { asList, asMap, elementOf, isEmptyMap, valueKind, nodeAt } from './typed-value.ts';
+import { asList, asMap, elementOf, valueKind, nodeAt } from './typed-value.ts';
+import { isEmptyMap } from '../fieldpath/is-empty.ts';
 
 /**
  * The fields that a configuration sets: its leaves, the items of sets and of lists with keys, and the keys of maps, but

@@ -1,6 +1,4 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { isEmptySet } from '../fieldpath/field-set.ts';
-import type { FieldSet } from '../fieldpath/field-set.ts';
 import type { MapType, TypeNode, ValueKind } from './type-node.ts';
 import { fieldElement } from '../fieldpath/path-element.ts';
 
@@ -22,10 +20,6 @@ export function asList(value: MaybeValue): JsonValue[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }
 
-export function isEmptyMap(value: JsonValue): boolean {
-  return isJsonObject(value) && isEmptySet(value as unknown as FieldSet);
-}
-
 export function memberOf(map: JsonObject | undefined, key: string): MaybeValue {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }
@@ -35,25 +29,13 @@ export function elementOf(map: MapType, key: string): string {
   return map.fields.get(key)?.element ?? fieldElement(key);
 }
 
-export function nodeAt(map: MapType, key: string): TypeNode | undefined {
-  const field = map.fields.get(key);
+/** The type of what is at an element of a path; undefined if the schema does not know the element. */
+export function nodeAtElement(map: MapType, element: string): TypeNode | undefined {
+  const field = map.byElement.get(element);
   return field === undefined ? map.other : field.node;
 }
 
-/** Deep equality; the order of keys does not matter. */
-export function isEqualValue(a: MaybeValue, b: MaybeValue): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a)) {
-    if (!Array.isArray(b) || a.length !== b.length) return false;
-    for (let index = 0; index < a.length; index += 1) if (!isEqualValue(a[index], b[index])) return false;
-    return true;
-  }
-  if (Array.isArray(b)) return false;
-  let count = 0;
-  for (const key in a) {
-    if (!Object.hasOwn(b, key) || !isEqualValue(a[key], b[key])) return false;
-    count += 1;
-  }
-  return count === Object.keys(b).length;
+export function nodeAt(map: MapType, key: string): TypeNode | undefined {
+  const field = map.fields.get(key);
+  return field === undefined ? map.other : field.node;
 }

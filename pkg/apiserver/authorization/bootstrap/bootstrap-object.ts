@@ -1,4 +1,4 @@
-import { formatApiVersion, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, formatApiVersion, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import {
   clusterRoleBindingType,
   clusterRoleType,
@@ -8,7 +8,6 @@ import {
   type PolicyRule,
 } from '#pkg/apis/index';
 import type { JsonApiObject } from '../../rest/strategy.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import { compactRules, permissionsOf } from '../permissions.ts';
 import { compileRules } from '../role-entry.ts';
 import { RuleIndex } from '../rule-index.ts';

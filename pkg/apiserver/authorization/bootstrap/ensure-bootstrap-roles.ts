@@ -1,9 +1,8 @@
-import { isStatusError, type Model, type StatusReason } from '#pkg/apimachinery/index';
+import { equalJson, isStatusError, type Model, type StatusReason } from '#pkg/apimachinery/index';
 import { clusterRoleBindingModel, clusterRoleModel, roleBindingModel, roleModel } from '#pkg/apis/index';
 import type { ResourceStorage } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import { systemWrite } from '../../rest/write-context.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import { bootstrapBindings } from './bootstrap-bindings.ts';
 import { autoUpdate, bindingObject, reconciled, roleObject } from './bootstrap-object.ts';
 import { bootstrapRoles } from './bootstrap-roles.ts';

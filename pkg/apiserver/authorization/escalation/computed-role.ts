@@ -1,8 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import { pluginsGroup, pluginUser, type PolicyRule, type RoleRef, type Subject } from '#pkg/apis/index';
 import { systemControllers } from '#pkg/identity/index';
 import type { JsonApiObject } from '../../rest/strategy.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import { pluginImpersonatorRole } from './platform-roles.ts';
 
 /** `spec.permissions` of a stored Plugin; undefined if there is no such Plugin. */

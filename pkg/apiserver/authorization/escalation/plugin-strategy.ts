@@ -1,8 +1,7 @@
-import { groupResource } from '#pkg/apimachinery/index';
+import { equalJson, groupResource } from '#pkg/apimachinery/index';
 import { clusterRoleModel, pluginModel, type PolicyRule } from '#pkg/apis/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { permissionsIn } from './computed-role.ts';
 import { requireHeld, hasEscalationVerb } from './escalation-check.ts';

@@ -1,10 +1,11 @@
 import {
+  equalJson,
   groupResource,
+  type JsonObject,
+  type Model,
   newForbidden,
   newNotFound,
   runInTurns,
-  type JsonObject,
-  type Model,
   type StatusCause,
 } from '#pkg/apimachinery/index';
 import {
@@ -17,7 +18,6 @@ import {
 } from '#pkg/apis/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { isComputedBinding } from './computed-role.ts';
 import { hasEscalationVerb, refuseMissing, type EscalationSubject } from './escalation-check.ts';

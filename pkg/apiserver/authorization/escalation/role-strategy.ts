@@ -1,8 +1,14 @@
-import { groupResource, newForbidden, type JsonObject, type Model, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  equalJson,
+  groupResource,
+  type JsonObject,
+  type Model,
+  newForbidden,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { fullAuthority, validateRole, type PolicyRule } from '#pkg/apis/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { changesOnlyAggregatedRules, hasComputedRules, type FindPluginPermissions } from './computed-role.ts';
 import { requireHeld, hasEscalationVerb, type EscalationSubject } from './escalation-check.ts';

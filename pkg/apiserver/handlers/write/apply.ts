@@ -20,9 +20,9 @@ import { objectLocation, requestedKey, servedKind, type ResourceRequest } from '
 import { findEarlierOutcome, newWriteContext, readIfMatch } from './write-headers.ts';
 import { newInvalidOptions, type WriteParameters } from './write-options.ts';
 
-export const applyPatch = 'application/apply-patch+yaml';
+export const applyPatchType = 'application/apply-patch+yaml';
 
-export interface ApplyRun {
+export interface ApplyPatchRun {
   subresource: '' | 'status';
   /** Set if the configuration is a Scale. */
   scale?: ScaleSubresource;
@@ -42,7 +42,7 @@ export function checkApplyOptions({ fieldManager }: WriteParameters): void {
 /** Server-side apply: PATCH with the fields that a manager wants; creates an object that does not exist. */
 export async function runApply(
   request: ResourceRequest,
-  { subresource, scale, format, options, body, view }: ApplyRun,
+  { subresource, scale, format, options, body, view }: ApplyPatchRun,
 ): Promise<void> {
   const { context, served, authorizeCreate } = request;
   const answer = (isCreated: boolean, object: Representation, dryRun = false): Promise<void> => {

@@ -15,7 +15,7 @@ import { objectFormat } from '../answer/answer-format.ts';
 import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
 import { decode, noteFindings, readTypedBody, type RawBody } from '../request/request-body.ts';
 import { requestedKey, servedKind, type ResourceRequest } from '../request/resource-request.ts';
-import { applyPatch, checkApplyOptions, runApply } from './apply.ts';
+import { applyPatchType, checkApplyOptions, runApply } from './apply.ts';
 import { runUpdate } from './update.ts';
 import { newInvalidOptions, parseWriteOptions, type WriteParameters } from './write-options.ts';
 
@@ -32,7 +32,7 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
   const options = parseWriteOptions(request.context.query, 'PatchOptions');
   const { listMergeKeys } = request.served.model;
   const body = await readPatch(request, options, listMergeKeys === undefined ? [] : [strategicMergePatch]);
-  if (body.type === applyPatch) return runApply(request, { subresource, format, options, body });
+  if (body.type === applyPatchType) return runApply(request, { subresource, format, options, body });
   await runUpdate(request, {
     subresource,
     format,
@@ -65,11 +65,11 @@ export async function readPatch(
   options: WriteParameters,
   others: readonly string[] = [],
 ): Promise<PatchBody> {
-  const accepted = [jsonPatch, mergePatch, ...others, applyPatch] as const;
+  const accepted = [jsonPatch, mergePatch, ...others, applyPatchType] as const;
   const { query, request: message } = request.context;
   if (message.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
   const body = await readTypedBody(request, accepted);
-  if (body.type === applyPatch) checkApplyOptions(options);
+  if (body.type === applyPatchType) checkApplyOptions(options);
   else if (query.has('force'))
     throw newInvalidOptions('PatchOptions', [
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),

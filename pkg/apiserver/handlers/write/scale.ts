@@ -4,7 +4,7 @@ import type { ObjectView } from '../answer/answer-object.ts';
 import { scaleTable } from '../../table/builtin-tables.ts';
 import { get } from '../read/get.ts';
 import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
-import { applyPatch, runApply } from './apply.ts';
+import { applyPatchType, runApply } from './apply.ts';
 import { patchOf, readPatch } from './patch.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
@@ -43,7 +43,7 @@ export async function patchScale(request: ResourceRequest, paths: ScaleSubresour
   const options = parseWriteOptions(request.context.query, 'PatchOptions');
   const body = await readPatch(request, options);
   const view = scaleView(paths);
-  if (body.type === applyPatch)
+  if (body.type === applyPatchType)
     return runApply(request, { subresource: '', scale: paths, format, options, body, view });
   await runUpdate(request, {
     subresource: '',

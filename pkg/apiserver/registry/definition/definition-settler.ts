@@ -1,7 +1,6 @@
-import { formatTimestamp, groupResource, type JsonObject } from '#pkg/apimachinery/index';
+import { equalJson, formatTimestamp, groupResource, type JsonObject } from '#pkg/apimachinery/index';
 import { definitionStatus, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { Store } from '#pkg/storage/index';
-import { equalJson } from '../../schema/json-value.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
 import {
   cleanupFinalizer,

@@ -11,12 +11,12 @@ import {
   newScaleSchema,
   newTypeSchema,
   ScaleHandler,
+  type ApplyOptions,
   type ManagedFieldsEntry,
   type ResetFields,
   type TypeSchema,
 } from '#pkg/managedfields/index';
 import { scaleKind, scaleOf } from '../../rest/scale-object.ts';
-import type { ApplyOptions } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 
 export interface TrackedUpdate {
@@ -69,7 +69,7 @@ export class FieldTracker {
   }
 
   /** The object that results when `config` is applied. @throws StatusError 400, 409 */
-  apply(live: JsonApiObject | undefined, config: JsonApiObject, options: ApplyOptions): JsonApiObject {
+  apply(live: JsonApiObject | undefined, config: JsonApiObject, options: Omit<ApplyOptions, 'now'>): JsonApiObject {
     return this.#fields.apply(live, config, { ...options, now: Date.now() }).object as JsonApiObject;
   }
 
@@ -77,7 +77,7 @@ export class FieldTracker {
   applyScale(
     live: JsonApiObject,
     config: JsonApiObject,
-    { paths, ...options }: Omit<ApplyOptions, 'subresource'> & { paths: ScaleSubresource },
+    { paths, ...options }: Omit<ApplyOptions, 'subresource' | 'now'> & { paths: ScaleSubresource },
   ): { scale: JsonApiObject; managedFields: ManagedFieldsEntry[] } {
     const handler = this.#scaleHandler(live);
     const { object, managedFields } = managerOfScale().apply(scaleWith(handler, live, paths), config, {

@@ -1,16 +1,16 @@
 import {
+  equalJson,
   formatGroupResource,
   groupResource,
   isStatusError,
-  StatusError,
   type JsonObject,
   type JsonValue,
   type Model,
   type ObjectKey,
+  StatusError,
 } from '#pkg/apimachinery/index';
 import type { Sealer } from '../../rest/sealer.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
-import { equalJson } from '../../schema/json-value.ts';
 
 /** The field of a stored object that has the sealed text. Schemas do not know it, so no client can write it. */
 const sealedField = 'sealed';

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
 import {
-  groupResource,
-  isStatusError,
   type ApiObject,
+  equalJson,
+  groupResource,
   type GroupResource,
+  isStatusError,
   type JsonObject,
 } from '#pkg/apimachinery/index';
 import { definitionModel, resourceQuotaModel, type ResourceQuota } from '#pkg/apis/index';
 import type { Change, QuotaUsage, Store } from '#pkg/storage/index';
 import type { ResourceStorage } from '../../rest/served-resource.ts';
 import { systemWrite } from '../../rest/write-context.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import { BackgroundQueue } from '../model/background-queue.ts';
 import { areInForce, limitsOf, statusOf } from './quota-limits.ts';
 

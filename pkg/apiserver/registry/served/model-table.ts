@@ -1,4 +1,5 @@
 import {
+  equalJson,
   formatGroupResource,
   groupResource,
   type GroupResource,
@@ -7,7 +8,6 @@ import {
 } from '#pkg/apimachinery/index';
 import { isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { Logger } from 'pino';
-import { equalJson } from '../../schema/json-value.ts';
 import { validateStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import { isTerminating } from '../definition/definition-conditions.ts';
 import { ServedModel, type SharedServing } from './served-model.ts';

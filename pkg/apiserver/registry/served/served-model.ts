@@ -1,17 +1,17 @@
 import {
   builtinIndexes,
+  equalJson,
   groupResource,
-  newForbidden,
   type GroupResource,
   type Model,
   type ModelVersion,
+  newForbidden,
   type ObjectKey,
   type StatusError,
 } from '#pkg/apimachinery/index';
 import type { Store } from '#pkg/storage/index';
 import type { InformerBus } from '../../informer-bus/informer-bus.ts';
 import { WatchGroup } from '../../informer-bus/watch-group.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import { FieldTracker, fieldTypesOf } from '../model/field-tracker.ts';
 import type { DependentFinder } from '../model/dependent-finder.ts';

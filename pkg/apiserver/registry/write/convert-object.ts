@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import type { JsonApiObject } from '../../rest/strategy.ts';
-import { equalJson } from '../../schema/json-value.ts';
 import type { ModelContext } from '../model/model-context.ts';
 import { checkStoredSize } from '../model/version-codec.ts';
 import type { ObjectWrite } from './object-write.ts';

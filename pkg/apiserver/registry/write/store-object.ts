@@ -1,14 +1,14 @@
 import {
+  type ApiObject,
+  equalJson,
   formatGroupResource,
   groupResource,
+  type JsonObject,
   newUnknownPath,
   StatusError,
-  type ApiObject,
-  type JsonObject,
 } from '#pkg/apimachinery/index';
 import { definitionModel, isDefinition, isEstablished, modelFromDefinition } from '#pkg/apis/index';
 import { isStorageError, type StoredObject } from '#pkg/storage/index';
-import { equalJson } from '../../schema/json-value.ts';
 import { FieldTracker } from '../model/field-tracker.ts';
 import type { ModelContext } from '../model/model-context.ts';
 import { VersionCodec } from '../model/version-codec.ts';

@@ -1,4 +1,5 @@
 import {
+  equalJson,
   fieldError,
   isJsonObject,
   type JsonObject,
@@ -15,7 +16,6 @@ import {
   itemPath,
   propertySchema,
 } from '../child-schema.ts';
-import { equalJson } from '../json-value.ts';
 import { combinationCause, enumCause, leafCause, typeCause } from './leaf-causes.ts';
 import type { LeafValidators } from '../leaf/leaf-validators.ts';
 import type { PatternMeter } from '../leaf/linear-pattern.ts';
