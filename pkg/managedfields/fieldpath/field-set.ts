@@ -96,7 +96,7 @@ function subtractValue(a: FieldSet, b: FieldSet, removal: Removal): FieldSet | u
 function subtractBelow(a: FieldSet, b: FieldSet, removal: Removal, hasSelf: boolean): FieldSet | undefined {
   const result: FieldSet = hasSelf ? { [selfKey]: leaf } : {};
   let isSame = hasSelf === selfKey in a;
-  let isEmpty = true;
+  let isNothingLeft = true;
   for (const element in a) {
     if (element === selfKey) continue;
     const left = a[element]!;
@@ -105,10 +105,10 @@ function subtractBelow(a: FieldSet, b: FieldSet, removal: Removal, hasSelf: bool
     if (rest !== left) isSame = false;
     if (rest === undefined) continue;
     result[element] = rest;
-    isEmpty = false;
+    isNothingLeft = false;
   }
   if (isSame) return a;
-  return isEmpty ? undefined : result;
+  return isNothingLeft ? undefined : result;
 }
 
 /** The members that both sets have. */
