@@ -3,6 +3,7 @@ import {
   expressHandler,
   findEndpointGroup,
   ServiceServer,
+  withCors,
   withLogging,
   withRequestId,
   withSecurityHeaders,
@@ -62,7 +63,7 @@ export interface AccessParts {
   verified?: VerifiedCredentials;
   /** Its public URLs. Default: from the headers of clients and trusted proxies. */
   url?: ServiceUrl;
-  /** Other origins whose pages may act for their visitor. Default: none. */
+  /** Other origins whose pages may read answers and act for their visitor. Default: none. */
   allowedOrigins?: ReadonlySet<string>;
   /** Checks that must pass before this server gets requests. */
   readyz: readonly HealthCheck[];
@@ -128,6 +129,7 @@ export class AccessServer extends ServiceServer {
           withLogging(log, slowRequestMs === undefined ? {} : { slowMs: slowRequestMs }),
           this.withMetrics,
           withAccessErrors(challengesOf(credentials), errorPage),
+          withCors({ allowedOrigins: [...allowedOrigins] }),
           withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
           this.withScrapeToken,
           inFlight.beforeAuthentication,

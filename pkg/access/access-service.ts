@@ -48,6 +48,7 @@ import { roleOperations } from './roles/role-operations.ts';
 import type { KeyRing } from './secrets/key-ring.ts';
 import { SecretBox } from './secrets/secret-box.ts';
 import { sessionAuthenticator } from './sessions/session-authenticator.ts';
+import { currentSessionOperations } from './current-session-operations.ts';
 import { sessionOperations } from './sessions/session-operations.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { SharedThrottle } from './http/shared-throttle.ts';
@@ -74,7 +75,7 @@ export interface AccessSettings {
   auditRetentionDays: number;
   /** Public URL of access management. Undefined: from the headers of clients and trusted proxies. */
   publicUrl: string | undefined;
-  /** Other origins whose pages may act for their visitor. */
+  /** Other origins whose pages may read answers, act for their visitor, and be where a login continues. */
   allowedOrigins: readonly string[];
 }
 
@@ -169,6 +170,7 @@ export class AccessService {
       ...roleOperations({ database, audit, users, organizations }),
       ...accessKeyOperations(accessKeys),
       ...sessionOperations({ database, audit, sessions }),
+      ...currentSessionOperations({ database, audit, sessions, login, users }),
       ...auditOperations({ database, organizations }),
     ];
     this.parts = {
@@ -191,6 +193,7 @@ export class AccessService {
           profile: new OwnProfile(profileParts),
           accessKeys,
           personalTokens: this.#personalTokens,
+          allowedOrigins: settings.allowedOrigins,
         }),
       ],
       throttle: new SharedThrottle({

@@ -17,6 +17,10 @@ export interface LoginOperationParts {
   users: Pick<Users, 'findRecord'>;
 }
 
+/** Schema of the 400 of a login. */
+export const loginErrorAnswer = Type.Unsafe({
+  anyOf: [schemaReference('LoginError'), schemaReference('FieldErrors'), schemaReference('Detail')],
+});
 const answers = {
   201: Type.Object({
     token: Type.String({ pattern: '^[0-9A-Za-z]{36}$' }),
@@ -24,9 +28,7 @@ const answers = {
     date_expired: timestamp(),
     user: userRecord,
   }),
-  400: Type.Unsafe({
-    anyOf: [schemaReference('LoginError'), schemaReference('FieldErrors'), schemaReference('Detail')],
-  }),
+  400: loginErrorAnswer,
 };
 
 /** `POST /api/v1/authentication/auth/`, with the alias `tokens/`. */

@@ -288,7 +288,11 @@ export const optionTable = {
     default: '10m',
     doc: 'History of changes younger than this is kept.',
   },
-  'svc.http.cors.allowed-origins': { type: listOf(origin), default: '', doc: 'Origins whose pages may call the API.' },
+  'svc.http.cors.allowed-origins': {
+    type: listOf(origin),
+    default: '',
+    doc: 'Origins whose pages may call the APIs, and where a login may return to.',
+  },
   'svc.http.trusted-proxies': {
     type: listOf(addressRange),
     default: '',

@@ -37,7 +37,7 @@ export const securitySchemes: Readonly<Record<string, JsonObject>> = {
     in: 'cookie',
     name: 'svc_sessionid',
     description:
-      'The session of the page `/login/`. Methods that change something need the CSRF token too: the value of cookie `svc_csrftoken` in header `X-CSRFToken`.',
+      'The session of the page `/login/` or of `POST /api/v1/authentication/sessions/`. Methods that change something need the CSRF token too: the value of cookie `svc_csrftoken` in header `X-CSRFToken`.',
   },
 };
 

@@ -30,6 +30,19 @@ type ValueOf<A extends Answers> = A extends { 200: infer S extends TSchema } | {
   ? Static<S>
   : void;
 
+/** The value of an answer, with additional headers. */
+export class ValueWithHeaders<Value> {
+  readonly value: Value;
+  readonly headers: AnswerHeaders;
+
+  constructor(value: Value, headers: AnswerHeaders) {
+    this.value = value;
+    this.headers = headers;
+  }
+}
+
+type Answered<A extends Answers> = Promise<ValueOf<A> | ValueWithHeaders<ValueOf<A>>>;
+
 interface CheckedDeclaration<Body extends TObject, A extends Answers> extends OperationDeclaration {
   readonly body?: Body;
   readonly answers: A;
@@ -38,14 +51,12 @@ interface CheckedDeclaration<Body extends TObject, A extends Answers> extends Op
 interface UserDeclaration<Body extends TObject, A extends Answers, Granted> extends CheckedDeclaration<Body, A> {
   /** Checked first. */
   readonly permission: OperationPermission<Granted>;
-  readonly handle: (call: Call & CheckedReads<TObject, Body>, granted: Granted) => Promise<ValueOf<A>>;
-  /** Additional headers of the answer. */
-  readonly headers?: (call: Call) => AnswerHeaders;
+  readonly handle: (call: Call & CheckedReads<TObject, Body>, granted: Granted) => Answered<A>;
 }
 
 interface OpenDeclaration<Body extends TObject, A extends Answers>
-  extends CheckedDeclaration<Body, A>, Pick<OpenOperation, 'needsNoCsrfToken'> {
-  readonly handle: (call: OpenCall & CheckedReads<TObject, Body>) => Promise<ValueOf<A>>;
+  extends CheckedDeclaration<Body, A>, Pick<OpenOperation, 'needsNoCsrfToken' | 'refusesOtherSites'> {
+  readonly handle: (call: OpenCall & CheckedReads<TObject, Body>) => Answered<A>;
 }
 
 interface ListDeclaration<Query extends TObject, Record extends TSchema, Row, Granted> extends Omit<
@@ -66,13 +77,13 @@ interface ListDeclaration<Query extends TObject, Record extends TSchema, Row, Gr
 export function defineOperation<Body extends TObject, A extends Answers, Granted>(
   declaration: UserDeclaration<Body, A, Granted>,
 ): UserOperation {
-  const { permission, handle, headers, ...described } = declaration;
+  const { permission, handle, ...described } = declaration;
   return {
     ...routed(described),
     access: 'user',
     handle: async (call) => {
       const granted = await permission.check(call);
-      return answerOf(described, await handle({ ...call, ...readsOf(call, described) }, granted), headers?.(call));
+      return answerOf(described, await handle({ ...call, ...readsOf(call, described) }, granted));
     },
   };
 }
@@ -81,12 +92,14 @@ export function defineOperation<Body extends TObject, A extends Answers, Granted
 export function defineOpenOperation<Body extends TObject, A extends Answers>({
   handle,
   needsNoCsrfToken = false,
+  refusesOtherSites = false,
   ...described
 }: OpenDeclaration<Body, A>): OpenOperation {
   return {
     ...routed(described),
     access: 'open',
     needsNoCsrfToken,
+    refusesOtherSites,
     handle: async (call) => answerOf(described, await handle({ ...call, ...readsOf(call, described) })),
   };
 }
@@ -123,7 +136,8 @@ function routed({
 }
 
 /** The lowest declared status is that of success. */
-function answerOf({ answers }: { answers: Answers }, value: unknown, headers: AnswerHeaders = {}): AccessResponse {
+function answerOf({ answers }: { answers: Answers }, result: unknown): AccessResponse {
+  const { value, headers } = result instanceof ValueWithHeaders ? result : new ValueWithHeaders(result, {});
   return value === undefined ? { ...noContent, headers } : jsonAnswer(Number(Object.keys(answers)[0]), value, headers);
 }
 

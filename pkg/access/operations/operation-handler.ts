@@ -35,6 +35,7 @@ async function run(
   const { caller, request } = call;
   if (operation.access === 'open') {
     request.limitBody(openBodyLimit);
+    if (operation.refusesOtherSites === true) checkSite(request, allowedOrigins);
     if (caller?.scheme === 'session' && operation.needsNoCsrfToken !== true)
       await checkCsrf(request, caller, allowedOrigins);
     return operation.handle(call);
@@ -51,11 +52,14 @@ async function run(
 async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins: ReadonlySet<string>): Promise<void> {
   if (caller.scheme !== 'session' || safeMethods.has(request.method)) return;
   await checkCsrfToken(request, caller);
-  const { context, url } = request;
+  checkSite(request, allowedOrigins);
+}
+
+function checkSite({ context, url }: AccessRequest, allowedOrigins: ReadonlySet<string>): void {
   if (!isCrossSite(context.request, { url, allowedOrigins })) return;
   context.log.info(
     { origin: context.request.headers.origin, own: url.ownOrigins(context.request) },
-    'refused a session that a page of another origin used',
+    'refused a request that a page of another origin sent',
   );
   throw newForeignOrigin();
 }

@@ -67,6 +67,8 @@ export interface OpenOperation extends OperationBase {
    * login page has a token of its own.
    */
   readonly needsNoCsrfToken?: boolean;
+  /** Default false. Is a page of another site refused, also without a session? A login that sets cookies is. */
+  readonly refusesOtherSites?: boolean;
   handle(call: OpenCall): Promise<AccessResponse>;
 }
 

@@ -290,3 +290,26 @@ describe('logging out', () => {
     expect([status, headers.location, headers['set-cookie']]).toEqual([303, '/login/?done=logout', undefined]);
   });
 });
+
+describe('a login for a page of another origin', () => {
+  const frontEnd = 'https://app.example.com';
+  let allowing: PageTest;
+  beforeAll(async () => {
+    allowing = await startPageTest({ allowedOrigins: [frontEnd] });
+    await allowing.addPerson({ username: 'mia', password: 'blue horse 7' });
+  });
+  afterAll(() => allowing.stop());
+
+  test('continues there if the administrator allows it, and never elsewhere', async () => {
+    const client = new FormClient(allowing);
+    const { headers } = await client.get('/login/');
+    expect(headers['content-security-policy']).toContain(`form-action 'self' ${frontEnd};`);
+    const login = await client.post('/login/', { ...right, next: `${frontEnd}/posts?page=2` });
+    expect(login).toMatchObject({ status: 303, headers: { location: `${frontEnd}/posts?page=2` } });
+    for (const next of ['https://elsewhere.invalid/', `${frontEnd}.elsewhere.invalid/`])
+      expect(await client.get(`/login/?next=${encodeURIComponent(next)}`)).toMatchObject({
+        status: 303,
+        headers: { location: '/settings/' },
+      });
+  });
+});

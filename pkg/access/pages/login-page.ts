@@ -3,23 +3,25 @@ import type { AnswerHeaders } from '#pkg/http/index';
 import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { AccessRequest } from '../http/access-request.ts';
-import { formatCookie, sessionCookie } from '../http/cookies.ts';
+import { formatCookie } from '../http/cookies.ts';
 import type { AccessResponse, OpenCall, Operation } from '../operations/operation.ts';
 import { isCrossSite } from '../http/same-site.ts';
-import type { LoginService } from '../login/login-service.ts';
 import { credentialFields } from '../login/credential-fields.ts';
 import { CheckedFields } from '../operations/checked-fields.ts';
 import { endSession } from '../sessions/end-session.ts';
 import { endSessionCookies, sessionCookies } from '../sessions/session-cookies.ts';
 import type { NewSession, Sessions } from '../sessions/sessions.ts';
+import { logIn, type LogInParts } from '../sessions/log-in.ts';
 import { doneNote, field, problemNote, type Problems } from './form-fields.ts';
 import { catchRefusal } from './form-refusal.ts';
 import { html } from './html.ts';
+import { redirectTarget } from './redirect-target.ts';
 import { csrfField, pageAnswer, seeOther } from './page.ts';
 
-export interface LoginPageParts {
-  login: Pick<LoginService, 'loginFor'>;
+export interface LoginPageParts extends LogInParts {
   sessions: Pick<Sessions, 'create' | 'end'>;
+  /** Other origins where a login may continue. */
+  allowedOrigins: readonly string[];
   database: Pick<AccessDatabase, 'transaction'>;
   audit: Pick<Audit, 'recordOperation'>;
 }
@@ -36,7 +38,7 @@ export function loginPages(parts: LoginPageParts): Operation[] {
       path: '/login/',
       operationId: 'getLoginPage',
       access: 'open',
-      handle: (call) => Promise.resolve(showLogin(call)),
+      handle: (call) => Promise.resolve(showLogin(parts, call)),
     },
     {
       method: 'POST',
@@ -44,7 +46,7 @@ export function loginPages(parts: LoginPageParts): Operation[] {
       operationId: 'postLoginPage',
       access: 'open',
       needsNoCsrfToken: true,
-      handle: (call) => logIn(parts, call),
+      handle: (call) => postLogin(parts, call),
     },
     {
       method: 'POST',
@@ -56,15 +58,24 @@ export function loginPages(parts: LoginPageParts): Operation[] {
   ];
 }
 
-function showLogin({ caller, query, request }: OpenCall): AccessResponse {
-  const next = localRedirectPath(query.get('next') ?? undefined);
+function showLogin({ allowedOrigins }: LoginPageParts, { caller, query, request }: OpenCall): AccessResponse {
+  const next = redirectTarget(query.get('next') ?? undefined, allowedOrigins);
   if (caller?.scheme === 'session') return seeOther(next);
-  return loginForm(request, { next, done: query.get('done') === 'logout' ? 'You are logged out.' : undefined });
+  return loginForm(request, {
+    next,
+    allowedOrigins,
+    done: query.get('done') === 'logout' ? 'You are logged out.' : undefined,
+  });
 }
 
-async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall): Promise<AccessResponse> {
+async function postLogin(parts: LoginPageParts, { request }: OpenCall): Promise<AccessResponse> {
+  const { allowedOrigins } = parts;
   const { username, password, next: asked, csrfmiddlewaretoken: token } = await request.fields();
-  const form = { next: localRedirectPath(asked), username: typeof username === 'string' ? username : '' };
+  const form = {
+    next: redirectTarget(asked, allowedOrigins),
+    username: typeof username === 'string' ? username : '',
+    allowedOrigins,
+  };
   if (!isOwnForm(request, token)) {
     return loginForm(request, {
       ...form,
@@ -82,15 +93,8 @@ async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall)
     return loginForm(request, { ...form, status: 400, problems });
   }
   const begin = async (): Promise<AccessResponse> => {
-    const { address, userAgent } = request;
     const credentials = CheckedFields.ofBody(credentialFields, { username: form.username, password }).done();
-    const session = await login.loginFor(
-      { ...credentials, address, userAgent, type: 'web' },
-      ({ id: userId, passwordChanged }) => {
-        const replaces = request.cookies.get(sessionCookie);
-        return sessions.create({ userId, address, userAgent, passwordChanged, replaces });
-      },
-    );
+    const session = await logIn({ ...credentials, request }, parts);
     if (session === undefined)
       return loginForm(request, {
         ...form,
@@ -126,7 +130,7 @@ function isOwnForm(request: AccessRequest, token: unknown): boolean {
   return timingSafeEqual(Buffer.from(token), Buffer.from(expected));
 }
 
-interface LoginForm {
+interface LoginForm extends Pick<LoginPageParts, 'allowedOrigins'> {
   next: string;
   username?: string;
   status?: number;
@@ -137,7 +141,7 @@ interface LoginForm {
 
 function loginForm(
   request: AccessRequest,
-  { next, username = '', status = 200, problems, done, headers }: LoginForm,
+  { next, allowedOrigins, username = '', status = 200, problems, done, headers }: LoginForm,
 ): AccessResponse {
   // Reuse the token, so that the form in another tab stays valid.
   const held = request.cookies.get(formCookie) ?? '';
@@ -146,6 +150,7 @@ function loginForm(
     status,
     title: 'Log in',
     isNarrow: true,
+    formTargets: allowedOrigins,
     isProblem: problems !== undefined,
     headers: {
       ...headers,
@@ -163,19 +168,4 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 </form>
 </div>`,
   });
-}
-
-const maxNextLength = 1000;
-
-/** Redirect target of the query: a path of this service, never another host; else the settings page. */
-export function localRedirectPath(next: unknown): string {
-  const fallback = '/settings/';
-  // Browsers treat a backslash as a slash and ignore control characters: `/\elsewhere` is another host.
-  if (typeof next !== 'string' || next.length > maxNextLength || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(next))
-    return fallback;
-  const base = 'http://own.invalid';
-  if (!URL.canParse(next, base)) return fallback;
-  const { origin, pathname, search, hash } = new URL(next, base);
-  // `/x/..//elsewhere` begins with two slashes after its dots are resolved.
-  return origin === base && !pathname.startsWith('//') ? pathname + search + hash : fallback;
 }

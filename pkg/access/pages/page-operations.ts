@@ -23,6 +23,8 @@ export interface PageParts {
   profile: OwnProfile;
   accessKeys: AccessKeys;
   personalTokens: PersonalTokens;
+  /** Other origins where a login may continue. */
+  allowedOrigins: readonly string[];
 }
 
 /** The pages: login, logout and settings. They are not part of the API and not in its document. */

@@ -2,9 +2,11 @@ import type { AnswerHeaders } from '#pkg/http/index';
 import type { AccessResponse } from '../operations/operation.ts';
 import { html, type Html } from './html.ts';
 
-/** Only files of this origin; no inline code, no fetch, no framing. */
-const contentSecurityPolicy =
-  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+/** Only files of this origin; no inline code, no fetch, no framing. A form may redirect to `formTargets`, too. */
+function contentSecurityPolicy(formTargets: readonly string[]): string {
+  const formAction = ["'self'", ...formTargets].join(' ');
+  return `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`;
+}
 
 /** The logged-in user, and the CSRF token of their forms. */
 export interface PageUser {
@@ -25,6 +27,8 @@ export interface PageOptions {
   isNarrow?: boolean;
   /** The page reports an error: the title begins with it, as screen readers read the title first. */
   isProblem?: boolean;
+  /** Other origins that the answer to a form may redirect to. Default: none. */
+  formTargets?: readonly string[];
   headers?: AnswerHeaders;
 }
 
@@ -37,6 +41,7 @@ export function pageAnswer({
   user,
   isNarrow = false,
   isProblem = false,
+  formTargets = [],
   headers = {},
 }: PageOptions): AccessResponse {
   const page = html`<!doctype html>
@@ -69,11 +74,15 @@ ${body}
     status,
     contentType: 'text/html; charset=utf-8',
     body: page.text,
-    headers: { 'Content-Security-Policy': contentSecurityPolicy, 'Referrer-Policy': 'same-origin', ...headers },
+    headers: {
+      'Content-Security-Policy': contentSecurityPolicy(formTargets),
+      'Referrer-Policy': 'same-origin',
+      ...headers,
+    },
   };
 }
 
-/** Redirects to another page of this service, with GET. */
+/** Redirects to another page, of this service or of an allowed origin, with GET. */
 export function seeOther(path: string, headers: AnswerHeaders = {}): AccessResponse {
   return { status: 303, contentType: 'text/plain; charset=utf-8', headers: { Location: path, ...headers } };
 }

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { newAccessNotFound } from '../http/access-error.ts';
 import { shortList } from '../operations/list-answer.ts';
 import { recordOf } from '../operations/record-of.ts';
-import { defineList, defineOperation } from '../operations/define-operation.ts';
+import { defineList, defineOperation, ValueWithHeaders } from '../operations/define-operation.ts';
 import { timestamp, uuid } from '../operations/field-schemas.ts';
-import type { Call, UserOperation } from '../operations/operation.ts';
+import type { UserOperation } from '../operations/operation.ts';
 import { anyUser } from '../operations/permission.ts';
 import { endSession, type EndSessionParts } from './end-session.ts';
 import { endSessionCookies } from './session-cookies.ts';
@@ -47,14 +47,13 @@ export function sessionOperations(parts: SessionOperationParts): UserOperation[]
       ...shared,
       answers: { 204: null },
       handle: async (call) => {
-        if (!(await endSession(call, idOf(call), parts))) throw newAccessNotFound();
+        const id = call.params['id']!.toLowerCase();
+        if (!(await endSession(call, id, parts))) throw newAccessNotFound();
+        return new ValueWithHeaders(
+          undefined,
+          id === call.caller.session?.id ? { 'Set-Cookie': endSessionCookies({ secure: call.request.isSecure }) } : {},
+        );
       },
-      headers: (call) =>
-        idOf(call) === call.caller.session?.id
-          ? { 'Set-Cookie': endSessionCookies({ secure: call.request.isSecure }) }
-          : {},
     }),
   ];
 }
-
-const idOf = ({ params }: Call): string => params['id']!.toLowerCase();

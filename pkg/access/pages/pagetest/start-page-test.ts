@@ -18,6 +18,7 @@ import { SecretBox } from '../../secrets/secret-box.ts';
 import { Sessions } from '../../sessions/sessions.ts';
 import { OwnProfile } from '../../users/own-profile.ts';
 import { Users } from '../../users/users.ts';
+import { currentSessionOperations } from '../../current-session-operations.ts';
 import { pageOperations } from '../page-operations.ts';
 import { FormClient } from './form-client.ts';
 
@@ -46,7 +47,7 @@ const roles = {
 
 /** The real parts behind the pages, with cheap password hashes. */
 export async function startPageTest(
-  options: Pick<AccessTestOptions, 'trustedProxies' | 'publicUrl'> = {},
+  options: Pick<AccessTestOptions, 'trustedProxies' | 'publicUrl' | 'allowedOrigins'> = {},
 ): Promise<PageTest> {
   const folder = mkdtempSync(join(tmpdir(), 'page-test-'));
   const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1, maxRunning: 2 });
@@ -61,15 +62,17 @@ export async function startPageTest(
       secrets: new SecretBox(await openKeyRing(database, { dataDir: folder })),
     });
     const personalTokens = new PersonalTokens({ database, audit, roles });
-    return pageOperations({
+    const pages = pageOperations({
       database,
       audit,
       login,
       sessions: sessions!,
       accessKeys,
       personalTokens,
+      allowedOrigins: options.allowedOrigins ?? [],
       profile: new OwnProfile({ database, audit, users, hasher, login, sessions: sessions!, bearerTokens }),
     });
+    return [...pages, ...currentSessionOperations({ database, audit, users, login, sessions: sessions! })];
   };
   const server = await startAccessTest({
     ...options,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { localRedirectPath } from './login-page.ts';
+import { redirectTarget } from './redirect-target.ts';
+
+const console = 'https://console.example.com';
 
 describe('the redirect target', () => {
   test.each([
@@ -8,8 +10,10 @@ describe('the redirect target', () => {
     ['/', '/'],
     ['/a/../b', '/b'],
     ['/api/docs/', '/api/docs/'],
+    [`${console}/posts?a=b#c`, `${console}/posts?a=b#c`],
+    [console, `${console}/`],
   ])('%s', (next, expected) => {
-    expect(localRedirectPath(next)).toBe(expected);
+    expect(redirectTarget(next, [console])).toBe(expected);
   });
 
   test.each([
@@ -17,6 +21,10 @@ describe('the redirect target', () => {
     ['another type', 5],
     ['no text', ''],
     ['another host', 'http://elsewhere.invalid/'],
+    ['another port of an allowed host', 'https://console.example.com:8443/'],
+    ['an allowed host without TLS', 'http://console.example.com/'],
+    ['an allowed host with a user', 'https://mia:x@console.example.com/'],
+    ['a host that begins like an allowed one', 'https://console.example.com.elsewhere.invalid/'],
     ['another host, of this scheme', '//elsewhere.invalid'],
     ['another host, as browsers read it', '/\\elsewhere.invalid'],
     ['another host, within', '/a\\..\\\\elsewhere.invalid'],
@@ -30,7 +38,7 @@ describe('the redirect target', () => {
     ['too long', `/${'x'.repeat(2000)}`],
     ['other letters', '/é'],
   ])('%s redirects to the settings', (_reason, next) => {
-    expect(localRedirectPath(next)).toBe('/settings/');
+    expect(redirectTarget(next, [console])).toBe('/settings/');
   });
 
   test('is never on another site', () => {
@@ -50,11 +58,14 @@ describe('the redirect target', () => {
       '?',
       '#',
       'http:',
+      'https:',
+      'console.example.com',
       ' ',
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
-        expect(new URL(localRedirectPath(pieces.join('')), 'http://own.example').origin).toBe('http://own.example');
+        const { origin } = new URL(redirectTarget(pieces.join(''), [console]), 'http://own.example');
+        expect(['http://own.example', console]).toContain(origin);
       }),
       { numRuns: 500 },
     );
