@@ -9,6 +9,7 @@ export const allowedImports = new Map([
   ['apis', ['apimachinery']],
   ['managedfields', ['apimachinery']],
   ['client', ['apimachinery']],
+  ['webclient', ['apimachinery']],
   ['audit', ['apimachinery', 'identity']],
   ['storage', ['apimachinery', 'audit', 'database']],
   ['http', ['apimachinery', 'identity', 'audit']],

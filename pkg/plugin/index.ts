@@ -18,6 +18,7 @@ export {
 export * from './definition/define-plugin.ts';
 export * from './definition/endpoint-definition.ts';
 export { generateTypes, type GenerateTypesOptions } from './generate/generate-types.ts';
+export type { TypesTarget } from './generate/model-text.ts';
 export { bundleIndexKeys } from './bundle/bundle-index-keys.ts';
 export { loadPluginEndpoints } from './endpoint/load-plugin-endpoints.ts';
 export type { ServedModels } from './endpoint/model-path.ts';

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { pause } from '#pkg/apimachinery/index';
 import { definePosts, startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { runCommandLine } from './command-line.ts';
 
@@ -64,6 +65,24 @@ describe('svc generate types', () => {
     await generate('again');
     expect(await readFile(file, 'utf8')).toBe(text);
     expect(await filesIn('again')).toHaveLength(1);
+  });
+
+  test('writes for a browser, and again after each change, until it is interrupted', async () => {
+    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/posts.test.example.com';
+    const file = join(folder, 'browser/test.example.com/v1.ts');
+    const done = generate('browser', ['--target=browser', '--watch']);
+    const read = (): Promise<string> => readFile(file, 'utf8').catch(() => '');
+    while (!(await read()).includes('export const Post: svc.WebModel<Post, PostIndexes> = {')) await pause(20);
+    const definition = (await (await env.request(definitions)).json()) as {
+      spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[] };
+    };
+    Object.assign(definition.spec.versions[0]!.schema.openAPIV3Schema.properties.spec.properties, {
+      subtitle: { type: 'string' },
+    });
+    expect((await env.request(definitions, { method: 'PUT', body: definition })).status).toBe(200);
+    while (!(await read()).includes('subtitle?: string;')) await pause(20);
+    process.emit('SIGINT', 'SIGINT');
+    expect(await done).toBe(130);
   });
 
   test('writes the requested types, also those of the server itself', async () => {

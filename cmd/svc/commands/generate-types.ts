@@ -1,16 +1,27 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { formatGroupResource, groupResource, isStatusError, type Client, type Model } from '#pkg/apimachinery/index';
+import {
+  formatGroupResource,
+  groupResource,
+  isStatusError,
+  pause,
+  type Client,
+  type Model,
+} from '#pkg/apimachinery/index';
 import { builtinModels, definitionType, isDefinition, isEstablished, modelFromDefinition } from '#pkg/apis/index';
-import { generateTypes } from '#pkg/plugin/index';
+import { generateTypes, type TypesTarget } from '#pkg/plugin/index';
 import { findServer, type ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
+import { untilInterrupted } from '../process/until-interrupted.ts';
 
 export interface WriteTypesOptions extends ServerSources {
   /** Output folder. */
   out: string;
-  /** Module to import the SDK types from. */
-  sdk: string;
+  target: TypesTarget;
+  /** Module to import the types of clients from. Default: that of the target. */
+  sdk?: string;
+  /** Go on, and write again whenever a definition changes. */
+  watch: boolean;
   /**
    * Only these groups and models (`posts.blog.example.com`), including the server's own. Empty: all models of
    * definitions.
@@ -19,29 +30,67 @@ export interface WriteTypesOptions extends ServerSources {
   models: readonly string[];
 }
 
-/** Generates TypeScript for the models of a running server; leaves unchanged files alone. Throws OperatorError. */
-export async function writeTypes({ out, sdk, groups, models, ...sources }: WriteTypesOptions): Promise<number> {
-  const { url: server, client } = await findServer(sources);
-  let served: Model[];
+/** Milliseconds before a lost server is asked again. */
+const retryMs = 1000;
+
+/**
+ * Generates TypeScript for the models of a running server; leaves unchanged files alone. With `watch` it goes on until
+ * it is interrupted. Throws OperatorError.
+ */
+export async function writeTypes({ watch, ...options }: WriteTypesOptions): Promise<number> {
+  const { url: server, client } = await findServer(options);
   try {
-    served = await servedModels(client, server);
+    const { resourceVersion } = await writeOnce(client, server, options);
+    return watch ? await untilInterrupted((signal) => follow({ client, server, options, signal }, resourceVersion)) : 0;
   } finally {
     client.close();
   }
+}
+
+interface Following {
+  client: Client;
+  server: string;
+  options: Omit<WriteTypesOptions, 'watch'>;
+  signal: AbortSignal;
+}
+
+/** Writes the types again after each change of the definitions. Throws the signal's reason. */
+async function follow({ client, server, options, signal }: Following, since: string): Promise<never> {
+  for (let resourceVersion = since; ;) {
+    try {
+      const stream = await client.watch(definitionType, { resourceVersion, signal });
+      for await (const event of stream) if (event.type !== 'BOOKMARK') break;
+      signal.throwIfAborted();
+      ({ resourceVersion } = await writeOnce(client, server, options));
+    } catch (error) {
+      signal.throwIfAborted();
+      process.stderr.write(`svc: ${error instanceof Error ? error.message : String(error)}\n`);
+      await pause(retryMs, signal);
+    }
+  }
+}
+
+async function writeOnce(
+  client: Client,
+  server: string,
+  { out, groups, models, ...generating }: Omit<WriteTypesOptions, 'watch'>,
+): Promise<{ resourceVersion: string }> {
+  const { resourceVersion, models: served } = await servedModels(client, server);
   const chosen = choose(served, groups, models);
   if (chosen.length === 0) throw new OperatorError(`${server} has no models yet; a definition declares one.`);
-  for (const [path, text] of written(chosen, sdk)) {
+  for (const [path, text] of written(chosen, generating)) {
     const file = join(out, path);
     const isNew = writeFile(file, text);
     process.stdout.write(`${file}${isNew ? '' : ' (as it was)'}\n`);
   }
-  return 0;
+  return { resourceVersion };
 }
 
-async function servedModels(client: Client, server: string): Promise<Model[]> {
+async function servedModels(client: Client, server: string): Promise<{ resourceVersion: string; models: Model[] }> {
   try {
-    const { items } = await client.list(definitionType);
-    return items.filter((item) => isDefinition(item) && isEstablished(item)).map(modelFromDefinition);
+    const { items, resourceVersion } = await client.list(definitionType);
+    const served = items.filter((item) => isDefinition(item) && isEstablished(item));
+    return { resourceVersion, models: served.map(modelFromDefinition) };
   } catch (error) {
     if (isStatusError(error))
       throw new OperatorError(`The models of ${server} cannot be read: ${error.message} (${error.code}).`, {
@@ -66,9 +115,12 @@ function choose(served: readonly Model[], groups: readonly string[], models: rea
   return all.filter((model) => groups.includes(model.group) || models.includes(nameOf(model)));
 }
 
-function written(models: readonly Model[], sdk: string): Map<string, string> {
+function written(
+  models: readonly Model[],
+  { target, sdk }: Pick<WriteTypesOptions, 'target' | 'sdk'>,
+): Map<string, string> {
   try {
-    return generateTypes(models, { sdk });
+    return generateTypes(models, { target, ...(sdk === undefined ? {} : { sdk }) });
   } catch (error) {
     if (error instanceof TypeError)
       throw new OperatorError(`The server's models cannot be written: ${error.message}.`, { cause: error });

@@ -1,5 +1,6 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { ServerSources } from './find-server.ts';
+import type { WriteTypesOptions } from './generate-types.ts';
 import { operandIn } from './operand-in.ts';
 import type { Environment } from '../composition/start-plugins.ts';
 
@@ -71,10 +72,12 @@ function addGenerate({ program, environment, setExitCode }: Adding): void {
     .option('--out <folder>', 'where the files go', './types')
     .option('--group <group>', 'only the models of this group; may be given several times', gather, [])
     .option('--model <plural.group>', 'only this model; may be given several times', gather, [])
-    .option('--sdk <module>', "module of the client's types", '@svc/sdk');
+    .addOption(new Option('--target <target>', 'what the code is for').choices(['node', 'browser']).default('node'))
+    .option('--sdk <module>', 'module of the types of clients (default: @svc/sdk, for a browser @svc/client)')
+    .option('--watch', 'go on, and write again whenever a definition changes', false);
   types.action(async () => {
     const { group, model, ...given } = types.opts<
-      GivenServer & { out: string; sdk: string; group: string[]; model: string[] }
+      GivenServer & Pick<WriteTypesOptions, 'out' | 'target' | 'sdk' | 'watch'> & { group: string[]; model: string[] }
     >();
     // Loaded only here: a server does not need it.
     const { writeTypes } = await import('./generate-types.ts');

@@ -1,14 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
 import {
-  checkObjectKey,
   checkDeletePreconditions,
+  checkObjectKey,
   checkWatchStart,
+  collectionPath,
   encodeRequestBody,
+  fenceHeaders,
   gatherList,
   isJsonObject,
+  listSearchParams,
+  objectPath,
+  parseRetryAfter,
+  selectionQuery,
   StatusError,
   whenAborted,
+  writeQuery,
   type AnyObject,
   type ChunkOptions,
   type Client,
@@ -33,17 +40,9 @@ import { CallSet } from './call-set.ts';
 import { fixedEndpoint, type ServerEndpoint } from './server-endpoint.ts';
 import { KubeConfigEndpoint } from './kube-config.ts';
 import { readAnswer, warningTexts } from './read-answer.ts';
-import {
-  collectionPath,
-  fenceHeaders,
-  listSearchParams,
-  objectPath,
-  selectionQuery,
-  writeQuery,
-} from './resource-path.ts';
 import { RestEventStream } from './rest-event-stream.ts';
 import { defaultRestLimits, type RestLimits } from './rest-limits.ts';
-import { isTransientFailure, retryAfterSeconds, retryReads, TryAgainError } from './retry-reads.ts';
+import { isTransientFailure, retryReads, TryAgainError } from './retry-reads.ts';
 import { Transport, type OutgoingRequest } from './transport.ts';
 
 export interface RestClientOptions {
@@ -280,7 +279,7 @@ export class RestClient implements Client {
     try {
       return await readAnswer(response, this.#limits, signal);
     } catch (error) {
-      const after = retryAfterSeconds(response.headers['retry-after']);
+      const after = parseRetryAfter(response.headers['retry-after']);
       throw isRead && after !== undefined && isTransientFailure(error) ? new TryAgainError(error, after) : error;
     }
   }

@@ -4,14 +4,6 @@ const maxRetries = 3;
 /** If the server asks for a longer wait, the call fails immediately. */
 const maxWaitSeconds = 30;
 
-/** Parses Retry-After, in seconds or as a date. Source: RFC 9110, 10.2.3. */
-export function retryAfterSeconds(header: string | undefined, now = Date.now()): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d{1,9}$/.test(header)) return Number(header);
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, (at - now) / 1000);
-}
-
 /** A transient refusal with the time of the retry. */
 export class TryAgainError extends Error {
   readonly failure: Error;

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import type { JsonSchema, Model } from '#pkg/apimachinery/index';
 import { builtinModels, modelFromDefinition } from '#pkg/apis/index';
 import { defineModel } from '../model/define-model.ts';
-import { index } from '../model/model-index.ts';
+import { index, multiIndex } from '../model/model-index.ts';
 import { generateTypes } from './generate-types.ts';
 import { docComment, propertyName, stringLiteral } from './source-text.ts';
 import { TypeNamer } from './type-names.ts';
@@ -134,6 +134,47 @@ export class PostClient {
     return this.#client.patchStatus(Post, { namespace: '', name }, patch, options);
   }
 }
+`);
+});
+
+test('for a browser a model has its indexes and lists, and no client', () => {
+  const Host = defineModel({
+    group: 'net.example.com',
+    version: 'v1',
+    kind: 'Host',
+    plural: 'hosts',
+    singular: 'host',
+    spec: Type.Object({
+      port: Type.Integer(),
+      tags: Type.Array(Type.String(), { 'x-kubernetes-list-type': 'set' }),
+      rules: Type.Array(
+        Type.Object({ name: Type.String(), peers: Type.Array(Type.String(), { 'x-kubernetes-list-type': 'set' }) }),
+        {
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+        },
+      ),
+    }),
+    indexes: [index('spec.port'), multiIndex('spec.tags[*]', { name: 'tag' })],
+  });
+  const text = generateTypes([modelFromDefinition(Host.definition)], { target: 'browser' }).get(
+    'net.example.com/v1.ts',
+  )!;
+  expect(text).toContain("import type * as svc from '@svc/client';\n");
+  expect(text.slice(text.indexOf('export type HostIndexes'))).toBe(`export type HostIndexes = {
+  'spec.port': number;
+  tag: string;
+};
+
+export const Host: svc.WebModel<Host, HostIndexes> = {
+  group: 'net.example.com',
+  version: 'v1',
+  kind: 'Host',
+  plural: 'hosts',
+  namespaced: false,
+  hasStatusSubresource: false,
+  lists: { 'spec.tags': [], 'spec.rules': ['name'], 'spec.rules[*].peers': [] },
+};
 `);
 });
 

@@ -1,22 +1,24 @@
 import { groupResource, formatGroupResource, type Model, type ModelVersion } from '#pkg/apimachinery/index';
-import { modelText } from './model-text.ts';
+import { modelText, type TypesTarget } from './model-text.ts';
 import { stringLiteral } from './source-text.ts';
 import { TypeNamer } from './type-names.ts';
 
 export interface GenerateTypesOptions {
-  /** The module that the port's types are imported from. Default `@svc/sdk`. */
+  /** Default `node`. */
+  target?: TypesTarget;
+  /** The module that the types of clients are imported from. Default: `@svc/sdk`, for a browser `@svc/client`. */
   sdk?: string;
 }
 
 /**
  * Generates TypeScript for existing models: a file for each group and served version, by its path
- * (`blog.example.com/v1.ts`). It has the types of specs and statuses, a ResourceType and a client for each model, and
- * only type imports. The output does not depend on the order of the models, and no text of a schema can become code.
+ * (`blog.example.com/v1.ts`). It has the types of specs and statuses, a ResourceType and a client for each model (for a
+ * browser: a WebModel, with the types of its indexes), and only type imports. The output does not depend on the order of the models, and no text of a schema can become code.
  * @throws TypeError for a group or version that cannot be a file name
  */
 export function generateTypes(
   models: readonly Model[],
-  { sdk = '@svc/sdk' }: GenerateTypesOptions = {},
+  { target = 'node', sdk = target === 'node' ? '@svc/sdk' : '@svc/client' }: GenerateTypesOptions = {},
 ): Map<string, string> {
   const files = new Map<string, { model: Model; version: ModelVersion }[]>();
   for (const model of models.toSorted(byName)) {
@@ -26,10 +28,13 @@ export function generateTypes(
       files.set(path, [...(files.get(path) ?? []), { model, version }]);
     }
   }
-  return new Map([...files.keys()].toSorted().map((path) => [path, fileText(files.get(path) ?? [], sdk)]));
+  return new Map([...files.keys()].toSorted().map((path) => [path, fileText(files.get(path) ?? [], { target, sdk })]));
 }
 
-function fileText(entries: readonly { model: Model; version: ModelVersion }[], sdk: string): string {
+function fileText(
+  entries: readonly { model: Model; version: ModelVersion }[],
+  { target, sdk }: Required<GenerateTypesOptions>,
+): string {
   const giver = new TypeNamer();
   const head = [
     '/* Written by `svc generate types`: to change it, change the models and write it anew. */',
@@ -38,7 +43,9 @@ function fileText(entries: readonly { model: Model; version: ModelVersion }[], s
   ].join('\n');
   return [
     head,
-    ...entries.map(({ model, version }) => modelText(model, version, giver.namesFor(model.names.kind))),
+    ...entries.map(({ model, version }) =>
+      modelText(model, version, { target, names: giver.namesFor(model.names.kind) }),
+    ),
   ].join('\n');
 }
 

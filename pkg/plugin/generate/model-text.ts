@@ -1,20 +1,35 @@
-import { isJsonObject, type JsonSchema, type Model, type ModelVersion } from '#pkg/apimachinery/index';
-import { docComment, stringLiteral } from './source-text.ts';
+import {
+  isJsonObject,
+  listKeysOf,
+  type IndexType,
+  type JsonSchema,
+  type Model,
+  type ModelVersion,
+} from '#pkg/apimachinery/index';
+import { docComment, propertyName, stringLiteral } from './source-text.ts';
 import type { TypeNames } from './type-names.ts';
 import { membersText, typeText } from './type-text.ts';
 
 /** Fields of the platform, or generated separately. */
 const commonFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 
-/** The types of one version of a model, its ResourceType and its client. */
-export function modelText(model: Model, version: ModelVersion, names: TypeNames): string {
+/** Where the code runs: with a Client, or in a page with `@svc/client`. */
+export type TypesTarget = 'node' | 'browser';
+
+/** The types of one version of a model, its ResourceType or WebModel, and its client, which a browser has already. */
+export function modelText(
+  model: Model,
+  version: ModelVersion,
+  { target, names }: { target: TypesTarget; names: TypeNames },
+): string {
   const { spec, status } = partsOf(version.schema);
   return [
     ...(spec === undefined ? [] : [declaration(names.spec, spec)]),
     ...(status === undefined ? [] : [declaration(names.status, status)]),
     objectText(version.schema, names),
-    resourceTypeText(model, version, names),
-    clientText(model, version, names),
+    ...(target === 'node'
+      ? [resourceTypeText(model, version, names), clientText(model, version, names)]
+      : [indexesText(model, names), webModelText(model, version, names)]),
   ].join('\n');
 }
 
@@ -49,8 +64,36 @@ function objectText(schema: JsonSchema, { object, spec, status }: TypeNames): st
   return `${doc}export interface ${object} extends svc.ApiObject<${specName}, ${'status' in parts ? status : absent}> {${body === '' ? '' : `\n${body}`}}\n`;
 }
 
-function resourceTypeText({ group, names, scope }: Model, version: ModelVersion, { object }: TypeNames): string {
-  const fields = [
+function resourceTypeText(model: Model, version: ModelVersion, { object }: TypeNames): string {
+  return constantText(object, `svc.ResourceType<${object}>`, resourceFields(model, version));
+}
+
+function webModelText(model: Model, version: ModelVersion, { object, indexes }: TypeNames): string {
+  const lists = Object.entries(listKeysOf(version.schema)).map(
+    ([path, keys]) => `${propertyName(path)}: [${keys.map(stringLiteral).join(', ')}]`,
+  );
+  return constantText(object, `svc.WebModel<${object}, ${indexes}>`, [
+    ...resourceFields(model, version),
+    `lists: {${lists.length === 0 ? '' : ` ${lists.join(', ')} `}}`,
+  ]);
+}
+
+/** A type alias: an interface would not be a record of indexes. */
+function indexesText({ indexes }: Model, { indexes: name }: TypeNames): string {
+  const fields = indexes.map((index) => `  ${propertyName(index.name)}: ${indexTypes[index.type]};\n`);
+  return `export type ${name} = {${fields.length === 0 ? '' : `\n${fields.toSorted().join('')}`}};\n`;
+}
+
+const indexTypes: Readonly<Record<IndexType, string>> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  date: 'string',
+};
+
+function resourceFields({ group, names, scope }: Model, version: ModelVersion): string[] {
+  return [
     `group: ${stringLiteral(group)}`,
     `version: ${stringLiteral(version.name)}`,
     `kind: ${stringLiteral(names.kind)}`,
@@ -58,7 +101,10 @@ function resourceTypeText({ group, names, scope }: Model, version: ModelVersion,
     `namespaced: ${scope === 'Namespaced'}`,
     `hasStatusSubresource: ${version.subresources.status}`,
   ];
-  return `export const ${object}: svc.ResourceType<${object}> = {\n${fields.map((field) => `  ${field},\n`).join('')}};\n`;
+}
+
+function constantText(name: string, type: string, fields: readonly string[]): string {
+  return `export const ${name}: ${type} = {\n${fields.map((field) => `  ${field},\n`).join('')}};\n`;
 }
 
 /** Objects of a cluster-scoped model are identified by name alone. */

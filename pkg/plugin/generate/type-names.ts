@@ -4,6 +4,7 @@ export interface TypeNames {
   spec: string;
   status: string;
   client: string;
+  indexes: string;
 }
 
 /** Names that every file imports or uses. */
@@ -33,7 +34,13 @@ export class TypeNamer {
     const base = identifier(kind);
     for (let number = 1; ; number += 1) {
       const object = number === 1 ? base : `${base}${number}`;
-      const names = { object, spec: `${object}Spec`, status: `${object}Status`, client: `${object}Client` };
+      const names = {
+        object,
+        spec: `${object}Spec`,
+        status: `${object}Status`,
+        client: `${object}Client`,
+        indexes: `${object}Indexes`,
+      };
       const all = Object.values(names);
       if (all.some((name) => this.#taken.has(name))) continue;
       for (const name of all) this.#taken.add(name);

@@ -1,16 +1,9 @@
-import {
-  checkNamespaceName,
-  fenceHeader,
-  formatFence,
-  newBadRequest,
-  parseFence,
-  type Fence,
-  type ListOptions,
-  type ObjectKey,
-  type ResourceType,
-  type Selection,
-  type WriteOptions,
-} from '#pkg/apimachinery/index';
+import type { ObjectKey } from '../meta/object.ts';
+import { newBadRequest } from '../status/status-error.ts';
+import { checkNamespaceName } from './call-rules.ts';
+import type { Fence, ListOptions, Selection, WriteOptions } from './client.ts';
+import { fenceHeader, formatFence, parseFence } from './fence.ts';
+import type { ResourceType } from './resource-type.ts';
 
 /** The path of a type's objects, in one namespace or in all. @throws StatusError 400 */
 export function collectionPath({ group, version, plural }: ResourceType, namespace: string | undefined): string {

@@ -1,0 +1,1 @@
+export function clientModule(contents?: string, options?: { minify?: boolean }): Promise<string>;

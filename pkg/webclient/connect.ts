@@ -1,0 +1,55 @@
+import { isStatusError, type AnyObject } from '#pkg/apimachinery/index';
+import { Sender, type SenderOptions } from './request/sender.ts';
+import type { IndexTypes } from './resource/query.ts';
+import { Resource, type WebModel } from './resource/resource.ts';
+
+export interface ConnectOptions extends SenderOptions {
+  /** Where access management is, for `login` and `logout`. Default: `url`. */
+  accessUrl?: string;
+}
+
+export interface Session {
+  user: { id: string; username: string; name: string };
+}
+
+export interface ServerConnection {
+  /** The objects of a model, in one namespace, or in all without one. */
+  resource<T extends AnyObject, Indexes extends IndexTypes = IndexTypes>(
+    model: WebModel<T, Indexes>,
+    options?: { namespace?: string },
+  ): Resource<T, Indexes>;
+  /** Begins a session, whose cookies the browser keeps. @throws StatusError 400 for a wrong password, or a locked account */
+  login(credentials: { username: string; password: string }): Promise<Session>;
+  /** Ends the session, if there is one. */
+  logout(): Promise<void>;
+}
+
+const sessions = '/api/v1/authentication/sessions/';
+
+/** Connects to a server; sends nothing yet. */
+export function connect({ accessUrl, ...options }: ConnectOptions = {}): ServerConnection {
+  const sender = new Sender(options);
+  const access = new Sender({ ...options, ...(accessUrl === undefined ? {} : { url: accessUrl }) });
+  const setCsrfToken = (token: string | undefined): void => {
+    sender.csrfToken = token;
+    access.csrfToken = token;
+  };
+  return {
+    resource: (model, { namespace } = {}) => new Resource(sender, model, namespace),
+    login: async (body) => {
+      const call = { method: 'POST', path: sessions, body, isRepeatable: false } as const;
+      const { csrf_token: token, user } = (await access.json(call)) as Session & { csrf_token: string };
+      setCsrfToken(token);
+      return { user };
+    },
+    logout: async () => {
+      try {
+        await access.json({ method: 'DELETE', path: sessions, isRepeatable: false });
+      } catch (error) {
+        // There is none any more.
+        if (!isStatusError(error, 'Unauthorized')) throw error;
+      }
+      setCsrfToken(undefined);
+    },
+  };
+}

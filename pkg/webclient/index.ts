@@ -1,0 +1,51 @@
+/**
+ * `@svc/client`: the API for front ends, in browsers, workers and Node, over `fetch`. Reads and writes, lists that stay
+ * up to date, and edits that are merged by field.
+ */
+export {
+  isStatusError,
+  StatusError,
+  type AnyObject,
+  type ApiObject,
+  type ClientEvent,
+  type Condition as StatusCondition,
+  type EventStream,
+  type JsonObject,
+  type JsonValue,
+  type ListKeys,
+  type ResourceType,
+  type StatusCause,
+  type StatusReason,
+  type Stored,
+} from '#pkg/apimachinery/index';
+export { connect, type ConnectOptions, type ServerConnection, type Session } from './connect.ts';
+export type { SenderOptions } from './request/sender.ts';
+export type {
+  Condition,
+  IndexTypes,
+  MetadataIndexes,
+  Scalar,
+  Selection,
+  SortKey,
+  Where,
+  WhereLabels,
+} from './resource/query.ts';
+export type {
+  ApplyOptions,
+  CallOptions,
+  Draft,
+  ListQuery,
+  ListResult,
+  ObjectName,
+  PatchOptions,
+  RemoveOptions,
+  Resource,
+  WatchQuery,
+  WebModel,
+  WriteCallOptions,
+} from './resource/resource.ts';
+export { live, type LiveQuery } from './live/live.ts';
+export type { LiveList } from './live/live-list.ts';
+export type { LiveState } from './live/live-store.ts';
+export { edit, type Edit, type SaveOptions, type Side } from './edit/edit.ts';
+export { mergeObjects, type Conflict, type MergeResult } from './edit/merge.ts';

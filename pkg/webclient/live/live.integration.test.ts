@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { definePosts, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
+import { connect } from '../connect.ts';
+import type { Resource } from '../resource/resource.ts';
+import { runLive } from '../webclienttest/live-run.ts';
+import { noFaults, NoisyProxy } from '../webclienttest/noisy-proxy.ts';
+import type { LiveList } from './live-list.ts';
+import { live } from './live.ts';
+
+let env: TestEnv;
+let posts: Resource<Post>;
+beforeAll(async () => {
+  env = await startTestEnv({ replicas: 2 });
+  await definePosts(env);
+  posts = connect({ url: env.url, credential: env.token }).resource(postType);
+});
+afterAll(() => env.stop());
+
+const titlesOf = (list: LiveList<Post>): (string | undefined)[] => list.current.map(({ spec }) => spec?.title);
+const until = (list: LiveList<Post>, isSo: () => boolean): Promise<void> =>
+  new Promise((resolve) => {
+    const check = (): void => {
+      if (!isSo()) return;
+      end();
+      resolve();
+    };
+    const end = list.subscribe(check);
+    check();
+  });
+
+describe('a live list', () => {
+  test('has what is stored, and every change', async () => {
+    const labels = { test: 'changes' };
+    await posts.create({ metadata: { name: 'b', labels }, spec: { title: 'b' } });
+    const list = live(posts, { labels });
+    expect(list.state).toEqual({ name: 'loading' });
+    await list.ready;
+    expect(titlesOf(list)).toEqual(['b']);
+    await posts.create({ metadata: { name: 'a', labels }, spec: { title: 'a' } });
+    await until(list, () => list.current.length === 2);
+    expect(titlesOf(list)).toEqual(['a', 'b']);
+    expect(list.state).toEqual({ name: 'live' });
+    const before = list.current;
+    expect(list.current).toBe(before);
+    await posts.patch('a', { spec: { title: 'changed' } });
+    await until(list, () => titlesOf(list)[0] === 'changed');
+    expect(list.current[1]).toBe(before[1]);
+    await posts.patch('b', { metadata: { labels: { test: null } } });
+    await posts.remove('a');
+    await until(list, () => list.current.length === 0);
+    list.stop();
+    await posts.remove('b');
+  });
+
+  test('shares its stream with another of the same selection, in another order', async () => {
+    let watches = 0;
+    const counting: typeof fetch = (url, init) => {
+      if ((url as string).includes('watch=true')) watches += 1;
+      return fetch(url, init);
+    };
+    const counted = connect({ url: env.url, credential: env.token, fetch: counting }).resource(postType);
+    const labels = { test: 'shared' };
+    for (const name of ['c', 'd']) await posts.create({ metadata: { name, labels }, spec: { title: name } });
+    const first = live(counted, { labels });
+    const second = live(counted, { labels, compare: (a, b) => (a.metadata.name < b.metadata.name ? 1 : -1) });
+    await Promise.all([first.ready, second.ready]);
+    expect([titlesOf(first), titlesOf(second)]).toEqual([
+      ['c', 'd'],
+      ['d', 'c'],
+    ]);
+    await until(first, () => first.state.name === 'live');
+    expect(watches).toBe(1);
+    first.stop();
+    first.stop();
+    await posts.remove('c');
+    await until(second, () => second.current.length === 1);
+    second.stop();
+    await posts.remove('d');
+  });
+
+  test('says that it is stale while the server is silent or away, and catches up', async () => {
+    const labels = { test: 'stale' };
+    const proxy = await NoisyProxy.start([env.url], 1, { ...noFaults, frozen: 1 });
+    const noisy = connect({ url: proxy.url, credential: env.token, maxSilenceMs: 300 }).resource(postType);
+    const list = live(noisy, { labels });
+    await until(list, () => list.state.name === 'live');
+    await posts.create({ metadata: { name: 'e', labels }, spec: { title: 'e' } });
+    await until(list, () => list.state.name === 'stale');
+    expect(list.state).toEqual({ name: 'stale', staleSince: expect.any(Date) });
+    proxy.rates = noFaults;
+    await until(list, () => list.state.name === 'live' && list.current.length === 1);
+    list.stop();
+    await proxy.stop();
+    await posts.remove('e');
+  });
+
+  test('tells why it cannot begin, and tries again', async () => {
+    let token = 'wrong';
+    const list = live(connect({ url: env.url, credential: () => token }).resource(postType));
+    await until(list, () => list.state.name === 'stale');
+    expect(list.state).toMatchObject({ failure: { code: 401 } });
+    token = env.token;
+    await list.ready;
+    list.stop();
+  });
+
+  test.each([1, 2])('equals the server in the end, after faults of every kind (seed %i)', async (seed) => {
+    const rates = { refused: 0.1, lostAnswer: 0.1, expired: 0.1, halved: 0.1, frozen: 0.02 };
+    const { held, stored, reversals } = await runLive({ env, posts, seed, writes: 40, rates });
+    expect(held).toEqual(stored);
+    expect(reversals).toEqual([]);
+  });
+});

@@ -1,0 +1,77 @@
+import type { AnyObject, ObjectList, Stored } from '#pkg/apimachinery/index';
+import { selectionParams, type IndexTypes, type MetadataIndexes, type Selection } from '../resource/query.ts';
+import type { Resource } from '../resource/resource.ts';
+import { LiveList } from './live-list.ts';
+import { LiveStore } from './live-store.ts';
+
+export interface LiveQuery<T extends AnyObject, Indexes extends IndexTypes> extends Selection<Indexes> {
+  /** Order of the objects. Default: by namespace and name. */
+  compare?: (a: Stored<T>, b: Stored<T>) => number;
+  /** Leave `metadata.managedFields` out. Default true. */
+  omitManagedFields?: boolean;
+}
+
+interface SharedStore {
+  store: LiveStore<AnyObject>;
+  users: number;
+}
+
+const chunkSize = 500;
+/** By connection and selection. */
+const shared = new WeakMap<object, Map<string, SharedStore>>();
+
+/**
+ * The objects of the selection, kept up to date. Lists of one selection share one stream, whatever their order. Stop the
+ * list at the end.
+ */
+export function live<T extends AnyObject, Indexes extends IndexTypes>(
+  resource: Resource<T, Indexes>,
+  { compare, ...query }: LiveQuery<T, Indexes & MetadataIndexes> = {},
+): LiveList<T> {
+  const { connection, path } = resource;
+  const key = `${path}?${selectionParams(query).toString()} ${query.omitManagedFields ?? true}`;
+  const stores = shared.get(connection) ?? new Map<string, SharedStore>();
+  shared.set(connection, stores);
+  const held = stores.get(key) ?? { store: newStore(resource, query) as unknown as LiveStore<AnyObject>, users: 0 };
+  stores.set(key, held);
+  held.users += 1;
+  const release = (): void => {
+    held.users -= 1;
+    if (held.users > 0) return;
+    stores.delete(key);
+    held.store.stop();
+  };
+  return new LiveList<T>(held.store as unknown as LiveStore<T>, {
+    release,
+    ...(compare === undefined ? {} : { compare }),
+  });
+}
+
+function newStore<T extends AnyObject, Indexes extends IndexTypes>(
+  resource: Resource<T, Indexes>,
+  query: Omit<LiveQuery<T, Indexes & MetadataIndexes>, 'compare'>,
+): LiveStore<T> {
+  return new LiveStore<T>({
+    list: (signal) => listAll(resource, { ...query, signal }),
+    watch: (since, signal) => resource.watch({ ...query, since, signal }),
+  });
+}
+
+/** One snapshot, read in chunks. */
+async function listAll<T extends AnyObject, Indexes extends IndexTypes>(
+  resource: Resource<T, Indexes>,
+  query: Selection<Indexes & MetadataIndexes> & { signal: AbortSignal },
+): Promise<ObjectList<T>> {
+  const items: Stored<T>[] = [];
+  let next: string | undefined;
+  for (;;) {
+    const { items: chunk, metadata } = await resource.list({
+      ...query,
+      limit: chunkSize,
+      ...(next === undefined ? {} : { continue: next }),
+    });
+    items.push(...chunk);
+    next = metadata.continue;
+    if (next === undefined) return { items, resourceVersion: metadata.resourceVersion };
+  }
+}

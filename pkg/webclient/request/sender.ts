@@ -1,0 +1,190 @@
+import { newServiceUnavailable, newTimeout, StatusError } from '#pkg/apimachinery/index';
+import { pause } from '../pause.ts';
+import { failureOf } from './failure.ts';
+
+export interface SenderOptions {
+  /** Origin and path prefix of the API: `https://svc.example.com`. Default: the page's own origin. */
+  url?: string;
+  /**
+   * A personal token; a function is called for each try, so that it can be renewed. Default: the session of the browser,
+   * whose CSRF token is added to what changes something.
+   */
+  credential?: string | (() => string | undefined | Promise<string | undefined>);
+  /** Of one try, until its answer is read; of a watch, until it begins. Milliseconds; default 60 s. */
+  timeoutMs?: number;
+  /**
+   * A stream on which nothing comes for so long, not even the server's heartbeat of every 15 s, is dead. Milliseconds;
+   * default 25 s.
+   */
+  maxSilenceMs?: number;
+  /** Called with the text of each Warning header. Default: nobody is told. */
+  warn?: (text: string) => void;
+  /** Default: the global one. */
+  fetch?: typeof fetch;
+}
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: URLSearchParams;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Default `application/json`. */
+  contentType?: string;
+  accept?: string;
+  /** Gives up the call: it rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Can the server remember the outcome of this write, so that it may be sent again? Default true; not for dry runs,
+   * logins, and requests that write nothing.
+   */
+  isRepeatable?: boolean;
+}
+
+const maxRetries = 3;
+/** If the server asks for a longer wait, the call fails at once. Seconds. */
+const maxWaitSeconds = 30;
+
+/**
+ * Sends requests with `fetch`. Reads, and writes under an Idempotency-Key of their own, are repeated up to three times
+ * if the server is away or asks for it.
+ */
+export class Sender {
+  readonly #options: SenderOptions;
+  #csrfToken: string | undefined;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  get maxSilenceMs(): number {
+    return this.#options.maxSilenceMs ?? 25_000;
+  }
+
+  /** The CSRF token of a session that began here. Default: that of the browser's cookie. */
+  set csrfToken(token: string | undefined) {
+    this.#csrfToken = token;
+  }
+
+  /** The JSON of the answer; undefined if it has no body. @throws StatusError for every failure, or the signal's reason */
+  json(call: Call): Promise<unknown> {
+    return this.#send(call, async (response) => {
+      const text = await response.text();
+      return text === '' ? undefined : JSON.parse(text);
+    });
+  }
+
+  /**
+   * An answer whose body is not read yet; `limit` ends it. The call must have no signal of its own.
+   * @throws StatusError for every failure, or the reason of `limit`
+   */
+  open(call: Call, limit: AbortController): Promise<Response> {
+    return this.#send({ ...call, signal: limit.signal }, (response) => Promise.resolve(response), limit);
+  }
+
+  async #send<T>(call: Call, read: (response: Response) => Promise<T>, limit?: AbortController): Promise<T> {
+    const isRead = call.method === 'GET';
+    const mayRepeat = isRead || call.isRepeatable !== false;
+    const key = isRead || !mayRepeat ? undefined : randomKey();
+    for (let tries = 0; ; tries += 1) {
+      const result = await this.#try({ call, key, read, limit });
+      if ('value' in result) return result.value;
+      const seconds = retrySeconds(result.failure, tries);
+      if (!mayRepeat || tries === maxRetries || seconds === undefined || seconds > maxWaitSeconds) throw result.failure;
+      // Never all at once: others were sent away at the same time.
+      await pause(seconds * 1000 * (1 + Math.random() / 4), call.signal);
+    }
+  }
+
+  async #try<T>({
+    call,
+    key,
+    read,
+    limit = new AbortController(),
+  }: Try<T>): Promise<{ value: T } | { failure: StatusError }> {
+    const { signal } = call;
+    const abort = (): void => limit.abort(signal?.reason);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      limit.abort();
+    }, this.#options.timeoutMs ?? 60_000);
+    if (signal !== limit.signal) signal?.addEventListener('abort', abort);
+    try {
+      signal?.throwIfAborted();
+      const response = await (this.#options.fetch ?? fetch)(this.#urlOf(call), {
+        method: call.method,
+        headers: await this.#headersOf(call, key),
+        credentials: this.#options.credential === undefined ? 'include' : 'omit',
+        signal: limit.signal,
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      });
+      if (!response.ok) return { failure: failureOf(response, await response.text()) };
+      for (const text of warningTexts(response.headers)) this.#options.warn?.(text);
+      return { value: await read(response) };
+    } catch (error) {
+      if (isLate) return { failure: newTimeout('the server did not answer in time') };
+      if (signal?.aborted === true) throw signal.reason;
+      if (error instanceof StatusError) throw error;
+      return { failure: newServiceUnavailable(`no answer: ${error instanceof Error ? error.message : String(error)}`) };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  #urlOf({ path, query }: Call): string {
+    const { url = '' } = this.#options;
+    return `${url.replace(/\/$/, '')}${path}${query === undefined || query.size === 0 ? '' : `?${query.toString()}`}`;
+  }
+
+  async #headersOf(
+    { method, body, contentType = 'application/json', accept = 'application/json' }: Call,
+    key: string | undefined,
+  ): Promise<Record<string, string>> {
+    const { credential } = this.#options;
+    const token = typeof credential === 'function' ? await credential() : credential;
+    const csrfToken = credential === undefined && method !== 'GET' ? (this.#csrfToken ?? csrfTokenOfPage()) : undefined;
+    return {
+      Accept: accept,
+      ...(body === undefined ? {} : { 'Content-Type': contentType }),
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...(csrfToken === undefined ? {} : { 'X-CSRFToken': csrfToken }),
+      ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+    };
+  }
+}
+
+interface Try<T> {
+  call: Call;
+  key: string | undefined;
+  read: (response: Response) => Promise<T>;
+  limit: AbortController | undefined;
+}
+
+/** When to try again; undefined: not at all. A server that is away is asked after 0.2, 0.4 and 0.8 seconds. */
+function retrySeconds({ code, reason, details }: StatusError, tries: number): number | undefined {
+  const asked = details?.retryAfterSeconds;
+  if (code === 429 || code === 503 || code === 504) return asked ?? 0.2 * 2 ** tries;
+  // The same write is still under way.
+  return code === 409 && reason === 'Conflict' ? asked : undefined;
+}
+
+function csrfTokenOfPage(): string | undefined {
+  const { document } = globalThis as { document?: { cookie: string } };
+  return /(?:^|;\s*)svc_csrftoken=([^;]*)/.exec(document?.cookie ?? '')?.[1];
+}
+
+/** `crypto.randomUUID` exists in secure contexts only. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');
+}
+
+const warningForm = /299 \S+ "((?:[^"\\]|\\.)*)"/g;
+
+/** Source: RFC 7234, 5.5. */
+function warningTexts(headers: Headers): string[] {
+  return [...(headers.get('warning') ?? '').matchAll(warningForm)].map(([, text = '']) =>
+    text.replaceAll(/\\(.)/g, '$1'),
+  );
+}

@@ -1,0 +1,260 @@
+import {
+  checkWatchStart,
+  collectionPath,
+  objectPath,
+  type AnyObject,
+  type Deletion,
+  type ListKeys,
+  type ObjectMeta,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
+import type { Sender } from '../request/sender.ts';
+import { FetchEventStream } from '../watch/event-stream.ts';
+import { selectionParams, type IndexTypes, type MetadataIndexes, type Selection, type SortKey } from './query.ts';
+
+/** A model as its front end names it: its objects, and, if known, its indexes. */
+export interface WebModel<T extends AnyObject, Indexes extends IndexTypes> extends ResourceType<T> {
+  /** Never set; only carries the type. */
+  readonly indexTypes?: Indexes;
+  /** How its lists merge. Default: as its `definition` says, if it has one. */
+  readonly lists?: ListKeys;
+}
+
+/** An object that is to be stored: the handle knows its apiVersion and kind. */
+export type Draft<T extends AnyObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & {
+  metadata: Partial<ObjectMeta>;
+};
+
+/** A name, or the metadata of an object, which may be of another namespace than the resource. */
+export type ObjectName = string | { namespace?: string; name: string };
+
+export interface CallOptions {
+  /** Gives up the call: it rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+export interface WriteCallOptions extends CallOptions {
+  /** Checks the write, and stores nothing. Default false. */
+  dryRun?: boolean;
+}
+
+/** With `page` and `size`, or with `limit` and `continue`. */
+export interface ListQuery<Indexes extends IndexTypes> extends Selection<Indexes>, CallOptions {
+  sort?: readonly SortKey<Indexes>[];
+  /** From 1. */
+  page?: number;
+  /** Objects of a page. */
+  size?: number;
+  /** Maximum number of objects of a chunk. */
+  limit?: number;
+  /** From the previous chunk. */
+  continue?: string;
+  /** Leave `metadata.managedFields` out. Default true. */
+  omitManagedFields?: boolean;
+}
+
+/** What a list answers: `total` and the facts of a page only with `page` and `size`. */
+export interface ListResult<T extends AnyObject> {
+  items: Stored<T>[];
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
+  page?: number;
+  size?: number;
+  total?: number;
+  /** Are there more than `total`? */
+  totalIsLowerBound?: boolean;
+  totalPages?: number;
+  hasNext?: boolean;
+  hasPrevious?: boolean;
+}
+
+export interface WatchQuery<Indexes extends IndexTypes> extends Selection<Indexes>, CallOptions {
+  /** Every change after this revision: of a list, an object, or an event. */
+  since: string;
+  omitManagedFields?: boolean;
+}
+
+/** Options of a merge patch: `metadata.resourceVersion` in it is a precondition. */
+export interface PatchOptions extends WriteCallOptions {
+  /** Writes the status, and nothing else. Default false. */
+  status?: boolean;
+}
+
+export interface ApplyOptions extends WriteCallOptions {
+  /** Who owns the fields. */
+  manager: string;
+  /** Take over fields of others instead of 409. Default false. */
+  force?: boolean;
+}
+
+export interface RemoveOptions extends WriteCallOptions {
+  uid?: string;
+  resourceVersion?: string;
+  propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+const withoutManagedFields = ';drop=metadata.managedFields';
+
+/** The objects of one model, in one namespace or in all. Every failure is a StatusError. */
+export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTypes> {
+  readonly model: WebModel<T, Indexes>;
+  /** Of its objects, on the server. */
+  readonly path: string;
+  readonly #sender: Sender;
+  readonly #namespace: string;
+
+  constructor(sender: Sender, model: WebModel<T, Indexes>, namespace = '') {
+    this.model = model;
+    this.#sender = sender;
+    this.path = collectionPath(model, namespace);
+    this.#namespace = namespace;
+  }
+
+  async get(name: ObjectName, { signal }: CallOptions = {}): Promise<Stored<T>> {
+    const call = { method: 'GET', path: this.#pathOf(name), accept: acceptOf(), signal } as const;
+    return (await this.#sender.json(call)) as Stored<T>;
+  }
+
+  /** One page or chunk; without either, the server's first page. */
+  async list(query: ListQuery<Indexes & MetadataIndexes> = {}): Promise<ListResult<T>> {
+    const { sort = [], page, size, limit, continue: next, omitManagedFields, signal } = query;
+    const params = selectionParams(query);
+    for (const key of sort) params.append('sort', key);
+    for (const [name, value] of Object.entries({ page, size, limit, continue: next }))
+      if (value !== undefined) params.set(name, String(value));
+    return (await this.#sender.json({
+      method: 'GET',
+      path: this.path,
+      query: params,
+      accept: acceptOf(omitManagedFields),
+      signal,
+    })) as ListResult<T>;
+  }
+
+  /** All objects of the selection, read in chunks of `limit` (default 500) as the loop takes them: one snapshot. */
+  async *each(query: Omit<ListQuery<Indexes & MetadataIndexes>, 'page' | 'size'> = {}): AsyncGenerator<Stored<T>> {
+    let next = query.continue;
+    do {
+      const { items, metadata } = await this.list({
+        limit: 500,
+        ...query,
+        ...(next === undefined ? {} : { continue: next }),
+      });
+      yield* items;
+      next = metadata.continue;
+    } while (next !== undefined);
+  }
+
+  create(object: Draft<T>, options: WriteCallOptions = {}): Promise<Stored<T>> {
+    return this.#write('POST', this.#pathFor(object.metadata.namespace), this.#whole(object), options);
+  }
+
+  /** Replaces the whole object; with its resourceVersion, 409 if it is not the newest. */
+  update(object: Draft<T> & { metadata: { name: string } }, options: WriteCallOptions = {}): Promise<Stored<T>> {
+    return this.#write('PUT', this.#pathOf(object.metadata), this.#whole(object), options);
+  }
+
+  /** A merge patch: only these fields change, null removes one. */
+  patch(name: ObjectName, patch: object, { status = false, ...options }: PatchOptions = {}): Promise<Stored<T>> {
+    const path = `${this.#pathOf(name)}${status ? '/status' : ''}`;
+    return this.#write('PATCH', path, patch, options, 'application/merge-patch+json');
+  }
+
+  /** Server-side apply: the object has these fields, which `manager` owns; it is created if there is none. */
+  apply(
+    object: Draft<T> & { metadata: { name: string } },
+    { manager, force = false, ...options }: ApplyOptions,
+  ): Promise<Stored<T>> {
+    const query = new URLSearchParams({ fieldManager: manager, ...(force ? { force: 'true' } : {}) });
+    return this.#write(
+      'PATCH',
+      this.#pathOf(object.metadata),
+      this.#whole(object),
+      options,
+      'application/apply-patch+yaml',
+      query,
+    );
+  }
+
+  /** The uid of what was deleted; `object` only if finalizers still hold it. */
+  async remove(name: ObjectName, options: RemoveOptions = {}): Promise<Deletion<T>> {
+    const { uid, resourceVersion, propagationPolicy, dryRun = false, signal } = options;
+    const answer = (await this.#sender.json({
+      method: 'DELETE',
+      path: this.#pathOf(name),
+      body: {
+        kind: 'DeleteOptions',
+        apiVersion: 'v1',
+        preconditions: { uid, resourceVersion },
+        propagationPolicy,
+        dryRun: dryRun ? ['All'] : undefined,
+      },
+      isRepeatable: !dryRun,
+      signal,
+    })) as { kind: string; details?: { uid?: string } } & Stored<T>;
+    return answer.kind === 'Status' ? { uid: answer.details?.uid ?? '' } : { uid: answer.metadata.uid, object: answer };
+  }
+
+  /** Resolves when the server has accepted the watch. It ends when the connection does: watch again, or use `live`. */
+  async watch({
+    since,
+    signal,
+    omitManagedFields,
+    ...selection
+  }: WatchQuery<Indexes & MetadataIndexes>): Promise<FetchEventStream<T>> {
+    checkWatchStart(since);
+    const query = selectionParams(selection);
+    query.set('watch', 'true');
+    query.set('allowWatchBookmarks', 'true');
+    query.set('resourceVersion', since);
+    const limit = new AbortController();
+    const abort = (): void => limit.abort(signal?.reason);
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener('abort', abort);
+    limit.signal.addEventListener('abort', () => signal?.removeEventListener('abort', abort));
+    try {
+      const call = { method: 'GET', path: this.path, query, accept: acceptOf(omitManagedFields) } as const;
+      const { body } = await this.#sender.open(call, limit);
+      return new FetchEventStream<T>(body!, limit, this.#sender.maxSilenceMs);
+    } catch (error) {
+      limit.abort();
+      throw error;
+    }
+  }
+
+  #write(
+    method: 'POST' | 'PUT' | 'PATCH',
+    path: string,
+    body: object,
+    { dryRun = false, signal }: WriteCallOptions,
+    contentType = 'application/json',
+    query = new URLSearchParams(),
+  ): Promise<Stored<T>> {
+    if (dryRun) query.set('dryRun', 'All');
+    const call = { method, path, query, body, contentType, isRepeatable: !dryRun, signal };
+    return this.#sender.json(call) as Promise<Stored<T>>;
+  }
+
+  #whole(object: Draft<T>): object {
+    const { group, version, kind } = this.model;
+    return { apiVersion: group === '' ? version : `${group}/${version}`, kind, ...object };
+  }
+
+  /** Objects of one place share one connection. */
+  get connection(): object {
+    return this.#sender;
+  }
+
+  #pathFor(namespace = this.#namespace): string {
+    return collectionPath(this.model, namespace);
+  }
+
+  #pathOf(object: ObjectName): string {
+    const { namespace = this.#namespace, name } = typeof object === 'string' ? { name: object } : object;
+    return objectPath(this.model, { namespace, name });
+  }
+}
+
+function acceptOf(omitManagedFields = true): string {
+  return `application/json${omitManagedFields ? withoutManagedFields : ''}`;
+}

@@ -1,0 +1,88 @@
+import {
+  isJsonObject,
+  StatusError,
+  statusErrorFrom,
+  type AnyObject,
+  type ClientEvent,
+  type EventStream,
+  type Stored,
+} from '#pkg/apimachinery/index';
+import { readLines } from './read-lines.ts';
+
+/** The events of one watch over `fetch`, for one reader. */
+export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
+  readonly #body: ReadableStream<Uint8Array>;
+  readonly #limit: AbortController;
+  readonly #maxSilenceMs: number;
+  #isClosed = false;
+  #wasSilent = false;
+
+  /** `limit` ends the request of `body`; so does a silence of `maxSilenceMs`. */
+  constructor(body: ReadableStream<Uint8Array>, limit: AbortController, maxSilenceMs: number) {
+    this.#body = body;
+    this.#limit = limit;
+    this.#maxSilenceMs = maxSilenceMs;
+  }
+
+  /** Did it end because nothing came, not even a heartbeat? */
+  get wasSilent(): boolean {
+    return this.#wasSilent;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#limit.abort();
+  }
+
+  #endSilence(): void {
+    this.#wasSilent = true;
+    this.close();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ClientEvent<T>> {
+    for await (const batch of this.batches()) yield* batch;
+  }
+
+  /** The events in batches as they arrive; an empty batch is a sign of life. */
+  async *batches(): AsyncGenerator<ClientEvent<T>[]> {
+    const lines = readLines(this.#body);
+    try {
+      for (;;) {
+        const silence = setTimeout(() => this.#endSilence(), this.#maxSilenceMs);
+        const next = await lines.next().finally(() => clearTimeout(silence));
+        if (next.done === true || this.#isClosed) return;
+        yield next.value.map((line) => readEvent<T>(line));
+      }
+    } catch (error) {
+      // A broken connection is an end: the reader watches again from the last revision.
+      if (error instanceof StatusError) throw error;
+    } finally {
+      this.close();
+      await lines.return(undefined);
+    }
+  }
+}
+
+function readEvent<T extends AnyObject>(line: string): ClientEvent<T> {
+  const event = parse(line);
+  if (isJsonObject(event) && isJsonObject(event['object'])) {
+    const { type, object } = event;
+    if (type === 'ERROR') throw statusErrorFrom(object);
+    const { metadata } = object;
+    const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;
+    if (typeof resourceVersion === 'string') {
+      if (type === 'BOOKMARK') return { type, resourceVersion };
+      if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
+        return { type, object: object as unknown as Stored<T> };
+    }
+  }
+  throw new StatusError(500, 'InternalError', 'the server sent an event that is none');
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SeededRandom } from '../../testenv/faults/seeded-random.ts';
+
+/** Probabilities of faults, each for one request, or for one piece of a watch. */
+export interface FaultRates {
+  /** 503 with Retry-After, and the request does not arrive. */
+  refused: number;
+  /** The request is carried out, and its answer is lost. */
+  lostAnswer: number;
+  /** A watch begins with an ERROR of code 410. */
+  expired: number;
+  /** A piece of a watch arrives by half, and the connection breaks. */
+  halved: number;
+  /** A watch sends nothing more, and stays open. */
+  frozen: number;
+}
+
+export const noFaults: FaultRates = { refused: 0, lostAnswer: 0, expired: 0, halved: 0, frozen: 0 };
+
+/** An HTTP proxy before several replicas: each request goes to any of them, and suffers faults by seed. */
+export class NoisyProxy {
+  rates: FaultRates;
+  readonly #server = createServer((incoming, answer) => this.#handle(incoming, answer));
+  readonly #upstreams: readonly string[];
+  readonly #random: SeededRandom;
+
+  private constructor(upstreams: readonly string[], seed: number, rates: FaultRates) {
+    this.#upstreams = upstreams;
+    this.#random = new SeededRandom(seed);
+    this.rates = rates;
+  }
+
+  static async start(upstreams: readonly string[], seed: number, rates: FaultRates): Promise<NoisyProxy> {
+    const proxy = new NoisyProxy(upstreams, seed, rates);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Breaks every connection, as a restart of all servers does. */
+  cutAll(): void {
+    this.#server.closeAllConnections();
+  }
+
+  async stop(): Promise<void> {
+    this.#server.close();
+    this.cutAll();
+    await once(this.#server, 'close');
+  }
+
+  #handle(incoming: IncomingMessage, answer: ServerResponse): void {
+    const isWatch = incoming.url?.includes('watch=true') === true;
+    const { refused, lostAnswer, expired } = this.rates;
+    if (this.#random.chance(refused)) {
+      refuse(incoming, answer);
+      return;
+    }
+    if (isWatch && this.#random.chance(expired)) {
+      answer.end(
+        `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'gone' } })}\n`,
+      );
+      return;
+    }
+    const isLost = !isWatch && this.#random.chance(lostAnswer);
+    const upstream = request(
+      `${this.#random.pick(this.#upstreams)}${incoming.url}`,
+      { method: incoming.method, headers: incoming.headers, agent: false },
+      (response) => {
+        if (isLost) {
+          response.resume();
+          response.on('end', () => answer.destroy());
+          return;
+        }
+        answer.writeHead(response.statusCode!, response.headers);
+        answer.flushHeaders();
+        if (!isWatch) {
+          response.pipe(answer);
+          return;
+        }
+        response.on('data', (chunk: Buffer) => this.#pass(chunk, answer));
+        response.on('end', () => answer.end());
+      },
+    );
+    upstream.on('error', () => answer.destroy());
+    answer.on('close', () => upstream.destroy());
+    incoming.pipe(upstream);
+  }
+
+  #pass(chunk: Buffer, answer: ServerResponse): void {
+    if (frozen.has(answer)) return;
+    if (this.#random.chance(this.rates.frozen)) {
+      frozen.add(answer);
+    } else if (this.#random.chance(this.rates.halved)) {
+      frozen.add(answer);
+      answer.write(chunk.subarray(0, chunk.length / 2), () => answer.destroy());
+    } else {
+      answer.write(chunk);
+    }
+  }
+}
+
+const frozen = new WeakSet<ServerResponse>();
+
+function refuse(incoming: IncomingMessage, answer: ServerResponse): void {
+  incoming.resume();
+  answer.writeHead(503, { 'Retry-After': '0', 'Content-Type': 'application/json' });
+  answer.end(JSON.stringify({ kind: 'Status', code: 503, reason: 'ServiceUnavailable', message: 'the test refuses' }));
+}
