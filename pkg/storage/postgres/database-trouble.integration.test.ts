@@ -94,6 +94,36 @@ test('on a full disk a deletion succeeds while creations fail', async () => {
   expect(await store.get(resource, { namespace: '', name: 'gone' })).toBeUndefined();
 });
 
+test('a foreign trigger that refuses deletions fails no other write', async () => {
+  const kept = await store.write(createOf(model, sampleObject('kept')));
+  await session.query(
+    `CREATE OR REPLACE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.type = 'D' THEN RAISE EXCEPTION 'kept for the auditors'; END IF; RETURN NEW; END $$;
+     CREATE TRIGGER trouble BEFORE INSERT ON platform.change_log FOR EACH ROW EXECUTE FUNCTION trouble()`,
+  );
+  const outcomes = await Promise.allSettled([
+    store.write(createOf(model, sampleObject('next-to-it-1'))),
+    store.write(createOf(model, sampleObject('next-to-it-2'))),
+    store.write({
+      type: 'delete',
+      resource,
+      object: decodeBody(kept.body, kept.revision),
+      fingerprint: 'f1',
+      from: kept,
+    }),
+    store.write(createOf(model, sampleObject('next-to-it-3'))),
+  ]);
+  await session.query('DROP TRIGGER trouble ON platform.change_log');
+  const message = 'a trigger in the database, which is not of svc, refused to do this';
+  const done = { status: 'fulfilled' };
+  expect(outcomes).toMatchObject([
+    done,
+    done,
+    { status: 'rejected', reason: { code: 'Unavailable', message, cause: { message: 'kept for the auditors' } } },
+    done,
+  ]);
+  expect(await store.get(resource, { namespace: '', name: 'kept' })).toBeDefined();
+});
+
 test('a statement times out before its request does: nothing piles up behind a lock', async () => {
   const pools: Parameters<Database['newPool']>[0][] = [];
   const newPool: Database['newPool'] = (options) => {

@@ -33,8 +33,13 @@ export function classifyFailure(error: unknown): Failure {
   if (code === '40P01' || code === '40001' || code === '55P03' || code === '57014') return 'retry';
   if (code === '42501' || databaseFailure(error) === 'no_transaction_ids') return 'refused';
   if (code === '42P01' || code === '42703' || code === '42883') return 'stale';
-  if (code === '23505' || /^(22|23|42|54)/.test(code)) return 'split';
+  if (code === '23505' || /^(22|23|42|54)/.test(code) || isRaised(error)) return 'split';
   return 'refused';
+}
+
+/** Did a function in PL/pgSQL raise this error without a code of its own? No function of svc does: it is somebody's trigger. */
+export function isRaised(error: unknown): boolean {
+  return (error as PostgresError).code === 'P0001';
 }
 
 /** The unique constraint that a row violated; undefined for any other error. */

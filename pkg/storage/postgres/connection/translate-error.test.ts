@@ -58,6 +58,7 @@ describe('an error of the database', () => {
       'the database has no transaction ids left until it is vacuumed',
     ],
     ['a revoked privilege', databaseError('42501'), 'the database refused to do this'],
+    ['a foreign trigger', databaseError('P0001'), 'a trigger in the database, which is not of svc, refused to do this'],
     ['a refused connection', systemError('ECONNREFUSED'), 'the database does not answer at present'],
   ])("%s has the message of its name, without PostgreSQL's text", (_, error, message) => {
     expect(translateError(error)).toMatchObject({ code: 'Unavailable', message });

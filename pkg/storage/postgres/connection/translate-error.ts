@@ -2,7 +2,13 @@ import { types } from 'node:util';
 import { isStatusError } from '#pkg/apimachinery/index';
 import { databaseFailure, failureSentence } from '#pkg/database/index';
 import { StorageError } from '../../storage-error.ts';
-import { classifyFailure, isStatementTimeout, isTooManyColumns, isWrongTransaction } from './database-failure.ts';
+import {
+  classifyFailure,
+  isRaised,
+  isStatementTimeout,
+  isTooManyColumns,
+  isWrongTransaction,
+} from './database-failure.ts';
 
 /** Bugs of this program, and aborted work. */
 const notOfDatabase = new Set(['TypeError', 'RangeError', 'AbortError']);
@@ -22,6 +28,10 @@ export function translateError(error: unknown): unknown {
   if (isWrongTransaction(error)) return error;
   if (isStatementTimeout(error))
     return new StorageError('Timeout', failureSentence('statement_timeout'), { cause: error });
+  if (isRaised(error))
+    return new StorageError('Unavailable', 'a trigger in the database, which is not of svc, refused to do this', {
+      cause: error,
+    });
   const failure = classifyFailure(error);
   if (failure === 'split') {
     const message = isTooManyColumns(error) ? tooManyColumns : 'a value is beyond what can be stored or compared';
