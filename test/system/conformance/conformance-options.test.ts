@@ -3,7 +3,13 @@ import { parseConformanceOptions } from './conformance-options.ts';
 
 describe('options of make conformance', () => {
   test('without a peer there is a seed and a size', () => {
-    expect(parseConformanceOptions([])).toMatchObject({ peer: undefined, models: 20, objects: 60, steps: 14 });
+    expect(parseConformanceOptions([])).toMatchObject({
+      peer: undefined,
+      models: 20,
+      objects: 60,
+      steps: 14,
+      parallel: 6,
+    });
     expect(parseConformanceOptions(['--peer=/srv/peer', '--seed=x', '--model=3'])).toMatchObject({
       peer: '/srv/peer',
       seed: 'x',

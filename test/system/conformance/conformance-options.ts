@@ -9,6 +9,8 @@ export interface ConformanceOptions {
   models: number;
   objects: number;
   steps: number;
+  /** How many models at once. */
+  parallel: number;
   /** Only this one of the models. */
   only?: number;
   recordFile: string | undefined;
@@ -22,6 +24,7 @@ export const usage = `Usage: make conformance ARGS='--peer=FOLDER ...'
   --model=N            only this one of them
   --objects=60         objects of each model: each has a sequence of requests of its own
   --steps=14           requests to each object
+  --parallel=6         how many models at once
   --record=FILE        appends each step that differs, as a case of recorded-steps.test.ts
   --summary=FILE       writes {"passed", "failed", "failures"}
 `;
@@ -37,6 +40,7 @@ export function parseConformanceOptions(args: string[]): ConformanceOptions {
       model: text,
       objects: text,
       steps: text,
+      parallel: text,
       record: text,
       summary: text,
     },
@@ -47,6 +51,7 @@ export function parseConformanceOptions(args: string[]): ConformanceOptions {
     models: wholeNumber('models', values.models ?? '20', 1),
     objects: wholeNumber('objects', values.objects ?? '60', 1),
     steps: wholeNumber('steps', values.steps ?? '14', 1),
+    parallel: wholeNumber('parallel', values.parallel ?? '6', 1),
     ...(values.model === undefined ? {} : { only: wholeNumber('model', values.model) }),
     recordFile: values.record,
     summaryFile: values.summary,

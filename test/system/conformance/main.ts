@@ -11,7 +11,7 @@
  * - At `/scale` an updater whose number stays keeps it; Kubernetes makes two entries of one manager.
  * - A manager that is sorted before `ancient-changes` is united with it; Kubernetes loses the united set.
  */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,8 @@ import { recordTraces } from './trace/record-trace.ts';
 import { singleStep, type Trace } from './trace/trace.ts';
 
 const maxShownBytes = 3000;
+/** The data of etcd is written often and kept nowhere. */
+const memoryFolder = '/dev/shm';
 
 async function runSuite(options: ConformanceOptions): Promise<Outcome> {
   const { peer, seed } = options;
@@ -35,37 +37,52 @@ async function runSuite(options: ConformanceOptions): Promise<Outcome> {
     return { passed: 0, failures: [], skipped };
   }
   print(`seed ${seed}`);
-  const data = await mkdtemp(join(tmpdir(), 'svc-conformance-'));
+  const data = await mkdtemp(join(existsSync(memoryFolder) ? memoryFolder : tmpdir(), 'svc-conformance-'));
   const server = await PeerProcess.start(peer, data);
+  const client = new PeerClient(server.url);
   try {
-    return await untilInterrupted(compareModels(new PeerClient(server.url), options));
+    return await untilInterrupted(compareModels(client, options));
   } finally {
+    client.close();
     await server.stop();
     await rm(data, { recursive: true, force: true });
   }
 }
 
+/** Several models at once: the peer takes seconds to serve a definition, and works on others meanwhile. */
 async function compareModels(client: PeerClient, options: ConformanceOptions): Promise<Outcome> {
-  const { seed, models, objects, steps, only, recordFile } = options;
+  const { models, only, parallel } = options;
   const failures: string[] = [];
   let passed = 0;
-  for (let model = only ?? 0; model < (only === undefined ? models : only + 1); model += 1) {
-    const random = new SeededRandom(seed).fork(`model ${model}`);
-    const traces = await recordTraces({ client, random, seed, model, objects, steps });
-    for (const trace of traces) {
-      const [difference] = checkTrace(trace);
-      if (difference === undefined) {
-        passed += 1;
-        continue;
-      }
-      failures.push(`conformance, ${trace.title}, step ${difference.step}: ${difference.what}`);
-      print(describe(trace, difference));
-      if (recordFile !== undefined)
-        appendFileSync(recordFile, `${JSON.stringify(singleStep(trace, difference.step))}\n`);
+  const numbers = (only === undefined ? Array.from({ length: models }, (_, index) => index) : [only]).values();
+  const compareNext = async (): Promise<void> => {
+    for (const model of numbers) {
+      const outcome = await compareModel(client, model, options);
+      passed += outcome.passed;
+      failures.push(...outcome.failures);
+      print(`model ${model}: ${passed} sequences equal, ${failures.length} not`);
     }
-    print(`model ${model}: ${passed} sequences equal, ${failures.length} not`);
-  }
+  };
+  await Promise.all(Array.from({ length: parallel }, compareNext));
   return { passed, failures };
+}
+
+async function compareModel(
+  client: PeerClient,
+  model: number,
+  { seed, objects, steps, recordFile }: ConformanceOptions,
+): Promise<Outcome> {
+  const failures: string[] = [];
+  const random = new SeededRandom(seed).fork(`model ${model}`);
+  const traces = await recordTraces({ client, random, seed, model, objects, steps });
+  for (const trace of traces) {
+    const [difference] = checkTrace(trace);
+    if (difference === undefined) continue;
+    failures.push(`conformance, ${trace.title}, step ${difference.step}: ${difference.what}`);
+    print(describe(trace, difference));
+    if (recordFile !== undefined) appendFileSync(recordFile, `${JSON.stringify(singleStep(trace, difference.step))}\n`);
+  }
+  return { passed: traces.length - failures.length, failures };
 }
 
 function describe(trace: Trace, { step, what, expected, actual }: Difference): string {

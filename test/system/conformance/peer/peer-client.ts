@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../../pkg/apimachinery/index.ts';
+import { ApiClient } from '../../harness/client/api-client.ts';
 import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 import type { StepRequest } from '../trace/trace.ts';
 
@@ -11,6 +12,9 @@ const contentTypes = {
 } as const;
 const methods = { create: 'POST', replace: 'PUT', merge: 'PATCH', json: 'PATCH', apply: 'PATCH' } as const;
 
+/** More in flight than the peer has cores only wait in it. */
+const maxConnections = 16;
+
 export interface PeerAnswer {
   status: number;
   body: JsonObject;
@@ -18,26 +22,37 @@ export interface PeerAnswer {
 
 /** Requests to the peer. */
 export class PeerClient {
-  readonly #url: string;
+  readonly #port: number;
+  readonly #client = new ApiClient({ token: 'bench', maxConnections });
 
   constructor(url: string) {
-    this.#url = url;
+    this.#port = Number(new URL(url).port);
+  }
+
+  close(): void {
+    this.#client.close();
   }
 
   async send(method: string, path: string, body?: JsonValue, contentType = 'application/json'): Promise<PeerAnswer> {
-    const response = await fetch(new URL(path, this.#url), {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const answer = await this.#client.request({
+      port: this.#port,
       method,
-      headers: { authorization: 'Bearer bench', 'content-type': contentType, accept: 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      path,
+      headers: {
+        accept: 'application/json',
+        'content-type': contentType,
+        'content-length': `${Buffer.byteLength(text)}`,
+      },
+      body: text,
     });
-    const text = await response.text();
     let parsed: JsonObject;
     try {
-      parsed = JSON.parse(text) as JsonObject;
+      parsed = JSON.parse(answer.text) as JsonObject;
     } catch {
-      parsed = { message: text };
+      parsed = { message: answer.text };
     }
-    return { status: response.status, body: parsed };
+    return { status: answer.status, body: parsed };
   }
 
   /** Sends one step to the object of this path: `/apis/GROUP/{version}/namespaces/n/PLURAL/NAME`. */
