@@ -186,12 +186,17 @@ describe('validateObjectMeta', () => {
     ]);
   });
 
-  test('warns about finalizers without a domain', () => {
-    const { causes, warnings } = validateObjectMeta({ name: 'a', finalizers: ['cleanup'] }, options);
+  test('warns about new finalizers without a domain or a path', () => {
+    const meta = { name: 'a', finalizers: ['cleanup', 'cleanup.example.com'] };
+    const { causes, warnings } = validateObjectMeta(meta, options);
     expect(causes).toEqual([]);
+    const conflicts = 'to avoid accidental conflicts with other finalizer writers';
     expect(warnings).toEqual([
-      expect.stringContaining('metadata.finalizers: "cleanup": prefer a domain-qualified finalizer name'),
+      `metadata.finalizers: "cleanup": prefer a domain-qualified finalizer name ${conflicts}`,
+      `metadata.finalizers: "cleanup.example.com": prefer a domain-qualified finalizer name including a path (/) ${conflicts}`,
     ]);
+    const old = { name: 'a', finalizers: ['cleanup'] };
+    expect(validateObjectMeta(meta, { ...options, old }).warnings).toEqual([warnings[1]]);
   });
 
   test('gives at most 100 causes, and skips wrong types', () => {

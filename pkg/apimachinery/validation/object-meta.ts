@@ -16,6 +16,8 @@ export interface ObjectMetaOptions {
    * Default: false.
    */
   isCredential?: (text: string) => boolean;
+  /** The stored metadata, of an update: there is no warning about a finalizer that it has. */
+  old?: ObjectMeta | undefined;
 }
 
 /** Causes refuse the object (422), at most 100 of them; warnings go into `Warning` headers. */
@@ -43,7 +45,7 @@ export function validateObjectMeta(meta: unknown, options: ObjectMetaOptions): M
   const source = isJsonObject(meta) ? meta : {};
   const labels = textEntries(source['labels']);
   const annotations = textEntries(source['annotations']);
-  const finalizers = validateFinalizers(source['finalizers'], `${field}.finalizers`);
+  const finalizers = validateFinalizers(source['finalizers'], `${field}.finalizers`, options.old?.finalizers);
   const causes = [
     ...validateNames(source['name'], source['generateName'], options.nameRule, field),
     ...validateNamespace(source['namespace'], options.namespaced, `${field}.namespace`),
@@ -152,7 +154,11 @@ function findCredentials(entries: Entries, field: string, isCredential: (text: s
   });
 }
 
-function validateFinalizers(finalizers: JsonValue | undefined, field: string): MetaValidation {
+function validateFinalizers(
+  finalizers: JsonValue | undefined,
+  field: string,
+  old: readonly string[] = [],
+): MetaValidation {
   if (!Array.isArray(finalizers)) return { causes: [], warnings: [] };
   if (finalizers.length > maxFinalizers)
     return { causes: [tooMany(field, finalizers.length, maxFinalizers)], warnings: [] };
@@ -163,9 +169,10 @@ function validateFinalizers(finalizers: JsonValue | undefined, field: string): M
     const violation = validateQualifiedKey(finalizer);
     if (violation !== undefined) causes.push(invalid(`${field}[${index}]`, finalizer, violation));
     else if (finalizers.indexOf(finalizer) < index) causes.push(duplicate(`${field}[${index}]`, finalizer));
-    else if (!finalizer.includes('/') && !standardFinalizers.has(finalizer)) {
+    else if (!finalizer.includes('/') && !standardFinalizers.has(finalizer) && !old.includes(finalizer)) {
+      const path = finalizer.includes('.') ? ' including a path (/)' : '';
       warnings.push(
-        `${field}: "${finalizer}": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`,
+        `${field}: "${finalizer}": prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`,
       );
     }
   }

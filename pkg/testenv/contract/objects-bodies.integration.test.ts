@@ -30,6 +30,22 @@ describe('identity of URL and body', () => {
     expect((await client.get(`${articles}/fresh`)).status).toBe(404);
   });
 
+  test.each([
+    ['without kind and apiVersion', {}],
+    ['with empty ones', { kind: '', apiVersion: null }],
+  ])('a body of a built-in kind %s is that of the path', async (_, type) => {
+    const configMaps = '/api/v1/namespaces/default/configmaps';
+    const metadata = { generateName: 'typeless-' };
+    const created = await client.post(configMaps, { ...type, metadata, data: { a: '1' } });
+    const expected = { kind: 'ConfigMap', apiVersion: 'v1' };
+    expect([created.status, created.body]).toEqual([201, expect.objectContaining(expected)]);
+    const { name } = created.body.metadata;
+    const put = await client.put(`${configMaps}/${name}`, { ...type, metadata: { name }, data: { a: '2' } });
+    expect([put.status, put.body]).toEqual([200, expect.objectContaining({ ...expected, data: { a: '2' } })]);
+    expect((await client.post(configMaps, { ...type, kind: 'Secret', metadata })).status).toBe(400);
+    expect((await client.post(configMaps, { ...type, apiVersion: 'v2', metadata })).status).toBe(400);
+  });
+
   test('the messages name both values', async () => {
     const name = await client.put(`${articles}/kept`, { ...kept, metadata: { name: 'zz' } });
     expect([name.status, name.body.message]).toEqual([

@@ -133,6 +133,10 @@ describe('/scale', () => {
 
   test.each([
     ['PUT', () => client.put(`${path}/scale`, { ...scale(5), status: { replicas: 77 } })],
+    [
+      'PUT without kind and apiVersion',
+      () => client.put(`${path}/scale`, { ...scale(5), kind: undefined, apiVersion: undefined }),
+    ],
     ['merge patch', () => client.patch(`${path}/scale`, { spec: { replicas: 5 }, status: { replicas: 77 } })],
     [
       'JSON patch',

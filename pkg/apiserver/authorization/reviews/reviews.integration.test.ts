@@ -46,6 +46,15 @@ describe('access reviews', () => {
     expect(answer).toMatchObject({ status: 201, body: { kind: 'SelfSubjectAccessReview', spec, status } });
   });
 
+  test('kind and apiVersion may be left out, as typed clients do', async () => {
+    const body = { spec: { resourceAttributes: listEvents } };
+    const answer = await server.call('eve', 'POST', `${authorization}/selfsubjectaccessreviews`, body);
+    expect(answer).toMatchObject({
+      status: 201,
+      body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', status: { allowed: true } },
+    });
+  });
+
   test.each([
     [
       'neither',

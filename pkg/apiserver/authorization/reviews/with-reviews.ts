@@ -22,7 +22,7 @@ import {
 } from '#pkg/apis/index';
 import { parseContentType, readBody, send, type Filter, type RequestContext } from '#pkg/http/index';
 import { encodeValue, plainFormat } from '../../handlers/answer/answer-format.ts';
-import { checkTypeMeta } from '../../handlers/request/object-identity.ts';
+import { checkTypeMeta, setMissingTypeMeta } from '../../handlers/request/object-identity.ts';
 import { decodeProtobuf, protobufType } from '../../protobuf/decode-protobuf.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import { reviewRules, reviewSelf, reviewSubject, reviewSubjectLocally } from './access-reviews.ts';
@@ -100,6 +100,7 @@ async function readReview(context: RequestContext, { model, validator }: ServedR
   const bytes = await readBody(context, { maxBytes: bodyLimit });
   await context.bytes.parse(bytes.length);
   const object = await decode(type, bytes, kind.kind);
+  setMissingTypeMeta(object, kind);
   checkTypeMeta(object, kind);
   validator.prune(object);
   validator.applyDefaults(object);

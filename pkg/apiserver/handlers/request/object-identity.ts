@@ -7,6 +7,8 @@ import {
   type JsonObject,
   type ObjectKey,
 } from '#pkg/apimachinery/index';
+import type { ServedResource } from '../../rest/served-resource.ts';
+import { servedKind } from './resource-request.ts';
 
 /** Checks that the object's apiVersion and kind are those of the URL. @throws StatusError 400 */
 export function checkTypeMeta(object: JsonObject, expected: GroupVersionKind): void {
@@ -20,6 +22,23 @@ export function checkTypeMeta(object: JsonObject, expected: GroupVersionKind): v
     throw newBadRequest(
       `the kind in the data (${shortened(kind)}) does not match the expected kind (${expected.kind})`,
     );
+}
+
+/**
+ * The same for the body of a resource. A built-in kind of Kubernetes has typed clients, which may leave both out: they
+ * are set.
+ * @throws StatusError 400
+ */
+export function checkServedKind(object: JsonObject, served: ServedResource): void {
+  const kind = servedKind(served);
+  if (served.model.listMergeKeys !== undefined) setMissingTypeMeta(object, kind);
+  checkTypeMeta(object, kind);
+}
+
+/** Sets apiVersion and kind where they are missing, null or empty. */
+export function setMissingTypeMeta(object: JsonObject, expected: GroupVersionKind): void {
+  const given = { apiVersion: formatApiVersion(expected), kind: expected.kind };
+  for (const [field, value] of Object.entries(given)) if ((object[field] ?? '') === '') object[field] = value;
 }
 
 /**

@@ -2,9 +2,9 @@ import type { Representation } from '../../rest/served-resource.ts';
 import { terminatingRefusal } from '../../rest/terminating-definition.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
-import { checkTypeMeta, setNamespace } from '../request/object-identity.ts';
+import { checkServedKind, setNamespace } from '../request/object-identity.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
-import { servedKind, objectLocation, type ResourceRequest } from '../request/resource-request.ts';
+import { objectLocation, type ResourceRequest } from '../request/resource-request.ts';
 import { findEarlierOutcome, newWriteContext } from './write-headers.ts';
 import { parseWriteOptions } from './write-options.ts';
 
@@ -21,7 +21,7 @@ export async function create(request: ResourceRequest): Promise<void> {
 
   const write = newWriteContext(context, options, idempotency);
   const object = await decodeObject(body, write);
-  checkTypeMeta(object, servedKind(served));
+  checkServedKind(object, served);
   object['metadata'] ??= {};
   setNamespace(object, namespace);
   const stored = await served.storage.create(namespace, object, write);

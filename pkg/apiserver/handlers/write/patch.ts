@@ -12,9 +12,9 @@ import {
 } from '#pkg/apimachinery/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import { objectFormat } from '../answer/answer-format.ts';
-import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
+import { checkKey, checkServedKind, dropInheritedRevision } from '../request/object-identity.ts';
 import { decode, noteFindings, readTypedBody, type RawBody } from '../request/request-body.ts';
-import { requestedKey, servedKind, type ResourceRequest } from '../request/resource-request.ts';
+import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { applyPatchType, checkApplyOptions, runApply } from './apply.ts';
 import { runUpdate } from './update.ts';
 import { newInvalidOptions, parseWriteOptions, type WriteParameters } from './write-options.ts';
@@ -42,7 +42,7 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
       const apply = await patchOf(body, write, listMergeKeys);
       return (current) => {
         const patched = apply(current);
-        checkTypeMeta(patched, servedKind(request.served));
+        checkServedKind(patched, request.served);
         checkKey(patched, requestedKey(request));
         dropInheritedRevision(patched, current);
         return patched;

@@ -3,7 +3,7 @@ import { objectFormat } from '../answer/answer-format.ts';
 import type { ObjectView } from '../answer/answer-object.ts';
 import { scaleTable } from '../../table/builtin-tables.ts';
 import { get } from '../read/get.ts';
-import { checkKey, checkTypeMeta, dropInheritedRevision } from '../request/object-identity.ts';
+import { checkKey, checkTypeMeta, dropInheritedRevision, setMissingTypeMeta } from '../request/object-identity.ts';
 import { applyPatchType, runApply } from './apply.ts';
 import { patchOf, readPatch } from './patch.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
@@ -65,6 +65,7 @@ export async function patchScale(request: ResourceRequest, paths: ScaleSubresour
 }
 
 function checkScale(scale: JsonObject, request: ResourceRequest): void {
+  setMissingTypeMeta(scale, scaleKind);
   checkTypeMeta(scale, scaleKind);
   checkKey(scale, requestedKey(request));
 }

@@ -3,9 +3,9 @@ import type { UpdateRequest } from '../../rest/served-resource.ts';
 import type { WriteContext } from '../../rest/write-context.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject, type ObjectView } from '../answer/answer-object.ts';
-import { checkKey, checkTypeMeta } from '../request/object-identity.ts';
+import { checkKey, checkServedKind } from '../request/object-identity.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
-import { servedKind, requestedKey, type ResourceRequest } from '../request/resource-request.ts';
+import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { findEarlierOutcome, newWriteContext, readIfMatch } from './write-headers.ts';
 import { parseWriteOptions, type WriteParameters } from './write-options.ts';
 
@@ -21,7 +21,7 @@ export async function update(request: ResourceRequest, subresource: '' | 'status
     bytes: body.bytes,
     prepare: async (write) => {
       const object = await decodeObject(body, write);
-      checkTypeMeta(object, servedKind(request.served));
+      checkServedKind(object, request.served);
       checkKey(object, requestedKey(request));
       return () => object;
     },

@@ -61,11 +61,12 @@ function isOfContent(write: ObjectWrite): boolean {
   return write.request.verb !== 'delete' && !isOfStatus(write);
 }
 
-function metadataFindings({ model: { model }, object }: ObjectWrite): ReturnType<typeof validateObjectMeta> {
+function metadataFindings({ model: { model }, object, old }: ObjectWrite): ReturnType<typeof validateObjectMeta> {
   return validateObjectMeta(object.metadata, {
     nameRule: model.nameRule,
     namespaced: model.scope === 'Namespaced',
     isCredential: isPersonalToken,
+    old: old?.metadata,
   });
 }
 
