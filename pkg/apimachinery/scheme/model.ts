@@ -71,6 +71,11 @@ export interface Model {
   sealedFields?: readonly string[];
 }
 
+/** Whether it is a kind of Kubernetes' own, for which clients have types and rely on more of its rules. */
+export function hasTypedClients({ listMergeKeys }: Model): boolean {
+  return listMergeKeys !== undefined;
+}
+
 /** The name under which a model is registered and stored. */
 export function groupResource(model: Model): GroupResource {
   return { group: model.group, resource: model.names.plural };

@@ -6,7 +6,7 @@ import {
   newUnknownPath,
 } from '#pkg/apimachinery/index';
 import type { Handler, RequestContext, RequestInfo } from '#pkg/http/index';
-import type { ModelRegistry, ServedResource } from '../rest/served-resource.ts';
+import { needsNamespace, type ModelRegistry, type ServedResource } from '../rest/served-resource.ts';
 import { create } from './write/create.ts';
 import { deleteCollection } from './write/delete-collection.ts';
 import { remove } from './write/delete.ts';
@@ -95,8 +95,8 @@ function objectVerbs({ version: { subresources } }: ServedResource, subresource:
 }
 
 /**
- * Undefined for all namespaces. @throws StatusError 404 for a path of the wrong scope, and for a namespace that does
- * not exist.
+ * Undefined for all namespaces. @throws StatusError 404 for a path of the wrong scope, and for a namespace that must
+ * exist and does not.
  */
 async function namespaceOf(
   registry: ModelRegistry,
@@ -114,7 +114,8 @@ async function namespaceOf(
     if (!isCollection) throw newUnknownPath();
     return undefined;
   }
-  if (!(await registry.hasNamespace(inPath))) throw newNotFound({ group: '', resource: 'namespaces' }, inPath);
+  if (needsNamespace(model, info.verb) && !(await registry.hasNamespace(inPath)))
+    throw newNotFound({ group: '', resource: 'namespaces' }, inPath);
   return inPath;
 }
 

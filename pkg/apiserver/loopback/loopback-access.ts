@@ -1,7 +1,7 @@
 import { newNotFound, newUnknownPath, type ResourceType } from '#pkg/apimachinery/index';
 import { newForbiddenRequest } from '#pkg/http/index';
 import type { Authorizer, UserInfo } from '#pkg/identity/index';
-import type { ModelRegistry, ServedResource } from '../rest/served-resource.ts';
+import { needsNamespace, type ModelRegistry, type ServedResource } from '../rest/served-resource.ts';
 
 export interface LoopbackAccessOptions {
   registry: ModelRegistry;
@@ -58,13 +58,14 @@ export class LoopbackAccess {
     const served = registry.find(group, version, plural) ?? (await registry.findNewest(group, version, plural));
     if (served === undefined) throw newUnknownPath();
     if (subresource === 'status' && !served.version.subresources.status) throw newUnknownPath();
-    await this.#checkNamespace(served, namespace, verb === 'list' || verb === 'watch' ? '' : name);
+    await this.#checkNamespace(served, { verb, namespace, name });
     return served;
   }
 
-  async #checkNamespace({ model }: ServedResource, namespace: string, name: string): Promise<void> {
-    if ((model.scope === 'Cluster') !== (namespace === '') && (namespace !== '' || name !== '')) throw newUnknownPath();
-    if (namespace !== '' && !(await this.#options.registry.hasNamespace(namespace)))
+  async #checkNamespace({ model }: ServedResource, { verb, namespace = '', name = '' }: Access): Promise<void> {
+    const isOfObject = name !== '' && verb !== 'list' && verb !== 'watch';
+    if ((model.scope === 'Cluster') !== (namespace === '') && (namespace !== '' || isOfObject)) throw newUnknownPath();
+    if (namespace !== '' && needsNamespace(model, verb) && !(await this.#options.registry.hasNamespace(namespace)))
       throw newNotFound({ group: '', resource: 'namespaces' }, namespace);
   }
 }

@@ -1,14 +1,15 @@
-import type {
-  ApiObject,
-  GroupResource,
-  JsonObject,
-  Model,
-  ModelVersion,
-  ObjectKey,
-  ScaleSubresource,
-  Selector,
-  Sort,
-  IndexDefinition,
+import {
+  hasTypedClients,
+  type ApiObject,
+  type GroupResource,
+  type JsonObject,
+  type Model,
+  type ModelVersion,
+  type ObjectKey,
+  type ScaleSubresource,
+  type Selector,
+  type Sort,
+  type IndexDefinition,
 } from '#pkg/apimachinery/index';
 import type { ChunkPosition, IdempotencyKey, ReadBudget, StoredObject } from '#pkg/storage/index';
 import type { JsonApiObject } from './strategy.ts';
@@ -227,4 +228,12 @@ export interface ModelRegistry {
   readonly generation: number;
   /** Does the namespace exist? Reads other replicas' changes before it returns false. */
   hasNamespace(name: string): Promise<boolean>;
+}
+
+/**
+ * Whether a request needs its namespace to exist. As in Kubernetes, lists and watches of built-in kinds find nothing in a
+ * missing one: helm looks there for a release before it creates the namespace.
+ */
+export function needsNamespace(model: Model, verb: string): boolean {
+  return !hasTypedClients(model) || (verb !== 'list' && verb !== 'watch');
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { applyPatch, clientOf, names, type ContractClient } from './client.ts';
 import { apiVersion, article, articles, group, namespaces, note, notes, notesIn, registerModels } from './models.ts';
+import { watchedUntil } from './watched-until.ts';
 
 let env: TestEnv;
 let client: ContractClient;
@@ -29,6 +30,20 @@ describe('a missing namespace', () => {
       body === undefined ? {} : { body },
     );
     expect([status, answer.reason]).toEqual([404, 'NotFound']);
+  });
+
+  test('has no objects of a built-in kind: a list is empty, and a watch sees those that come', async () => {
+    const configMaps = '/api/v1/namespaces/later/configmaps';
+    const empty = await client.get(configMaps);
+    expect([empty.status, empty.body.items]).toEqual([200, []]);
+    expect((await client.get(`${configMaps}/a`)).status).toBe(404);
+    const watched = watchedUntil(env, configMaps, {
+      resourceVersion: empty.body.metadata.resourceVersion,
+      last: 'b',
+    });
+    await client.post(namespaces, namespace('later'));
+    for (const name of ['a', 'b']) await client.post(configMaps, { metadata: { name } });
+    expect((await watched).map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual(['ADDED a']);
   });
 
   test('POST names it', async () => {

@@ -1,6 +1,7 @@
 import {
   apiVersionMismatch,
   formatApiVersion,
+  hasTypedClients,
   isJsonObject,
   newBadRequest,
   type GroupVersionKind,
@@ -31,7 +32,7 @@ export function checkTypeMeta(object: JsonObject, expected: GroupVersionKind): v
  */
 export function checkServedKind(object: JsonObject, served: ServedResource): void {
   const kind = servedKind(served);
-  if (served.model.listMergeKeys !== undefined) setMissingTypeMeta(object, kind);
+  if (hasTypedClients(served.model)) setMissingTypeMeta(object, kind);
   checkTypeMeta(object, kind);
 }
 
