@@ -21,7 +21,7 @@ export const definitionModel: Model = {
       deprecated: false,
       schema: definitionSchema,
       subresources: { status: true },
-      printerColumns: [{ name: 'Created At', type: 'string', jsonPath: '.metadata.creationTimestamp' }],
+      printerColumns: [],
       selectableFields: [],
     },
   ],

@@ -50,10 +50,7 @@ export const leaseModel: Model = {
         },
       },
       subresources: { status: false },
-      printerColumns: [
-        { name: 'Holder', type: 'string', jsonPath: '.spec.holderIdentity', description: 'Who holds the lease' },
-        { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-      ],
+      printerColumns: [],
       selectableFields: [],
     },
   ],

@@ -55,10 +55,7 @@ export const namespaceModel: Model = {
         },
       },
       subresources: { status: true },
-      printerColumns: [
-        { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'The status of the namespace' },
-        { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-      ],
+      printerColumns: [],
       selectableFields: ['.status.phase'],
     },
   ],

@@ -81,7 +81,7 @@ function modelOf(
           },
         },
         subresources: { status: false },
-        printerColumns: [{ name: 'Created At', type: 'string', jsonPath: '.metadata.creationTimestamp' }],
+        printerColumns: [],
         selectableFields: [],
       },
     ],

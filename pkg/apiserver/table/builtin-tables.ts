@@ -8,10 +8,15 @@ import {
 } from '#pkg/apimachinery/index';
 import {
   clusterRoleBindingType,
+  clusterRoleModel,
   configMapModel,
+  definitionModel,
   eventType,
+  leaseModel,
+  namespaceModel,
   resourceQuotaType,
   roleBindingType,
+  roleModel,
   secretModel,
 } from '#pkg/apis/index';
 import { ageOf, shortText } from './table-cell.ts';
@@ -41,7 +46,7 @@ const events: TableColumns = {
       description: 'The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)',
     }),
     column('Count', { ...wide, description: 'The number of times this event has occurred.' }),
-    column('Name', { ...wide, description: nameColumn.description }),
+    { ...nameColumn, ...wide },
   ],
   cells: (event, now) => {
     const series = objectAt(event, 'series');
@@ -71,28 +76,64 @@ function sourceOf(event: JsonObject): string {
   return instance === '' ? component : `${component}, ${instance}`;
 }
 
-/** Source: printRoleBinding. */
-const roleBindings: TableColumns = {
+/** Source: printNamespace. */
+const namespaces: TableColumns = {
+  definitions: [nameColumn, column('Status', { description: 'The status of the namespace' }), ageText],
+  cells: (namespace, now) => nameAndAge(namespace, now).toSpliced(1, 0, textAt(objectAt(namespace, 'status'), 'phase')),
+};
+
+/** Source: printLease. */
+const leases: TableColumns = {
   definitions: [
     nameColumn,
-    column('Role', {
-      description: 'RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace.',
-    }),
+    column('Holder', { description: 'holderIdentity contains the identity of the holder of a current lease.' }),
     ageText,
-    column('Users', { ...wide, description: 'Users in the roleBinding' }),
-    column('Groups', { ...wide, description: 'Groups in the roleBinding' }),
-    column('ServiceAccounts', { ...wide, description: 'ServiceAccounts in the roleBinding' }),
   ],
-  cells: (binding, now) => {
-    const role = objectAt(binding, 'roleRef');
-    return [
-      ...nameAndAge(binding, now).toSpliced(1, 0, `${textAt(role, 'kind')}/${textAt(role, 'name')}`),
-      subjectsOf(binding, 'User'),
-      subjectsOf(binding, 'Group'),
-      subjectsOf(binding, 'ServiceAccount'),
-    ];
+  cells: (lease, now) => nameAndAge(lease, now).toSpliced(1, 0, textAt(objectAt(lease, 'spec'), 'holderIdentity')),
+};
+
+/** Kinds without columns of their own. Source: k8s.io/apiserver/pkg/registry/rest NewDefaultTableConvertor. */
+const otherKinds: TableColumns = {
+  definitions: [nameColumn, column('Created At', { type: 'date', description: creationDescription })],
+  cells: (object) => {
+    const metadata = objectAt(object, 'metadata');
+    return [textAt(metadata, 'name'), textAt(metadata, 'creationTimestamp')];
   },
 };
+
+const roleBindings = bindingColumns(
+  'roleBinding',
+  'RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace.',
+);
+const clusterRoleBindings = bindingColumns(
+  'clusterRoleBinding',
+  'RoleRef can only reference a ClusterRole in the global namespace.',
+);
+
+/** Source: printRoleBinding, printClusterRoleBinding. */
+function bindingColumns(kind: string, roleDescription: string): TableColumns {
+  return {
+    definitions: [
+      nameColumn,
+      column('Role', {
+        description: `${roleDescription} If the RoleRef cannot be resolved, the Authorizer must return an error.`,
+      }),
+      ageText,
+      column('Users', { ...wide, description: `Users in the ${kind}` }),
+      column('Groups', { ...wide, description: `Groups in the ${kind}` }),
+      column('ServiceAccounts', { ...wide, description: `ServiceAccounts in the ${kind}` }),
+    ],
+    cells: (binding, now) => {
+      const role = objectAt(binding, 'roleRef');
+      return [
+        ...nameAndAge(binding, now).toSpliced(1, 0, `${textAt(role, 'kind')}/${textAt(role, 'name')}`),
+        subjectsOf(binding, 'User'),
+        subjectsOf(binding, 'Group'),
+        subjectsOf(binding, 'ServiceAccount'),
+      ];
+    },
+  };
+}
 
 function subjectsOf({ subjects }: JsonObject, kind: string): string {
   const all = Array.isArray(subjects) ? subjects.filter(isJsonObject) : [];
@@ -134,7 +175,6 @@ const secrets: TableColumns = {
 const resourceQuotas: TableColumns = {
   definitions: [
     nameColumn,
-    ageText,
     column('Request', {
       description: 'Request represents a minimum amount of cpu/memory that a container may consume.',
     }),
@@ -142,6 +182,7 @@ const resourceQuotas: TableColumns = {
       description:
         'Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.',
     }),
+    ageText,
   ],
   cells: (quota, now) => {
     const status = objectAt(quota, 'status');
@@ -153,7 +194,7 @@ const resourceQuotas: TableColumns = {
         .filter((name) => name.startsWith('limits.') === isLimit)
         .map((name) => `${name}: ${textAt(used, name) || '0'}/${textAt(hard, name)}`)
         .join(', ');
-    return [...nameAndAge(quota, now), shortText(textOf(false)), shortText(textOf(true))];
+    return nameAndAge(quota, now).toSpliced(1, 0, shortText(textOf(false)), shortText(textOf(true)));
   },
 };
 
@@ -180,15 +221,20 @@ export const scaleTable: TableColumns = {
     ),
 };
 
-/** The tables of built-in kinds whose cells are more than one value of the object, by `<plural>.<group>`. */
+/** The tables of the kinds that Kubernetes has, too, as it shows them; by `<plural>.<group>`. */
 export const builtinTables: ReadonlyMap<string, TableColumns> = new Map(
   (
     [
+      [groupResource(namespaceModel), namespaces],
       [groupResource(configMapModel), configMaps],
       [groupResource(secretModel), secrets],
       [resourceOf(eventType), events],
       [resourceOf(roleBindingType), roleBindings],
-      [resourceOf(clusterRoleBindingType), roleBindings],
+      [resourceOf(clusterRoleBindingType), clusterRoleBindings],
+      [groupResource(roleModel), otherKinds],
+      [groupResource(clusterRoleModel), otherKinds],
+      [groupResource(definitionModel), otherKinds],
+      [groupResource(leaseModel), leases],
       [resourceOf(resourceQuotaType), resourceQuotas],
     ] as const
   ).map(([resource, columns]) => [formatGroupResource(resource), columns]),

@@ -75,7 +75,7 @@ const known: Readonly<Record<string, string>> = {
   ConfigMap: 'Name Data Age',
   Secret: 'Name Type Data Age',
   Event: 'Last-Seen Type Reason Object [Subobject] [Source] Message [First-Seen] [Count] [Name]',
-  ResourceQuota: 'Name Age Request Limit',
+  ResourceQuota: 'Name Request Limit Age',
   CustomResourceDefinition: 'Name Created-At',
   Plugin: 'Name Version Enabled Phase Age',
 };
@@ -92,6 +92,21 @@ test.each(builtinModels.map(({ names }) => names.kind))('%s has its columns, and
   expect(cells({}, now)).toHaveLength(definitions.length);
 });
 
+test('each kind has one column of the format name, by which kubectl finds the name', () => {
+  for (const { names } of builtinModels) {
+    const named = columnsOf(names.kind).definitions.filter(({ format }) => format === 'name');
+    expect([names.kind, named.map(({ name }) => name)]).toEqual([names.kind, ['Name']]);
+  }
+});
+
+test('times are texts in tables of Kubernetes, but for those of the kinds without columns', () => {
+  const typesOf = (kind: string) => columnsOf(kind).definitions.map(({ type }) => type);
+  expect(typesOf('Namespace')).toEqual(['string', 'string', 'string']);
+  expect(typesOf('Lease')).toEqual(['string', 'string', 'string']);
+  expect(typesOf('CustomResourceDefinition')).toEqual(['string', 'date']);
+  expect(typesOf('ClusterRole')).toEqual(['string', 'date']);
+});
+
 const metadata = { name: 'a', creationTimestamp: yesterday };
 const event = { metadata, type: 'Normal', reason: 'Made', message: ' It was made. ' };
 
@@ -99,6 +114,7 @@ test.each<[string, string, JsonObject, JsonValue[]]>([
   ['Namespace', 'its phase', { metadata, status: { phase: 'Active' } }, ['a', 'Active', '24h']],
   ['Role', 'a time, no age', { metadata }, ['a', yesterday]],
   ['CustomResourceDefinition', 'a time, no age', { metadata }, ['a', yesterday]],
+  ['Lease', 'no holder', { metadata, spec: {} }, ['a', '', '24h']],
   ['Lease', 'its holder', { metadata, spec: { holderIdentity: 'me' } }, ['a', 'me', '24h']],
   [
     'ConfigMap',
@@ -136,7 +152,7 @@ test.each<[string, string, JsonObject, JsonValue[]]>([
       metadata,
       status: { hard: { 'limits.x': '4', bytes: '1Gi', 'count/notes': '5' }, used: { 'limits.x': '1', bytes: '7' } },
     },
-    ['a', '24h', 'bytes: 7/1Gi, count/notes: 0/5', 'limits.x: 1/4'],
+    ['a', 'bytes: 7/1Gi, count/notes: 0/5', 'limits.x: 1/4', '24h'],
   ],
   [
     'Event',
