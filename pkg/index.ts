@@ -3,6 +3,8 @@
  * Client they speak the API through, and the failures it answers with.
  */
 export {
+  ApplyConflict,
+  isApplyConflict,
   isStatusError,
   newBadRequest,
   newConflict,
@@ -12,17 +14,27 @@ export {
   StatusError,
   type AnyObject,
   type ApiObject,
+  type ApplyConfiguration,
+  type ApplyOptions,
   type Client,
   type ClientEvent,
   type Condition,
+  type DeleteOptions,
+  type Deletion,
   type EventStream,
+  type FieldConflict,
+  type JsonObject,
+  type JsonValue,
   type ListOptions,
   type ObjectKey,
   type ObjectList,
   type Patch,
+  type RequestOptions,
   type ResourceType,
   type StatusCause,
   type Stored,
+  type WatchOptions,
+  type WriteOptions,
 } from '#pkg/apimachinery/index';
 export {
   addFinalizer,

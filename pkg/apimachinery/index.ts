@@ -4,6 +4,7 @@
  */
 export * from './abort/abort-error.ts';
 export * from './abort/within-time.ts';
+export * from './client/apply-configuration.ts';
 export * from './client/call-rules.ts';
 export * from './client/client.ts';
 export * from './client/gather-list.ts';
@@ -30,6 +31,7 @@ export * from './selector/format-selector.ts';
 export * from './selector/label-selector.ts';
 export * from './selector/matcher.ts';
 export * from './selector/sort.ts';
+export * from './status/apply-conflict.ts';
 export * from './status/status.ts';
 export * from './status/status-error.ts';
 export * from './status/status-error-from.ts';
@@ -48,6 +50,7 @@ export { encodeJson } from './serializer/encode-json.ts';
 export * from './serializer/encode-yaml.ts';
 export * from './serializer/field-path.ts';
 export { isInexactNumber, isPrototypeKey, maxJsonDepth, newTooManyValues } from './serializer/value-rules.ts';
+export * from './validation/field-manager-name.ts';
 export * from './validation/metadata-shape.ts';
 export * from './validation/name.ts';
 export * from './validation/nearest-name.ts';

@@ -14,5 +14,6 @@ export {
   type ClientHooks,
   type ClientRead,
   type ClientWrite,
+  type ClientWriteOptions,
   type WriteResult,
 } from './wrap/client-wrapper.ts';

@@ -46,6 +46,7 @@ export function platformControllers({
   const common = {
     client,
     log,
+    owner: 'svc',
     stopTimeoutMs,
     ...(metrics === undefined ? {} : { observerFor: metrics.observerFor }),
   };

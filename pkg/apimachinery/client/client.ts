@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue, ObjectKey, ObjectMeta } from '../meta/object.ts';
 import type { WatchEventType } from '../watch/watch-event.ts';
+import type { ApplyConfiguration } from './apply-configuration.ts';
 import type { AnyObject, ResourceType } from './resource-type.ts';
 
 /** An object from the server: the fields that the server sets are present. */
@@ -21,6 +22,17 @@ export interface WriteOptions extends RequestOptions {
   dryRun?: boolean;
   /** Default Warn; warnings go to the client's log. */
   fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  /**
+   * Who sets the fields, as `metadata.managedFields` names it: printable characters, at most 128 bytes. Default: that of
+   * the client. A controller's client has the name of the controller, within a plugin `PLUGIN/CONTROLLER`; a plugin's
+   * other client has the plugin's name, any other client `svc`. A deletion sets none.
+   */
+  fieldManager?: string;
+}
+
+export interface ApplyOptions extends WriteOptions {
+  /** Takes fields over that other managers own. Default false: an ApplyConflict that names them. */
+  force?: boolean;
 }
 
 /** A leader's fencing token: the lease it holds, and the number of lease transitions when it acquired the lease. */
@@ -94,7 +106,11 @@ export interface Deletion<T extends AnyObject> {
   object?: Stored<T>;
 }
 
-export type Patch = { type: 'merge'; patch: JsonObject } | { type: 'json'; patch: JsonValue[] };
+/** `strategic` merges lists by their keys: only built-in kinds know them, the others answer 415. */
+export type Patch =
+  | { type: 'merge'; patch: JsonObject }
+  | { type: 'json'; patch: JsonValue[] }
+  | { type: 'strategic'; patch: JsonObject };
 
 export interface Reader {
   /** 404 NotFound if there is none. */
@@ -113,6 +129,17 @@ export interface Writer {
     patch: Patch,
     options?: WriteOptions,
   ): Promise<Stored<T>>;
+  /**
+   * Server-side apply: gives the object the fields of the configuration, removes those that this field manager applied
+   * before and now leaves out, and keeps the rest. Creates an object that does not exist. Writes nothing if the object
+   * is like that already. Needs the right `patch`, and `create` for a new object.
+   * @throws ApplyConflict 409 if a value differs from that of another manager, unless `force`
+   */
+  apply<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: NoInfer<ApplyConfiguration<T>>,
+    options?: ApplyOptions,
+  ): Promise<Stored<T>>;
   delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>>;
 }
 
@@ -124,6 +151,12 @@ export interface StatusWriter {
     key: ObjectKey,
     patch: Patch,
     options?: WriteOptions,
+  ): Promise<Stored<T>>;
+  /** As `apply`, but creates nothing: 404 if the object does not exist. */
+  applyStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: NoInfer<ApplyConfiguration<T>>,
+    options?: ApplyOptions,
   ): Promise<Stored<T>>;
 }
 

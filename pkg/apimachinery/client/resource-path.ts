@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../meta/object.ts';
 import { newBadRequest } from '../status/status-error.ts';
 import { checkNamespaceName } from './call-rules.ts';
-import type { Fence, ListOptions, Selection, WriteOptions } from './client.ts';
+import type { ApplyOptions, Fence, ListOptions, Selection } from './client.ts';
 import { fenceHeader, formatFence, parseFence } from './fence.ts';
 import type { ResourceType } from './resource-type.ts';
 
@@ -36,10 +36,15 @@ export function listSearchParams(options: ListOptions & { limit: number }): URLS
   return query;
 }
 
-export function writeQuery({ dryRun = false, fieldValidation }: WriteOptions): URLSearchParams {
+export function writeQuery(
+  { dryRun = false, fieldValidation, force = false }: ApplyOptions,
+  fieldManager?: string,
+): URLSearchParams {
   const query = new URLSearchParams();
   if (dryRun) query.set('dryRun', 'All');
   if (fieldValidation !== undefined) query.set('fieldValidation', fieldValidation);
+  if (fieldManager !== undefined) query.set('fieldManager', fieldManager);
+  if (force) query.set('force', 'true');
   return query;
 }
 

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../meta/object.ts';
-import { StatusError } from './status-error.ts';
+import { ApplyConflict, fieldManagerConflict } from './apply-conflict.ts';
+import { StatusError, type StatusErrorOptions } from './status-error.ts';
 import type { StatusCause, StatusDetails, StatusReason } from './status.ts';
 
 /** What is known of an answer apart from its body. */
@@ -44,23 +45,24 @@ const reasons: ReadonlySet<unknown> = new Set<StatusReason>([
 
 /**
  * Converts a Status to the error that a client throws. Accepts anything: a proxy's page, or a foreign Status with
- * fields of any type, becomes an error with the reason of its code.
+ * fields of any type, becomes an error with the reason of its code. The conflicts of an apply become an ApplyConflict.
  */
 export function statusErrorFrom(status: unknown, { code, requestId }: AnswerFacts = {}): StatusError {
   const body: JsonObject = isJsonObject(status) && status['kind'] === 'Status' ? status : {};
   const known = code ?? (isErrorCode(body['code']) ? body['code'] : 500);
+  const reason = readReason(body['reason'], known);
+  const message = readText(body, 'message', maxMessageLength) ?? `the server answered ${known}`;
   const details = readDetails(body['details']);
   const continueToken = isJsonObject(body['metadata']) ? readText(body['metadata'], 'continue', 64 * 1024) : undefined;
-  return new StatusError(
-    known,
-    readReason(body['reason'], known),
-    readText(body, 'message', maxMessageLength) ?? `the server answered ${known}`,
-    {
-      ...(details === undefined ? {} : { details }),
-      ...(continueToken === undefined ? {} : { continueToken }),
-      ...(requestId === undefined ? {} : { requestId }),
-    },
-  );
+  const options: StatusErrorOptions = {
+    ...(details === undefined ? {} : { details }),
+    ...(continueToken === undefined ? {} : { continueToken }),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+  const { causes = [] } = details ?? {};
+  if (known === 409 && reason === 'Conflict' && causes.some((cause) => cause.reason === fieldManagerConflict))
+    return new ApplyConflict(message, { ...options, details: { ...details, causes } });
+  return new StatusError(known, reason, message, options);
 }
 
 function isErrorCode(value: unknown): value is number {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import type { JsonObject } from '#pkg/apimachinery/index';
+import type { ApiObject, JsonObject, ResourceType } from '#pkg/apimachinery/index';
 import { eventType } from '#pkg/apis/index';
 import { pollUntil } from '../registry/registrytest/api-client.ts';
 import { LoopbackClient } from '../loopback/loopback-client.ts';
@@ -30,6 +30,14 @@ beforeEach(() => {
   server.users.set('ada', testUser('ada', name));
 });
 
+const leaseType: ResourceType<ApiObject<{ holderIdentity?: string }>> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+  hasStatusSubresource: false,
+};
 const rule = (verbs: string[], resources: string[], more: JsonObject = {}): JsonObject => ({
   apiGroups: [''],
   resources,
@@ -233,6 +241,26 @@ describe('roles and bindings', () => {
     const rules = [rule(['patch', 'create'], ['namespaces'])];
     await server.call('root', 'PUT', `${rbac}/clusterroles/${name}`, clusterRole(name, rules));
     expect([200, 201]).toContain((await apply()).status);
+  });
+
+  test('an apply inside the process needs the same rights', async () => {
+    await give(rule(['patch'], ['leases'], { apiGroups: ['coordination.k8s.io'] }));
+    const client = new LoopbackClient({
+      registry: server.registry,
+      authorizer: new RbacAuthorizer(server.registry.roles),
+      user: server.users.get('ada')!,
+    });
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace: 'default' } };
+    const path = `/apis/coordination.k8s.io/v1/namespaces/default/leases`;
+    await expect(client.apply(leaseType, lease)).rejects.toMatchObject({
+      code: 403,
+      message: expect.stringContaining('cannot create resource "leases"'),
+    });
+    expect((await server.call('root', 'POST', path, lease)).status).toBe(201);
+    const applied = await client.apply(leaseType, { ...lease, spec: { holderIdentity: 'ada' } });
+    expect(applied.spec).toEqual({ holderIdentity: 'ada' });
+    await server.call('root', 'DELETE', `${path}/${name}`);
+    client.close();
   });
 
   test('a ClusterRole in a RoleBinding is limited to the namespace', async () => {

@@ -1,14 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import {
   abortError,
-  applyJsonPatch,
-  applyMergePatch,
   checkNamespaceName,
   checkObjectKey,
   checkDeletePreconditions,
   checkWatchStart,
   decodeJson,
   encodeRequestBody,
+  fieldManagerCauses,
   formatFence,
   gatherList,
   isJsonObject,
@@ -21,6 +20,8 @@ import {
   untilAborted,
   whenAborted,
   type AnyObject,
+  type ApplyConfiguration,
+  type ApplyOptions,
   type ChunkOptions,
   type Client,
   type DeleteOptions,
@@ -51,6 +52,10 @@ import { parseListOptions, parseSelector } from '../handlers/read/list-options.t
 import { defaultWatchTiming } from '../handlers/options/watch-timing.ts';
 import { recheckAccess } from '../handlers/watch/recheck-access.ts';
 import { checkKey, checkTypeMeta, dropInheritedRevision, setNamespace } from '../handlers/request/object-identity.ts';
+import { checkApplied, checkApplyOptions } from '../handlers/write/apply.ts';
+import { patchFunction, patchTypes } from '../handlers/write/patch.ts';
+import { newInvalidOptions } from '../handlers/write/write-options.ts';
+import type { JsonApiObject } from '../rest/strategy.ts';
 import { parseResourceVersion } from '../handlers/request/resource-version.ts';
 import type { Representation, ServedResource, UpdateRequest } from '../rest/served-resource.ts';
 import { terminatingRefusal } from '../rest/terminating-definition.ts';
@@ -109,10 +114,10 @@ export class LoopbackClient implements Client {
 
   create<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     const { namespace = '' } = object.metadata;
-    const access = { verb: 'create', namespace };
+    const access = { verb: 'create' as const, namespace };
     return this.#write(type, access, options, async (audit) => {
       checkNamespaceName(namespace);
-      const served = await this.#access.open(type, access);
+      const served = await this.#openToWrite(type, access, options);
       const refusal = terminatingRefusal(served);
       if (refusal !== undefined) throw refusal;
       const body = copiedObject(object);
@@ -148,17 +153,33 @@ export class LoopbackClient implements Client {
     return this.#patch(type, key, { patch, subresource: 'status' }, options);
   }
 
+  apply<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    options: ApplyOptions = {},
+  ): Promise<Stored<T>> {
+    return this.#apply(type, configuration, '', options);
+  }
+
+  applyStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    options: ApplyOptions = {},
+  ): Promise<Stored<T>> {
+    return this.#apply(type, configuration, 'status', options);
+  }
+
   delete<T extends AnyObject>(
     type: ResourceType<T>,
     key: ObjectKey,
     options: DeleteOptions = {},
   ): Promise<Deletion<T>> {
-    const access = { verb: 'delete', ...key };
+    const access = { verb: 'delete' as const, ...key };
     return this.#write(type, access, options, async (audit) => {
       checkObjectKey(key);
       checkDeletePreconditions(options);
       const { uid, resourceVersion, propagationPolicy } = options;
-      const { storage } = await this.#access.open(type, access);
+      const { storage } = await this.#openToWrite(type, access, options);
       const preconditions = {
         ...(uid === undefined ? {} : { uid }),
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
@@ -272,10 +293,10 @@ export class LoopbackClient implements Client {
   ): Promise<Stored<T>> {
     const { namespace = '', name } = object.metadata;
     const key = { namespace, name };
-    const access = { verb: 'update', subresource, ...key };
+    const access = { verb: 'update' as const, subresource, ...key };
     return this.#write(type, access, options, async (audit) => {
       checkObjectKey(key);
-      const { storage } = await this.#access.open(type, access);
+      const { storage } = await this.#openToWrite(type, access, options);
       const body = copiedObject(object);
       checkTypeMeta(body, type);
       checkKey(body, key);
@@ -294,14 +315,14 @@ export class LoopbackClient implements Client {
     { patch, subresource }: { patch: Patch; subresource: UpdateRequest['subresource'] },
     options: WriteOptions,
   ): Promise<Stored<T>> {
-    const access = { verb: 'patch', subresource, ...key };
+    const access = { verb: 'patch' as const, subresource, ...key };
     return this.#write(type, access, options, async (audit) => {
       checkObjectKey(key);
-      const { storage } = await this.#access.open(type, access);
+      const { model, storage } = await this.#openToWrite(type, access, options);
       const changes = copied(patch.patch);
+      const apply = patchFunction(patchTypes[patch.type], changes, model.listMergeKeys);
       const transform = (current: AnyObject & JsonObject): JsonObject => {
-        const patched = patch.type === 'json' ? applyJsonPatch(current, changes) : applyMergePatch(current, changes);
-        if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
+        const patched = apply(current);
         checkTypeMeta(patched, type);
         checkKey(patched, key);
         dropInheritedRevision(patched, current);
@@ -313,6 +334,39 @@ export class LoopbackClient implements Client {
           this.#context(options, audit, changes),
         ),
       );
+    });
+  }
+
+  #apply<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    subresource: UpdateRequest['subresource'],
+    options: ApplyOptions,
+  ): Promise<Stored<T>> {
+    const { namespace = '', name } = configuration.metadata;
+    const key = { namespace, name };
+    const access = { verb: 'patch' as const, subresource, ...key };
+    return this.#write(type, access, options, async (audit) => {
+      checkObjectKey(key);
+      const { storage } = await this.#openToWrite(type, access, options);
+      checkApplyOptions({ fieldManager: options.fieldManager ?? this.#fieldManager });
+      const config = copiedObject(configuration) as JsonApiObject;
+      checkTypeMeta(config, type);
+      const authorizeCreate = async (): Promise<void> =>
+        void (await this.#access.open(type, { verb: 'create', ...key }));
+      const { object } = await storage.apply(
+        {
+          key,
+          subresource,
+          preconditions: {},
+          force: options.force ?? false,
+          config,
+          check: (applied, current) => checkApplied(applied, current, key),
+          ...(subresource === '' ? { authorizeCreate } : {}),
+        },
+        this.#context(options, audit, config),
+      );
+      return parsed<T>(object);
     });
   }
 
@@ -340,12 +394,24 @@ export class LoopbackClient implements Client {
     });
   }
 
+  /** The checks before the body, in the same order as over HTTP. @throws StatusError 422 for the field manager */
+  async #openToWrite(
+    type: ResourceType,
+    access: Access & { verb: keyof typeof optionsKinds },
+    { fieldManager = '' }: WriteOptions,
+  ): Promise<ServedResource> {
+    const served = await this.#access.open(type, access);
+    const causes = fieldManagerCauses(fieldManager);
+    if (causes.length > 0) throw newInvalidOptions(optionsKinds[access.verb], causes);
+    return served;
+  }
+
   #checkOpen(): void {
     if (this.#closed) throw newServiceUnavailable('the server is shutting down');
   }
 
   #context(
-    { dryRun = false, fieldValidation = 'Warn', signal = never, fence }: WriteOptions,
+    { dryRun = false, fieldValidation = 'Warn', signal = never, fence, fieldManager = '' }: WriteOptions,
     requestAudit: RequestAudit | undefined,
     requestObject?: JsonValue,
   ): WriteContext {
@@ -356,7 +422,7 @@ export class LoopbackClient implements Client {
       signal,
       dryRun,
       fieldValidation,
-      fieldManager: this.#fieldManager,
+      fieldManager: fieldManager === '' ? this.#fieldManager : fieldManager,
       fence: fence === undefined ? undefined : parseFence(formatFence(fence)),
       warn: this.#warn,
     });
@@ -366,6 +432,13 @@ export class LoopbackClient implements Client {
 /** The signal of calls that are never aborted; all of them share it. */
 const never = new AbortController().signal;
 setMaxListeners(0, never);
+
+const optionsKinds = {
+  create: 'CreateOptions',
+  update: 'UpdateOptions',
+  patch: 'PatchOptions',
+  delete: 'DeleteOptions',
+} as const;
 
 const whole: ObjectForm = { dropsManaged: false };
 
@@ -400,7 +473,7 @@ function copied(value: unknown): JsonValue {
   return decodeJson(bytes).value;
 }
 
-function copiedObject(object: AnyObject): JsonObject {
+function copiedObject(object: AnyObject | ApplyConfiguration): JsonObject {
   const value = copied(object);
   if (!isJsonObject(value)) throw newBadRequest('the body of the request must be an object');
   return value;

@@ -2,6 +2,8 @@ import {
   isJsonObject,
   newBadRequest,
   type AnyObject,
+  type ApplyConfiguration,
+  type ApplyOptions,
   type DeleteOptions,
   type Fence,
   type JsonObject,
@@ -20,12 +22,17 @@ export const verbs = [
   'updateStatus',
   'patch',
   'patchStatus',
+  'apply',
+  'applyStatus',
   'delete',
   'watch',
 ] as const;
 
 /** The options of all verbs; each verb uses its own. */
-export type PortCallOptions = DeleteOptions & Omit<ListOptions, 'signal'> & Pick<WatchOptions, 'resourceVersion'>;
+export type PortCallOptions = DeleteOptions &
+  ApplyOptions &
+  Omit<ListOptions, 'signal'> &
+  Pick<WatchOptions, 'resourceVersion'>;
 
 /** A call from the other side. */
 export interface PortCall {
@@ -33,6 +40,7 @@ export interface PortCall {
   type: ResourceType;
   key: ObjectKey;
   object: AnyObject;
+  configuration: ApplyConfiguration;
   patch: Patch;
   options: PortCallOptions;
   /** Initial number of events that a watch may send. */
@@ -40,6 +48,7 @@ export interface PortCall {
 }
 
 const fieldValidations = ['Ignore', 'Warn', 'Strict'] as const;
+const patchTypes = ['merge', 'json', 'strategic'] as const;
 const propagationPolicies = ['Background', 'Foreground', 'Orphan'] as const;
 const noKey: ObjectKey = { namespace: '', name: '' };
 
@@ -52,7 +61,8 @@ export function parsePortCall(value: unknown): PortCall {
     verb,
     type: readType(objectOf(call['type'], 'type')),
     key: call['key'] === undefined ? noKey : readKey(objectOf(call['key'], 'key')),
-    object: readObject(verb, call['object']),
+    object: readObject(['create', 'update', 'updateStatus'].includes(verb), call['object'], 'object'),
+    configuration: readObject(['apply', 'applyStatus'].includes(verb), call['configuration'], 'configuration'),
     patch: readPatch(verb, call['patch']),
     options: readOptions(call['options'] === undefined ? {} : objectOf(call['options'], 'options')),
     grant: countOf(call['grant'], 'grant') ?? 0,
@@ -79,9 +89,11 @@ function readKey({ namespace, name }: JsonObject): ObjectKey {
   return { namespace: textOf(namespace, 'namespace') ?? '', name: textOf(name, 'name') ?? '' };
 }
 
-function readObject(verb: string, value: unknown): AnyObject {
-  if (!['create', 'update', 'updateStatus'].includes(verb)) return { apiVersion: '', kind: '', metadata: { name: '' } };
-  const object = objectOf(value, 'object');
+const noObject: AnyObject = { apiVersion: '', kind: '', metadata: { name: '' } };
+
+function readObject(isNeeded: boolean, value: unknown, field: string): AnyObject {
+  if (!isNeeded) return noObject;
+  const object = objectOf(value, field);
   const metadata = objectOf(object['metadata'], 'metadata');
   textOf(metadata['name'], 'metadata.name');
   textOf(metadata['namespace'], 'metadata.namespace');
@@ -91,7 +103,7 @@ function readObject(verb: string, value: unknown): AnyObject {
 function readPatch(verb: string, value: unknown): Patch {
   if (!['patch', 'patchStatus'].includes(verb)) return { type: 'merge', patch: {} };
   const { type, patch } = objectOf(value, 'patch');
-  const known = oneOf(type, ['merge', 'json'] as const, 'patch.type');
+  const known = oneOf(type, patchTypes, 'patch.type');
   if (known === undefined || patch === undefined) throw newMalformed('patch');
   return { type: known, patch } as Patch;
 }
@@ -110,6 +122,8 @@ function readOptions(given: JsonObject): PortCallOptions {
     uid: textOf(given['uid'], 'uid'),
     dryRun: flagOf(given['dryRun'], 'dryRun'),
     fieldValidation: oneOf(given['fieldValidation'], fieldValidations, 'fieldValidation'),
+    fieldManager: textOf(given['fieldManager'], 'fieldManager'),
+    force: flagOf(given['force'], 'force'),
     propagationPolicy: oneOf(given['propagationPolicy'], propagationPolicies, 'propagationPolicy'),
     fence: fence === undefined ? undefined : readFence(objectOf(fence, 'fence')),
     resourceVersion: textOf(given['resourceVersion'], 'resourceVersion'),

@@ -7,6 +7,8 @@ import {
   newTimeout,
   whenAborted,
   type AnyObject,
+  type ApplyConfiguration,
+  type ApplyOptions,
   type Client,
   type ClientEvent,
   type DeleteOptions,
@@ -45,7 +47,7 @@ const maxUnanswered = 16 << 20;
 const chunkSize = 500;
 
 type Call = { verb: PortCall['verb']; type: ResourceType; options?: object | undefined } & Partial<
-  Pick<PortCall, 'key' | 'object' | 'patch' | 'grant'>
+  Pick<PortCall, 'key' | 'object' | 'patch' | 'configuration' | 'grant'>
 >;
 
 interface Waiting {
@@ -111,6 +113,22 @@ export class PortClient implements Client {
     options?: WriteOptions,
   ): Promise<Stored<T>> {
     return this.#call({ verb: 'patchStatus', type, key, patch, options });
+  }
+
+  apply<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    options?: ApplyOptions,
+  ): Promise<Stored<T>> {
+    return this.#call({ verb: 'apply', type, configuration, options });
+  }
+
+  applyStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    options?: ApplyOptions,
+  ): Promise<Stored<T>> {
+    return this.#call({ verb: 'applyStatus', type, configuration, options });
   }
 
   delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {

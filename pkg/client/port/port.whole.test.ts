@@ -145,12 +145,23 @@ describe('invalid messages', () => {
     const call = fc.record(
       {
         verb: fc.oneof(
-          fc.constantFrom('get', 'list', 'update', 'patch', 'updateStatus', 'patchStatus', 'watch'),
+          fc.constantFrom(
+            'get',
+            'list',
+            'update',
+            'patch',
+            'updateStatus',
+            'patchStatus',
+            'apply',
+            'applyStatus',
+            'watch',
+          ),
           fc.jsonValue(),
         ),
         type: field(type),
         key: field(key),
         object: field(newPost('absent')),
+        configuration: field(newPost('absent')),
         patch: field({ type: 'merge', patch: {} }),
         options: fc.oneof(
           fc.dictionary(

@@ -242,5 +242,7 @@ const answerers: Readonly<Record<Exclude<PortCall['verb'], 'watch'>, Answerer>> 
   updateStatus: (client, { type, object }, options) => client.updateStatus(type, object, options),
   patch: (client, { type, key, patch }, options) => client.patch(type, key, patch, options),
   patchStatus: (client, { type, key, patch }, options) => client.patchStatus(type, key, patch, options),
+  apply: (client, { type, configuration }, options) => client.apply(type, configuration, options),
+  applyStatus: (client, { type, configuration }, options) => client.applyStatus(type, configuration, options),
   delete: (client, { type, key }, options) => client.delete(type, key, options),
 };

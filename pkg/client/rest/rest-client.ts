@@ -17,6 +17,8 @@ import {
   whenAborted,
   writeQuery,
   type AnyObject,
+  type ApplyConfiguration,
+  type ApplyOptions,
   type ChunkOptions,
   type Client,
   type DeleteOptions,
@@ -43,7 +45,7 @@ import { readAnswer, warningTexts } from './read-answer.ts';
 import { RestEventStream } from './rest-event-stream.ts';
 import { defaultRestLimits, type RestLimits } from './rest-limits.ts';
 import { isTransientFailure, retryReads, TryAgainError } from './retry-reads.ts';
-import { Transport, type OutgoingRequest } from './transport.ts';
+import { Transport, userAgent, type OutgoingRequest } from './transport.ts';
 
 export interface RestClientOptions {
   /** Called with the text of each Warning header. */
@@ -52,6 +54,8 @@ export interface RestClientOptions {
   limits?: Partial<RestLimits>;
   /** The user to impersonate in every request. Default: none. */
   impersonate?: ImpersonatedUser;
+  /** The manager of the fields that its writes set, where they name none. Default `svc`, which is its User-Agent. */
+  fieldManager?: string;
 }
 
 export interface ConnectOptions extends RestClientOptions {
@@ -71,7 +75,10 @@ const json = 'application/json';
 const patchTypes: Readonly<Record<Patch['type'], string>> = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
 };
+/** JSON is YAML. */
+const applyPatchType = 'application/apply-patch+yaml';
 
 /**
  * Client over HTTP. Retries reads that the server answers with 429 or 503 and Retry-After, up to three times; never
@@ -81,12 +88,13 @@ export class RestClient implements Client {
   readonly #transport: Transport;
   readonly #limits: RestLimits;
   readonly #warn: (text: string) => void;
+  readonly #fieldManager: string | undefined;
   readonly #calls = new CallSet();
   readonly #streams = new Set<EventStream<AnyObject>>();
 
   private constructor(
     endpoint: ServerEndpoint,
-    { warn = () => undefined, limits = {}, impersonate }: RestClientOptions,
+    { warn = () => undefined, limits = {}, impersonate, fieldManager }: RestClientOptions,
   ) {
     this.#limits = { ...defaultRestLimits, ...limits };
     this.#transport = new Transport(
@@ -94,6 +102,7 @@ export class RestClient implements Client {
       this.#limits,
     );
     this.#warn = warn;
+    this.#fieldManager = fieldManager;
   }
 
   /** @throws TypeError for an invalid URL, and for an `impersonate` that is invalid in a header */
@@ -150,6 +159,22 @@ export class RestClient implements Client {
     options: WriteOptions = {},
   ): Promise<Stored<T>> {
     return this.#patch(type, key, { patch, subresource: 'status' }, options);
+  }
+
+  apply<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    options: ApplyOptions = {},
+  ): Promise<Stored<T>> {
+    return this.#apply(type, configuration, '', options);
+  }
+
+  applyStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    options: ApplyOptions = {},
+  ): Promise<Stored<T>> {
+    return this.#apply(type, configuration, 'status', options);
   }
 
   async delete<T extends AnyObject>(
@@ -247,6 +272,23 @@ export class RestClient implements Client {
     );
   }
 
+  async #apply<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    subresource: '' | 'status',
+    options: ApplyOptions,
+  ): Promise<Stored<T>> {
+    const { namespace = '', name } = configuration.metadata;
+    checkObjectKey({ namespace, name });
+    const path = objectPath(type, { namespace, name }, subresource);
+    return storedFrom<T>(
+      await this.#write(
+        { method: 'PATCH', path, body: encodeRequestBody(configuration), contentType: applyPatchType },
+        { ...options, fieldManager: options.fieldManager ?? this.#fieldManager ?? userAgent },
+      ),
+    );
+  }
+
   #read(path: string, { signal, ...form }: RequestOptions & ReadOptions): Promise<JsonObject> {
     return this.#calls.run(signal, (own) =>
       retryReads(own, () => this.#exchange({ method: 'GET', path, headers: { accept: acceptOf(form) } }, own)),
@@ -260,9 +302,11 @@ export class RestClient implements Client {
       body,
       contentType,
     }: Pick<OutgoingRequest, 'method' | 'path'> & { body: string; contentType: string },
-    options: WriteOptions,
+    options: ApplyOptions,
   ): Promise<JsonObject> {
-    const query = writeQuery(options).toString();
+    // A deletion sets no fields.
+    const fieldManager = method === 'DELETE' ? undefined : (options.fieldManager ?? this.#fieldManager);
+    const query = writeQuery(options, fieldManager).toString();
     const headers = { accept: json, 'content-type': contentType, ...fenceHeaders(options.fence) };
     return this.#calls.run(options.signal, (signal) =>
       this.#exchange({ method, path: query === '' ? path : `${path}?${query}`, headers, body }, signal),

@@ -15,6 +15,8 @@ import type { RestLimits } from './rest-limits.ts';
 /** A connection that was idle for this long is not reused: servers close theirs after about a minute. Milliseconds. */
 const idleConnectionMs = 30_000;
 
+export const userAgent = 'svc';
+
 export interface OutgoingRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Includes the query. */
@@ -109,7 +111,7 @@ export class Transport {
           host: url.hostname.replace(/^\[|\]$/g, ''),
           ...(url.port === '' ? {} : { port: url.port }),
           path: `${this.#prefix}${path}`,
-          headers: { 'user-agent': 'svc', ...outgoing.headers, ...length, ...headers },
+          headers: { 'user-agent': userAgent, ...outgoing.headers, ...length, ...headers },
           agent: agent ?? (isStream ? this.#streamAgent : this.#agent),
         });
       } catch (error) {

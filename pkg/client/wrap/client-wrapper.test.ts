@@ -24,10 +24,18 @@ const calls: Record<keyof Client, (client: Client) => Promise<unknown>> = {
   updateStatus: (client) => client.updateStatus(type, object, options),
   patch: (client) => client.patch(type, key, patch, options),
   patchStatus: (client) => client.patchStatus(type, key, patch, options),
+  apply: (client) => client.apply(type, object, options),
+  applyStatus: (client) => client.applyStatus(type, object, options),
   delete: (client) => client.delete(type, key, options),
 };
 const verbs = Object.keys(calls) as (keyof Client)[];
 const writeVerbs = verbs.slice(3);
+
+function contentOf(verb: string): object {
+  if (verb === 'delete') return {};
+  if (verb.startsWith('patch')) return { patch };
+  return verb.startsWith('apply') ? { configuration: object } : { object };
+}
 
 /** Answers each call with its verb and parameters. */
 const echo = Object.fromEntries(
@@ -61,7 +69,7 @@ test('a hook sees every call of its kind, and decides what is sent', async () =>
       type,
       key,
       options,
-      ...(verb.startsWith('patch') ? { patch } : verb === 'delete' ? {} : { object }),
+      ...contentOf(verb),
     })),
   ]);
   expect(answers.slice(3).map((answer) => (answer as unknown[]).at(-1))).toEqual(

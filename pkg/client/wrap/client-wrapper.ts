@@ -1,5 +1,7 @@
 import type {
   AnyObject,
+  ApplyConfiguration,
+  ApplyOptions,
   Client,
   DeleteOptions,
   Deletion,
@@ -29,8 +31,13 @@ export interface ClientWrite<T extends AnyObject = AnyObject> {
   /** The object of a create or update. */
   object?: T;
   patch?: Patch;
-  options: DeleteOptions | undefined;
+  /** What an apply wants. */
+  configuration?: ApplyConfiguration<T>;
+  options: ClientWriteOptions | undefined;
 }
+
+/** The options of all writes; each uses its own. */
+export type ClientWriteOptions = DeleteOptions & ApplyOptions;
 
 /** What a write answers. */
 export type WriteResult<T extends AnyObject> = Stored<T> | Deletion<T>;
@@ -41,7 +48,7 @@ export interface ClientHooks {
   /** Called for each write; `send` passes it to the wrapped client, with the options given. */
   write<T extends AnyObject, Result extends WriteResult<T>>(
     write: ClientWrite<T>,
-    send: (options: DeleteOptions | undefined) => Promise<Result>,
+    send: (options: ClientWriteOptions | undefined) => Promise<Result>,
   ): Promise<Result>;
 }
 
@@ -105,6 +112,26 @@ export class ClientWrapper implements Client {
     );
   }
 
+  apply<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    options?: ApplyOptions,
+  ): Promise<Stored<T>> {
+    return this.write({ verb: 'apply', type, key: keyOf(configuration), configuration, options }, (given) =>
+      this.#inner.apply(type, configuration, given),
+    );
+  }
+
+  applyStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    configuration: ApplyConfiguration<T>,
+    options?: ApplyOptions,
+  ): Promise<Stored<T>> {
+    return this.write({ verb: 'applyStatus', type, key: keyOf(configuration), configuration, options }, (given) =>
+      this.#inner.applyStatus(type, configuration, given),
+    );
+  }
+
   delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
     return this.write({ verb: 'delete', type, key, options }, (given) => this.#inner.delete(type, key, given));
   }
@@ -115,7 +142,7 @@ export class ClientWrapper implements Client {
 
   protected write<T extends AnyObject, Result extends WriteResult<T>>(
     { options }: ClientWrite<T>,
-    send: (options: DeleteOptions | undefined) => Promise<Result>,
+    send: (options: ClientWriteOptions | undefined) => Promise<Result>,
   ): Promise<Result> {
     return send(options);
   }
@@ -127,7 +154,7 @@ export function wrapClient(client: Client, overrides: Partial<Client & ClientHoo
 }
 
 /** The name is '' where the server is to generate it. */
-function keyOf({ metadata }: AnyObject): ObjectKey {
+function keyOf({ metadata }: Pick<AnyObject, 'metadata'>): ObjectKey {
   const { namespace = '' } = metadata;
   const { name }: { name?: string } = metadata;
   return { namespace, name: name ?? '' };

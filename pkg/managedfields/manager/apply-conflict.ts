@@ -1,40 +1,32 @@
-import { compareIndexValues, StatusError, type StatusCause } from '#pkg/apimachinery/index';
+import { ApplyConflict, compareIndexValues, fieldManagerConflict, type StatusCause } from '#pkg/apimachinery/index';
 import { formatElements } from '../fieldpath/path-element.ts';
 import { formatFloat, formatNumber, quoteText } from '../fieldpath/element-value.ts';
 import type { ManagerConflicts } from '../merge/manager-conflicts.ts';
 import type { ManagerState } from '../merge/managers.ts';
 import { managerIdentity } from './manager-identity.ts';
 
-/** 409: other managers own fields that an applied configuration would change. `details.causes` has one for each field. */
-export class ApplyConflict extends StatusError {
-  constructor(message: string, causes: StatusCause[]) {
-    super(409, 'Conflict', message, { details: { causes } });
-    this.name = 'ApplyConflict';
-  }
-}
-
-/** A field that keeps a configuration from being applied. */
-export interface FieldConflict {
+/** A path that keeps a configuration from being applied. */
+export interface PathConflict {
   manager: ManagerState;
   path: readonly string[];
 }
 
 /** The fields of the conflicts; managers are sorted. */
-export function fieldConflicts(conflicts: ManagerConflicts): FieldConflict[] {
+export function fieldConflicts(conflicts: ManagerConflicts): PathConflict[] {
   return conflicts
     .paths()
     .toSorted((a, b) => compareIndexValues(managerIdentity(a.manager), managerIdentity(b.manager)));
 }
 
 /** The 409 for at least one conflict, in Kubernetes' words. */
-export function newApplyConflict(conflicts: readonly FieldConflict[]): ApplyConflict {
+export function newApplyConflict(conflicts: readonly PathConflict[]): ApplyConflict {
   const causes = conflicts.map(({ manager, path }) => ({
-    reason: 'FieldManagerConflict',
+    reason: fieldManagerConflict,
     message: `conflict with ${formatManager(manager)}`,
     // Numbers of a set that was read are floats in Go, those of the object are integers.
     field: formatElements(path, manager.sortedSet === undefined ? formatNumber : formatFloat),
   }));
-  return new ApplyConflict(`Apply failed with ${formatConflicts(causes)}`, causes);
+  return new ApplyConflict(`Apply failed with ${formatConflicts(causes)}`, { details: { causes } });
 }
 
 function formatConflicts(causes: readonly Required<StatusCause>[]): string {

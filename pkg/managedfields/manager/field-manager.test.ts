@@ -1,8 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ApiObject, JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
+import {
+  ApplyConflict,
+  type ApiObject,
+  type JsonObject,
+  type JsonSchema,
+  type JsonValue,
+} from '#pkg/apimachinery/index';
 import { TypedError } from '../typed/typed-error.ts';
 import { newTypeSchema } from '../typed/type-schema.ts';
-import { ApplyConflict } from './apply-conflict.ts';
 import { FieldManager } from './field-manager.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
 

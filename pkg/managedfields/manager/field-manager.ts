@@ -30,7 +30,7 @@ export interface FieldManagerOptions {
   resetFields?: Readonly<Record<string, ResetFields>>;
 }
 
-export interface ApplyOptions {
+export interface FieldApplyOptions {
   manager: string;
   /** Takes fields that others own. Default false: a conflict is refused. */
   force?: boolean;
@@ -99,7 +99,7 @@ export class FieldManager {
    * @throws ApplyConflict 409, with the causes
    * @throws TypedError 400: the configuration does not fit the schema
    */
-  apply(live: ApiObject | undefined, config: ApiObject, options: ApplyOptions): ApplyResult {
+  apply(live: ApiObject | undefined, config: ApiObject, options: FieldApplyOptions): ApplyResult {
     const { manager: name, subresource = '', now } = options;
     const self = newManagerId(name, true, config.apiVersion, subresource);
     const node = this.#nodeOf(config.apiVersion);
@@ -140,7 +140,7 @@ export class FieldManager {
     live: ApiObject | undefined,
     before: JsonObject,
     apiVersion: string,
-    { subresource = '', now }: ApplyOptions,
+    { subresource = '', now }: FieldApplyOptions,
   ): Managers {
     let managers: Managers;
     try {
@@ -160,7 +160,7 @@ export class FieldManager {
     config: JsonObject,
     managers: Managers,
     self: ManagerId,
-    { force = false, subresource = '' }: ApplyOptions,
+    { force = false, subresource = '' }: FieldApplyOptions,
   ): JsonObject {
     const nodeOf = this.#nodeOf;
     const filter = this.#filterOf(subresource);

@@ -5,7 +5,7 @@ import { compareTyped } from '../typed/compare.ts';
 import { toFieldSet } from '../typed/to-field-set.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 import { validateTyped } from '../typed/validate.ts';
-import type { FieldConflict } from './apply-conflict.ts';
+import type { PathConflict } from './apply-conflict.ts';
 
 /** The manager whose client-side apply is continued on the server. */
 export const kubectlManager = 'kubectl';
@@ -17,10 +17,10 @@ const maxAnnotationsBytes = 256 * 1024;
  * is still the live one.
  */
 export function conflictsBeyondLastApplied(
-  conflicts: readonly FieldConflict[],
+  conflicts: readonly PathConflict[],
   node: TypeNode,
   live: JsonObject,
-): readonly FieldConflict[] {
+): readonly PathConflict[] {
   const allowed = lastAppliedFields(node, live);
   return allowed === undefined ? conflicts : conflicts.filter(({ path }) => !hasPath(allowed, path));
 }

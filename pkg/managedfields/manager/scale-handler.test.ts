@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
+import { ApplyConflict, type ApiObject, type JsonObject } from '#pkg/apimachinery/index';
 import { TypedError } from '../typed/typed-error.ts';
-import { ApplyConflict } from './apply-conflict.ts';
 import { FieldManager } from './field-manager.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
 import { newScaleSchema, ScaleHandler } from './scale-handler.ts';

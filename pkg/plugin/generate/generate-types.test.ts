@@ -122,6 +122,10 @@ export class PostClient {
     return this.#client.patch(Post, { namespace: '', name }, patch, options);
   }
 
+  apply(configuration: svc.ApplyConfiguration<Post>, options?: svc.ApplyOptions): Promise<svc.Stored<Post>> {
+    return this.#client.apply(Post, configuration, options);
+  }
+
   delete(name: string, options?: svc.DeleteOptions): Promise<svc.Deletion<Post>> {
     return this.#client.delete(Post, { namespace: '', name }, options);
   }
@@ -132,6 +136,10 @@ export class PostClient {
 
   patchStatus(name: string, patch: svc.Patch, options?: svc.WriteOptions): Promise<svc.Stored<Post>> {
     return this.#client.patchStatus(Post, { namespace: '', name }, patch, options);
+  }
+
+  applyStatus(configuration: svc.ApplyConfiguration<Post>, options?: svc.ApplyOptions): Promise<svc.Stored<Post>> {
+    return this.#client.applyStatus(Post, configuration, options);
   }
 }
 `);

@@ -115,6 +115,13 @@ function clientText({ scope }: Model, { subresources }: ModelVersion, { object, 
   const stored = `svc.Stored<${object}>`;
   const method = (name: string, parameters: string, given: string, result: string): string =>
     `  ${name}(${parameters}): Promise<${result}> {\n    return this.#client.${name}(${object}, ${given});\n  }\n`;
+  const applyMethod = (name: string): string =>
+    method(
+      name,
+      `configuration: svc.ApplyConfiguration<${object}>, options?: svc.ApplyOptions`,
+      'configuration, options',
+      stored,
+    );
   const methods = [
     method('get', `${key}, options?: svc.RequestOptions`, `${givenKey}, options`, stored),
     method('list', 'options?: svc.ListOptions', 'options', `svc.ObjectList<${object}>`),
@@ -122,6 +129,7 @@ function clientText({ scope }: Model, { subresources }: ModelVersion, { object, 
     method('create', `object: ${object}, options?: svc.WriteOptions`, 'object, options', stored),
     method('update', `object: ${object}, options?: svc.WriteOptions`, 'object, options', stored),
     method('patch', `${key}, patch: svc.Patch, options?: svc.WriteOptions`, `${givenKey}, patch, options`, stored),
+    applyMethod('apply'),
     method('delete', `${key}, options?: svc.DeleteOptions`, `${givenKey}, options`, `svc.Deletion<${object}>`),
     ...(subresources.status
       ? [
@@ -132,6 +140,7 @@ function clientText({ scope }: Model, { subresources }: ModelVersion, { object, 
             `${givenKey}, patch, options`,
             stored,
           ),
+          applyMethod('applyStatus'),
         ]
       : []),
   ];

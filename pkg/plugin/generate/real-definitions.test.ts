@@ -46,6 +46,14 @@ export async function use(client: Client): Promise<unknown[]> {
   const unknown: unknown = certificate.spec?.dnsName;
   // @ts-expect-error -- a required field is missing
   const incomplete: Certificate = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata: { name: 'a' }, spec: {} };
+  const metadata = { name: 'a', namespace: 'default' };
+  const type = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate' } as const;
+  await client.apply(Certificate, { ...type, metadata, spec: { dnsNames: ['a'], privateKey: { size: 2048 } } });
+  await certificates.applyStatus({ ...type, metadata, status: { revision: 1 } }, { force: true });
+  // @ts-expect-error -- a field of another type
+  await client.apply(Certificate, { ...type, metadata, spec: { dnsNames: 'a' } });
+  // @ts-expect-error -- the server sets it
+  await client.apply(Certificate, { ...type, metadata: { ...metadata, generation: 1 } });
   // @ts-expect-error -- leases have no status of their own
   const status: unknown = client.get(Lease, { namespace: 'default', name: 'a' }).updateStatus;
   return [names, algorithm, weight, holder, unknown, incomplete, status];
@@ -63,7 +71,7 @@ test('types of real definitions compile under strict rules, and match them', asy
     const compilerOptions = {
       noEmit: true,
       typeRoots: [join(root, 'node_modules/@types')],
-      paths: { '@svc/sdk': [join(root, 'pkg/apimachinery/index.ts')] },
+      paths: { '@svc/sdk': [join(root, 'pkg/index.ts')] },
       skipLibCheck: true,
     };
     await writeFile(

@@ -207,3 +207,18 @@ describe('one preset, one start, one stop', () => {
     expect(plugin.inventory).toEqual([]);
   });
 });
+
+test('the fields of a preset are of svc-preset, and a start ends what others set in its spec', async () => {
+  const plugin = new ShippingPlugin(client, 'owner');
+  await plugin.start([shippedAs('owned')]);
+  await change('owned', { metadata: { labels: { mine: 'x' } }, spec: { size: 5 } });
+  await plugin.start([shippedAs('owned')]);
+  const { spec, metadata } = (await stored('owned'))!;
+  expect(spec).toEqual({ color: 'shipped', size: 3 });
+  const fields = metadata.managedFields?.map(({ manager, fieldsV1 }) => [manager as string, fieldsV1] as const);
+  expect(Object.fromEntries(fields ?? [])).toEqual({
+    'svc-preset': { 'f:metadata': expect.anything(), 'f:spec': { '.': {}, 'f:color': {}, 'f:size': {} } },
+    svc: { 'f:metadata': { 'f:labels': { 'f:mine': {} } } },
+  });
+  await plugin.stop();
+});

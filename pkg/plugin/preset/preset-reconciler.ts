@@ -1,5 +1,6 @@
 import type { Client } from '#pkg/apimachinery/index';
 import type { PresetRecord } from '#pkg/apis/index';
+import { wrapClient } from '#pkg/client/index';
 import type { Log } from '#pkg/runtime/index';
 import { ApplyRun } from './apply-run.ts';
 import { identityOf, Inventory, InventoryNotStored } from './inventory.ts';
@@ -20,6 +21,9 @@ export interface PresetReconcilerOptions {
   /** How long a start waits until dropped presets are gone before it continues. Milliseconds, default 10 000. */
   droppedMs?: number;
 }
+
+/** The manager of the fields of presets. */
+const presetManager = 'svc-preset';
 
 interface PresetWork {
   /** The plugin's name. */
@@ -56,8 +60,11 @@ export interface RemovePresets extends PresetWork {
 export class PresetReconciler {
   readonly #options: Required<PresetReconcilerOptions>;
 
-  constructor(options: PresetReconcilerOptions) {
-    this.#options = { waitMs: 30_000, droppedMs: 10_000, ...options };
+  constructor({ client, ...options }: PresetReconcilerOptions) {
+    const named = wrapClient(client, {
+      write: ({ options: given }, send) => send({ ...given, fieldManager: presetManager }),
+    });
+    this.#options = { waitMs: 30_000, droppedMs: 10_000, ...options, client: named };
   }
 
   /**

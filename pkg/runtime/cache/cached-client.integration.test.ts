@@ -131,11 +131,11 @@ test('stops waiting for a lagging cache when its caller aborts', async () => {
   await behind.stop();
 });
 
-test('adds its fence to every write', async () => {
+test('adds its fence and its field manager to every write', async () => {
   const fence: Fence = { namespace: 'default', lease: 'a', transitions: 3 };
-  const seen: (Fence | undefined)[] = [];
+  const seen: (WriteOptions | undefined)[] = [];
   const note = <Result>(options: WriteOptions | undefined, result: Result): Promise<Result> => {
-    seen.push(options?.fence);
+    seen.push(options);
     return Promise.resolve(result);
   };
   const object = await client.create(postType, newPost('fenced'));
@@ -148,9 +148,17 @@ test('adds its fence to every write', async () => {
     updateStatus: (_type, given, options) => note(options, { ...given, metadata: object.metadata }),
     patch: (_type, _key, _patch, options) => note(options, object as never),
     patchStatus: (_type, _key, _patch, options) => note(options, object as never),
+    apply: (_type, _configuration, options) => note(options, object as never),
+    applyStatus: (_type, _configuration, options) => note(options, object as never),
     delete: (_type, _key, options) => note(options, { uid: 'u' }),
   };
-  const fenced = new CachedClient({ client: noting, cache: new Cache({ client, log: silent }), fence: () => fence });
+  const fieldManager = 'blog/counter';
+  const fenced = new CachedClient({
+    client: noting,
+    cache: new Cache({ client, log: silent }),
+    fence: () => fence,
+    fieldManager,
+  });
   const key = { namespace: '', name: 'fenced' };
   const patch = { type: 'merge' as const, patch: {} };
   await fenced.create(postType, object);
@@ -158,11 +166,14 @@ test('adds its fence to every write', async () => {
   await fenced.updateStatus(postType, object);
   await fenced.patch(postType, key, patch);
   await fenced.patchStatus(postType, key, patch);
+  await fenced.apply(postType, object, { force: true });
+  await fenced.applyStatus(postType, object);
   await fenced.delete(postType, key);
-  expect(seen).toEqual([fence, fence, fence, fence, fence, fence]);
-  const ofCall = { ...fence, lease: 'b' };
-  await fenced.update(postType, object, { fence: ofCall });
-  expect(seen.at(-1)).toBe(ofCall);
+  const added = { fence, fieldManager };
+  expect(seen).toEqual([added, added, added, added, added, { ...added, force: true }, added, added]);
+  const ofCall = { fence: { ...fence, lease: 'b' }, fieldManager: 'other' };
+  await fenced.update(postType, object, ofCall);
+  expect(seen.at(-1)).toEqual(ofCall);
 });
 
 test('returns failures as the server sends them', async () => {

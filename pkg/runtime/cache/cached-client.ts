@@ -3,7 +3,6 @@ import {
   newNotFound,
   type AnyObject,
   type Client,
-  type DeleteOptions,
   type Deletion,
   type Fence,
   type ListOptions,
@@ -13,7 +12,7 @@ import {
   type ResourceType,
   type Stored,
 } from '#pkg/apimachinery/index';
-import { ClientWrapper, type ClientWrite, type WriteResult } from '#pkg/client/index';
+import { ClientWrapper, type ClientWrite, type ClientWriteOptions, type WriteResult } from '#pkg/client/index';
 import type { Cache } from './cache.ts';
 import type { Informer } from './informer.ts';
 import { OwnWrites } from './own-writes.ts';
@@ -23,6 +22,8 @@ export interface CachedClientOptions {
   cache: Cache;
   /** The fence of every write; called for each, undefined without a leader election. */
   fence?: () => Fence | undefined;
+  /** The manager of the fields that its writes set, where they name none. Default: that of `client`. */
+  fieldManager?: string;
 }
 
 /**
@@ -33,12 +34,14 @@ export interface CachedClientOptions {
 export class CachedClient extends ClientWrapper {
   readonly #cache: Cache;
   readonly #fence: () => Fence | undefined;
+  readonly #fieldManager: { fieldManager?: string };
   readonly #writes: OwnWrites;
 
-  constructor({ client, cache, fence = () => undefined }: CachedClientOptions) {
+  constructor({ client, cache, fence = () => undefined, fieldManager }: CachedClientOptions) {
     super(client);
     this.#cache = cache;
     this.#fence = fence;
+    this.#fieldManager = fieldManager === undefined ? {} : { fieldManager };
     this.#writes = new OwnWrites(client);
   }
 
@@ -72,11 +75,12 @@ export class CachedClient extends ClientWrapper {
 
   protected override async write<T extends AnyObject, Result extends WriteResult<T>>(
     { type, key, options }: ClientWrite<T>,
-    send: (options: DeleteOptions | undefined) => Promise<Result>,
+    send: (options: ClientWriteOptions | undefined) => Promise<Result>,
   ): Promise<Result> {
     const informer = this.#cache.wholeOf(type);
     const fence = options?.fence ?? this.#fence();
-    const written = await this.#knowing(informer, key, send(fence === undefined ? options : { ...options, fence }));
+    const given = { ...this.#fieldManager, ...options, ...(fence === undefined ? {} : { fence }) };
+    const written = await this.#knowing(informer, key, send(given));
     if (informer !== undefined && options?.dryRun !== true) this.#note(informer, key, written);
     return written;
   }

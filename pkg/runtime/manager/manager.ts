@@ -1,4 +1,4 @@
-import { aborted, isDoneWithin, whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
+import { aborted, fieldManagerName, isDoneWithin, whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { Cache } from '../cache/cache.ts';
 import { CachedClient } from '../cache/cached-client.ts';
@@ -25,6 +25,11 @@ export interface ManagerOptions {
   leases?: TaskLeases;
   /** The fence of the controllers' writes, if this process was elected elsewhere. */
   fence?: Fence;
+  /**
+   * Whose controllers they are: the field manager of a controller's writes is `OWNER/CONTROLLER`. Default: the
+   * controller's name alone.
+   */
+  owner?: string;
   observerFor?: (controller: string) => ControllerObserver;
   /** How long the stop of a controller waits for running reconciles. Milliseconds, default 20 000. */
   stopTimeoutMs?: number;
@@ -123,8 +128,9 @@ export class Manager {
     definition: ControllerDefinition,
     { signal, fence }: Pick<Leadership, 'signal'> & { fence?: Fence },
   ): Promise<void> {
-    const { client, log, observerFor, leases } = this.#options;
+    const { client, log, observerFor, leases, owner } = this.#options;
     const { name } = definition;
+    const fieldManager = fieldManagerName(owner === undefined ? name : `${owner}/${name}`);
     const fenced = fence === undefined ? {} : { fence };
     const positions = this.#positions(definition, fenced);
     const recorder = new EventRecorder({
@@ -136,7 +142,7 @@ export class Manager {
     const observer = observerFor?.(name);
     const environment = {
       cache: this.#cache,
-      client: new CachedClient({ client, cache: this.#cache, fence: () => fence }),
+      client: new CachedClient({ client, cache: this.#cache, fence: () => fence, fieldManager }),
       ...fenced,
       log,
       events: recorder.sinkOf(name),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import type { Contract } from './contract-case.ts';
 import type { ClientTransport, OpenTransport } from './transport.ts';
+import { applyCases } from './apply-cases.ts';
 import { endCases } from './end-cases.ts';
 import { failureCases } from './failure-cases.ts';
 import { prepareContract } from './note-model.ts';
@@ -30,6 +31,7 @@ function describeTransport(transport: ClientTransport, env: () => TestEnv): void
     const contract: Contract = { transport: () => open!, client: () => open!.client, namespace: transport.namespace };
     describe('reads', () => readCases(contract));
     describe('writes', () => clientWriteCases(contract));
+    describe('applies', () => applyCases(contract));
     describe('failures', () => failureCases(contract));
     describe('watches', () => watchCases(contract));
     describe('ends', () => endCases(transport, env));

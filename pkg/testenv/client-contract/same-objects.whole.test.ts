@@ -21,6 +21,7 @@ afterAll(async () => {
 
 type Operation = (client: Client, namespace: string) => Promise<unknown>;
 
+const managers = ['a', 'b', 'svc', '', 'a\nb', 'x'.repeat(129)];
 const texts = ['', 'a', 'ü', '\u{1F600}', 'a b', '"\\"', '\u0001', '__proto__', 'x'.repeat(3000)];
 
 function someValue(random: SeededRandom, depth = 0): JsonValue {
@@ -62,7 +63,12 @@ function someOperation(random: SeededRandom): Operation {
     ...newNote(namespace, name, {}, metadata),
     spec: spec as unknown as Note['spec'] & object,
   });
-  const options = { dryRun: random.chance(0.1), fieldValidation: random.pick(['Ignore', 'Warn', 'Strict'] as const) };
+  const options = {
+    dryRun: random.chance(0.1),
+    fieldValidation: random.pick(['Ignore', 'Warn', 'Strict'] as const),
+    ...(random.chance(0.5) ? { fieldManager: random.pick(managers) } : {}),
+  };
+  const force = random.chance(0.5);
   const rank = random.below(9);
   const json = [
     random.pick([
@@ -92,6 +98,11 @@ function someOperation(random: SeededRandom): Operation {
         { type: 'merge', patch: { status: { phase: rank > 5 ? null : 'p' } } },
         options,
       ),
+    (client, namespace) => client.apply(noteType, object(namespace), { ...options, force }),
+    (client, namespace) => client.apply(noteType, object(namespace), { ...options, force }),
+    (client, namespace) =>
+      client.applyStatus(noteType, { ...object(namespace), status: { words: rank } }, { ...options, force }),
+    (client, namespace) => client.patch(noteType, { namespace, name }, { type: 'strategic', patch: { spec } }, options),
     (client, namespace) => client.delete(noteType, { namespace, name }, { dryRun: options.dryRun }),
     (client, namespace) => client.get(noteType, { namespace, name }),
     (client, namespace) =>
@@ -108,12 +119,15 @@ async function outcomeOf(operation: Operation, client: Client, namespace: string
     isStatusError(error) ? error.toStatus() : error,
   );
   const text = JSON.stringify(outcome, (key, value: unknown) =>
-    ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'continue'].includes(key)
+    ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'continue', 'time'].includes(key)
       ? typeof value
       : value,
   );
   return JSON.parse(
-    text.replaceAll(`"${namespace}"`, '"NAMESPACE"').replaceAll(/(revision|resourceVersion) \d+/g, '$1 N'),
+    text
+      .replaceAll(`"${namespace}"`, '"NAMESPACE"')
+      .replaceAll(`(${namespace}/`, '(NAMESPACE/')
+      .replaceAll(/(revision|resourceVersion) \d+/g, '$1 N'),
   ) as unknown;
 }
 

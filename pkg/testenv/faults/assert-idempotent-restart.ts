@@ -78,6 +78,8 @@ class CountedWatches {
       updateStatus: (...call) => client.updateStatus(...call),
       patch: (...call) => client.patch(...call),
       patchStatus: (...call) => client.patchStatus(...call),
+      apply: (...call) => client.apply(...call),
+      applyStatus: (...call) => client.applyStatus(...call),
       delete: (...call) => client.delete(...call),
       watch: async (...call) => {
         const stream = await client.watch(...call);

@@ -1,4 +1,6 @@
 import {
+  ApplyConflict,
+  fieldManagerConflict,
   newConflict,
   newExpired,
   newServiceUnavailable,
@@ -7,14 +9,19 @@ import {
   type AnyObject,
   type Client,
   type ClientEvent,
-  type DeleteOptions,
   type EventStream,
   type ListOptions,
   type ObjectList,
   type ResourceType,
   type WatchOptions,
 } from '#pkg/apimachinery/index';
-import { ClientWrapper, type ClientRead, type ClientWrite, type WriteResult } from '#pkg/client/index';
+import {
+  ClientWrapper,
+  type ClientRead,
+  type ClientWrite,
+  type ClientWriteOptions,
+  type WriteResult,
+} from '#pkg/client/index';
 import { CrashError } from './crash-error.ts';
 import { SeededFaults } from './seeded-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -31,6 +38,8 @@ export interface FaultRates {
   lateAnswer?: number;
   /** A write that names a revision fails with 409. */
   conflict?: number;
+  /** An apply without `force` fails with an ApplyConflict. */
+  fieldConflict?: number;
   /** A watch ends after an event. */
   droppedWatch?: number;
   /** A watch, or the next chunk of a list, fails with 410. */
@@ -122,7 +131,7 @@ export class FaultyClient extends ClientWrapper {
 
   protected override async write<T extends AnyObject, Result extends WriteResult<T>>(
     write: ClientWrite<T>,
-    send: (options: DeleteOptions | undefined) => Promise<Result>,
+    send: (options: ClientWriteOptions | undefined) => Promise<Result>,
   ): Promise<Result> {
     const call = nameOf(write);
     this.#checkAlive();
@@ -135,6 +144,7 @@ export class FaultyClient extends ClientWrapper {
         write.key.name,
         'somebody else was faster',
       );
+    if (takesNoFields(write) && this.#happens('fieldConflict', call)) throw newFieldConflict();
     const isLost = this.#happens('lostAnswer', call);
     const result = await this.#exchange(call, () => send(write.options));
     if (crashes) this.#crash();
@@ -185,11 +195,23 @@ function nameOf({ verb, type: { plural }, key }: ClientRead | ClientWrite): stri
 }
 
 /** Others cannot conflict: they are repeated on whatever is there. */
-function namesRevision<T extends AnyObject>({ verb, object, patch, options }: ClientWrite<T>): boolean {
+function namesRevision<T extends AnyObject>({ verb, object, patch, configuration, options }: ClientWrite<T>): boolean {
   if (verb === 'delete') return options?.resourceVersion !== undefined;
+  if (configuration !== undefined) return configuration.metadata.resourceVersion !== undefined;
   if (patch === undefined) return verb !== 'create' && object?.metadata.resourceVersion !== undefined;
   if (patch.type === 'json')
     return patch.patch.some((operation) => JSON.stringify(operation).includes('"/metadata/resourceVersion"'));
   const { metadata } = patch.patch;
   return typeof metadata === 'object' && metadata !== null && 'resourceVersion' in metadata;
+}
+
+function takesNoFields<T extends AnyObject>({ configuration, options }: ClientWrite<T>): boolean {
+  return configuration !== undefined && options?.force !== true;
+}
+
+function newFieldConflict(): ApplyConflict {
+  const message = 'conflict with "somebody-else"';
+  return new ApplyConflict(`Apply failed with 1 conflict: ${message}: .spec`, {
+    details: { causes: [{ reason: fieldManagerConflict, message, field: '.spec' }] },
+  });
 }

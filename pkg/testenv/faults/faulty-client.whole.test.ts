@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isStatusError, type Client, type Stored } from '#pkg/apimachinery/index';
+import { isApplyConflict, isStatusError, type Client, type Stored } from '#pkg/apimachinery/index';
 import { definePosts, newPost, postType, type Post } from '../post-model.ts';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { CrashError } from './crash-error.ts';
@@ -62,6 +62,16 @@ test('only writes with a revision get a conflict', async () => {
   await client.patch(postType, key, { type: 'merge', patch: { spec: { title: 'another' } } });
   client.heal();
   await client.delete(postType, key);
+});
+
+test('only applies without force get a conflict of managers', async () => {
+  const client = faulty({ fieldConflict: 1 });
+  const post = await client.create(postType, newPost(newName()));
+  const { apiVersion, kind, metadata } = post;
+  const wanted = { apiVersion, kind, metadata: { name: metadata.name }, spec: { title: 'applied' } };
+  const refused = await client.apply(postType, wanted).catch((error: unknown) => error);
+  expect(isApplyConflict(refused) && refused.conflicts).toEqual([{ manager: 'somebody-else', field: '.spec' }]);
+  expect((await client.apply(postType, wanted, { force: true })).spec?.title).toBe('applied');
 });
 
 test('a watch starts too late or ends after an event', async () => {

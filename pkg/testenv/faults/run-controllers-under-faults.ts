@@ -21,6 +21,7 @@ export const commonFaults: FaultRates = {
   lostAnswer: 0.05,
   lateAnswer: 0.1,
   conflict: 0.1,
+  fieldConflict: 0.1,
   droppedWatch: 0.03,
   expired: 0.1,
   delayedEvent: 0.2,

@@ -5,6 +5,7 @@ import {
   newBadRequest,
   type DecodeResult,
   type JsonObject,
+  type ObjectKey,
   type ScaleSubresource,
 } from '#pkg/apimachinery/index';
 import { scaleKind } from '../../rest/scale-object.ts';
@@ -34,7 +35,7 @@ export interface ApplyPatchRun {
 }
 
 /** The options that only an apply patch has, or must have. @throws StatusError 422. Source: ValidatePatchOptions. */
-export function checkApplyOptions({ fieldManager }: WriteParameters): void {
+export function checkApplyOptions({ fieldManager }: Pick<WriteParameters, 'fieldManager'>): void {
   if (fieldManager !== '') return;
   throw newInvalidOptions('PatchOptions', [fieldError.required('fieldManager', 'is required for apply patch')]);
 }
@@ -67,14 +68,19 @@ export async function runApply(
       config,
       check: (applied, current) => {
         reportFindings(findings, write);
-        checkKey(applied, key);
-        if (current !== undefined) dropInheritedRevision(applied, current);
+        checkApplied(applied, current, key);
       },
       ...(mayCreate ? { authorizeCreate: async () => authorizeCreate?.(context) } : {}),
     },
     write,
   );
   await answer(isCreated, object, options.dryRun);
+}
+
+/** Checks the object that results from an apply. `current` is the stored one, if there is one. @throws StatusError 400 */
+export function checkApplied(applied: JsonApiObject, current: JsonApiObject | undefined, key: ObjectKey): void {
+  checkKey(applied, key);
+  if (current !== undefined) dropInheritedRevision(applied, current);
 }
 
 /** Any value but `false` and `0` is true. Source: k8s.io/apimachinery, conversion of query parameters. */

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   type JsonValue,
   type ListMergeKeys,
+  type Patch,
 } from '#pkg/apimachinery/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import { objectFormat } from '../answer/answer-format.ts';
@@ -19,9 +20,12 @@ import { applyPatchType, checkApplyOptions, runApply } from './apply.ts';
 import { runUpdate } from './update.ts';
 import { newInvalidOptions, parseWriteOptions, type WriteParameters } from './write-options.ts';
 
-const jsonPatch = 'application/json-patch+json';
-const mergePatch = 'application/merge-patch+json';
-const strategicMergePatch = 'application/strategic-merge-patch+json';
+/** The media types of the patches of Client. */
+export const patchTypes: Readonly<Record<Patch['type'], string>> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+};
 
 /**
  * PATCH of one object, or of its status; of the object itself, an apply patch may create it. Only kinds that say how
@@ -31,7 +35,7 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
   const format = objectFormat(request.context);
   const options = parseWriteOptions(request.context.query, 'PatchOptions');
   const { listMergeKeys } = request.served.model;
-  const body = await readPatch(request, options, listMergeKeys === undefined ? [] : [strategicMergePatch]);
+  const body = await readPatch(request, options, othersFor(listMergeKeys));
   if (body.type === applyPatchType) return runApply(request, { subresource, format, options, body });
   await runUpdate(request, {
     subresource,
@@ -51,9 +55,12 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
   });
 }
 
+function othersFor(listMergeKeys: ListMergeKeys | undefined): string[] {
+  return listMergeKeys === undefined ? [] : [patchTypes.strategic];
+}
+
 export type PatchBody = RawBody & { type: string };
 
-/**
 /**
  * `others` are accepted kinds of patches besides JSON patch, merge patch and apply patch. `force` is valid only for an
  * apply patch, with any value, and such a patch needs a field manager. Source: k8s.io/apimachinery ValidatePatchOptions.
@@ -65,7 +72,7 @@ export async function readPatch(
   options: WriteParameters,
   others: readonly string[] = [],
 ): Promise<PatchBody> {
-  const accepted = [jsonPatch, mergePatch, ...others, applyPatchType] as const;
+  const accepted = acceptedTypes(others);
   const { query, request: message } = request.context;
   if (message.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
   const body = await readTypedBody(request, accepted);
@@ -84,16 +91,34 @@ export async function readPatch(
 export async function patchOf(
   body: PatchBody,
   write: WriteContext,
-  listMergeKeys: ListMergeKeys = {},
+  listMergeKeys?: ListMergeKeys,
 ): Promise<(current: JsonObject) => JsonObject> {
   const decoded = await decode(body, write.signal);
   noteFindings(decoded, write);
   if (write.requestAudit !== undefined) write.requestAudit.requestObject = decoded.value;
-  if (body.type === mergePatch && !isJsonObject(decoded.value)) throw newBadRequest('a merge patch must be an object');
-  if (body.type === jsonPatch && !Array.isArray(decoded.value))
+  return patchFunction(body.type, decoded.value, listMergeKeys);
+}
+
+function acceptedTypes(others: readonly string[]): [string, ...string[]] {
+  return [patchTypes.json, patchTypes.merge, ...others, applyPatchType];
+}
+
+/**
+ * A patch of a media type of `patchTypes` as a function that does not modify its argument. @throws StatusError 400 for a
+ * value that is no patch, 415 for a strategic merge patch of a kind that does not say how its lists merge
+ */
+export function patchFunction(
+  type: string,
+  change: JsonValue,
+  listMergeKeys: ListMergeKeys | undefined,
+): (current: JsonObject) => JsonObject {
+  if (type === patchTypes.strategic && listMergeKeys === undefined)
+    throw newUnsupportedMediaType(acceptedTypes(othersFor(listMergeKeys)));
+  if (type === patchTypes.merge && !isJsonObject(change)) throw newBadRequest('a merge patch must be an object');
+  if (type === patchTypes.json && !Array.isArray(change))
     throw newBadRequest('a JSON patch must be an array of operations');
   return (current) => {
-    const patched = patchedBy(current, decoded.value, { type: body.type, listMergeKeys });
+    const patched = patchedBy(current, change, { type, listMergeKeys: listMergeKeys ?? {} });
     if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
     return patched;
   };
@@ -104,7 +129,7 @@ function patchedBy(
   change: JsonValue,
   { type, listMergeKeys }: { type: string; listMergeKeys: ListMergeKeys },
 ): JsonValue {
-  if (type === jsonPatch) return applyJsonPatch(current, change);
-  if (type === strategicMergePatch) return applyStrategicMergePatch(current, change, listMergeKeys);
+  if (type === patchTypes.json) return applyJsonPatch(current, change);
+  if (type === patchTypes.strategic) return applyStrategicMergePatch(current, change, listMergeKeys);
   return applyMergePatch(current, change);
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
+import { fenceHeader, fieldManagerName, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
 import { parseEntityTags, type RequestContext } from '#pkg/http/index';
 import type { IdempotencyKey } from '#pkg/storage/index';
 import type { Preconditions, RememberedOutcome } from '../../rest/served-resource.ts';
 import { WriteContext } from '../../rest/write-context.ts';
 import { copiesOfWrite, requestReadBudget } from '../request/request-read-budget.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
-import { maxFieldManagerBytes, unprintable, type WriteParameters } from './write-options.ts';
+import type { WriteParameters } from './write-options.ts';
 
 /** Creates the write context of a request. @throws StatusError 400 for an invalid fence. */
 export function newWriteContext(
@@ -32,19 +32,9 @@ export function newWriteContext(
   });
 }
 
-const printableAscii = /^[\x20-\x7e]*$/;
-
 /** The User-Agent up to the first slash, without characters that cannot be printed. Source: k8s.io/apiserver. */
 export function managerFromUserAgent(userAgent = ''): string {
-  const prefix = userAgent.split('/', 1)[0]!;
-  if (prefix.length <= maxFieldManagerBytes && printableAscii.test(prefix)) return prefix;
-  let manager = '';
-  for (const character of prefix) {
-    if (unprintable.test(character)) continue;
-    if (Buffer.byteLength(manager + character) > maxFieldManagerBytes) break;
-    manager += character;
-  }
-  return manager;
+  return fieldManagerName(userAgent.split('/', 1)[0]!);
 }
 
 const fenceName = fenceHeader.toLowerCase();

@@ -1,9 +1,6 @@
-import { fieldError, newInvalid, type StatusCause } from '#pkg/apimachinery/index';
+import { fieldError, fieldManagerCauses, newInvalid, type StatusCause } from '#pkg/apimachinery/index';
 import type { WriteContext } from '../../rest/write-context.ts';
 import { singleParameter } from '../request/query-parameter.ts';
-
-export const maxFieldManagerBytes = 128;
-export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
 /** The query options of every write. */
 export interface WriteParameters {
@@ -45,12 +42,4 @@ export function newInvalidOptions(kind: WriteOptionsKind, causes: readonly Statu
 
 function isFieldValidation(text: string): text is '' | WriteContext['fieldValidation'] {
   return text === '' || text === 'Ignore' || text === 'Warn' || text === 'Strict';
-}
-
-function fieldManagerCauses(manager: string): StatusCause[] {
-  if (Buffer.byteLength(manager) > maxFieldManagerBytes)
-    return [fieldError.tooLong('fieldManager', maxFieldManagerBytes)];
-  return unprintable.test(manager)
-    ? [fieldError.invalid('fieldManager', manager, 'should only contain printable characters')]
-    : [];
 }

@@ -11,7 +11,7 @@ import {
   newScaleSchema,
   newTypeSchema,
   ScaleHandler,
-  type ApplyOptions,
+  type FieldApplyOptions,
   type ManagedFieldsEntry,
   type ResetFields,
   type TypeSchema,
@@ -69,7 +69,11 @@ export class FieldTracker {
   }
 
   /** The object that results when `config` is applied. @throws StatusError 400, 409 */
-  apply(live: JsonApiObject | undefined, config: JsonApiObject, options: Omit<ApplyOptions, 'now'>): JsonApiObject {
+  apply(
+    live: JsonApiObject | undefined,
+    config: JsonApiObject,
+    options: Omit<FieldApplyOptions, 'now'>,
+  ): JsonApiObject {
     return this.#fields.apply(live, config, { ...options, now: Date.now() }).object as JsonApiObject;
   }
 
@@ -77,7 +81,7 @@ export class FieldTracker {
   applyScale(
     live: JsonApiObject,
     config: JsonApiObject,
-    { paths, ...options }: Omit<ApplyOptions, 'subresource' | 'now'> & { paths: ScaleSubresource },
+    { paths, ...options }: Omit<FieldApplyOptions, 'subresource' | 'now'> & { paths: ScaleSubresource },
   ): { scale: JsonApiObject; managedFields: ManagedFieldsEntry[] } {
     const handler = this.#scaleHandler(live);
     const { object, managedFields } = managerOfScale().apply(scaleWith(handler, live, paths), config, {

@@ -105,6 +105,7 @@ export class PluginThread {
       const { controllers } = this.#definition;
       const manager = new Manager({
         name: `plugin-${this.#start.plugin}`,
+        owner: this.#start.plugin,
         client: this.#client,
         log: this.#log,
         controllers,

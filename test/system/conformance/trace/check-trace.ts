@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  ApplyConflict,
   applyJsonPatch,
   applyMergePatch,
   formatTimestamp,
@@ -14,7 +15,7 @@ import {
 import { applyResourceDefaults } from '../../../../pkg/apiserver/schema/apply-defaults.ts';
 import { cloneJson } from '../../../../pkg/apiserver/schema/json-value.ts';
 import { pruneResource } from '../../../../pkg/apiserver/schema/prune.ts';
-import { ApplyConflict, FieldManager, newTypeSchema, TypedError } from '../../../../pkg/managedfields/index.ts';
+import { FieldManager, newTypeSchema, TypedError } from '../../../../pkg/managedfields/index.ts';
 import type { StepRequest, Trace } from './trace.ts';
 
 /** A step whose answer is another than ours. */
