@@ -10,6 +10,8 @@ export interface SenderOptions {
    * whose CSRF token is added to what changes something.
    */
   credential?: string | (() => string | undefined | Promise<string | undefined>);
+  /** Who sets the fields that are written. Default `svc-client`. */
+  fieldManager?: string;
   /** Of one try, until its answer is read; of a watch, until it begins. Milliseconds; default 60 s. */
   timeoutMs?: number;
   /**
@@ -55,6 +57,10 @@ export class Sender {
 
   constructor(options: SenderOptions) {
     this.#options = options;
+  }
+
+  get fieldManager(): string {
+    return this.#options.fieldManager ?? 'svc-client';
   }
 
   get maxSilenceMs(): number {

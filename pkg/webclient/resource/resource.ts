@@ -37,6 +37,8 @@ export interface CallOptions {
 export interface WriteCallOptions extends CallOptions {
   /** Checks the write, and stores nothing. Default false. */
   dryRun?: boolean;
+  /** Who sets the fields, as `metadata.managedFields` names it. Default: that of the connection. */
+  fieldManager?: string;
 }
 
 /** With `page` and `size`, or with `limit` and `continue`. */
@@ -81,8 +83,6 @@ export interface PatchOptions extends WriteCallOptions {
 }
 
 export interface ApplyOptions extends WriteCallOptions {
-  /** Who owns the fields. */
-  manager: string;
   /** Take over fields of others instead of 409. Default false. */
   force?: boolean;
 }
@@ -160,12 +160,12 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
     return this.#write('PATCH', path, patch, options, 'application/merge-patch+json');
   }
 
-  /** Server-side apply: the object has these fields, which `manager` owns; it is created if there is none. */
+  /** Server-side apply: the object has these fields, which the field manager owns; it is created if there is none. */
   apply(
     object: Draft<T> & { metadata: { name: string } },
-    { manager, force = false, ...options }: ApplyOptions,
+    { force = false, ...options }: ApplyOptions = {},
   ): Promise<Stored<T>> {
-    const query = new URLSearchParams({ fieldManager: manager, ...(force ? { force: 'true' } : {}) });
+    const query = new URLSearchParams(force ? { force: 'true' } : {});
     return this.#write(
       'PATCH',
       this.#pathOf(object.metadata),
@@ -226,12 +226,13 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
     method: 'POST' | 'PUT' | 'PATCH',
     path: string,
     body: object,
-    { dryRun = false, signal }: WriteCallOptions,
+    { dryRun = false, fieldManager = this.#sender.fieldManager, signal }: WriteCallOptions,
     contentType = 'application/json',
     query = new URLSearchParams(),
   ): Promise<Stored<T>> {
+    query.set('fieldManager', fieldManager);
     if (dryRun) query.set('dryRun', 'All');
-    const call = { method, path, query, body, contentType, isRepeatable: !dryRun, signal };
+    const call = { method, path, query, body, contentType, accept: acceptOf(), isRepeatable: !dryRun, signal };
     return this.#sender.json(call) as Promise<Stored<T>>;
   }
 
