@@ -47,6 +47,7 @@ test.each([
   ['GET', leases, 'bulk'],
   ['GET', `${leases}?watch=true&resourceVersion=7`, 'users'],
   ['PUT', '/apis/blog.example.com/v1/leases/a', 'users'],
+  ['GET', '/openapi/v2', 'bulk'],
   ['GET', '/openapi/v3', 'bulk'],
   ['GET', '/openapi/v3/apis/blog.example.com/v1', 'bulk'],
   ['GET', '/docs/openapi/public.json', 'bulk'],

@@ -4,7 +4,7 @@ import { hasLargeBody, type LevelReader, type PriorityLevel } from '#pkg/http/in
 const maxSmallList = 100;
 
 /** The documents of all models, which have megabytes if there are many. */
-const documents = /^\/(?:openapi\/v3|docs\/openapi)(?:\/|$)/;
+const documents = /^\/(?:openapi\/v[23]|docs\/openapi)(?:\/|$)/;
 
 /**
  * The priority level of a request to the content platform. `bulk`: a list without a limit, or of more than 100 objects,

@@ -7,7 +7,7 @@ export interface ServedDocument {
   /** Hash of the content: the same on every replica. */
   hash: string;
   /** In order; a large document is never joined to one string. */
-  pieces: readonly string[];
+  pieces: readonly (string | Buffer)[];
 }
 
 export function newDocument(text: string, contentType = 'application/json'): ServedDocument {
@@ -27,6 +27,6 @@ export async function answerDocument(
   else await sendStream(context, 200, inOrder(pieces), { contentType, headers: all });
 }
 
-async function* inOrder(pieces: readonly string[]): AsyncGenerator<string> {
+async function* inOrder(pieces: readonly (string | Buffer)[]): AsyncGenerator<string | Buffer> {
   yield* pieces;
 }

@@ -53,7 +53,7 @@ import { defaultWatchTiming } from '../handlers/options/watch-timing.ts';
 import { recheckAccess } from '../handlers/watch/recheck-access.ts';
 import { checkKey, checkTypeMeta, dropInheritedRevision, setNamespace } from '../handlers/request/object-identity.ts';
 import { checkApplied, checkApplyOptions } from '../handlers/write/apply.ts';
-import { patchFunction, patchTypes } from '../handlers/write/patch.ts';
+import { patchFunction, patchMediaTypes } from '../handlers/write/patch.ts';
 import { newInvalidOptions } from '../handlers/write/write-options.ts';
 import type { JsonApiObject } from '../rest/strategy.ts';
 import { parseResourceVersion } from '../handlers/request/resource-version.ts';
@@ -320,7 +320,7 @@ export class LoopbackClient implements Client {
       checkObjectKey(key);
       const { model, storage } = await this.#openToWrite(type, access, options);
       const changes = copied(patch.patch);
-      const apply = patchFunction(patchTypes[patch.type], changes, model.listMergeKeys);
+      const apply = patchFunction(patchMediaTypes[patch.type], changes, model.listMergeKeys);
       const transform = (current: AnyObject & JsonObject): JsonObject => {
         const patched = apply(current);
         checkTypeMeta(patched, type);

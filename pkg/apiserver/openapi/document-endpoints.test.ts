@@ -67,6 +67,25 @@ describe('/openapi/v3', () => {
   });
 });
 
+describe('/openapi/v2', () => {
+  const protobuf = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+
+  test.each([
+    ['a client without a preference', undefined, 'application/json'],
+    ['a client of JSON', 'application/json', 'application/json'],
+    ['kubectl up to 1.24', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', protobuf],
+    ['kubectl from 1.25', protobuf, protobuf],
+    ['a client of both', `application/json;q=0.5, ${protobuf}`, protobuf],
+  ])('%s gets its format', async (_reason, accept, type) => {
+    const answer = await server.get('/openapi/v2', accept === undefined ? {} : { accept });
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': type } });
+    expect(answer.headers.vary).toContain('Accept');
+    expect(answer.text.startsWith('{"swagger":"2.0"')).toBe(type === 'application/json');
+    const again = { 'if-none-match': answer.headers.etag!, ...(accept === undefined ? {} : { accept }) };
+    expect(await server.get('/openapi/v2', again)).toMatchObject({ status: 304, text: '' });
+  });
+});
+
 test.each([
   ['an unknown group', '/openapi/v3/apis/no.example.com/v1', {}, 404],
   ['a name of Object.prototype', '/openapi/v3/__proto__', {}, 404],
@@ -76,14 +95,9 @@ test.each([
     { accept: 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf' },
     406,
   ],
-  [
-    'protobuf alone, version 2',
-    '/openapi/v2',
-    { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
-    406,
-  ],
-  ['version 2 is never JSON', '/openapi/v2', { accept: 'application/json' }, 404],
-  ['version 2, as a browser asks', '/openapi/v2', {}, 404],
+  ['HTML alone, version 2', '/openapi/v2', { accept: 'text/html' }, 406],
+  ['below version 2', '/openapi/v2/apis/blog.example.com/v1', {}, 404],
+  ['version 2 without a credential', '/openapi/v2', anonymous, 401],
   ['a missing document', '/docs/openapi/none.json', {}, 404],
   ['a name of Object.prototype again', '/docs/openapi/constructor.json', {}, 404],
   ['the folder of the documents', '/docs/openapi', {}, 404],

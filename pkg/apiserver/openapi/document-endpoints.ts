@@ -16,8 +16,15 @@ import { OpenApiDocuments, type OpenApiDocumentsOptions } from './open-api-docum
 import { indexHtml } from './page/index-html.ts';
 import { initJs } from './page/init-js.ts';
 import { isReferenceName } from './reference-document.ts';
+import { swaggerProtobufType } from './swagger-document.ts';
 
 const json = [{ type: 'application/json' }] as const;
+/** Protobuf has an older name, which kubectl up to 1.24 asks for. */
+const swaggerFormats = [
+  { type: 'application/json', name: 'json' },
+  { type: swaggerProtobufType, name: 'protobuf' },
+  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', name: 'protobuf' },
+] as const;
 const yearMs = 365 * 24 * 60 * 60_000;
 const pageFiles = {
   ...referencePageFiles,
@@ -34,7 +41,7 @@ export function documentEndpoints(options: OpenApiDocumentsOptions): EndpointGro
   const documents = new OpenApiDocuments(options);
   const files = new PageFiles(pageFiles);
   return [
-    { prefix: '/openapi/v2', router: getOnly(refuseVersion2) },
+    { prefix: '/openapi/v2', router: getOnly((context) => answerSwagger(context, documents)) },
     { prefix: '/openapi/v3', router: getOnly((context) => answerKubernetes(context, documents)) },
     { prefix: '/docs', isOpen: true, router: getOnly((context) => answerPage(context, files)) },
     { prefix: '/docs/openapi', router: getOnly((context) => answerReference(context, documents)) },
@@ -46,11 +53,14 @@ export function documentEndpoints(options: OpenApiDocumentsOptions): EndpointGro
   ];
 }
 
-/** Clients that accept only protobuf continue after a 406; JSON, which they cannot read, would stop them. */
-async function refuseVersion2({ request }: RequestContext): Promise<void> {
-  if (negotiate(request.headers.accept, json) === undefined)
-    throw newNotAcceptable('there is no OpenAPI v2 document; see /openapi/v3');
-  throw newUnknownPath();
+async function answerSwagger(context: RequestContext, documents: OpenApiDocuments): Promise<void> {
+  if (context.info.path !== '/openapi/v2') throw newUnknownPath();
+  const format = negotiate(context.request.headers.accept, swaggerFormats);
+  if (format === undefined)
+    throw newNotAcceptable(
+      `only the following media types are accepted: ${swaggerFormats.map(({ type }) => type).join(', ')}`,
+    );
+  return answerDocument(context, await documents.swagger(format.name));
 }
 
 async function answerKubernetes(context: RequestContext, documents: OpenApiDocuments): Promise<void> {

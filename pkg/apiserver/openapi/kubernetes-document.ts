@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
 import { runSync, type GroupVersion, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
 import type { ServedDocument } from '../discovery/answer-document.ts';
-import { newFragment, objectPieces, type DocumentFragment, type FragmentParts } from './document-fragment.ts';
+import {
+  jsonWriters,
+  newFragment,
+  objectPieces,
+  type DocumentFragment,
+  type FragmentParts,
+} from './document-fragment.ts';
 import { kubernetesPaths } from './kubernetes-paths.ts';
 import { kubernetesListSchema, kubernetesObjectSchema, schemaName } from './kubernetes-schema.ts';
 import { kubernetesSharedSchemas } from './kubernetes-shared-schemas.ts';
 
-const shared = runSync(newFragment({ paths: [], schemas: Object.entries(kubernetesSharedSchemas) }));
+const shared = runSync(newFragment({ paths: [], schemas: Object.entries(kubernetesSharedSchemas) }, jsonWriters));
 
 /** The path of a version's document below `/openapi/v3/`: `apis/blog.example.com/v1`, or `api/v1`. */
 export function kubernetesDocumentPath({ group, version }: GroupVersion): string {
@@ -19,7 +25,7 @@ export function* kubernetesParts(model: Model, version: ModelVersion): SlicedWor
   return {
     paths: kubernetesPaths(model, version),
     schemas: [
-      [schemaName(kind), yield* kubernetesObjectSchema(version, kind)],
+      [schemaName(kind), yield* kubernetesObjectSchema(version, kind, model.listMergeKeys)],
       [schemaName({ ...kind, kind: model.names.listKind }), kubernetesListSchema(kind, model.names.listKind)],
     ],
   };

@@ -1,7 +1,8 @@
 import type { GroupVersionKind, JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
 import { scaleKind } from '../rest/scale-object.ts';
 import { tableMediaType } from '../handlers/answer/table-text.ts';
-import { reference, scaleName, schemaName, statusName, tableName } from './kubernetes-schema.ts';
+import { patchMediaTypes, patchTypesOf, type PatchTypes } from '../handlers/write/patch.ts';
+import { deleteOptionsName, reference, scaleName, schemaName, statusName, tableName } from './kubernetes-schema.ts';
 import { resourcePaths } from './resource-paths.ts';
 
 type Action = 'list' | 'post' | 'deletecollection' | 'get' | 'put' | 'patch' | 'delete';
@@ -11,6 +12,7 @@ interface Target {
   /** Name of the schema of bodies and answers. */
   schema: string;
   listSchema?: string;
+  patchTypes: PatchTypes;
 }
 
 const nameParameter = inPath('name', 'name of the object');
@@ -76,6 +78,7 @@ export function kubernetesPaths(model: Model, { name: version, subresources }: M
     kind,
     schema: schemaName(kind),
     listSchema: schemaName({ ...kind, kind: model.names.listKind }),
+    patchTypes: patchTypesOf(model),
   };
   const inCollection = everywhere === undefined ? [] : [namespaceParameter];
   const inObject = [...inCollection, nameParameter];
@@ -88,7 +91,7 @@ export function kubernetesPaths(model: Model, { name: version, subresources }: M
   if (subresources.scale !== undefined)
     paths.push([
       `${object}/scale`,
-      pathItem({ kind: scaleKind, schema: scaleName }, inObject, ['get', 'put', 'patch']),
+      pathItem({ kind: scaleKind, schema: scaleName, patchTypes: patchTypesOf() }, inObject, ['get', 'put', 'patch']),
     ]);
   return paths;
 }
@@ -98,11 +101,11 @@ function pathItem(target: Target, parameters: JsonObject[], actions: readonly Ac
   return { ...Object.fromEntries(operations), ...(parameters.length === 0 ? {} : { parameters }) };
 }
 
-function operation({ kind, schema, listSchema = schema }: Target, action: Action): JsonObject {
+function operation({ kind, schema, listSchema = schema, patchTypes }: Target, action: Action): JsonObject {
   const parameters = actionParameters[action];
   const answer =
     action === 'list' ? listSchema : action === 'delete' || action === 'deletecollection' ? statusName : schema;
-  const body = requestBody(action, schema);
+  const body = requestBody(action, { schema, patchTypes });
   return {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
@@ -121,7 +124,10 @@ function operation({ kind, schema, listSchema = schema }: Target, action: Action
   };
 }
 
-function requestBody(action: Action, schema: string): JsonObject | undefined {
+function requestBody(
+  action: Action,
+  { schema, patchTypes }: Pick<Target, 'schema' | 'patchTypes'>,
+): JsonObject | undefined {
   switch (action) {
     case 'post':
     case 'put':
@@ -135,10 +141,21 @@ function requestBody(action: Action, schema: string): JsonObject | undefined {
     case 'patch':
       return {
         required: true,
+        content: Object.fromEntries(
+          patchTypes.map((type) => [
+            type,
+            {
+              schema: type === patchMediaTypes.json ? { type: 'array', items: { type: 'object' } } : { type: 'object' },
+            },
+          ]),
+        ),
+      };
+    case 'delete':
+    case 'deletecollection':
+      return {
         content: {
-          'application/json-patch+json': { schema: { type: 'array', items: { type: 'object' } } },
-          'application/merge-patch+json': { schema: { type: 'object' } },
-          'application/apply-patch+yaml': { schema: { type: 'object' } },
+          'application/json': { schema: reference(deleteOptionsName) },
+          'application/yaml': { schema: reference(deleteOptionsName) },
         },
       };
     default:

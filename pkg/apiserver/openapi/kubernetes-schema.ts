@@ -1,10 +1,12 @@
-import type {
-  GroupVersionKind,
-  JsonObject,
-  JsonSchema,
-  JsonValue,
-  ModelVersion,
-  SlicedWork,
+import {
+  isJsonObject,
+  type GroupVersionKind,
+  type JsonObject,
+  type JsonSchema,
+  type JsonValue,
+  type ListMergeKeys,
+  type ModelVersion,
+  type SlicedWork,
 } from '#pkg/apimachinery/index';
 import { toOpenApiSchema, withObjectFields } from './to-open-api-schema.ts';
 
@@ -30,6 +32,7 @@ export const objectMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 export const listMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta';
 export const ownerReferenceName = 'io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference';
 export const managedFieldsName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry';
+export const deleteOptionsName = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
 export const statusName = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status';
 export const tableName = 'io.k8s.apimachinery.pkg.apis.meta.v1.Table';
 export const scaleName = 'io.k8s.api.autoscaling.v1.Scale';
@@ -44,9 +47,12 @@ export function schemaName({ group, version, kind }: GroupVersionKind): string {
 export function* kubernetesObjectSchema(
   { schema, selectableFields }: ModelVersion,
   kind: GroupVersionKind,
+  listMergeKeys: ListMergeKeys = {},
 ): SlicedWork<JsonObject> {
+  const published = withObjectFields(yield* toOpenApiSchema(schema, kubernetesNode), metadata);
+  for (const [path, mergeKey] of Object.entries(listMergeKeys)) markMergedList(published, path.split('.'), mergeKey);
   return {
-    ...withObjectFields(yield* toOpenApiSchema(schema, kubernetesNode), metadata),
+    ...published,
     'x-kubernetes-group-version-kind': [{ ...kind }],
     ...(selectableFields.length === 0
       ? {}
@@ -71,6 +77,18 @@ export function kubernetesListSchema(item: GroupVersionKind, listKind: string): 
 
 export function reference(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Tells clients that create a strategic merge patch how the server merges a list; a field of a shared schema tells it. */
+function markMergedList(schema: JsonObject, path: readonly string[], mergeKey: string): void {
+  let place: JsonValue | undefined = schema;
+  for (const name of path) {
+    const properties: JsonValue | undefined = isJsonObject(place) ? place['properties'] : undefined;
+    place = isJsonObject(properties) ? properties[name] : undefined;
+  }
+  if (!isJsonObject(place)) return;
+  place['x-kubernetes-patch-strategy'] = 'merge';
+  if (mergeKey !== '') place['x-kubernetes-patch-merge-key'] = mergeKey;
 }
 
 function kubernetesNode(source: JsonSchema, common: JsonObject): JsonObject {

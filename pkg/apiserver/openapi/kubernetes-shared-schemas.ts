@@ -1,6 +1,7 @@
 import type { GroupVersionKind, JsonObject } from '#pkg/apimachinery/index';
 import { scaleKind } from '../rest/scale-object.ts';
 import {
+  deleteOptionsName,
   listMetaName,
   managedFieldsName,
   objectMetaName,
@@ -96,6 +97,25 @@ const listMeta: JsonObject = {
   properties: { resourceVersion: text, continue: text, remainingItemCount: integer },
 };
 
+const deleteOptions: JsonObject = {
+  type: 'object',
+  description: 'How an object is deleted. Wins over the query, but for dryRun, which either may ask for.',
+  properties: {
+    apiVersion: text,
+    kind: text,
+    dryRun: { type: 'array', items: { ...text, default: '' }, description: 'All: nothing is deleted.' },
+    gracePeriodSeconds: { ...integer, description: 'Without effect.' },
+    orphanDependents: { ...flag, description: 'An older form of propagationPolicy: true is Orphan, false Background.' },
+    preconditions: {
+      type: 'object',
+      description: 'What must hold of the object.',
+      properties: { resourceVersion: text, uid: text },
+    },
+    propagationPolicy: { ...text, description: 'Background, Foreground or Orphan.' },
+  },
+  'x-kubernetes-group-version-kind': [kindExtension({ group: '', version: 'v1', kind: 'DeleteOptions' })],
+};
+
 const status: JsonObject = {
   type: 'object',
   description: 'The outcome of a request that has no object to answer with.',
@@ -183,6 +203,7 @@ export const kubernetesSharedSchemas: Readonly<Record<string, JsonObject>> = {
   [ownerReferenceName]: ownerReference,
   [managedFieldsName]: managedFields,
   [listMetaName]: listMeta,
+  [deleteOptionsName]: deleteOptions,
   [statusName]: status,
   [scaleName]: scale,
   [tableName]: table,

@@ -270,6 +270,41 @@ describe('the documents of Kubernetes, of two real projects', () => {
   });
 });
 
+test('PATCH lists the types that each kind takes', async () => {
+  const typesIn = (document: JsonObject, path: string): string[] =>
+    Object.keys(
+      object(
+        object(
+          operations(document).find((each) => each.path === path && each.method === 'patch')!.operation['requestBody'],
+        )['content'],
+      ),
+    );
+  const plain = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
+  const builtin = plain.toSpliced(2, 0, 'application/strategic-merge-patch+json');
+  const configMap = '/api/v1/namespaces/{namespace}/configmaps/{name}';
+  const route = '/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/{name}';
+  const reference = parsed(await documents.reference('extension'));
+  expect(typesIn(reference, configMap)).toEqual(builtin);
+  expect(typesIn(parsed((await documents.kubernetes('api/v1'))!), configMap)).toEqual(builtin);
+  for (const path of [route, `${route}/status`]) {
+    expect(typesIn(reference, path)).toEqual(plain);
+    expect(typesIn(parsed((await documents.kubernetes('apis/gateway.networking.k8s.io/v1'))!), path)).toEqual(plain);
+  }
+});
+
+test('a list that a strategic merge patch merges says so', async () => {
+  const schemas = object(object(parsed((await documents.kubernetes('api/v1'))!)['components'])['schemas']);
+  expect(schemas['io.k8s.api.core.v1.Namespace']).toMatchObject({
+    properties: {
+      status: {
+        properties: {
+          conditions: { 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': 'type' },
+        },
+      },
+    },
+  });
+});
+
 test('both documents say which answers can be tables', async () => {
   const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   const listedIn = (document: JsonObject): string[] =>

@@ -2,10 +2,11 @@ import { EventLoopTurns } from '#pkg/apimachinery/index';
 import { newDocument, type ServedDocument } from '../discovery/answer-document.ts';
 import { discoverGroups, type DiscoveredResource, type DiscoveredVersion } from '../discovery/discovered-group.ts';
 import type { ModelRegistry, RegisteredModel } from '../rest/served-resource.ts';
-import { FragmentCache, type DocumentFragment } from './document-fragment.ts';
+import { FragmentCache, jsonWriters, type DocumentFragment } from './document-fragment.ts';
 import { noEndpointDocuments, type EndpointDocuments } from './endpoint-documents.ts';
 import { kubernetesDocument, kubernetesDocumentPath, kubernetesParts } from './kubernetes-document.ts';
 import { referenceDocument, referenceParts, showsModels, type ReferenceName } from './reference-document.ts';
+import { protobufWriters, swaggerJson, swaggerParts, swaggerProtobuf } from './swagger-document.ts';
 
 export interface OpenApiDocumentsOptions {
   registry: ModelRegistry;
@@ -24,8 +25,10 @@ export interface OpenApiDocumentsOptions {
  */
 export class OpenApiDocuments {
   readonly #options: OpenApiDocumentsOptions & Required<Pick<OpenApiDocumentsOptions, 'endpoints'>>;
-  readonly #kubernetesFragments = new FragmentCache(kubernetesParts);
-  readonly #referenceFragments = new FragmentCache(referenceParts);
+  readonly #kubernetesFragments = new FragmentCache(kubernetesParts, jsonWriters);
+  readonly #referenceFragments = new FragmentCache(referenceParts, jsonWriters);
+  readonly #swaggerFragments = new FragmentCache(swaggerParts, jsonWriters);
+  readonly #protobufFragments = new FragmentCache(swaggerParts, protobufWriters);
   #generation = '';
   #state: RegistryState = newState([]);
 
@@ -55,12 +58,23 @@ export class OpenApiDocuments {
     return version === undefined ? undefined : this.#kubernetesDocument(state, path, version);
   }
 
+  /** `/openapi/v2`: one document of all models, for older clients of Kubernetes. */
+  swagger(format: 'json' | 'protobuf'): Promise<ServedDocument> {
+    const state = this.#current();
+    const { svcVersion } = this.#options;
+    return memoize(state, `swagger ${format}`, async () =>
+      format === 'json'
+        ? swaggerJson(svcVersion, await fragmentsOf(resourcesOf(state), this.#swaggerFragments))
+        : swaggerProtobuf(svcVersion, await fragmentsOf(resourcesOf(state), this.#protobufFragments)),
+    );
+  }
+
   reference(name: ReferenceName): Promise<ServedDocument> {
     const state = this.#current();
     const { svcVersion, publicUrl, endpoints } = this.#options;
     const mounted = [...endpoints.documents()];
     return memoize(state, `reference ${name}`, async () => {
-      const resources = showsModels(name) ? [...state.versions.values()].flatMap((version) => version.resources) : [];
+      const resources = showsModels(name) ? resourcesOf(state) : [];
       return referenceDocument(name, {
         svcVersion,
         publicUrl,
@@ -105,6 +119,10 @@ function newState(models: readonly RegisteredModel[]): RegistryState {
   return { versions: new Map(versions), made: new Map() };
 }
 
+function resourcesOf({ versions }: RegistryState): DiscoveredResource[] {
+  return [...versions.values()].flatMap(({ resources }) => resources);
+}
+
 /** Concurrent requests share one creation. */
 function memoize({ made }: RegistryState, key: string, make: () => Promise<ServedDocument>): Promise<ServedDocument> {
   const known = made.get(key);
@@ -115,12 +133,12 @@ function memoize({ made }: RegistryState, key: string, make: () => Promise<Serve
   return making;
 }
 
-async function fragmentsOf(
+async function fragmentsOf<Piece extends string | Buffer>(
   resources: readonly DiscoveredResource[],
-  cache: FragmentCache,
-): Promise<DocumentFragment[]> {
+  cache: FragmentCache<Piece>,
+): Promise<DocumentFragment<Piece>[]> {
   const turns = new EventLoopTurns();
-  const fragments: DocumentFragment[] = [];
+  const fragments: DocumentFragment<Piece>[] = [];
   for (const { model, version } of resources) {
     const fragment = cache.get(model, version);
     fragments.push(fragment instanceof Promise ? await fragment : fragment);

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { runSync, type JsonObject, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
 import type { EndpointAudience } from '#pkg/apis/index';
 import type { ServedDocument } from '../discovery/answer-document.ts';
-import { newFragment, objectPieces, type DocumentFragment, type FragmentParts } from './document-fragment.ts';
+import {
+  jsonWriters,
+  newFragment,
+  objectPieces,
+  type DocumentFragment,
+  type FragmentParts,
+} from './document-fragment.ts';
 import { ownEndpoints, type EndpointDocument } from './endpoint-documents.ts';
 import { schemaName } from './kubernetes-schema.ts';
 import { referenceComponents, referenceSharedSchemas } from './reference-components.ts';
@@ -100,10 +106,13 @@ export function referenceDocument(
   const mounted = [ownEndpoints, ...endpoints].filter(({ audience }) => audiences.includes(audience));
   const all = [
     runSync(
-      newFragment({
-        schemas: Object.entries(referenceSharedSchemas),
-        paths: mounted.flatMap(({ paths }) => Object.entries(paths)),
-      }),
+      newFragment(
+        {
+          schemas: Object.entries(referenceSharedSchemas),
+          paths: mounted.flatMap(({ paths }) => Object.entries(paths)),
+        },
+        jsonWriters,
+      ),
     ),
     ...fragments,
   ];

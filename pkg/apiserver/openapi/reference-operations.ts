@@ -1,5 +1,7 @@
 import type { GroupVersionKind, JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
 import { tableMediaType } from '../handlers/answer/table-text.ts';
+import { applyPatchType } from '../handlers/write/apply.ts';
+import { patchMediaTypes, patchTypesOf } from '../handlers/write/patch.ts';
 import { exampleObject } from './example-object.ts';
 import { reference, schemaName } from './kubernetes-schema.ts';
 import { failureResponses } from './reference-components.ts';
@@ -170,19 +172,31 @@ export class ReferenceOperations {
   #patch(part: '' | 'Status' | 'Scale' = ''): JsonObject {
     return {
       ...this.#head('patch', `Change ${summaryOf(this.#kind, part)}`, part),
-      parameters: parameterReferences('ifMatch', ...writeParameters),
+      description:
+        'By merge patch, JSON patch, or server-side apply (`application/apply-patch+yaml`): the object as its field manager wants it, with no other fields; 409 where another manager owns a field. Apply creates an object that does not exist.',
+      parameters: parameterReferences('ifMatch', ...writeParameters, 'force'),
       requestBody: {
         required: true,
-        content: {
-          'application/merge-patch+json': {
-            schema: { type: 'object' },
-            example: { metadata: { labels: { 'example.com/reviewed': 'true' } } },
-          },
-          'application/json-patch+json': { schema: reference('JsonPatch') },
-        },
+        content: Object.fromEntries(
+          patchTypesOf(part === 'Scale' ? {} : this.#model).map((type) => [type, this.#patchBody(type, part)]),
+        ),
       },
-      responses: this.#written(part),
+      responses: {
+        ...(part === '' ? { '201': { description: 'Created by apply.', content: bodies(this.#schema) } } : {}),
+        ...this.#written(part),
+      },
     };
+  }
+
+  #patchBody(type: string, part: '' | 'Status' | 'Scale'): JsonObject {
+    switch (type) {
+      case patchMediaTypes.json:
+        return { schema: reference('JsonPatch') };
+      case applyPatchType:
+        return { schema: reference(this.#schemaOf(part)), ...(part === 'Scale' ? {} : this.#example) };
+      default:
+        return { schema: { type: 'object' }, example: { metadata: { labels: { 'example.com/reviewed': 'true' } } } };
+    }
   }
 
   #delete(): JsonObject {

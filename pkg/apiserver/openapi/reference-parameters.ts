@@ -83,7 +83,16 @@ export const referenceParameters = {
     { type: 'string', enum: ['Ignore', 'Warn', 'Strict'], default: 'Warn' },
     'What becomes of unknown and duplicate fields: dropped, dropped with a Warning, or refused with 400.',
   ),
-  fieldManager: inQuery('fieldManager', { type: 'string', maxLength: 128 }, 'Name of who makes the change.'),
+  fieldManager: inQuery(
+    'fieldManager',
+    { type: 'string', maxLength: 128 },
+    'Name of who makes the change. An apply patch needs it.',
+  ),
+  force: inQuery(
+    'force',
+    { type: 'boolean' },
+    'Of an apply patch: takes the fields that other managers own, which is 409 otherwise.',
+  ),
   propagationPolicy: inQuery(
     'propagationPolicy',
     { type: 'string', enum: ['Background', 'Foreground', 'Orphan'] },

@@ -9,7 +9,8 @@ export interface MediaType {
 }
 
 const maxParameters = 16;
-const typeForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+\/[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** `@` is in no token, but in names of Kubernetes: `application/com.github.proto-openapi.spec.v2@v1.0+protobuf`. */
+const typeForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+\/[!#$%&'*+.^_`|~@0-9A-Za-z-]+$/;
 const tokenForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Undefined if the text is not a media type or has more than 16 parameters. */

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   type JsonValue,
   type ListMergeKeys,
+  type Model,
   type Patch,
 } from '#pkg/apimachinery/index';
 import type { WriteContext } from '../../rest/write-context.ts';
@@ -21,21 +22,32 @@ import { runUpdate } from './update.ts';
 import { newInvalidOptions, parseWriteOptions, type WriteParameters } from './write-options.ts';
 
 /** The media types of the patches of Client. */
-export const patchTypes: Readonly<Record<Patch['type'], string>> = {
+export const patchMediaTypes: Readonly<Record<Patch['type'], string>> = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
 };
 
+/** Media types of patches. */
+export type PatchTypes = readonly [string, ...string[]];
+
 /**
- * PATCH of one object, or of its status; of the object itself, an apply patch may create it. Only kinds that say how
- * their lists merge take a strategic merge patch.
+ * The patches that objects of a model take. Only kinds that say how their lists merge take a strategic merge patch; a
+ * Scale takes none.
+ */
+export function patchTypesOf({ listMergeKeys }: Pick<Model, 'listMergeKeys'> = {}): PatchTypes {
+  const { json, merge, strategic } = patchMediaTypes;
+  return [json, merge, ...(listMergeKeys === undefined ? [] : [strategic]), applyPatchType];
+}
+
+/**
+ * PATCH of one object, or of its status; of the object itself, an apply patch may create it.
  */
 export async function patch(request: ResourceRequest, subresource: '' | 'status' = ''): Promise<void> {
   const format = objectFormat(request.context);
   const options = parseWriteOptions(request.context.query, 'PatchOptions');
-  const { listMergeKeys } = request.served.model;
-  const body = await readPatch(request, options, othersFor(listMergeKeys));
+  const { model } = request.served;
+  const body = await readPatch(request, options, patchTypesOf(model));
   if (body.type === applyPatchType) return runApply(request, { subresource, format, options, body });
   await runUpdate(request, {
     subresource,
@@ -43,7 +55,7 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
     options,
     bytes: body.bytes,
     prepare: async (write) => {
-      const apply = await patchOf(body, write, listMergeKeys);
+      const apply = await patchOf(body, write, model.listMergeKeys);
       return (current) => {
         const patched = apply(current);
         checkServedKind(patched, request.served);
@@ -55,24 +67,19 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
   });
 }
 
-function othersFor(listMergeKeys: ListMergeKeys | undefined): string[] {
-  return listMergeKeys === undefined ? [] : [patchTypes.strategic];
-}
-
 export type PatchBody = RawBody & { type: string };
 
 /**
- * `others` are accepted kinds of patches besides JSON patch, merge patch and apply patch. `force` is valid only for an
- * apply patch, with any value, and such a patch needs a field manager. Source: k8s.io/apimachinery ValidatePatchOptions.
+ * `force` is valid only for an apply patch, with any value, and such a patch needs a field manager. Source:
+ * k8s.io/apimachinery ValidatePatchOptions.
  * @throws StatusError 415 for any other kind of patch, and for a body without a Content-Type; 422 for `force`, and
  * without a field manager.
  */
 export async function readPatch(
   request: ResourceRequest,
   options: WriteParameters,
-  others: readonly string[] = [],
+  accepted: PatchTypes,
 ): Promise<PatchBody> {
-  const accepted = acceptedTypes(others);
   const { query, request: message } = request.context;
   if (message.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
   const body = await readTypedBody(request, accepted);
@@ -99,12 +106,8 @@ export async function patchOf(
   return patchFunction(body.type, decoded.value, listMergeKeys);
 }
 
-function acceptedTypes(others: readonly string[]): [string, ...string[]] {
-  return [patchTypes.json, patchTypes.merge, ...others, applyPatchType];
-}
-
 /**
- * A patch of a media type of `patchTypes` as a function that does not modify its argument. @throws StatusError 400 for a
+ * A patch of a media type of `patchMediaTypes` as a function that does not modify its argument. @throws StatusError 400 for a
  * value that is no patch, 415 for a strategic merge patch of a kind that does not say how its lists merge
  */
 export function patchFunction(
@@ -112,10 +115,9 @@ export function patchFunction(
   change: JsonValue,
   listMergeKeys: ListMergeKeys | undefined,
 ): (current: JsonObject) => JsonObject {
-  if (type === patchTypes.strategic && listMergeKeys === undefined)
-    throw newUnsupportedMediaType(acceptedTypes(othersFor(listMergeKeys)));
-  if (type === patchTypes.merge && !isJsonObject(change)) throw newBadRequest('a merge patch must be an object');
-  if (type === patchTypes.json && !Array.isArray(change))
+  if (type === patchMediaTypes.strategic && listMergeKeys === undefined) throw newUnsupportedMediaType(patchTypesOf());
+  if (type === patchMediaTypes.merge && !isJsonObject(change)) throw newBadRequest('a merge patch must be an object');
+  if (type === patchMediaTypes.json && !Array.isArray(change))
     throw newBadRequest('a JSON patch must be an array of operations');
   return (current) => {
     const patched = patchedBy(current, change, { type, listMergeKeys: listMergeKeys ?? {} });
@@ -129,7 +131,7 @@ function patchedBy(
   change: JsonValue,
   { type, listMergeKeys }: { type: string; listMergeKeys: ListMergeKeys },
 ): JsonValue {
-  if (type === patchTypes.json) return applyJsonPatch(current, change);
-  if (type === patchTypes.strategic) return applyStrategicMergePatch(current, change, listMergeKeys);
+  if (type === patchMediaTypes.json) return applyJsonPatch(current, change);
+  if (type === patchMediaTypes.strategic) return applyStrategicMergePatch(current, change, listMergeKeys);
   return applyMergePatch(current, change);
 }

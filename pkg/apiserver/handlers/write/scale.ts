@@ -5,7 +5,7 @@ import { scaleTable } from '../../table/builtin-tables.ts';
 import { get } from '../read/get.ts';
 import { checkKey, checkTypeMeta, dropInheritedRevision, setMissingTypeMeta } from '../request/object-identity.ts';
 import { applyPatchType, runApply } from './apply.ts';
-import { patchOf, readPatch } from './patch.ts';
+import { patchOf, patchTypesOf, readPatch } from './patch.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { runUpdate } from './update.ts';
@@ -41,7 +41,7 @@ export async function updateScale(request: ResourceRequest, paths: ScaleSubresou
 export async function patchScale(request: ResourceRequest, paths: ScaleSubresource): Promise<void> {
   const format = objectFormat(request.context);
   const options = parseWriteOptions(request.context.query, 'PatchOptions');
-  const body = await readPatch(request, options);
+  const body = await readPatch(request, options, patchTypesOf());
   const view = scaleView(paths);
   if (body.type === applyPatchType)
     return runApply(request, { subresource: '', scale: paths, format, options, body, view });
