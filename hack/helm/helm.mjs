@@ -23,13 +23,17 @@ export async function helm(args) {
 }
 
 /** The same for kubectl. `editor` is the command of `kubectl edit`. */
-export async function kubectl(args, { editor } = {}) {
-  return runTool('kubectl', args, editor === undefined ? {} : { KUBE_EDITOR: editor });
+export async function kubectl(args, options) {
+  return runKubectl('kubectl', args, options);
 }
 
 /** The same for the kubectl that fetchDebianKubectl put there: an older one. */
-export async function debianKubectl(args) {
-  return runTool('kubectl-debian', args);
+export async function debianKubectl(args, options) {
+  return runKubectl('kubectl-debian', args, options);
+}
+
+async function runKubectl(tool, args, { editor } = {}) {
+  return runTool(tool, args, editor === undefined ? {} : { KUBE_EDITOR: editor });
 }
 
 /** Starts one of these programs, for a command that does not end; its output is in pipes. */

@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { killPrograms, startServe, type Served } from '../../../cmd/svc/start-test-program.ts';
 import { pollUntil, waitMs } from '../../../pkg/testenv/faults/poll-until.ts';
-import { fetchDebianKubectl } from '../../../hack/helm/fetch-debian-kubectl.mjs';
-import { debianKubectl, hasHelm, kubectl, startTool } from '../../../hack/helm/helm.mjs';
+import { startTool } from '../../../hack/helm/helm.mjs';
+import { describeEachKubectl } from './describe-each-kubectl.ts';
 
 const columns = [
   { name: 'Title', type: 'string', jsonPath: '.spec.title' },
@@ -89,25 +89,7 @@ function linesOf(output: string): string[] {
     .map((line) => line.trim().replaceAll(/ {2,}/g, ' '));
 }
 
-const missing = fetchDebianKubectl();
-if (!hasHelm())
-  process.stderr.write('WARNING: kubectl is not installed (node hack/helm/fetch.mjs); its tables are not tested.\n');
-if (missing !== undefined)
-  process.stderr.write(`WARNING: Debian's kubectl is not tested, because this system does not have it: ${missing}\n`);
-
-interface Kubectl {
-  name: string;
-  run: (args: string[]) => Promise<string>;
-  program: string;
-}
-
-const kubectls: Kubectl[] = [
-  ...(hasHelm() ? [{ name: 'kubectl', run: kubectl, program: 'kubectl' }] : []),
-  ...(missing === undefined ? [{ name: 'kubectl of Debian', run: debianKubectl, program: 'kubectl-debian' }] : []),
-];
-const describeEach = kubectls.length === 0 ? describe.skip : describe;
-
-describeEach.each(kubectls.length === 0 ? [{ name: 'kubectl' } as Kubectl] : kubectls)('$name', ({ run, program }) => {
+describeEachKubectl(({ run, program }) => {
   const withConfig = (args: string[]): string[] => [
     '--kubeconfig',
     kubeconfig,
