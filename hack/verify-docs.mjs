@@ -1,9 +1,10 @@
 /**
  * Executes the documentation: every ```sh block of README.md and docs/, each file against its own server. `node
  * hack/verify-docs.mjs [--whole] [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build`
- * first. It occupies the ports of the reader's own server. http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444) in
- * a page means the test's server; blocks also get its address as $BASE. `--whole` also executes the pages that must work
- * wherever controllers run with API and controllers in separate processes. Three pages are executed at a time.
+ * first. It occupies the ports of the reader's own server. http://127.0.0.1:8090 (or ws; or 8091; or https and 8443 or
+ * 8444) in a page means the test's server; blocks also get its address as $BASE. `--whole` also executes the pages that
+ * must work wherever controllers run with API and controllers in separate processes. Three pages are executed at a
+ * time.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -76,13 +77,14 @@ async function problemOf(blocks, inParts) {
   try {
     const addresses = {
       'http:8090': server.url,
+      'ws:8090': server.url.replace('http', 'ws'),
       'http:8091': server.accessUrl,
       'https:8443': server.tlsUrl,
       'https:8444': server.accessTlsUrl,
     };
     const ours = (url, scheme, port) => addresses[`${scheme}:${port}`] ?? url;
     const scripts = blocks.map(({ script }) => ({
-      script: script.replaceAll(/(https?):\/\/(?:127\.0\.0\.1|localhost):(\d+)/g, ours),
+      script: script.replaceAll(/(https?|ws):\/\/(?:127\.0\.0\.1|localhost):(\d+)/g, ours),
     }));
     const { code, outputs, stderr } = await runBlocks(scripts, {
       cwd: server.folder,

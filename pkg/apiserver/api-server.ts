@@ -17,6 +17,9 @@ import {
   withStrictTransport,
   withThrottle,
   withTimeout,
+  withWebSocketOrigin,
+  ServiceUrl,
+  TrustedProxies,
   type CredentialReader,
   type EndpointGroup,
   type Exemption,
@@ -89,6 +92,8 @@ export interface ApiHttpOptions extends Pick<ServiceServerOptions, ListenerOptio
   slowRequestMs?: number;
   /** Origins whose pages may call the API. Default none. */
   allowedOrigins?: readonly string[];
+  /** The origin of this service, if clients see another than the Host header says. */
+  publicUrl?: string;
   /** Days for which browsers use only https after a visit by https; 0 revokes that. Default: header not sent. */
   strictTransportDays?: number;
 }
@@ -160,6 +165,10 @@ function apiHandler(options: ApiHandlerOptions): Handler {
       ...(auditor === undefined ? [] : [auditor.filter(isExempt)]),
       withStatus(),
       withCors({ allowedOrigins: http.allowedOrigins ?? [] }),
+      withWebSocketOrigin({
+        url: new ServiceUrl(http.proxies ?? new TrustedProxies([]), http.publicUrl),
+        allowedOrigins: new Set(http.allowedOrigins),
+      }),
       withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),
       options.withScrapeToken,
       limits.beforeAuthentication,

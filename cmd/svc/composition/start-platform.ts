@@ -63,12 +63,13 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     metrics.database.registerWrites(writes);
     const byteBudget = newByteBudget(options);
     const scrapeToken = await openScrapeToken(options, log);
+    const publicUrl = options['svc.server.public-url'];
     const server = new ApiServer({
       ...svcBuild(),
       log,
       metrics: metrics.registry,
       ...(scrapeToken === undefined ? {} : { scrapeToken }),
-      http: { ...apiHttpOptions(options), byteBudget },
+      http: { ...apiHttpOptions(options), byteBudget, ...(publicUrl === undefined ? {} : { publicUrl }) },
     });
     let drain = drainTimes(options);
     const stopServer = (): Promise<void> => server.stop(drain);

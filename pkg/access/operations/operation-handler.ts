@@ -1,9 +1,8 @@
-import { answerPageFile, send, sendStream, type RequestContext } from '#pkg/http/index';
+import { answerPageFile, isCrossSite, send, sendStream, type RequestContext } from '#pkg/http/index';
 import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import type { AccessResponse, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
-import { isCrossSite } from '../http/same-site.ts';
 import type { Caller } from '../http/caller.ts';
 
 /** Answers a request; `caller` is undefined if it is anonymous. */

@@ -1,11 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import type { AnswerHeaders } from '#pkg/http/index';
+import { isCrossSite, type AnswerHeaders } from '#pkg/http/index';
 import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import { formatCookie } from '../http/cookies.ts';
 import type { AccessResponse, OpenCall, Operation } from '../operations/operation.ts';
-import { isCrossSite } from '../http/same-site.ts';
 import { credentialFields } from '../login/credential-fields.ts';
 import { CheckedFields } from '../operations/checked-fields.ts';
 import { endSession } from '../sessions/end-session.ts';

@@ -1,8 +1,8 @@
 import { newServiceUnavailable, StatusError } from '#pkg/apimachinery/index';
 import { failureSuffix } from '#pkg/database/index';
+import { isSameSite, type SameSiteOptions } from '#pkg/http/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
 import { readCookies, sessionCookie } from '../http/cookies.ts';
-import { isSameSite, type SameSiteOptions } from '../http/same-site.ts';
 import { userInfoOf } from '../principals/principals.ts';
 import { isCsrfTokenOf } from './csrf-token.ts';
 import type { Sessions } from './sessions.ts';

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { WebSocket } from 'ws';
 import { StatusError, type JsonObject } from '#pkg/apimachinery/index';
 import { AuditPolicy, parseAuditPolicy } from '#pkg/audit/index';
 import { pollUntil } from '../../testenv/faults/poll-until.ts';
@@ -283,6 +285,20 @@ describe('by a policy that keeps everything', () => {
       found.map(({ verb, stage, responseStatus }) => `${verb} ${stage} ${responseStatus.code}`).toSorted(),
     ).toEqual(['list ResponseComplete 200', 'watch ResponseComplete 400', 'watch ResponseStarted 200']);
     abort.abort();
+  });
+
+  test('a watch over WebSocket has one too, without the token of its subprotocol', async () => {
+    const token = Buffer.from('pat_secret').toString('base64url');
+    const socket = new WebSocket(
+      `${api.url.replace('http', 'ws')}${posts}?watch=true`,
+      [`base64url.bearer.authorization.k8s.io.${token}`, 'base64.binary.k8s.io'],
+      { headers: { 'x-user': user } },
+    );
+    await once(socket, 'open');
+    const [event] = await events();
+    expect(event).toMatchObject({ verb: 'watch', stage: 'ResponseStarted', responseStatus: { code: 101 } });
+    expect(JSON.stringify(event)).not.toMatch(new RegExp(`pat_secret|${token}`));
+    socket.terminate();
   });
 });
 

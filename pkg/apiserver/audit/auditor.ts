@@ -90,7 +90,7 @@ export class Auditor {
   /** A watch is recorded when it begins: it may last for days. */
   #recordStart({ response }: RequestContext, audit: RequestAudit): void {
     onBegin(response, (status) => {
-      if (status !== 200 || audit.isStored) return;
+      if (status >= 300 || audit.isStored) return;
       audit.markStored();
       this.#add(audit, 'ResponseStarted', status);
     });

@@ -39,8 +39,6 @@ export function checkRequest(request: IncomingMessage, limits: RequestLimits): S
   if (hosts > 1 || lengths > 1) return newBadRequest(sentOnce);
   if (authorizations > 1) return new RepeatedAuthorizationError();
   if (hosts === 0 && request.httpVersion === '1.1') return newBadRequest('the Host header is missing');
-  if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c')
-    return newBadRequest('this server does not upgrade connections');
   return undefined;
 }
 

@@ -5,6 +5,7 @@ import type { WriteAudit } from '#pkg/audit/index';
 import type { UserInfo } from '#pkg/identity/index';
 import type { RequestBytes } from '../memory/request-bytes.ts';
 import type { RequestInfo } from './request-info.ts';
+import type { WebSocketUpgrade } from './web-socket-upgrade.ts';
 
 /** One request, as filters and handler see it. */
 export interface RequestContext {
@@ -21,6 +22,8 @@ export interface RequestContext {
    * before anything else runs.
    */
   readonly rejection?: StatusError | undefined;
+  /** The WebSocket that the request asks for; undefined for any other request. Only a watch may ask for one. */
+  readonly webSocket?: WebSocketUpgrade | undefined;
   /** Anonymous until `withAuthentication` has run. */
   user: UserInfo;
   /** The authenticated user, if `user` is impersonated. */

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
+import { WebSocket } from 'ws';
 import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { HttpServer, type HttpServerLimits } from './http-server.ts';
 import { readBody } from '../request/read-body.ts';
@@ -451,6 +452,25 @@ test('serves https, and survives a client without TLS', async () => {
   const [answer] = (await once(secure, 'data')) as [Buffer];
   expect(answer.toString()).toMatch(/^HTTP\/1.1 200 /);
   secure.destroy();
+  await server.close({ drainTimeoutMs: 1000 });
+});
+
+test('a WebSocket over TLS', async () => {
+  const handler: Handler = async ({ webSocket, response }) => {
+    webSocket?.accept(() => undefined)?.send(Buffer.from('{"type":"ADDED"}\n'));
+    await once(response, 'close');
+  };
+  const server = new HttpServer({ handler, log: pino({ level: 'silent' }) });
+  const { port } = await server.listen({
+    host: '127.0.0.1',
+    port: 0,
+    certificate: new ServerCertificate({ key: testKey, cert: testCertificate }),
+  });
+  const client = new WebSocket(`wss://127.0.0.1:${port}/api/v1/secrets?watch=1`, { ca: testCertificate });
+  const [message] = (await once(client, 'message')) as [Buffer];
+  expect(message.toString()).toBe('{"type":"ADDED"}\n');
+  client.close(1000);
+  expect(await once(client, 'close')).toEqual([1000, Buffer.alloc(0)]);
   await server.close({ drainTimeoutMs: 1000 });
 });
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer, ServerResponse, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -21,6 +21,8 @@ import type { RequestLimits } from '../request/check-request.ts';
 import { hasBody } from '../request/read-body.ts';
 import type { Handler } from '../request/request-context.ts';
 import type { ServerCertificate } from '../tls/server-certificate.ts';
+import { UpgradableRequest } from '../websocket/upgradable-request.ts';
+import { WebSocketHandshake } from '../websocket/web-socket-handshake.ts';
 import { Pipeline } from './pipeline.ts';
 import { answerParseError, answerRaw, isParseError } from './raw-answer.ts';
 import { ServerRequestContext, type ContextMemory } from './server-request-context.ts';
@@ -124,6 +126,8 @@ export class HttpServer {
   readonly #handshaking = new Map<string, Socket>();
   #failedHandshakes = 0;
   readonly #pipelines = new Map<Duplex, Pipeline>();
+  /** Connections that Node no longer knows, because their last request asked for a WebSocket. */
+  readonly #upgraded = new Set<Socket>();
   /** Connections whose further bytes are not read as requests. */
   readonly #broken = new WeakSet<Duplex>();
   readonly #onRelease = new Set<(context: ServerRequestContext) => void>();
@@ -158,6 +162,7 @@ export class HttpServer {
       keepAliveTimeout: this.#limits.keepAliveTimeoutMs,
       requestTimeout: 0,
       requireHostHeader: false,
+      IncomingMessage: UpgradableRequest,
       noDelay: true,
     };
   }
@@ -194,12 +199,19 @@ export class HttpServer {
         else this.#expect(socket);
       });
     }
-    const serve = (request: IncomingMessage, response: ServerResponse): void => this.#take(request, response);
+    const serve = (request: IncomingMessage, response: ServerResponse): void => this.#take({ request, response });
     server.on('request', serve);
     // readBody sends the "100 Continue" once the handler wants the body.
     server.on('checkContinue', serve);
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-      this.#take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')),
+      this.#take({
+        request,
+        response,
+        refusal: new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood'),
+      }),
+    );
+    server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) =>
+      this.#takeUpgrade(request, socket, head),
     );
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#endProxied(socket));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#endBroken(error, socket));
@@ -303,6 +315,7 @@ export class HttpServer {
     // Gives the server time to send the final responses.
     await isDoneWithin(finalResponseMs, this.#ended(this.#inFlight));
     for (const server of this.#servers) server.closeAllConnections();
+    for (const socket of this.#upgraded) socket.destroy();
     if (!(await isDoneWithin(settleMs, done))) {
       this.#log.error({ paths: pathsOf(this.#inFlight) }, 'requests were still running when the server ended');
     }
@@ -401,12 +414,26 @@ export class HttpServer {
   #endProxied(socket: Socket): void {
     const last = this.#pipelines.get(socket)?.unanswered.at(-1);
     if (last === undefined) return answerRaw(socket, newBadRequest('this server is no proxy'), this.#log);
-    // Node has removed its own listeners.
-    socket
-      .on('error', ignore)
-      .once('timeout', () => socket.destroy())
-      .resume();
+    listenAgain(socket).resume();
     this.#endAfterLast(socket);
+  }
+
+  /** Node has detached the connection: it reads no more requests, and leaves the answer to this one to the server. */
+  #takeUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    listenAgain(socket);
+    this.#upgraded.add(socket);
+    socket.once('close', () => this.#upgraded.delete(socket));
+    // No client sends a handshake before it has the answers to its earlier requests.
+    if (this.#pipelines.get(socket)?.isIdle !== true) {
+      socket.resume();
+      return this.#endAfterLast(socket);
+    }
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => endUpgraded(socket, this.#limits.lingerMs));
+    const webSocket = new WebSocketHandshake({ request, response, socket, head });
+    this.#take({ request, response, webSocket });
   }
 
   #endAfterLast(socket: Duplex): void {
@@ -415,26 +442,17 @@ export class HttpServer {
     pipeline?.unanswered.at(-1)?.once('close', () => socket.end());
   }
 
-  #take(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): void {
+  #take(taken: TakenRequest): void {
+    const { request, response } = taken;
     // Node emits a connection error after the reader has removed its listener. Without a listener the error would end
     // the process.
     request.on('error', ignore);
     const pipeline = this.#pipelines.get(request.socket);
     // The connection was closed just as the request arrived.
-    pipeline?.add(response, () => void this.#serve({ request, response, pipeline, refusal }));
+    pipeline?.add(response, () => void this.#serve(taken, pipeline));
   }
 
-  async #serve({
-    request,
-    response,
-    pipeline,
-    refusal,
-  }: {
-    request: IncomingMessage;
-    response: ServerResponse;
-    pipeline: Pipeline;
-    refusal: StatusError | undefined;
-  }): Promise<void> {
+  async #serve({ request, response, refusal, webSocket }: TakenRequest, pipeline: Pipeline): Promise<void> {
     const isBeyond = this.#admitted.isProbeOnly(request.socket);
     const refused = isBeyond && !this.#isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
     const log = this.#log;
@@ -449,6 +467,7 @@ export class HttpServer {
       draining: this.#drain.signal,
       refusal: refused,
       pipeline,
+      webSocket,
     });
     this.#inFlight.add(context);
     this.#fresh.delete(request.socket);
@@ -464,7 +483,8 @@ export class HttpServer {
     else if (this.#drain.signal.aborted) pipeline.endAfterLast();
     try {
       await this.#handler(context);
-      if (!response.writableEnded && !response.destroyed) throw new Error('the handler gave no answer');
+      if (!response.writableEnded && !response.destroyed && webSocket?.isClosing !== true)
+        throw new Error('the handler gave no answer');
     } catch (error) {
       context.log.error({ err: error }, 'request failed outside withStatus');
       request.socket.destroy();
@@ -488,6 +508,26 @@ export class HttpServer {
     this.#inFlight.delete(context);
     for (const released of this.#onRelease) released(context);
   }
+}
+
+interface TakenRequest {
+  request: IncomingMessage;
+  response: ServerResponse;
+  refusal?: StatusError;
+  webSocket?: WebSocketHandshake;
+}
+
+/** Node has removed its own listeners from a connection that it has detached. */
+function listenAgain(socket: Socket): Socket {
+  return socket.on('error', ignore).once('timeout', () => socket.destroy());
+}
+
+/** Ends a connection that Node has detached, after an ordinary answer. Unread bytes would reset it. */
+function endUpgraded(socket: Socket, lingerMs: number): void {
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
+  socket.resume();
+  socket.end();
 }
 
 /** Every request that is under way listens to it. */

@@ -13,6 +13,7 @@ import type { Pipeline } from './pipeline.ts';
 import type { PausableSlots, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { parseQuery } from '../request/url-encoded.ts';
+import type { WebSocketHandshake } from '../websocket/web-socket-handshake.ts';
 
 /** The budget that requests share, and its observer. */
 export interface ContextMemory {
@@ -28,6 +29,7 @@ interface ServerRequestContextOptions {
   refusal?: StatusError | undefined;
   memory?: ContextMemory | undefined;
   pipeline: Pipeline;
+  webSocket?: WebSocketHandshake | undefined;
 }
 
 const idForm = /^[A-Za-z0-9._-]{1,64}$/;
@@ -43,6 +45,7 @@ export class ServerRequestContext implements RequestContext {
   readonly query: URLSearchParams;
   readonly info: RequestInfo;
   readonly rejection: StatusError | undefined;
+  readonly webSocket: WebSocketHandshake | undefined;
   user: UserInfo = anonymousUser;
   impersonator: UserInfo | undefined;
   readonly warnings: string[] = [];
@@ -71,6 +74,7 @@ export class ServerRequestContext implements RequestContext {
     this.proxies = options.proxies;
     this.draining = options.draining;
     this.pipeline = options.pipeline;
+    this.webSocket = options.webSocket;
     const sentId = request.headers['x-request-id'];
     this.id = typeof sentId === 'string' && idForm.test(sentId) ? sentId : randomUUID();
     this.traceId = traceIdOf(request.headers['traceparent']);
@@ -91,6 +95,7 @@ export class ServerRequestContext implements RequestContext {
         rejection = isStatusError(error) ? error : newBadRequest('the path cannot be read');
       }
     }
+    rejection ??= checkUpgrade(request, info, options.webSocket);
     this.query = query;
     this.info = info ?? unparsedRequestInfo(method, path.slice(0, 256));
     this.rejection = rejection;
@@ -138,6 +143,19 @@ export class ServerRequestContext implements RequestContext {
     this.controller?.abort(this.abortReason);
   }
 }
+
+/** A client that asks for h2c, as some do with every request, takes an ordinary answer. Source: RFC 9110, 7.8. */
+function checkUpgrade(
+  { headers: { upgrade } }: IncomingMessage,
+  info: RequestInfo | undefined,
+  webSocket: WebSocketHandshake | undefined,
+): StatusError | undefined {
+  if (webSocket !== undefined && info?.isResourceRequest === true && info.verb === 'watch') return webSocket.fault;
+  return upgrade === undefined || upgrade.toLowerCase() === 'h2c' ? undefined : newBadRequest(upgradeRule);
+}
+
+const upgradeRule =
+  'only a watch can be upgraded: to a WebSocket, by GET, with the headers "Connection: Upgrade" and "Upgrade: websocket"';
 
 /** The first fields of every log line of a request. */
 export function logNamesOf({ id, traceId }: Pick<RequestContext, 'id' | 'traceId'>): {

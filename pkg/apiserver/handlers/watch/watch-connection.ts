@@ -4,12 +4,15 @@ import {
   type GroupVersionKind,
   type StatusError,
 } from '#pkg/apimachinery/index';
-import { beginAnswer, uncountedBytes, type RequestContext } from '#pkg/http/index';
+import { uncountedBytes, type RequestContext } from '#pkg/http/index';
 import type { WatchObserver } from '../../informer-bus/watch-observer.ts';
 import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../../rest/served-resource.ts';
 import { shownText } from '../answer/answer-format.ts';
 import type { WatchFormat } from './watch-format.ts';
 import type { WatchTiming } from '../options/watch-timing.ts';
+import { StreamOutput } from './stream-output.ts';
+import type { WatchEnd, WatchOutput } from './watch-output.ts';
+import { WebSocketOutput } from './web-socket-output.ts';
 
 export interface WatchConnectionOptions {
   context: RequestContext;
@@ -31,6 +34,7 @@ export interface WatchConnectionOptions {
 export class WatchConnection implements WatchSink {
   readonly ended: Promise<void>;
   readonly #options: WatchConnectionOptions;
+  readonly #output: WatchOutput;
   /** The format of the next event. */
   #format: WatchFormat;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -52,14 +56,18 @@ export class WatchConnection implements WatchSink {
     this.ended = new Promise((resolve) => {
       this.#markEnded = resolve;
     });
-    const { context, durationMs, timing } = options;
+    const { context, format, durationMs, timing } = options;
+    this.#output =
+      context.webSocket === undefined
+        ? new StreamOutput(context, format)
+        : new WebSocketOutput(context, { onRefused: () => this.#finish('over') });
     this.#timers.push(setTimeout(this.close, durationMs));
     this.#timers.push(setInterval(this.#beat, timing.heartbeatMs));
-    context.draining.addEventListener('abort', this.close, { once: true });
+    context.draining.addEventListener('abort', this.#leave, { once: true });
     context.signal.addEventListener('abort', this.#abandon, { once: true });
-    context.response.on('drain', this.#onDrain);
+    this.#output.onDrain(this.#onDrain);
     if (context.signal.aborted) this.#abandon();
-    else if (context.draining.aborted) this.close();
+    else if (context.draining.aborted) this.#leave();
   }
 
   get over(): boolean {
@@ -68,21 +76,16 @@ export class WatchConnection implements WatchSink {
 
   /** Sends the response headers, so that the client knows that the watch has begun. Idempotent. */
   begin(): void {
-    const { context, format } = this.#options;
-    if (context.response.headersSent) return;
-    // X-Accel-Buffering is for nginx, which would buffer the events otherwise.
-    beginAnswer(context, 200, { 'Content-Type': format.contentType, 'X-Accel-Buffering': 'no', Vary: 'Accept' });
-    context.response.flushHeaders();
+    if (!this.#options.context.response.headersSent) this.#output.begin();
   }
 
   /** Initial objects, at the client's pace. */
   async writeObjects(objects: readonly Representation[]): Promise<void> {
-    const { context } = this.#options;
     for (const object of objects) {
       if (this.#isOver) return;
       this.#isSilent = false;
       const format = this.#nextFormat();
-      context.response.write(format.event('ADDED', object.revision, shownText(object, format)));
+      this.#output.write(format.event('ADDED', object.revision, shownText(object, format)));
       this.#options.observer.sent();
       await this.drained();
     }
@@ -94,8 +97,8 @@ export class WatchConnection implements WatchSink {
    */
   follow(stream: WatchStream): void {
     this.#stream = stream;
-    const { bookmarks, context, format, timing } = this.#options;
-    this.#count(context.response.writableLength);
+    const { bookmarks, format, timing } = this.#options;
+    this.#count(this.#output.unread);
     if ((bookmarks || format.isEventStream) && !this.#isOver)
       this.#timers.push(setInterval(() => this.bookmark(stream.cursor), timing.bookmarkMs));
   }
@@ -129,15 +132,19 @@ export class WatchConnection implements WatchSink {
   fail(error: StatusError): void {
     if (this.#isOver) return;
     this.#write(this.#options.format.error(error.toStatus()));
-    this.#finish();
+    this.#finish('over');
   }
 
   /** A planned end, after a last bookmark. */
-  readonly close = (): void => {
+  readonly close = (): void => this.#close('over');
+
+  readonly #leave = (): void => this.#close('shutdown');
+
+  #close(end: WatchEnd): void {
     const { bookmarks, format } = this.#options;
     if (this.#stream !== undefined && (bookmarks || format.isEventStream)) this.bookmark(this.#stream.cursor);
-    this.#finish();
-  };
+    this.#finish(end);
+  }
 
   /** Idempotent. Always call it at the end. */
   dispose(): void {
@@ -145,14 +152,14 @@ export class WatchConnection implements WatchSink {
     if (!this.#isDisposed) this.#options.observer.ended(this.#isSlow ? 'slow' : 'over');
     this.#isDisposed = true;
     const { context } = this.#options;
-    context.draining.removeEventListener('abort', this.close);
+    context.draining.removeEventListener('abort', this.#leave);
     context.signal.removeEventListener('abort', this.#abandon);
-    context.response.off('drain', this.#onDrain);
+    this.#output.offDrain(this.#onDrain);
   }
 
   /** Resolves when the client has read everything written, or the watch is over. */
   async drained(): Promise<void> {
-    while (!this.#isOver && this.#options.context.response.writableNeedDrain) {
+    while (!this.#isOver && this.#output.needsDrain) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
       });
@@ -167,12 +174,11 @@ export class WatchConnection implements WatchSink {
 
   #write(bytes: Buffer): void {
     this.begin();
-    const { response } = this.#options.context;
     this.#isSilent = false;
-    const before = response.writableLength;
+    const before = this.#output.unread;
     // Checked before the write, so that one event larger than the limit is still sent.
     if (before > this.#options.timing.bufferLimit) this.#cutOff();
-    else if (before + bytes.length <= uncountedBytes || this.#stream === undefined) response.write(bytes);
+    else if (before + bytes.length <= uncountedBytes || this.#stream === undefined) this.#output.write(bytes);
     else this.#writeCounted(bytes, before + bytes.length);
   }
 
@@ -184,9 +190,9 @@ export class WatchConnection implements WatchSink {
       this.#cutOff();
       return;
     }
-    context.response.write(bytes);
-    context.response.socket?.uncork();
-    this.#count(context.response.writableLength);
+    this.#output.write(bytes);
+    this.#output.flush();
+    this.#count(this.#output.unread);
   }
 
   #count(unread: number): void {
@@ -196,30 +202,30 @@ export class WatchConnection implements WatchSink {
     bytes.lowerTo(this.#isCounted ? unread : 0);
   }
 
-  /** The client did not keep up. */
+  /** The client did not keep up, or is gone. */
   #cutOff(): void {
     this.#isSlow = true;
     const { context } = this.#options;
     context.log.info(
-      { path: context.info.path.slice(0, 1024), user: context.user.name, unread: context.response.writableLength },
+      { path: context.info.path.slice(0, 1024), user: context.user.name, unread: this.#output.unread },
       'disconnected a watcher that reads too slowly',
     );
-    this.#finish();
+    this.#finish('slow');
   }
 
-  #finish(): void {
+  #finish(end: WatchEnd): void {
     if (this.#isOver) return;
     this.#settle();
     const { context, timing } = this.#options;
     this.begin();
-    context.response.end();
-    const grace = setTimeout(() => context.response.destroy(), timing.closeGraceMs);
+    this.#output.end(end);
+    const grace = setTimeout(() => this.#output.destroy(), timing.closeGraceMs);
     context.response.once('close', () => clearTimeout(grace));
   }
 
   readonly #abandon = (): void => {
     this.#settle();
-    this.#options.context.response.destroy();
+    this.#output.destroy();
   };
 
   #settle(): void {
@@ -230,14 +236,16 @@ export class WatchConnection implements WatchSink {
   }
 
   readonly #beat = (): void => {
-    const { response } = this.#options.context;
-    if (response.writableNeedDrain) {
+    const { context, timing } = this.#options;
+    if (this.#output.needsDrain || this.#output.isUnanswered === true) {
       this.#stalledSince ??= performance.now();
-      if (performance.now() - this.#stalledSince >= this.#options.timing.stallMs) this.#cutOff();
-    } else if (response.headersSent) {
-      if (this.#isSilent) response.write(this.#options.format.heartbeat);
-      this.#isSilent = true;
+      if (performance.now() - this.#stalledSince >= timing.stallMs) return this.#cutOff();
+    } else {
+      this.#stalledSince = undefined;
     }
+    if (this.#output.needsDrain || !context.response.headersSent) return;
+    this.#output.beat(this.#isSilent);
+    this.#isSilent = true;
   };
 
   readonly #onDrain = (): void => {

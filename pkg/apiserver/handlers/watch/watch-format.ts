@@ -50,29 +50,32 @@ const lines = [
 ] as const;
 const events = eventStream();
 
-const offers: WatchOffer[] = [
-  ...lines.flatMap(({ contentType, stream }) => [
-    linesOffer(stream, jsonLines({ name: 'json', contentType, shown: (_type, text) => text })),
-    linesOffer({ as: 'PartialObjectMetadata', v: 'v1', g: 'meta.k8s.io', ...stream }, metadataLines(contentType)),
-    ...tableVersions.map((version) => ({
-      type: 'application/json',
-      parameters: { as: 'Table', v: version, g: 'meta.k8s.io', ...stream },
-      format: (request: TableRequest) => tableLines(contentType, version, request),
-    })),
-  ]),
-  { type: 'text/event-stream', format: () => events },
-];
+const lineOffers: WatchOffer[] = lines.flatMap(({ contentType, stream }) => [
+  linesOffer(stream, jsonLines({ name: 'json', contentType, shown: (_type, text) => text })),
+  linesOffer({ as: 'PartialObjectMetadata', v: 'v1', g: 'meta.k8s.io', ...stream }, metadataLines(contentType)),
+  ...tableVersions.map((version) => ({
+    type: 'application/json',
+    parameters: { as: 'Table', v: version, g: 'meta.k8s.io', ...stream },
+    format: (request: TableRequest) => tableLines(contentType, version, request),
+  })),
+]);
+const offers: WatchOffer[] = [...lineOffers, { type: 'text/event-stream', format: () => events }];
 
 /**
+ * The format that a client accepts; `isWebSocket`: one for messages, each of which is a line.
  * @throws StatusError 406, also for YAML: a reader cannot detect the end of a YAML document; and 400 for parameters of
  * a Table that are not valid
  */
-export function watchFormat(accept: string | undefined, request: TableRequest): WatchFormat {
-  const found = negotiateClause(accept, offers);
-  if (found === undefined)
-    throw newNotAcceptable(
-      'only the following media types are accepted: application/json;stream=watch, text/event-stream',
-    );
+export function watchFormat(
+  accept: string | undefined,
+  request: TableRequest,
+  { isWebSocket = false }: { isWebSocket?: boolean } = {},
+): WatchFormat {
+  const found = negotiateClause(accept, isWebSocket ? lineOffers : offers);
+  if (found === undefined) {
+    const types = `application/json;stream=watch${isWebSocket ? '' : ', text/event-stream'}`;
+    throw newNotAcceptable(`only the following media types are accepted: ${types}`);
+  }
   const format = found.offer.format(request);
   return dropsManagedFields(found) ? withoutManaged(format) : format;
 }

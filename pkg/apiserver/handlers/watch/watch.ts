@@ -10,11 +10,15 @@ import { watchFormat } from './watch-format.ts';
 import { recheckAccess } from './recheck-access.ts';
 import { parseWatchParameters, type WatchParameters } from './watch-parameters.ts';
 
-/** GET of a collection's changes, as JSON lines or server-sent events. */
+/** GET of a collection's changes, as JSON lines, server-sent events or messages of a WebSocket. */
 export async function watch(request: ResourceRequest): Promise<void> {
   const { context, served, namespace, options } = request;
   const { headers, method } = context.request;
-  const format = watchFormat(headers.accept, { query: context.query, columns: () => tableColumns(served) });
+  const format = watchFormat(
+    headers.accept,
+    { query: context.query, columns: () => tableColumns(served) },
+    { isWebSocket: context.webSocket !== undefined },
+  );
   const lastEventId = format.isEventStream ? headers['last-event-id'] : undefined;
   const parameters = parseWatchParameters(
     context.query,

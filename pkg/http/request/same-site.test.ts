@@ -1,7 +1,8 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { ServiceUrl, TrustedProxies } from '#pkg/http/index';
+import { TrustedProxies } from '../connection/client-address.ts';
+import { ServiceUrl } from '../connection/service-url.ts';
 import { isCrossSite, isSameSite } from './same-site.ts';
 
 const allowedOrigins = new Set(['https://app.example.org']);

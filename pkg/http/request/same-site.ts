@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ServiceUrl } from '#pkg/http/index';
+import type { ServiceUrl } from '../connection/service-url.ts';
 
 export interface SameSiteOptions {
   url: Pick<ServiceUrl, 'ownOrigins'>;
