@@ -71,6 +71,7 @@ export const accessColumns = {
     org_id: 'uuid null',
     request_id: 'text default',
     datetime: 'timestamptz default',
+    credential_id: 'text default',
   },
   'access.org_role_bindings': {
     id: 'uuid default',

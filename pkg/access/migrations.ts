@@ -29,6 +29,13 @@ export const accessMigrations: readonly Migration[] = [
       for (const statement of nameSkeletons) await sql.raw(statement).execute(db);
     },
   },
+  {
+    name: '0004_credential_ids',
+    beside: '0003_name_skeletons',
+    async up(db) {
+      await sql`ALTER TABLE access.operate_logs ADD COLUMN credential_id text NOT NULL DEFAULT ''`.execute(db);
+    },
+  },
 ];
 
 /**

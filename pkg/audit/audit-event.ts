@@ -41,6 +41,8 @@ export interface AuditUser {
   readonly username: string;
   readonly uid?: string;
   readonly groups?: readonly string[];
+  /** Which credential it was, among others: see `credentialIdKey`. */
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface AuditObjectRef {
@@ -142,8 +144,15 @@ export function formatMicroTime(ms: number): string {
   return `${new Date(whole).toISOString().slice(0, -1)}${String(microseconds - whole * 1000).padStart(3, '0')}Z`;
 }
 
-function auditUser({ name, uid, groups }: UserInfo): AuditUser {
-  return { username: printable(name), ...filled({ uid: printable(uid), groups: groups.map(printable) }) };
+function auditUser({ name, uid, groups, extra }: UserInfo): AuditUser {
+  return {
+    username: printable(name),
+    ...filled({ uid: printable(uid), groups: groups.map(printable), extra: extra && printableLists(extra) }),
+  };
+}
+
+function printableLists(lists: Readonly<Record<string, readonly string[]>>): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(lists).map(([key, values]) => [printable(key), values.map(printable)]));
 }
 
 function objectRef(request: AuditedRequest, { object = {} }: AuditEventOptions): AuditObjectRef | undefined {

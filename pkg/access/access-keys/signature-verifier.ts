@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
+import { formatCredentialId } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -116,7 +117,11 @@ export class SignatureVerifier {
     const problem = await this.#problemOf(claim, key, request);
     if (problem === undefined && key !== undefined) {
       if (key.is_use_stale) await noteUse.run(this.#database.pool, { id: keyId });
-      return { userId: key.user_id, isAddressLimited: !key.ip_group.includes(anyAddress) };
+      return {
+        userId: key.user_id,
+        credentialId: formatCredentialId('ACCESSKEY', keyId),
+        isAddressLimited: !key.ip_group.includes(anyAddress),
+      };
     }
     await this.#audit.recordOperation({
       actor: undefined,

@@ -12,6 +12,6 @@ export const testCredential: Credential = {
     const userId = valueOfScheme(request, 'bearer');
     if (userId === undefined) return undefined;
     if (!isUuid(userId)) throw newAuthenticationFailed();
-    return { userId };
+    return { userId, credentialId: `TEST=${userId}` };
   },
 };

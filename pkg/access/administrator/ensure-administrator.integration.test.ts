@@ -98,6 +98,7 @@ describe('the first start', () => {
         'org:00000000-0000-0000-0000-000000000002:OrgUser',
         'system:authenticated',
       ],
+      extra: { 'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^PAT=/)] },
     });
   });
 

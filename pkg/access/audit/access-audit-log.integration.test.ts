@@ -29,6 +29,7 @@ beforeAll(async () => {
     resource: 'ben',
     detail: 'name, email',
     address: '192.0.2.1',
+    credentialId: 'SESSION=s1',
     requestId: 'request-1',
   });
   for (let i = 0; i < 12; i += 1)
@@ -65,7 +66,7 @@ test('rows are events of the platform form', async () => {
     stage: 'ResponseComplete',
     requestURI: '',
     verb: 'create',
-    user: { username: 'mia', uid: mia },
+    user: { username: 'mia', uid: mia, extra: { 'authentication.kubernetes.io/credential-id': ['SESSION=s1'] } },
     sourceIPs: ['192.0.2.1'],
     objectRef: { resource: 'user', name: 'ben', apiGroup: 'access.svc.run' },
     responseStatus: { metadata: {}, code: 200 },

@@ -10,6 +10,7 @@ import {
   type StoredAuditRecord,
 } from '#pkg/audit/index';
 import { databaseFailure } from '#pkg/database/index';
+import { withCredentialId } from '#pkg/identity/index';
 
 /** The API group of access management's resources in the audit. */
 const group = 'access.svc.run';
@@ -28,15 +29,16 @@ interface Row {
   remote_addr: string;
   user_agent: string;
   detail: string;
+  credential_id: string;
 }
 
 /** Ids sort as the numbers do. `code` stands for success or failure: neither table has what the client got. */
 const rowsText = `SELECT 'login-' || lpad(id::text, 19, '0') AS id, datetime, '' AS request_id, username, user_id, 'login' AS verb,
-    CASE WHEN is_success THEN 201 WHEN type = 'basic' THEN 401 ELSE 400 END AS code, 'login' AS resource, username AS name, remote_addr, user_agent, reason AS detail
+    CASE WHEN is_success THEN 201 WHEN type = 'basic' THEN 401 ELSE 400 END AS code, 'login' AS resource, username AS name, remote_addr, user_agent, reason AS detail, '' AS credential_id
     FROM access.login_logs
   UNION ALL
   SELECT 'operation-' || lpad(id::text, 19, '0'), datetime, request_id, username, user_id, action,
-    CASE action WHEN 'failed_use' THEN 401 ELSE 200 END, resource_type, resource, remote_addr, '', detail
+    CASE action WHEN 'failed_use' THEN 401 ELSE 200 END, resource_type, resource, remote_addr, '', detail, credential_id
     FROM access.operate_logs`;
 
 /** Selectors that are columns. */
@@ -106,12 +108,13 @@ export class AccessAuditLog implements Pick<AuditLog, 'list'> {
 function recordOf(row: Row): StoredAuditRecord {
   const { id, at, username, user_id: uid, verb, code, resource, name, remote_addr: address, detail } = row;
   const time = Date.parse(at);
+  const user = { name: username, uid: uid ?? '', groups: [] };
   const event = newAuditEvent(
     {
       auditID: row.request_id === '' ? id : row.request_id,
       requestURI: '',
       verb,
-      user: { name: username, uid: uid ?? '', groups: [] },
+      user: row.credential_id === '' ? user : withCredentialId(user, row.credential_id),
       sourceIPs: address === '' ? [] : [address],
       userAgent: row.user_agent,
       group,

@@ -50,6 +50,7 @@ const login = (username: string, isSuccess = true): Promise<void> =>
 const operate = (resource: string, orgId?: string): Promise<void> =>
   server.audit.recordOperation({
     actor: { id: users['admin']!, username: 'admin' },
+    credentialId: 'SESSION=s1',
     action: 'create',
     resourceType: 'user',
     resource,
@@ -93,6 +94,7 @@ test('rows have the shape of the contract', async () => {
       remote_addr: '',
       org_id: defaultOrgId,
       request_id: '',
+      credential_id: 'SESSION=s1',
       datetime: expect.any(String),
     },
   ]);

@@ -48,6 +48,8 @@ export interface OperationEntry {
   /** Human-readable: names of the changed fields. Never a secret. */
   detail?: string;
   address?: string;
+  /** The actor's, as `formatCredentialId` has it. */
+  credentialId?: string;
   orgId?: string | undefined;
   requestId?: string;
 }
@@ -82,7 +84,17 @@ export class Audit {
    * first are written.
    */
   async recordOperation(
-    { actor, action, resourceType, resource, detail = '', address = '', orgId, requestId = '' }: OperationEntry,
+    {
+      actor,
+      action,
+      resourceType,
+      resource,
+      detail = '',
+      address = '',
+      credentialId = '',
+      orgId,
+      requestId = '',
+    }: OperationEntry,
     on: Queryable = this.#database.pool,
   ): Promise<void> {
     if (action === 'failed_use' && !this.#failedUses.take(address)) return;
@@ -94,6 +106,7 @@ export class Audit {
       resource: printable(resource, 300),
       detail: printable(detail, 1000),
       remote_addr: address,
+      credential_id: credentialId,
       org_id: orgId ?? null,
       request_id: requestId,
     };
@@ -101,10 +114,14 @@ export class Audit {
   }
 }
 
-/** The caller and the client's address, for an entry of this call. */
-export function actorOf({ caller, request }: OpenCall): Pick<OperationEntry, 'actor' | 'address' | 'requestId'> {
+/** The caller, their credential and address, for an entry of this call. */
+export function actorOf({
+  caller,
+  request,
+}: OpenCall): Pick<OperationEntry, 'actor' | 'credentialId' | 'address' | 'requestId'> {
   return {
     actor: caller === undefined ? undefined : { id: caller.id, username: caller.username },
+    ...(caller === undefined ? {} : { credentialId: caller.credentialId }),
     address: request.address,
     requestId: request.context.id,
   };

@@ -33,6 +33,9 @@ export const operateLogRecord = Type.Object({
   remote_addr: Type.String(),
   org_id: nullable(uuid()),
   request_id: Type.String({ description: "As in the answer's `X-Request-Id`." }),
+  credential_id: Type.String({
+    description: 'Which credential it was done with: `SESSION=<id>`, `ACCESSKEY=<id>`; empty where none is known.',
+  }),
   datetime: timestamp(),
 });
 

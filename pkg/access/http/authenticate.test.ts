@@ -28,7 +28,7 @@ const ofWord = (scheme: 'token' | 'bearer', name: Credential['scheme']): Credent
     const value = valueOfScheme(request, scheme);
     if (value === undefined) return undefined;
     if (value === 'wrong') throw newAuthenticationFailed();
-    return { userId: value };
+    return { userId: value, credentialId: `TEST=${value}` };
   },
 });
 const ofCookie: Credential = {
@@ -37,7 +37,7 @@ const ofCookie: Credential = {
     const value = request.cookies.get('svc_sessionid');
     return value === undefined || value === 'stale'
       ? undefined
-      : { userId: value, session: { id: 's', isCsrfToken: () => true } };
+      : { userId: value, credentialId: `TEST=${value}`, session: { id: 's', isCsrfToken: () => true } };
   },
 };
 const parts = {

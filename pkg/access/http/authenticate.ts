@@ -42,10 +42,11 @@ export async function authenticate(
     if (credential.scheme === 'session') return undefined;
     throw newAuthenticationFailed();
   }
-  const { session, isAddressLimited } = proof;
+  const { credentialId, session, isAddressLimited } = proof;
   return {
     ...principal,
     scheme: credential.scheme,
+    credentialId,
     ...(session === undefined ? {} : { session }),
     ...(isAddressLimited === undefined ? {} : { isAddressLimited }),
   };

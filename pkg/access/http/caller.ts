@@ -6,6 +6,8 @@ export type * from './principal.ts';
 /** The user of a request, and their credential. */
 export interface Caller extends Principal {
   readonly scheme: Credential['scheme'];
+  /** As `formatCredentialId` has it, for the audit. */
+  readonly credentialId: string;
   readonly session?: SessionProof;
   /** True for an access key that is limited to some addresses. */
   readonly isAddressLimited?: boolean;

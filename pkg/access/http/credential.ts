@@ -4,6 +4,8 @@ import type { AccessRequest } from './access-request.ts';
 /** The result of a valid credential. */
 export interface CredentialProof {
   readonly userId: string;
+  /** As `formatCredentialId` has it. */
+  readonly credentialId: string;
   /** Its user, if read in the same query and valid. */
   readonly principal?: Principal;
   /** Set for a session of the pages. */

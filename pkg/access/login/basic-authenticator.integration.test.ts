@@ -66,7 +66,12 @@ describe('a right password', () => {
     for (const name of [username, `${username}@example.com`, username.toUpperCase()]) {
       expect(await ask(password, name)).toMatchObject({
         status: 200,
-        json: { name: username, uid: id, groups: ['authors', 'system:authenticated'] },
+        json: {
+          name: username,
+          uid: id,
+          groups: ['authors', 'system:authenticated'],
+          extra: { 'authentication.kubernetes.io/credential-id': [`PASSWORD=${id}`] },
+        },
       });
     }
   });

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { newServiceUnavailable, newTooManyRequests, newUnauthorized, type StatusError } from '#pkg/apimachinery/index';
 import { failureSuffix, PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { TrustedProxies } from '#pkg/http/index';
-import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
+import { formatCredentialId, withCredentialId, type RequestAuthenticator, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery } from '../access-tables.ts';
 import { isAccessError } from '../http/access-error.ts';
@@ -124,7 +124,9 @@ export class BasicAuthenticator implements RequestAuthenticator {
   async #find(key: string): Promise<UserInfo | undefined> {
     const [id, passwordChanged] = key.split(' ') as [string, string];
     const { rows } = await findUser.run(this.#options.database.pool, { id, passwordChanged });
-    return rows[0] === undefined ? undefined : userInfoOf(principalOf(rows[0]));
+    return rows[0] === undefined
+      ? undefined
+      : withCredentialId(userInfoOf(principalOf(rows[0])), formatCredentialId('PASSWORD', id));
   }
 }
 

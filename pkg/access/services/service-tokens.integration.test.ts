@@ -51,7 +51,12 @@ describe('a token of a service', () => {
     ['access-server', 'system:access-server', 'system:access-servers'],
   ])('of %s is the user %s of the group %s, and nobody else', async (service, name, group) => {
     const token = await added(service);
-    expect(await who(token)).toEqual({ name, uid: await idOf(name), groups: [group, 'system:authenticated'] });
+    expect(await who(token)).toEqual({
+      name,
+      uid: await idOf(name),
+      groups: [group, 'system:authenticated'],
+      extra: { 'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^PAT=/)] },
+    });
     expect(await tokens.add(service, token)).toBe(false);
     expect(await audited()).toEqual([
       `create user ${name} of a service`,

@@ -1,7 +1,7 @@
 import { newServiceUnavailable, StatusError } from '#pkg/apimachinery/index';
 import { failureSuffix } from '#pkg/database/index';
 import { isSameSite, type SameSiteOptions } from '#pkg/http/index';
-import type { RequestAuthenticator } from '#pkg/identity/index';
+import { formatCredentialId, withCredentialId, type RequestAuthenticator } from '#pkg/identity/index';
 import { readCookies, sessionCookie } from '../http/cookies.ts';
 import { userInfoOf } from '../principals/principals.ts';
 import { isCsrfTokenOf } from './csrf-token.ts';
@@ -33,7 +33,7 @@ export function sessionAuthenticator({ sessions, ...site }: SessionAuthenticator
         if (!isSameSite(request, site))
           throw newCsrfFailed('CSRF check failed: with a session, a change must be asked for by a page of this site');
       }
-      return userInfoOf(session.principal);
+      return withCredentialId(userInfoOf(session.principal), formatCredentialId('SESSION', session.id));
     },
   };
 }

@@ -286,10 +286,11 @@ describe("one's own sessions", () => {
       (await Promise.all([mine, also, theirs].map(({ token }) => ask(token, other)))).map(({ status }) => status),
     ).toEqual([401, 401, 200]);
     const { rows } = await sql(
-      "SELECT username, resource FROM access.operate_logs WHERE action = 'revoke' AND resource_type = 'session' ORDER BY id",
+      "SELECT username, resource, credential_id FROM access.operate_logs WHERE action = 'revoke' AND resource_type = 'session' ORDER BY id",
       [],
     );
-    expect(rows).toEqual([also, mine].map(({ id }) => ({ username: 'mia', resource: id })));
+    const credential_id = `SESSION=${mine.id}`;
+    expect(rows).toEqual([also, mine].map(({ id }) => ({ username: 'mia', resource: id, credential_id })));
   });
 
   test('do not end without their row in the audit: without disk space for it they stay, and the response gives the reason', async () => {
@@ -334,11 +335,12 @@ describe('on the content platform a session', () => {
     );
 
   test('authenticates the user with the current groups', async () => {
-    const { token } = await begin();
+    const { id, token } = await begin();
     expect(await asked('GET', { cookie: `svc_sessionid=${token}` })).toEqual({
       name: 'mia',
       uid: mia,
       groups: ['svc:system-auditors', `org:${defaultOrgId}:OrgUser`, 'writers', 'system:authenticated'],
+      extra: { 'authentication.kubernetes.io/credential-id': [`SESSION=${id}`] },
     });
   });
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
+import { formatCredentialId } from '#pkg/identity/index';
 import { keepNewest, type AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Principal } from '../http/caller.ts';
@@ -123,6 +124,7 @@ export class Sessions {
         return (
           found && {
             userId: found.principal.id,
+            credentialId: formatCredentialId('SESSION', found.id),
             principal: found.principal,
             session: { id: found.id, isCsrfToken: (text) => isCsrfTokenOf(token, text) },
           }

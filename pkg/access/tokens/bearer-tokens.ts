@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
+import { formatCredentialId } from '#pkg/identity/index';
 import { keepNewest, type AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -115,8 +116,10 @@ export class BearerTokens {
   async #authenticate(request: AccessRequest): Promise<CredentialProof | undefined> {
     const token = valueOfScheme(request, 'bearer');
     if (token === undefined) return undefined;
-    const principal = form.test(token) ? await this.#owners.get(hashOf(token).toString('hex')) : undefined;
-    if (principal !== undefined) return { userId: principal.id, principal };
+    const key = hashOf(token).toString('hex');
+    const principal = form.test(token) ? await this.#owners.get(key) : undefined;
+    if (principal !== undefined)
+      return { userId: principal.id, credentialId: formatCredentialId('BEARERSHA256', key.slice(0, 16)), principal };
     await this.#audit.recordOperation({
       actor: undefined,
       action: 'failed_use',

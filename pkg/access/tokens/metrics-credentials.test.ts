@@ -22,11 +22,12 @@ const owners = new Map<string, UserInfo>([
 const ofLogin: Credential = {
   scheme: 'bearer',
   authorizationScheme: 'bearer',
-  authenticate: async () => ({ userId: 'by login' }),
+  authenticate: async () => ({ userId: 'by login', credentialId: 'TEST=login' }),
 };
 const ofSession: Credential = {
   scheme: 'session',
-  authenticate: async (request) => (request.cookies.get('id') === undefined ? undefined : { userId: 'mia' }),
+  authenticate: async (request) =>
+    request.cookies.get('id') === undefined ? undefined : { userId: 'mia', credentialId: 'TEST=session' },
 };
 const parts = {
   credentials: metricsCredentials([ofLogin, ofSession], { authenticateToken: async (token) => owners.get(token) }),

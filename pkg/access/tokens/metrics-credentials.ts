@@ -1,4 +1,4 @@
-import { isPersonalToken } from '#pkg/identity/index';
+import { credentialIdOf, isPersonalToken } from '#pkg/identity/index';
 import type { PersonalTokenAuthenticator } from './personal-token-authenticator.ts';
 import { newAuthenticationFailed, newPermissionDenied } from '../http/access-error.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
@@ -32,7 +32,7 @@ function orPersonalToken(bearer: Credential, tokens: MetricsTokens): Credential 
       if (user === undefined) throw newAuthenticationFailed();
       if (user.restriction !== undefined && !user.restriction.roles.includes(monitoringRole))
         throw newPermissionDenied();
-      return { userId: user.uid };
+      return { userId: user.uid, credentialId: credentialIdOf(user) };
     },
   };
 }

@@ -76,12 +76,14 @@ describe('a personal token', () => {
       'authors',
       'system:authenticated',
     ];
-    expect(await authenticator.authenticateToken(await addToken(id))).toEqual({ name: 'mia', uid: id, groups });
+    const extra = { 'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^PAT=[0-9a-f-]{36}$/)] };
+    expect(await authenticator.authenticateToken(await addToken(id))).toEqual({ name: 'mia', uid: id, groups, extra });
     const narrowed = await addToken(id, ['view']);
     expect(await authenticator.authenticateToken(narrowed)).toEqual({
       name: 'mia',
       uid: id,
       groups,
+      extra,
       restriction: { roles: ['view'] },
     });
     await change(

@@ -1,6 +1,12 @@
 import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import { failureSuffix } from '#pkg/database/index';
-import { isPersonalToken, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
+import {
+  formatCredentialId,
+  isPersonalToken,
+  withCredentialId,
+  type TokenAuthenticator,
+  type UserInfo,
+} from '#pkg/identity/index';
 import { principalOf, userInfoOf } from '../principals/principals.ts';
 import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { TokenStore, type FoundToken } from './token-store.ts';
@@ -57,7 +63,7 @@ interface KnownToken {
 function userOf(found: FoundToken): UserInfo {
   const { roles, token_expires: expires } = found;
   return {
-    ...userInfoOf(principalOf(found)),
+    ...withCredentialId(userInfoOf(principalOf(found)), formatCredentialId('PAT', found.token_id)),
     ...(roles === null ? {} : { restriction: { roles } }),
     ...(expires === null ? {} : { credentialExpires: new Date(expires).toISOString() }),
   };

@@ -9,7 +9,7 @@ import {
   type StatusCause,
 } from '#pkg/apimachinery/index';
 import { runQuery, type Queryable } from '#pkg/database/index';
-import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
+import { credentialIdOf, newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { accessQuery, currentTime } from '../access-tables.ts';
 import type { Audit, OperationEntry } from '../audit/audit.ts';
@@ -271,6 +271,7 @@ export class PersonalTokens {
     return this.#parts.audit.recordOperation(
       {
         actor: { id: user.uid, username: user.name },
+        credentialId: credentialIdOf(user),
         action,
         resourceType: 'personal_token',
         resource: metadata.name,

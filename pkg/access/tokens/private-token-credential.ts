@@ -1,3 +1,4 @@
+import { formatCredentialId } from '#pkg/identity/index';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
@@ -20,7 +21,7 @@ export function privateTokenCredential({
       const token = valueOfScheme(request, 'token');
       if (token === undefined) return undefined;
       const userId = await tokens.findOwner(token);
-      if (userId !== undefined) return { userId };
+      if (userId !== undefined) return { userId, credentialId: formatCredentialId('PRIVATETOKEN', userId) };
       await audit.recordOperation({
         actor: undefined,
         action: 'failed_use',

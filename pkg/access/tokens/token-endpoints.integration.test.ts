@@ -117,6 +117,9 @@ describe('a token', () => {
       name: username,
       uid: id,
       groups: ['system:authenticated'],
+      extra: {
+        'authentication.kubernetes.io/credential-id': [`PAT=${(json as unknown as PersonalToken).metadata.uid}`],
+      },
       credentialExpires: '2999-01-31T07:30:00.500Z',
     });
     const again = await send('GET', '/ci');

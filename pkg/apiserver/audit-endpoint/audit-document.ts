@@ -5,6 +5,17 @@ import { auditPath } from './audit-endpoint.ts';
 const text: JsonObject = { type: 'string' };
 const time: JsonObject = { type: 'string', format: 'date-time' };
 
+const user: JsonObject = {
+  type: 'object',
+  required: ['username'],
+  properties: {
+    username: text,
+    uid: text,
+    groups: { type: 'array', items: text },
+    extra: { type: 'object', additionalProperties: { type: 'array', items: text } },
+  },
+};
+
 const parameters: Readonly<Record<string, { description: string; schema: JsonObject }>> = {
   user: { description: 'Of this user.', schema: text },
   verb: { description: 'Of this verb: `create`, `patch`, `deletecollection`.', schema: text },
@@ -43,8 +54,8 @@ const list: JsonObject = {
           stage: { enum: ['ResponseStarted', 'ResponseComplete'] },
           requestURI: text,
           verb: text,
-          user: { type: 'object' },
-          impersonatedUser: { type: 'object' },
+          user,
+          impersonatedUser: user,
           sourceIPs: { type: 'array', items: text },
           userAgent: text,
           objectRef: { type: 'object' },

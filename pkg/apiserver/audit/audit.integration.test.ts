@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { WebSocket } from 'ws';
 import { StatusError, type JsonObject } from '#pkg/apimachinery/index';
 import { AuditPolicy, parseAuditPolicy } from '#pkg/audit/index';
+import { withCredentialId } from '#pkg/identity/index';
 import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import {
   newTestPost,
@@ -20,7 +21,7 @@ interface Event extends JsonObject {
   requestURI: string;
   verb: string;
   stage: string;
-  user: { username: string };
+  user: { username: string; extra?: Record<string, string[]> };
   impersonatedUser?: { username: string };
   objectRef?: { name?: string; resourceVersion?: string; subresource?: string };
   responseStatus: { code: number };
@@ -54,7 +55,9 @@ async function serve(policy: AuditPolicy): Promise<void> {
       authenticateRequest: (request) => {
         const name = String(request.headers['x-user']);
         if (name === 'wrong') return Promise.reject(new StatusError(401, 'Unauthorized', 'Unauthorized'));
-        return Promise.resolve({ name, uid: 'u-1', groups: ['system:authenticated'] });
+        const found = { name, uid: 'u-1', groups: ['system:authenticated'] };
+        const credentialId = request.headers['x-credential-id'];
+        return Promise.resolve(typeof credentialId === 'string' ? withCredentialId(found, credentialId) : found);
       },
     },
     authorizer: {
@@ -246,6 +249,32 @@ describe('by the default policy', () => {
       sourceIPs: ['127.0.0.1'],
       annotations: { 'svc.run/count': '2' },
     });
+  });
+});
+
+describe('the credential', () => {
+  beforeAll(() => serve(everything));
+  afterAll(() => api.stop());
+
+  test('is named in each event, and refusals of two credentials are two events', async () => {
+    const by = (credentialId: string): { headers: Record<string, string> } => ({
+      headers: { 'x-credential-id': credentialId },
+    });
+    const extra = { 'authentication.kubernetes.io/credential-id': ['PAT=a'] };
+    expect((await call('GET', posts, by('PAT=a'))).status).toBe(200);
+    for (const credentialId of ['PAT=a', 'PAT=b', 'PAT=b'])
+      expect((await call('DELETE', `${posts}/forbidden`, by(credentialId))).status).toBe(403);
+    const found = await events();
+    expect(found[0]).toMatchObject({ user: { username: user, extra } });
+    expect(
+      (await events('&code=403')).map(({ user: { extra: told }, annotations }) => [
+        told?.['authentication.kubernetes.io/credential-id'],
+        annotations?.['svc.run/count'],
+      ]),
+    ).toEqual([
+      [['PAT=a'], '1'],
+      [['PAT=b'], '2'],
+    ]);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   type RequestContext,
   type RequestInfo,
 } from '#pkg/http/index';
+import { credentialIdOf } from '#pkg/identity/index';
 import { newRefusalRecord } from './refusal-counts.ts';
 import { AuditQueue, type AuditQueueOptions } from './audit-queue.ts';
 import { RequestAudit, type AuditOutput, type AuditSource } from './request-audit.ts';
@@ -78,10 +79,14 @@ export class Auditor {
       const { user } = audit;
       // By a limit of their own: an operator looks for who it was.
       if (user.uid !== '')
-        this.#queue.known.add(user.name, `${code} ${network}`, () => newRefusalRecord(code, network, user));
+        this.#queue.known.add(user.name, `${code} ${network} ${credentialIdOf(user)}`, () =>
+          newRefusalRecord(code, network, user),
+        );
       else this.#queue.unknown.add(network, String(code), () => newRefusalRecord(code, network));
     } else if (code === 403) {
-      this.#queue.known.add(audit.user.name, audit.action, () => audit.recordOf({ stage: 'ResponseComplete', code }));
+      this.#queue.known.add(audit.user.name, `${audit.action} ${credentialIdOf(audit.user)}`, () =>
+        audit.recordOf({ stage: 'ResponseComplete', code }),
+      );
     } else {
       this.#add(audit, 'ResponseComplete', code);
     }

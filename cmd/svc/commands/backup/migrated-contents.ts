@@ -96,6 +96,24 @@ export const accessContents: Readonly<Record<string, MigratedContents>> = {
       username_skeletons: ['skeleton', 'owner', 'made_of'],
     },
   },
+  '0004_credential_ids': {
+    tables: {
+      operate_logs: [
+        'id',
+        'username',
+        'user_id',
+        'action',
+        'resource_type',
+        'resource',
+        'detail',
+        'remote_addr',
+        'org_id',
+        'request_id',
+        'datetime',
+        'credential_id',
+      ],
+    },
+  },
 };
 
 /** The same for schema `platform`, without the tables of models. */

@@ -1,4 +1,5 @@
 import { formatTimestamp, type JsonObject } from '#pkg/apimachinery/index';
+import { withCredentialId } from '#pkg/identity/index';
 import { newFieldErrors } from '../../http/access-error.ts';
 import type { AccessResponse, Call, Operation } from '../../operations/operation.ts';
 import type { PersonalToken } from '../../tokens/personal-token.ts';
@@ -96,7 +97,8 @@ export function personalTokenPages(
 }
 
 function ownerOf({ caller, request }: Call): TokenOwner {
-  return { user: userInfoOf(caller), address: request.address, requestId: request.context.id };
+  const user = withCredentialId(userInfoOf(caller), caller.credentialId);
+  return { user, address: request.address, requestId: request.context.id };
 }
 
 function isAction(text: string): text is Action {
