@@ -11,6 +11,7 @@ export * from './apiextensions/definition-status.ts';
 export * from './apiextensions/definition-model.ts';
 export * from './apiextensions/model-from-definition.ts';
 export * from './apiextensions/names.ts';
+export { certificatesIn } from './apiextensions/validate-conversion.ts';
 export * from './apiextensions/validate-definition.ts';
 export type { StructuralSchemaCheck } from './apiextensions/validate-versions.ts';
 export * from './apiextensions/version-priority.ts';

@@ -19,3 +19,4 @@ export { documentEndpoints } from './openapi/document-endpoints.ts';
 export type { EndpointDocument, EndpointDocuments } from './openapi/endpoint-documents.ts';
 export * from './registry/index.ts';
 export type { Sealer } from './rest/sealer.ts';
+export { isWebhookHost } from './webhook/webhook-policy.ts';

@@ -12,6 +12,7 @@ import {
   size,
   text,
   trueOrFalse,
+  webhookHost,
 } from './option-types.ts';
 import type { Option, ValueOf } from './option.ts';
 
@@ -287,6 +288,21 @@ export const optionTable = {
     type: duration({ min: '10m' }),
     default: '10m',
     doc: 'History of changes younger than this is kept.',
+  },
+  'svc.webhooks.allowed-hosts': {
+    type: listOf(webhookHost),
+    default: '',
+    doc: 'Hosts of conversion webhooks, such as hooks.example.com:8443 or *.example.com, port 443 unless named. Empty: no webhook is called.',
+  },
+  'svc.webhooks.allowed-networks': {
+    type: listOf(addressRange),
+    default: '',
+    doc: 'Networks that are not public, such as 10.0.0.0/8, in which these hosts may be.',
+  },
+  'svc.webhooks.timeout': {
+    type: duration({ min: '100ms', max: '30s' }),
+    default: '10s',
+    doc: 'Time of one call of a webhook.',
   },
   'svc.http.cors.allowed-origins': {
     type: listOf(origin),

@@ -1,4 +1,5 @@
 import { parseLimit, parseMeasure } from '#pkg/apis/index';
+import { isWebhookHost } from '#pkg/apiserver/index';
 import { isAddressRange } from '#pkg/http/index';
 import type { OptionType } from './option.ts';
 
@@ -110,6 +111,12 @@ export const quotaLimit: OptionType<readonly [name: string, value: string]> = {
     const [, name = '', limit = ''] = /^([^=]+)=(.+)$/.exec(value) ?? [];
     return parseMeasure(name) === undefined || parseLimit(limit) === undefined ? undefined : [name, limit];
   },
+};
+
+export const webhookHost: OptionType<string> = {
+  label: 'host',
+  expected: 'a host, such as hooks.example.com, hooks.example.com:8443 or *.example.com',
+  parse: (value) => (isWebhookHost(value) ? value : undefined),
 };
 
 export const addressRange: OptionType<string> = {

@@ -32,7 +32,7 @@ export interface ScaleSubresource {
   labelSelectorPath?: string;
 }
 
-/** One version of a model. Every version is stored in the storage version's form (conversion strategy None). */
+/** One version of a model. Every version is stored in the storage version's form. */
 export interface ModelVersion {
   name: string;
   served: boolean;
@@ -49,6 +49,14 @@ export interface ModelVersion {
 /** The rule for object names: a model's rule, or the standard of a built-in kind. */
 export type NameRule = 'model' | 'dns-label' | 'dns-subdomain' | 'path-segment';
 
+/** The webhook that converts the objects of a model between its versions. */
+export interface WebhookConversion {
+  /** https. */
+  url: string;
+  /** As in the definition: base64 of PEM certificates. Absent: the authorities that Node.js trusts. */
+  caBundle?: string;
+}
+
 /** A resource type as data, however it was declared. The registry, the storage and the documents use it. */
 export interface Model {
   group: string;
@@ -59,6 +67,8 @@ export interface Model {
   /** Name of the version in which objects are stored; one of `versions`. */
   storageVersion: string;
   indexes: IndexDefinition[];
+  /** Absent: a conversion between versions changes nothing but apiVersion. */
+  conversion?: WebhookConversion;
   /** Source text that defines a global `indexKeys` with the functions of computed indexes; set if there are any. */
   keyScript?: string;
   nameRule: NameRule;

@@ -70,6 +70,21 @@ const version = object(
   ['name', 'served', 'storage'],
 );
 
+const webhook = object(
+  {
+    clientConfig: object({
+      url: text,
+      service: object({ name: text, namespace: text, path: text, port: { type: 'integer', format: 'int32' } }, [
+        'name',
+        'namespace',
+      ]),
+      caBundle: { type: 'string', format: 'byte' },
+    }),
+    conversionReviewVersions: list(text, maxNames),
+  },
+  ['conversionReviewVersions'],
+);
+
 const condition = object(
   {
     type: text,
@@ -97,7 +112,7 @@ export const definitionSchema: JsonSchema = object(
         names: object(nameProperties, ['plural', 'kind']),
         scope: text,
         versions: list(version, maxVersions),
-        conversion: object({ strategy: text, webhook: anyObject }, ['strategy']),
+        conversion: object({ strategy: text, webhook }, ['strategy']),
         preserveUnknownFields: flag,
       },
       ['group', 'names', 'scope', 'versions'],

@@ -78,10 +78,30 @@ export interface DeclaredIndex {
   nullable?: boolean;
 }
 
-/** Only `None` is accepted: every version has the same fields, and a conversion changes nothing but apiVersion. */
+/** `None`: a conversion changes nothing but apiVersion. `Webhook`: a server of the definition's author converts. */
 export interface DefinitionConversion {
   strategy: string;
-  webhook?: JsonObject;
+  webhook?: DefinitionWebhook;
+}
+
+export interface DefinitionWebhook {
+  /** Where the webhook is: either `url` or `service`. */
+  clientConfig?: {
+    url?: string;
+    service?: WebhookService;
+    /** Base64 of PEM certificates. Default: the authorities that Node.js trusts. */
+    caBundle?: string;
+  };
+  conversionReviewVersions: string[];
+}
+
+/** A Service of Kubernetes: `https://<name>.<namespace>.svc:<port><path>`. */
+export interface WebhookService {
+  name: string;
+  namespace: string;
+  path?: string;
+  /** Default 443. */
+  port?: number;
 }
 
 export interface DefinitionStatus {

@@ -1,31 +1,56 @@
-import type { Model, ModelNames, ModelVersion } from '#pkg/apimachinery/index';
+import type { Model, ModelNames, ModelVersion, WebhookConversion } from '#pkg/apimachinery/index';
 import {
   isEstablished,
   type CustomResourceDefinition,
   type DefinitionNames,
   type DefinitionVersion,
+  type WebhookService,
 } from './definition.ts';
 import { mergedIndexes, withSchemaDefaults } from './definition-indexes.ts';
 import { compareVersions } from './version-priority.ts';
 
 /**
  * The model that a valid definition declares, for the registry; versions in order of preference. An established
- * definition is served under its accepted names, so a new name that clashes never takes effect.
+ * definition is served under its accepted names, so a new name that clashes never takes effect. Indexes read stored
+ * objects: where a webhook converts, only the storage version has the fields that they name.
  */
 export function modelFromDefinition(definition: CustomResourceDefinition): Model {
   const { spec } = definition;
   const versions = spec.versions.toSorted((a, b) => compareVersions(a.name, b.name));
   const stored = spec.versions.find(({ storage }) => storage) ?? versions[0];
+  const conversion = webhookConversion(definition);
+  const isIndexed = (version: DefinitionVersion): boolean => conversion === undefined || version === stored;
+  const indexed = versions.filter(isIndexed);
   return {
     group: spec.group,
     names: modelNames(servedNames(definition)),
     scope: spec.scope,
-    versions: versions.map((version) => ({ ...modelVersion(version), served: isVersionServed(definition, version) })),
+    versions: versions.map((version) => ({
+      ...modelVersion(version),
+      ...(isIndexed(version) ? {} : { selectableFields: [] }),
+      served: isVersionServed(definition, version),
+    })),
     storageVersion: stored?.name ?? '',
-    indexes: withSchemaDefaults(mergedIndexes(versions), stored?.schema?.openAPIV3Schema),
+    indexes: withSchemaDefaults(mergedIndexes(indexed), stored?.schema?.openAPIV3Schema),
     nameRule: 'model',
-    ...keyScriptOf(versions),
+    ...(conversion === undefined ? {} : { conversion }),
+    ...keyScriptOf(indexed),
   };
+}
+
+function webhookConversion({ spec: { conversion } }: CustomResourceDefinition): WebhookConversion | undefined {
+  const config = conversion?.strategy === 'Webhook' ? conversion.webhook?.clientConfig : undefined;
+  if (config === undefined) return undefined;
+  const { url, service, caBundle } = config;
+  return {
+    url: url ?? (service === undefined ? '' : serviceUrl(service)),
+    ...(caBundle === undefined || caBundle === '' ? {} : { caBundle }),
+  };
+}
+
+/** The name by which Kubernetes calls a Service, and which the webhook's certificate is for. */
+function serviceUrl({ name, namespace, port = 443, path = '' }: WebhookService): string {
+  return new URL(path, `https://${name}.${namespace}.svc:${port}`).href;
 }
 
 /**

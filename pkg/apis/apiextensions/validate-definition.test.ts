@@ -215,13 +215,13 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     texts: ['spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required'],
   },
   {
-    reason: 'no webhooks',
-    edit: (d) => (d.spec.conversion = { strategy: 'Webhook', webhook: {} }),
-    texts: ['spec.conversion.strategy: Unsupported value: "Webhook": supported values: "None"'],
+    reason: 'only two strategies',
+    edit: (d) => (d.spec.conversion = { strategy: 'Magic' }),
+    texts: ['spec.conversion.strategy: Unsupported value: "Magic": supported values: "None", "Webhook"'],
   },
   {
     reason: 'no webhook without its strategy',
-    edit: (d) => (d.spec.conversion = { strategy: 'None', webhook: {} }),
+    edit: (d) => (d.spec.conversion = { strategy: 'None', webhook: { conversionReviewVersions: ['v1'] } }),
     texts: ['spec.conversion.webhook: Forbidden: should not be set when strategy is not set to Webhook'],
   },
   {

@@ -1,7 +1,8 @@
 import { fieldError, type ApiObject, type StatusCause } from '#pkg/apimachinery/index';
 import { validateApproval } from './api-approval.ts';
-import type { CustomResourceDefinition, DefinitionConversion } from './definition.ts';
+import type { CustomResourceDefinition } from './definition.ts';
 import { isDefinition, shapeCauses } from './definition-shape.ts';
+import { validateConversion } from './validate-conversion.ts';
 import { validateDefinitionName, validateGroup, validateNames, validatePluralPath } from './validate-names.ts';
 import { validateVersions, type StructuralSchemaCheck } from './validate-versions.ts';
 
@@ -29,7 +30,7 @@ export function validateDefinition(
     ...validatePluralPath(spec),
     ...validateScope(spec.scope),
     ...validateVersions(spec.versions, validateStructuralSchema),
-    ...validateConversion(spec.conversion),
+    ...validateConversion(spec.conversion, old !== undefined && isDefinition(old) ? old.spec.conversion : undefined),
     ...(spec.preserveUnknownFields === true
       ? [
           fieldError.invalid(
@@ -50,16 +51,6 @@ function validateScope(scope: string): StatusCause[] {
   return scope === 'Cluster' || scope === 'Namespaced'
     ? []
     : [fieldError.notSupported('spec.scope', scope, ['Cluster', 'Namespaced'])];
-}
-
-function validateConversion(conversion: DefinitionConversion | undefined): StatusCause[] {
-  if (conversion === undefined) return [];
-  if (conversion.strategy === '') return [fieldError.required('spec.conversion.strategy')];
-  if (conversion.strategy !== 'None')
-    return [fieldError.notSupported('spec.conversion.strategy', conversion.strategy, ['None'])];
-  return conversion.webhook === undefined
-    ? []
-    : [fieldError.forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')];
 }
 
 function validateStoredVersions({ spec, status }: CustomResourceDefinition): StatusCause[] {

@@ -7,7 +7,7 @@ import { PostgresStore, type Store } from '#pkg/storage/index';
 import { createPlatformDatabase } from '../../testenv/platform-database.ts';
 import { testSealer } from '../../testenv/test-sealer.ts';
 import { ApiServer, type ApiParts, type ApiServerOptions } from '../api-server.ts';
-import { createPlatformRegistry } from '../registry/index.ts';
+import { createPlatformRegistry, type PlatformRegistryOptions } from '../registry/index.ts';
 import type { Sealer } from '../rest/sealer.ts';
 
 export { newTestSealer } from '../../testenv/test-sealer.ts';
@@ -32,6 +32,8 @@ export interface TestReplica {
   call(method: string, path: string, request?: TestCallOptions): Promise<TestApiResponse>;
   stop(): Promise<void>;
 }
+
+export type TestApiOptions = Partial<ApiServerOptions & ApiParts> & Pick<PlatformRegistryOptions, 'webhooks'>;
 
 /** An API server with its own database. All requests are allowed unless the options say otherwise. */
 export interface TestApi extends TestReplica {
@@ -61,7 +63,7 @@ export function newTestNote(name: string, metadata: JsonObject = {}): JsonObject
   return { apiVersion: 'blog.example.com/v1', kind: 'Note', metadata: { name, ...metadata }, spec: {} };
 }
 
-export async function startTestApi(options: Partial<ApiServerOptions & ApiParts> = {}): Promise<TestApi> {
+export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const testDatabase = await createPlatformDatabase();
   const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
   const store = await PostgresStore.open({ database, log: silentLog });
@@ -82,7 +84,7 @@ export async function startTestApi(options: Partial<ApiServerOptions & ApiParts>
 /** Starts another server on a store; it has no state from before its start, and by default the same key. */
 export async function startReplica(
   store: Store,
-  options: Partial<ApiServerOptions & ApiParts> = {},
+  { webhooks, ...options }: TestApiOptions = {},
   sealer: Sealer = testSealer,
 ): Promise<TestReplica> {
   const log = pino({ level: 'silent' });
@@ -91,6 +93,7 @@ export async function startReplica(
     log,
     builtins: [...builtinModels, postModel, noteModel],
     sealer,
+    ...(webhooks === undefined ? {} : { webhooks }),
   });
   const server = new ApiServer({
     svcVersion: '2.22.0',

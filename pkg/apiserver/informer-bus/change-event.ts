@@ -1,11 +1,13 @@
 import type { ApiObject, ComputedKeys } from '#pkg/apimachinery/index';
-import type { Change, StoredObject } from '#pkg/storage/index';
+import { storedLength, type Change, type StoredObject } from '#pkg/storage/index';
 import type { ObjectText, SharedRepresentation } from '../rest/served-resource.ts';
 
 /** Creates the text for clients of one version. */
 export interface BodyReader {
   /** `isFinal`: the object was deleted. */
   text(stored: StoredText, isFinal?: boolean): ObjectText;
+  /** What `text` is called with instead of `stored`. Absent or undefined: `stored` itself. */
+  prepare?(stored: StoredText): Promise<StoredText> | undefined;
 }
 
 /**
@@ -83,8 +85,9 @@ function shared(
 class SharedText implements SharedRepresentation {
   readonly revision: number;
   readonly #reader: BodyReader;
-  readonly #stored: StoredText;
+  #stored: StoredText;
   readonly #isFinal: boolean;
+  #preparing: Promise<void> | undefined;
   #made: ObjectText | undefined;
   readonly #encodings = new Map<string, Buffer>();
 
@@ -93,6 +96,20 @@ class SharedText implements SharedRepresentation {
     this.#stored = stored;
     this.#isFinal = isFinal;
     this.revision = stored.revision;
+  }
+
+  get length(): number {
+    return storedLength(this.#stored);
+  }
+
+  prepared(): Promise<void> | undefined {
+    const pending = this.#preparing === undefined ? this.#reader.prepare?.(this.#stored) : undefined;
+    if (pending !== undefined) this.#preparing = this.#take(pending);
+    return this.#preparing;
+  }
+
+  async #take(pending: Promise<StoredText>): Promise<void> {
+    this.#stored = await pending;
   }
 
   text(): ObjectText {

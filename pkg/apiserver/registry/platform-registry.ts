@@ -24,9 +24,11 @@ import { ensureBootstrapRoles } from '../authorization/bootstrap/ensure-bootstra
 import { permissionsIn } from '../authorization/escalation/computed-role.ts';
 import { guardingStrategies } from '../authorization/escalation/guarding-strategies.ts';
 import { RoleIndex } from '../authorization/role-index.ts';
+import { ConversionWebhooks } from '../conversion/conversion-webhooks.ts';
 import { InformerBus } from '../informer-bus/informer-bus.ts';
 import type { WatchObserver } from '../informer-bus/watch-observer.ts';
 import { configMapStrategy, secretStrategy } from './core/keyed-data-strategies.ts';
+import { ConversionMonitor } from './definition/conversion-monitor.ts';
 import { DefinitionCatalog } from './definition/definition-catalog.ts';
 import { DefinitionLock } from './definition/definition-lock.ts';
 import { DefinitionSettler } from './definition/definition-settler.ts';
@@ -46,6 +48,7 @@ import { noSealer, type Sealer } from '../rest/sealer.ts';
 import type { ModelRegistry, RegisteredModel, ServedResource } from '../rest/served-resource.ts';
 import type { JsonApiObject, Strategy } from '../rest/strategy.ts';
 import { systemWrite } from '../rest/write-context.ts';
+import { WebhookPolicy, type WebhookPolicyOptions } from '../webhook/webhook-policy.ts';
 
 /** Lock timeout for tables that the start must change while they are in use. Milliseconds. */
 const startLockTimeoutMs = 120_000;
@@ -63,6 +66,8 @@ export interface PlatformRegistryOptions {
    * indexes are rejected.
    */
   keyChecker?: KeyChecker;
+  /** Which conversion webhooks may be called. Default: none. */
+  webhooks?: WebhookPolicyOptions;
   /** Seals objects of confidential kinds. Without one, writes and reads of them are refused. */
   sealer?: Sealer;
 }
@@ -90,12 +95,14 @@ export class PlatformRegistry implements ModelRegistry {
   readonly #log: Logger;
   readonly #builtins: readonly Model[];
   readonly #bus: InformerBus;
+  readonly #webhooks: ConversionWebhooks;
   readonly #catalog: DefinitionCatalog;
   readonly #namespaces = new NamespaceSet();
   readonly #table: ModelTable;
   readonly #terminator: DefinitionTerminator;
   readonly #nameConflicts: NameConflictResolver;
   readonly #indexBuilds: IndexBuildMonitor;
+  readonly #conversions: ConversionMonitor;
   /** Absent where tests serve a part of the built-in models. */
   readonly #quotas: QuotaKeeper | undefined;
   /** The fingerprint of definitions that this version of the server has judged. */
@@ -112,6 +119,7 @@ export class PlatformRegistry implements ModelRegistry {
     builtins = builtinModels,
     watchObserver,
     keyChecker,
+    webhooks,
     sealer = noSealer,
   }: PlatformRegistryOptions) {
     this.#store = store;
@@ -120,6 +128,7 @@ export class PlatformRegistry implements ModelRegistry {
     this.#bus = new InformerBus({ changes: store.changes, log, observer: watchObserver });
     this.roles = new RoleIndex({ currentAt: () => store.changes.currentAt });
     this.#catalog = new DefinitionCatalog(builtins);
+    this.#webhooks = new ConversionWebhooks(new WebhookPolicy(webhooks));
     const dependents = new DependentFinder({ store, models: () => this.#table.all() });
     this.#table = new ModelTable(
       {
@@ -130,6 +139,7 @@ export class PlatformRegistry implements ModelRegistry {
         dependents,
         exactTotalLimit,
         sealer,
+        webhooks: this.#webhooks,
       },
       log,
     );
@@ -158,6 +168,13 @@ export class PlatformRegistry implements ModelRegistry {
     });
     this.#nameConflicts = new NameConflictResolver({ store, codec, log, catalog: this.#catalog, settler, lock });
     this.#indexBuilds = new IndexBuildMonitor({ store, codec, log, catalog: this.#catalog });
+    this.#conversions = new ConversionMonitor({
+      store,
+      codec,
+      log,
+      catalog: this.#catalog,
+      webhooks: this.#webhooks,
+    });
     const quotas = this.#table.get(groupResource(resourceQuotaModel))?.find(resourceQuotaModel.storageVersion);
     const isLimitable = (resource: GroupResource): boolean => this.#table.get(resource)?.model.scope === 'Namespaced';
     this.#quotas =
@@ -231,10 +248,12 @@ export class PlatformRegistry implements ModelRegistry {
     this.#abort.abort();
     for (const undo of this.#undo.splice(0)) undo();
     this.#bus.stop();
+    this.#webhooks.stop();
     await Promise.all([
       this.#terminator.stop(),
       this.#nameConflicts.stop(),
       this.#indexBuilds.stop(),
+      this.#conversions.stop(),
       this.#quotas?.stop(),
     ]);
   }
@@ -300,6 +319,8 @@ export class PlatformRegistry implements ModelRegistry {
       return;
     }
     const known = this.#catalog.remove(change.name);
+    this.#webhooks.forget(change.name);
+    this.#conversions.remove(change.name);
     this.#table.remove(change.name);
     if (known !== undefined) this.#nameConflicts.add(known.definition.spec.group);
   }
@@ -324,6 +345,7 @@ export class PlatformRegistry implements ModelRegistry {
   #attendTo(definition: CustomResourceDefinition): void {
     this.#terminator.add(definition);
     this.#indexBuilds.add(definition);
+    this.#conversions.add(definition);
     this.#nameConflicts.add(definition.spec.group);
   }
 
@@ -334,6 +356,7 @@ export class PlatformRegistry implements ModelRegistry {
     for (const { definition } of this.#catalog.all()) {
       this.#terminator.add(definition);
       this.#indexBuilds.add(definition);
+      this.#conversions.add(definition);
       groups.add(definition.spec.group);
       if (turns.due) await turns.next();
     }

@@ -10,6 +10,7 @@ import {
   type Selector,
   type Sort,
   type IndexDefinition,
+  type StatusError,
 } from '#pkg/apimachinery/index';
 import type { ChunkPosition, IdempotencyKey, ReadBudget, StoredObject } from '#pkg/storage/index';
 import type { JsonApiObject } from './strategy.ts';
@@ -178,11 +179,17 @@ export interface WatchSink {
   drained?(): Promise<void>;
   /** The model was removed or its definition changed: the watch is over. */
   end(reason: string): void;
+  /** An event could not be made: the watch is over, before that event. Default: `end`. */
+  fail?(error: StatusError): void;
 }
 
 /** One event's object, shared by its watchers. `encoded` encodes it once per wire format for all of them. */
 export interface SharedRepresentation {
   revision: number;
+  /** Of the stored object, in characters. */
+  length: number;
+  /** Set if `text` and `encoded` may be called only once it has resolved. Starts the work at the first call. */
+  prepared(): Promise<void> | undefined;
   text(): ObjectText;
   /** Calls `make` once per format and event, and caches the result with the event. */
   encoded(format: string, make: (object: ObjectText) => Buffer): Buffer;

@@ -3,13 +3,13 @@ import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 
 /** The proxies whose X-Forwarded- headers are trusted, by address or range (`10.0.0.0/8`). */
 export class TrustedProxies {
-  readonly #list = new BlockList();
+  readonly #list: BlockList;
   readonly #isEmpty: boolean;
 
   /** Throws if an entry is neither an address nor a range. */
   constructor(ranges: readonly string[]) {
     this.#isEmpty = ranges.length === 0;
-    for (const range of ranges) addRange(this.#list, range);
+    this.#list = newAddressList(ranges);
   }
 
   /**
@@ -50,10 +50,17 @@ export class TrustedProxies {
   }
 }
 
+/** Throws if an entry is neither an address nor a range. */
+export function newAddressList(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) addRange(list, range);
+  return list;
+}
+
 /** Whether the text is an address or a range of addresses. */
 export function isAddressRange(text: string): boolean {
   try {
-    addRange(new BlockList(), text);
+    newAddressList([text]);
     return true;
   } catch {
     return false;

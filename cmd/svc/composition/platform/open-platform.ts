@@ -86,6 +86,11 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
       exactTotalLimit: options['svc.api.exact-total-limit'],
       watchObserver: metrics.watches,
       keyChecker: keys,
+      webhooks: {
+        allowedHosts: options['svc.webhooks.allowed-hosts'],
+        allowedNetworks: options['svc.webhooks.allowed-networks'],
+        timeoutMs: options['svc.webhooks.timeout'],
+      },
       sealer: new ObjectSealer(keyRing),
     });
     metrics.registerModelCount(() => registry.models().length);

@@ -46,7 +46,13 @@ const bookmark = (revision: number): string =>
 
 function object(name: string): SharedRepresentation {
   const made = { text: text(name), managed: '' };
-  return { revision: 1, text: () => made, encoded: (_format, make) => make(made) };
+  return {
+    revision: 1,
+    length: made.text.length,
+    prepared: () => undefined,
+    text: () => made,
+    encoded: (_format, make) => make(made),
+  };
 }
 
 let draining: AbortController;

@@ -1,6 +1,7 @@
 import { formatTimestamp, type Condition } from '#pkg/apimachinery/index';
 import { setCondition, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { IndexBuildProgress, IndexState } from '#pkg/storage/index';
+import type { WebhookState } from '../../conversion/conversion-webhook.ts';
 
 /** Keeps a definition until its objects are deleted. Source: apiextensions.k8s.io/v1. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
@@ -13,6 +14,7 @@ export const ownConditions: ReadonlySet<string> = new Set([
   'Established',
   'Terminating',
   'IndexesReady',
+  'ConversionReady',
 ]);
 
 export const terminatingCondition: DefinitionConditionFacts = {
@@ -37,6 +39,18 @@ export function indexesReady(states: readonly IndexState[]): DefinitionCondition
     return { type: 'IndexesReady', status: 'False', reason: 'Building', message: `being built: ${message}` };
   }
   return { type: 'IndexesReady', status: 'True', reason: 'Ready', message: 'all indexes are ready' };
+}
+
+/** The condition ConversionReady: does the conversion webhook answer? */
+export function conversionReady({ reason, message }: WebhookState): DefinitionConditionFacts {
+  return message === undefined
+    ? { type: 'ConversionReady', status: 'True', reason, message: 'the conversion webhook answers' }
+    : {
+        type: 'ConversionReady',
+        status: 'False',
+        reason,
+        message: `the conversion webhook: ${message}`.slice(0, 1024),
+      };
 }
 
 function formatProgress({ phase, done, secondsLeft, waitsFor }: IndexBuildProgress): string {
@@ -68,6 +82,15 @@ export function withDefinitionCondition(
   facts: DefinitionConditionFacts,
 ): CustomResourceDefinition {
   const conditions = setCondition(definition.status?.conditions ?? [], facts, formatTimestamp(Date.now()));
+  return { ...definition, status: { ...definition.status, conditions } };
+}
+
+/** A copy of the definition without one condition. */
+export function withoutDefinitionCondition(
+  definition: CustomResourceDefinition,
+  type: string,
+): CustomResourceDefinition {
+  const conditions = (definition.status?.conditions ?? []).filter((condition) => condition.type !== type);
   return { ...definition, status: { ...definition.status, conditions } };
 }
 

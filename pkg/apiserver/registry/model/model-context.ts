@@ -9,6 +9,7 @@ import type { DependentFinder } from './dependent-finder.ts';
 import type { InFlightIdempotencyKeys } from './in-flight-idempotency-keys.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { VersionCodec } from './version-codec.ts';
+import type { VersionConverter } from './version-converter.ts';
 
 /** The dependencies of the verbs of one version of one model. */
 export interface ModelContext {
@@ -18,6 +19,10 @@ export interface ModelContext {
   readonly version: ModelVersion;
   readonly resource: GroupResource;
   readonly codec: VersionCodec;
+  /** Set where a webhook converts between the versions. */
+  readonly converter: VersionConverter | undefined;
+  /** The converter of another form of this model. */
+  readonly newConverter: (model: Model, codec: VersionCodec) => VersionConverter | undefined;
   readonly fields: FieldTracker;
   readonly strategy: Strategy;
   /** Serializes conflicting writes of one object, over all versions of the model. */

@@ -18,6 +18,9 @@ import { noSealer, type Sealer } from '../../rest/sealer.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import { ObjectSealing } from './object-sealing.ts';
 
+/** The fingerprint of a body that a webhook has converted: complete in the version that its apiVersion names. */
+export const convertedFingerprint = 'converted';
+
 /**
  * In bytes of JSON, defaults included: the default body limit, plus space for fields that the server and the schema
  * add.
@@ -39,7 +42,8 @@ export interface VersionCodecOptions {
 /**
  * Converts between stored objects and one version of the API. An object stored in the same version under the same
  * schema is served without parsing it. Any other object gets the apiVersion of this version, loses fields that its
- * schema does not know, and gains its defaults (conversion strategy None).
+ * schema does not know, and gains its defaults (conversion strategy None). Where a webhook converts, a
+ * `VersionConverter` has converted it before.
  *
  * Newer defaults are bounded, because they must not turn a page of small objects into a large response: an object gets
  * either all defaults or, if they would add more than its own length plus 64 KiB, none. Stored fields are always kept.
@@ -158,7 +162,7 @@ export class VersionCodec {
   }
 
   #isInStoredForm({ fingerprint }: Pick<Body, 'fingerprint'>): boolean {
-    return this.#isStorageVersion && fingerprint === this.fingerprint;
+    return fingerprint === convertedFingerprint || (this.#isStorageVersion && fingerprint === this.fingerprint);
   }
 }
 

@@ -23,6 +23,8 @@ import type {
   WatchStream,
 } from '../../rest/served-resource.ts';
 import type { WriteContext } from '../../rest/write-context.ts';
+import { ConvertingSink } from '../../informer-bus/converting-sink.ts';
+import { convertedFingerprint } from '../model/version-codec.ts';
 import { storeListQuery, groupKind, type ModelContext } from '../model/model-context.ts';
 import { noObject, statusFromError, subjectOf, translateErrors } from '../model/status-from-storage.ts';
 import { applyConfiguration } from '../write/apply-configuration.ts';
@@ -48,7 +50,7 @@ export class ModelStorage implements ResourceStorage {
     const { store, resource } = this.#context;
     const stored = await this.#translated(() => store.get(resource, key, readBudget), key);
     if (stored === undefined) throw newNotFound(resource, key.name);
-    return this.#represent(stored);
+    return this.#converted(stored);
   }
 
   async create(namespace: string, body: JsonObject, context: WriteContext): Promise<Representation> {
@@ -61,12 +63,12 @@ export class ModelStorage implements ResourceStorage {
 
   async apply(request: ApplyRequest, context: WriteContext): Promise<{ isCreated: boolean; object: Representation }> {
     const write = await applyConfiguration(this.#context, request, context);
-    return { isCreated: write.type === 'create', object: this.#outcome(write) };
+    return { isCreated: write.type === 'create', object: await this.#outcome(write) };
   }
 
   async delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome> {
     const write = await this.#write(context, { verb: 'delete', ...request });
-    const object = this.#outcome(write);
+    const object = await this.#outcome(write);
     return write.type === 'delete'
       ? { deleted: true, uid: this.#uidOf(write.stored), object }
       : { deleted: false, object };
@@ -74,7 +76,11 @@ export class ModelStorage implements ResourceStorage {
 
   async deleteCollection(list: CollectionRequest, context: WriteContext): Promise<RepresentationStream> {
     const { revision, deleted } = await this.#translated(() => deleteObjectCollection(this.#context, list, context));
-    return { revision, objects: this.#represented(deleted, true), close: async () => {} };
+    return {
+      revision,
+      objects: this.#represented(deleted, { areFinal: true, signal: context.signal }),
+      close: async () => {},
+    };
   }
 
   async findRememberedWrite(
@@ -83,7 +89,7 @@ export class ModelStorage implements ResourceStorage {
   ): Promise<RememberedOutcome | undefined> {
     const first = await findIdempotentWrite(this.#context, idempotencyKey, readBudget);
     if (first !== undefined) {
-      const object = this.#represent(first.object, first.type === 'delete');
+      const object = await this.#converted(first.object, first.type === 'delete');
       return { type: first.type, uid: this.#uidOf(first.object), object: replayed(object) };
     }
     this.#context.idempotencyKeys.check(idempotencyKey, groupKind(this.#context));
@@ -96,7 +102,7 @@ export class ModelStorage implements ResourceStorage {
     const { items, rest, ...found } = await this.#translated(() =>
       store.page(resource, { ...storeListQuery(list), page, size, exactTotal, exactTotalLimit }),
     );
-    return { ...found, objects: this.#represented(rest?.objects ?? [items]), close: async () => rest?.close() };
+    return { ...found, objects: this.#represented(rest?.objects ?? [items], list), close: async () => rest?.close() };
   }
 
   async chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk> {
@@ -105,18 +111,24 @@ export class ModelStorage implements ResourceStorage {
     const { items, ...found } = await this.#translated(() =>
       store.chunk(resource, { ...storeListQuery(list), limit, ...(after === undefined ? {} : { after }) }),
     );
-    return { ...found, objects: this.#represented([items]), close: async () => {} };
+    return { ...found, objects: this.#represented([items], list), close: async () => {} };
   }
 
   async stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream> {
     const { store, resource } = this.#context;
     const stream = await this.#translated(() => store.stream(resource, { ...storeListQuery(list), order: list.order }));
-    return { revision: stream.revision, objects: this.#represented(stream.objects), close: () => stream.close() };
+    return { revision: stream.revision, objects: this.#represented(stream.objects, list), close: () => stream.close() };
   }
 
   async watch(request: WatchRequest): Promise<WatchStream> {
-    const { bus, resource, codec, watches } = this.#context;
-    return this.#translated(() => bus.watch({ ...request, resource, reader: codec, group: watches }));
+    const { bus, resource, codec, converter, watches } = this.#context;
+    if (converter === undefined)
+      return this.#translated(() => bus.watch({ ...request, resource, reader: codec, group: watches }));
+    const sink = new ConvertingSink(request.sink);
+    const stream = await this.#translated(() =>
+      bus.watch({ ...request, sink, resource, reader: converter, group: watches }),
+    );
+    return sink.follow(stream);
   }
 
   async isLost(revision: number): Promise<boolean> {
@@ -128,13 +140,15 @@ export class ModelStorage implements ResourceStorage {
   /** Yields a few objects at a time: converting objects that are stored in another form takes long. */
   async *#represented(
     batches: AsyncIterable<StoredObject[]> | Iterable<StoredObject[]>,
-    areFinal = false,
+    { areFinal = false, signal }: { areFinal?: boolean; signal: AbortSignal },
   ): AsyncGenerator<Representation[]> {
+    const { converter } = this.#context;
     try {
       for await (const batch of batches) {
         for (const [i, piece] of inPieces(batch).entries()) {
           if (i > 0) await setImmediate();
-          yield piece.map((object) => this.#represent(object, areFinal));
+          const converted = converter === undefined ? piece : await converter.toVersion(piece, signal);
+          yield converted.map((object) => this.#represent(object, areFinal));
         }
       }
     } catch (error) {
@@ -152,9 +166,18 @@ export class ModelStorage implements ResourceStorage {
     return translateErrors({ model: this.#context, key }, work);
   }
 
-  #outcome({ stored, isReplayed, request }: ObjectWrite): Representation {
-    const object = this.#represent(stored, request.verb === 'delete');
-    return isReplayed ? replayed(object) : object;
+  async #outcome({ stored, shown, isReplayed, request, type }: ObjectWrite): Promise<Representation> {
+    const isDeletion = request.verb === 'delete';
+    if (isReplayed) return replayed(await this.#converted(stored, type === 'delete'));
+    if (shown === undefined) return this.#represent(stored, isDeletion);
+    return this.#represent({ ...stored, body: shown, fingerprint: convertedFingerprint }, isDeletion);
+  }
+
+  /** Where a webhook converts, what is deleted stays as it was stored: nobody is shown it. */
+  async #converted(stored: StoredObject, isFinal = false): Promise<Representation> {
+    const { converter } = this.#context;
+    const [converted] = converter === undefined || isFinal ? [stored] : await converter.toVersion([stored]);
+    return this.#represent(converted!, isFinal);
   }
 
   #represent(stored: StoredObject, isFinal = false): Representation {

@@ -10,6 +10,7 @@ import {
   type StatusError,
 } from '#pkg/apimachinery/index';
 import type { Store } from '#pkg/storage/index';
+import type { ConversionWebhooks } from '../../conversion/conversion-webhooks.ts';
 import type { InformerBus } from '../../informer-bus/informer-bus.ts';
 import { WatchGroup } from '../../informer-bus/watch-group.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
@@ -25,6 +26,7 @@ import type { ServedResource } from '../../rest/served-resource.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 import { terminatingRefusal } from '../../rest/terminating-definition.ts';
 import { VersionCodec } from '../model/version-codec.ts';
+import { VersionConverter, type VersionConverterOptions } from '../model/version-converter.ts';
 
 /** The services that all served models share. */
 export interface SharedServing {
@@ -35,6 +37,7 @@ export interface SharedServing {
   dependents: Pick<DependentFinder, 'hasAny'>;
   exactTotalLimit: number;
   sealer: Sealer;
+  webhooks: ConversionWebhooks;
 }
 
 export interface ServedModelOptions {
@@ -77,14 +80,19 @@ export class ServedModel {
       queue: new KeyedQueue(),
       watches: this.#watches,
       findCreateRefusal: (key: ObjectKey) => this.#findCreateRefusal(shared, key),
+      newConverter: (newer: Model, codec: VersionCodec) => converterOf(shared, { model: newer, codec }),
     };
     const fieldTypes = fieldTypesOf(model);
+    const validatorOf = ({ name }: ModelVersion): SchemaValidator => validators.get(name)!;
     for (const version of model.versions) {
-      const codec = new VersionCodec(model, version, {
-        validatorOf: ({ name }) => validators.get(name)!,
-        sealer: shared.sealer,
-      });
-      const context: ModelContext = { ...common, version, codec, fields: new FieldTracker(model, version, fieldTypes) };
+      const codec = new VersionCodec(model, version, { validatorOf, sealer: shared.sealer });
+      const context: ModelContext = {
+        ...common,
+        version,
+        codec,
+        converter: converterOf(shared, { model, codec, validatorOf }),
+        fields: new FieldTracker(model, version, fieldTypes),
+      };
       this.#versions.set(version.name, {
         version,
         validator: codec.validator,
@@ -132,7 +140,9 @@ export class ServedModel {
       version: context.version,
       resource: this.resource,
       storage: new ModelStorage(context),
-      indexes: [...builtinIndexes, ...this.model.indexes],
+      // Declared indexes have the stored fields, which another version may not have where a webhook converts.
+      indexes:
+        context.converter?.isStorageVersion === false ? builtinIndexes : [...builtinIndexes, ...this.model.indexes],
       terminating: this.#isTerminating,
     };
   }
@@ -166,4 +176,12 @@ function validatorsOf({ versions }: Model, predecessor: ServedModel | undefined)
 /** Interfaces have no index signature, but a schema is JSON. */
 function asJson(schema: ModelVersion['schema']): Parameters<typeof equalJson>[0] {
   return schema as unknown as Parameters<typeof equalJson>[0];
+}
+
+function converterOf(
+  { webhooks }: SharedServing,
+  options: Omit<VersionConverterOptions, 'webhook'>,
+): VersionConverter | undefined {
+  const webhook = webhooks.of(options.model);
+  return webhook === undefined ? undefined : new VersionConverter({ ...options, webhook });
 }

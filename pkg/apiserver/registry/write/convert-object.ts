@@ -2,17 +2,39 @@ import { equalJson, isJsonObject, type JsonObject, type JsonValue } from '#pkg/a
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import type { ModelContext } from '../model/model-context.ts';
 import { checkStoredSize } from '../model/version-codec.ts';
+import type { VersionConverter } from '../model/version-converter.ts';
 import type { ObjectWrite } from './object-write.ts';
 
 /** Increments the generation if the content changed, and converts the object to its stored form. */
-export function convertObject(write: ObjectWrite): void {
+export function convertObject(write: ObjectWrite): void | Promise<void> {
   const { request, model, object, old, context } = write;
   if (request.verb === 'delete') return;
   if (old !== undefined && contentChanged(model, object, old))
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  if (model.converter !== undefined) return convertByWebhook(write, model.converter);
   write.object = model.codec.toStored(object, (path) =>
     context.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`),
   );
+}
+
+async function convertByWebhook(write: ObjectWrite, converter: VersionConverter): Promise<void> {
+  write.object = await converter.toStored(write.object, write.context.signal);
+}
+
+/**
+ * Converts the stored form back for the answer, before it is stored: what the webhook cannot show is not stored either.
+ * The answer to a deletion shows no object.
+ */
+export function showObject(write: ObjectWrite): void | Promise<void> {
+  const { request, model, type, isUnchanged, shownFrom } = write;
+  write.shown = undefined;
+  if (model.converter === undefined || (request.verb === 'delete' && type === 'delete')) return;
+  if (isUnchanged && shownFrom !== undefined) write.shown = shownFrom.body;
+  else return showConverted(write, model.converter);
+}
+
+async function showConverted(write: ObjectWrite, converter: VersionConverter): Promise<void> {
+  write.shown = await converter.bodyOf(write.object, write.context.signal);
 }
 
 /**

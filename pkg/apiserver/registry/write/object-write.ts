@@ -32,6 +32,8 @@ export class ObjectWrite implements WriteIntent {
   /** For update and delete: the stored object. `old` is the same object in the form of the request's version. */
   from: StoredObject | undefined;
   old: JsonApiObject | undefined;
+  /** `from` in the form of the request's version, where a webhook has converted it. */
+  shownFrom: StoredObject | undefined;
   /** For create and update: the desired object, as sent or patched. Must not be modified. */
   body: JsonObject = {};
   /** Number of values and keys that defaults may add. */
@@ -45,6 +47,8 @@ export class ObjectWrite implements WriteIntent {
   type: WriteIntent['type'];
   /** The write changes nothing. */
   isUnchanged = false;
+  /** The body of the outcome in the form of the request's version, where a webhook has converted it. */
+  shown: string | undefined;
   /** The outcome. */
   stored!: StoredObject;
   /** The outcome is that of an earlier request under the same Idempotency-Key. */

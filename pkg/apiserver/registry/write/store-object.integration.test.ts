@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { StorageError } from '#pkg/storage/index';
+import { ConversionWebhooks } from '../../conversion/conversion-webhooks.ts';
+import { WebhookPolicy } from '../../webhook/webhook-policy.ts';
 import { InformerBus } from '../../informer-bus/informer-bus.ts';
 import { noSealer } from '../../rest/sealer.ts';
 import type { Strategy } from '../../rest/strategy.ts';
@@ -34,6 +36,7 @@ function serve(group: string, strategy: Strategy): ServedModel {
     dependents: { hasAny: async () => false },
     exactTotalLimit: 10,
     sealer: noSealer,
+    webhooks: new ConversionWebhooks(new WebhookPolicy()),
   };
   const { model } = registry.find(group, 'v1', 'things')!;
   return new ServedModel({ shared, model, strategy, fromDefinition: true, terminating: false });

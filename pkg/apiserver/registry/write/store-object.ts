@@ -59,9 +59,10 @@ function commit(write: ObjectWrite): Promise<StoredObject> {
   return strategy.commit === undefined ? writeToStore(write) : strategy.commit(write, () => writeToStore(write));
 }
 
-async function writeToStore({ model, type, object, from, context }: ObjectWrite): Promise<StoredObject> {
-  const { store, resource, codec } = model;
-  const { fingerprint } = codec;
+async function writeToStore({ request, model, type, object, from, context }: ObjectWrite): Promise<StoredObject> {
+  const { store, resource, codec, converter } = model;
+  // A deletion needs no webhook: it keeps the form in which the object is stored.
+  const fingerprint = request.verb === 'delete' && converter !== undefined ? from!.fingerprint : codec.fingerprint;
   const { requestAudit, dryRun } = context;
   const audit = dryRun ? undefined : requestAudit?.rowOf({ code: type === 'create' ? 201 : 200, object });
   const stored = await store.write(
@@ -115,11 +116,13 @@ async function presentContext(context: ModelContext): Promise<ModelContext> {
   const model = modelFromDefinition(definition);
   const version = model.versions.find(({ name, served }) => served && name === context.version.name);
   if (version === undefined) throw newUnknownPath();
+  const codec = new VersionCodec(model, version);
   return {
     ...context,
     model,
     version,
-    codec: new VersionCodec(model, version),
+    codec,
+    converter: context.newConverter(model, codec),
     fields: new FieldTracker(model, version),
   };
 }

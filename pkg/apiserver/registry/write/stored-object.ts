@@ -5,7 +5,7 @@ import {
   type ObjectKey,
   type ObjectMeta,
 } from '#pkg/apimachinery/index';
-import { storedLength } from '#pkg/storage/index';
+import { decodeBody, storedLength } from '#pkg/storage/index';
 import type { Preconditions } from '../../rest/served-resource.ts';
 import type { ModelContext } from '../model/model-context.ts';
 import { objectModified } from '../model/status-from-storage.ts';
@@ -22,6 +22,10 @@ async function read(write: ObjectWrite, key: ObjectKey): Promise<void> {
   if (from === undefined) throw newNotFound(resource, key.name);
   write.from = from;
   write.endParsing = await write.memory?.parse(storedLength(from));
+  write.shownFrom = undefined;
+  const { converter } = write.model;
+  if (converter !== undefined && write.request.verb !== 'delete')
+    [write.shownFrom] = await converter.toVersion([from], write.context.signal);
 }
 
 /**
@@ -30,11 +34,18 @@ async function read(write: ObjectWrite, key: ObjectKey): Promise<void> {
 export function decodeStoredObject(write: ObjectWrite): void {
   const { request, model, from } = write;
   if (request.verb === 'create' || from === undefined) return;
-  const { codec, resource } = model;
-  const old = request.verb === 'delete' ? codec.decodeFinal(from) : codec.decode(from);
+  const { codec, converter, resource } = model;
+  const isDeletion = request.verb === 'delete';
+  const old =
+    isDeletion && converter !== undefined
+      ? decodeBody(from.body, from.revision, from.managed)
+      : isDeletion
+        ? codec.decodeFinal(from)
+        : codec.decode(write.shownFrom ?? from);
   write.old = old;
-  if (request.verb === 'delete') {
-    write.object = codec.toStored(old);
+  if (isDeletion) {
+    // Keeps the stored form: an object must stay deletable while the webhook is away.
+    write.object = converter === undefined ? codec.toStored(old) : old;
     if (request.isStillSelected?.(write.object, from) === false) throw newNotFound(resource, request.key.name);
   }
   checkPreconditions(model, request.preconditions, old.metadata);

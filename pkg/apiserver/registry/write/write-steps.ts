@@ -11,7 +11,7 @@ import { checkSameBody } from '../model/in-flight-idempotency-keys.ts';
 import { groupKind, type ModelContext } from '../model/model-context.ts';
 import { noObject, translateErrors } from '../model/status-from-storage.ts';
 import { admitObject } from './admit-object.ts';
-import { compareWithStored, convertObject, limitStoredSize, sealObject } from './convert-object.ts';
+import { compareWithStored, convertObject, limitStoredSize, sealObject, showObject } from './convert-object.ts';
 import { StartAgain, type ObjectWrite } from './object-write.ts';
 import { prepareObject } from './prepare-object.ts';
 import { storeObject } from './store-object.ts';
@@ -45,6 +45,7 @@ export const writeSteps: readonly WriteStep[] = [
   convertObject,
   compareWithStored,
   limitStoredSize,
+  showObject,
   sealObject,
   storeObject,
 ];
