@@ -49,9 +49,10 @@ export interface UpdateRequest {
   preconditions: Preconditions;
   /**
    * Computes the desired object from the current one (a copy, in the served version's form, with resourceVersion).
-   * Called again after a conflict. A resourceVersion in the result is a precondition.
+   * Called again after a conflict. A resourceVersion in the result is a precondition. It may take its time, if it lets
+   * other requests run meanwhile.
    */
-  transform(current: ApiObject & JsonObject): JsonObject;
+  transform(current: ApiObject & JsonObject): JsonObject | Promise<JsonObject>;
 }
 
 /** A configuration to apply: the fields that its manager wants, and no others. */

@@ -39,7 +39,7 @@ export function unionSets(a: FieldSet, b: FieldSet): FieldSet {
     const right = b[element]!;
     const united = left === undefined ? right : uniteValues(left, right);
     if (united === left) continue;
-    if (result === a) result = { ...a };
+    if (result === a) result = copySet(a);
     result[element] = united;
   }
   return result;
@@ -54,7 +54,17 @@ export function uniteValues(a: FieldSet, b: FieldSet): FieldSet {
 
 /** The value of an element that has others below it and is a member itself. */
 export function withSelf(value: FieldSet): FieldSet {
-  return selfKey in value ? value : { [selfKey]: leaf, ...value };
+  if (selfKey in value) return value;
+  const result: FieldSet = { [selfKey]: leaf };
+  for (const element in value) result[element] = value[element]!;
+  return result;
+}
+
+/** A copy that may be changed. Of a large set it is faster than a spread. */
+export function copySet(set: FieldSet): FieldSet {
+  const copy: FieldSet = {};
+  for (const element in set) copy[element] = set[element]!;
+  return copy;
 }
 
 /** Which fields of an element go, if the element itself is a member of the set that is removed. */

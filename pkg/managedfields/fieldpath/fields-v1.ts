@@ -1,5 +1,5 @@
 import { compareIndexValues, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { type FieldSet, leaf, selfKey, uniteValues } from './field-set.ts';
+import { copySet, type FieldSet, leaf, selfKey, uniteValues } from './field-set.ts';
 import { normalizeElement } from './path-element.ts';
 import { isEmpty, isEmptyMap } from './is-empty.ts';
 
@@ -60,14 +60,18 @@ function copyUntil(fields: JsonObject, end: string): FieldSet {
 /** Sorts a set as it is written: by the bytes of the keys. Returns the argument itself if it is sorted. */
 export function sortFieldSet(set: FieldSet): FieldSet {
   let result: FieldSet | undefined;
+  let previous = '';
+  let isSorted = true;
   for (const element in set) {
+    isSorted = isSorted && previous < element;
+    previous = element;
     const below = set[element]!;
-    const sortedBelow = isEmpty(below) ? below : sortFieldSet(below);
+    const sortedBelow = below === leaf || isEmpty(below) ? below : sortFieldSet(below);
     if (sortedBelow === below) continue;
-    result ??= { ...set };
+    result ??= copySet(set);
     result[element] = sortedBelow;
   }
-  return sortLevel(result ?? set);
+  return isSorted ? (result ?? set) : sorted(result ?? set);
 }
 
 function sortLevel(set: FieldSet): FieldSet {

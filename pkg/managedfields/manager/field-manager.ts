@@ -1,9 +1,17 @@
-import { type ApiObject, equalJson, formatTimestamp, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import {
+  type ApiObject,
+  equalJson,
+  formatTimestamp,
+  type JsonObject,
+  type JsonValue,
+  runSync,
+  type SlicedWork,
+} from '#pkg/apimachinery/index';
 import { differenceOfSets, unionSets } from '../fieldpath/field-set.ts';
-import { applyConfig } from '../merge/apply-config.ts';
+import { applyingConfig } from '../merge/apply-config.ts';
 import { ManagerConflicts } from '../merge/manager-conflicts.ts';
 import { type ManagerId, type Managers, managerKey, type NodeOfVersion, type SetFilter } from '../merge/managers.ts';
-import { reconcileManagers, takeFromOthers } from '../merge/update-managers.ts';
+import { reconcilingManagers, takingFromOthers } from '../merge/update-managers.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 import type { TypeSchema } from '../typed/type-schema.ts';
 import { TypedError } from '../typed/typed-error.ts';
@@ -15,10 +23,10 @@ import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
 import {
   isEqualButTimes,
   isReset,
-  readManagedFields,
+  readingManagedFields,
   textOf,
   UnreadableManagedFields,
-  writeManagedFields,
+  writingManagedFields,
 } from './managed-fields-list.ts';
 import { newFieldSet, newResetFilter, type ResetFields } from './reset-fields.ts';
 import { isEmpty } from '../fieldpath/is-empty.ts';
@@ -99,23 +107,33 @@ export class FieldManager {
    * @throws ApplyConflict 409, with the causes
    * @throws TypedError 400: the configuration does not fit the schema
    */
-  apply(live: ApiObject | undefined, config: ApiObject, options: FieldApplyOptions): ApplyResult {
+  *applying(live: ApiObject | undefined, config: ApiObject, options: FieldApplyOptions): SlicedWork<ApplyResult> {
     const { manager: name, subresource = '', now } = options;
     const self = newManagerId(name, true, config.apiVersion, subresource);
     const node = this.#nodeOf(config.apiVersion);
     if (node === undefined) throw new TypedError(`no corresponding type for ${describeType(config)}`);
     if ((config.metadata?.managedFields ?? null) !== null) throw new TypedError('metadata.managedFields must be nil');
     requireType(node, config, 'patch');
+    yield;
     const before = live === undefined ? newEmptyObject(config) : withoutManagedFields(live);
     if (live !== undefined) requireType(node, before, 'live');
-    const managers = this.#managersToApply(live, before, config.apiVersion, options);
+    yield;
+    const managers = yield* this.#managersToApply(live, before, config.apiVersion, options);
     const wanted = asJson(config);
-    const merged = this.#merge(before, wanted, managers, self, options);
+    const merged = yield* this.#merging(before, wanted, managers, self, options);
+    yield;
     stripUnowned(managers, managerKey(self));
     const isSame = equalJson(merged, before);
     if (!isSame) renewTime(managers, managerKey(self), now);
     const object = name === kubectlManager ? updateLastApplied(isSame ? before : merged, wanted) : merged;
-    return newResult(live, before, object, writeManagedFields(managers));
+    const entries = yield* writingManagedFields(managers);
+    yield;
+    return newResult(live, before, object, entries);
+  }
+
+  /** As `applying`, at once. */
+  apply(live: ApiObject | undefined, config: ApiObject, options: FieldApplyOptions): ApplyResult {
+    return runSync(this.applying(live, config, options));
   }
 
   /**
@@ -123,51 +141,56 @@ export class FieldManager {
    * will be stored, except that `metadata.managedFields` is ignored. Never throws: if they cannot be computed, the
    * live ones are kept. An entry's time is `now` if the write gave it fields.
    */
-  update(live: ApiObject | undefined, updated: ApiObject, options: UpdateOptions): ManagedFieldsEntry[] {
+  *updating(live: ApiObject | undefined, updated: ApiObject, options: UpdateOptions): SlicedWork<ManagedFieldsEntry[]> {
     try {
-      const managers = managersToUpdate(live, options);
+      const managers = yield* managersToUpdate(live, options);
       if (live !== undefined && managers.size === 0) return [];
       const before = live === undefined ? newEmptyObject(updated) : withoutManagedFields(live);
-      this.#update(before, withoutManagedFields(updated), managers, options);
-      return writeManagedFields(managers);
+      yield* this.#updating(before, withoutManagedFields(updated), managers, options);
+      return yield* writingManagedFields(managers);
     } catch {
       return (live?.metadata.managedFields ?? []) as ManagedFieldsEntry[];
     }
   }
 
+  /** As `updating`, at once. */
+  update(live: ApiObject | undefined, updated: ApiObject, options: UpdateOptions): ManagedFieldsEntry[] {
+    return runSync(this.updating(live, updated, options));
+  }
+
   /** The managers of the live object; all that an object without any has belongs to `before-first-apply`. */
-  #managersToApply(
+  *#managersToApply(
     live: ApiObject | undefined,
     before: JsonObject,
     apiVersion: string,
     { subresource = '', now }: FieldApplyOptions,
-  ): Managers {
+  ): SlicedWork<Managers> {
     let managers: Managers;
     try {
-      managers = readManagedFields(live?.metadata.managedFields);
+      managers = yield* readingManagedFields(live?.metadata.managedFields);
     } catch (error) {
       if (!(error instanceof UnreadableManagedFields)) throw error;
       throw new TypedError(`failed to decode managed fields: ${error.message}`);
     }
     if (managers.size > 0 || live === undefined) return managers;
     const empty = newEmptyObject({ ...live, apiVersion });
-    this.#update(empty, before, managers, { manager: beforeFirstApply, subresource, now });
+    yield* this.#updating(empty, before, managers, { manager: beforeFirstApply, subresource, now });
     return managers;
   }
 
-  #merge(
+  *#merging(
     live: JsonObject,
     config: JsonObject,
     managers: Managers,
     self: ManagerId,
     { force = false, subresource = '' }: FieldApplyOptions,
-  ): JsonObject {
+  ): SlicedWork<JsonObject> {
     const nodeOf = this.#nodeOf;
     const filter = this.#filterOf(subresource);
-    reconcileManagers(managers, nodeOf);
+    yield* reconcilingManagers(managers, nodeOf);
     const present = new Map(managers);
     try {
-      return applyConfig({ live, config, self, force, nodeOf, filter }, managers);
+      return yield* applyingConfig({ live, config, self, force, nodeOf, filter }, managers);
     } catch (error) {
       if (!(error instanceof ManagerConflicts)) throw error;
       const conflicts = fieldConflicts(error);
@@ -179,28 +202,31 @@ export class FieldManager {
     }
     managers.clear();
     for (const [key, manager] of present) managers.set(key, manager);
-    return applyConfig({ live, config, self, force: true, nodeOf, filter }, managers);
+    return yield* applyingConfig({ live, config, self, force: true, nodeOf, filter }, managers);
   }
 
-  #update(
+  *#updating(
     from: JsonObject,
     to: JsonObject,
     managers: Managers,
     { manager, subresource = '', now }: Pick<UpdateOptions, 'manager' | 'subresource' | 'now'>,
-  ): void {
+  ): SlicedWork<void> {
     const apiVersion = textOf(to['apiVersion']);
     const filter = this.#filterOf(subresource);
-    reconcileManagers(managers, this.#nodeOf);
+    yield* reconcilingManagers(managers, this.#nodeOf);
     const change = { from, to, apiVersion, nodeOf: this.#nodeOf, filter };
     const self = newManagerId(manager, false, apiVersion, subresource);
     const key = managerKey(self);
-    const { changed, removed } = takeFromOthers(change, managers, key, true);
+    const { changed, removed } = yield* takingFromOthers(change, managers, key, true);
+    yield;
     const taken = differenceOfSets(changed, unownedFields);
     const own = managers.get(key);
     // A manager that owns all that it changes keeps its set as it is.
     let rest = own === undefined ? {} : differenceOfSets(own.set, removed);
     if (taken !== changed) rest = differenceOfSets(rest, differenceOfSets(changed, taken));
+    yield;
     const set = unionSets(rest, taken);
+    yield;
     const time = isEmpty(taken) ? own?.time : formatTimestamp(now);
     if (isEmpty(set)) managers.delete(key);
     else managers.set(key, { ...(own ?? self), time, set });
@@ -215,18 +241,21 @@ export class FieldManager {
 const keepAll: SetFilter = (set) => set;
 
 /** Where an update starts: from the managed fields of the request, if they can be read and it may set them. */
-function managersToUpdate(live: ApiObject | undefined, { subresource = '', requested }: UpdateOptions): Managers {
+function* managersToUpdate(
+  live: ApiObject | undefined,
+  { subresource = '', requested }: UpdateOptions,
+): SlicedWork<Managers> {
   if (subresource === '') {
     if (isReset(requested)) return new Map();
-    const managers = readOrNone(requested);
+    const managers = yield* readOrNone(requested);
     if (managers.size > 0) return managers;
   }
-  return readOrNone(live?.metadata.managedFields);
+  return yield* readOrNone(live?.metadata.managedFields);
 }
 
-function readOrNone(list: JsonValue | undefined): Managers {
+function* readOrNone(list: JsonValue | undefined): SlicedWork<Managers> {
   try {
-    return readManagedFields(list);
+    return yield* readingManagedFields(list);
   } catch (error) {
     if (error instanceof UnreadableManagedFields) return new Map();
     throw error;

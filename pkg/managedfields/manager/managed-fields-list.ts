@@ -5,6 +5,8 @@ import {
   type JsonObject,
   type JsonValue,
   parseTimestamp,
+  runSync,
+  type SlicedWork,
 } from '#pkg/apimachinery/index';
 import { readFieldsV1, sortFieldSet } from '../fieldpath/fields-v1.ts';
 import { type Managers, type ManagerState, managerKey } from '../merge/managers.ts';
@@ -18,17 +20,23 @@ export class UnreadableManagedFields extends Error {
   }
 }
 
+/** @throws UnreadableManagedFields */
+export function readManagedFields(list: JsonValue | undefined): Managers {
+  return runSync(readingManagedFields(list));
+}
+
 /**
  * The managers in a list of managed fields.
  * @throws UnreadableManagedFields
  */
-export function readManagedFields(list: JsonValue | undefined): Managers {
+export function* readingManagedFields(list: JsonValue | undefined): SlicedWork<Managers> {
   const managers: Managers = new Map();
   if (list === undefined || list === null) return managers;
   if (!Array.isArray(list)) throw new UnreadableManagedFields('must be an array');
   for (const [index, entry] of list.entries()) {
     const manager = readEntry(isJsonObject(entry) ? entry : {}, index);
     managers.set(managerKey(manager), manager);
+    yield;
   }
   return managers;
 }
@@ -81,11 +89,20 @@ function isEmptyEntry(entry: JsonObject): boolean {
   return Object.values(entry).every((value) => value === '' || value === null);
 }
 
-/** The list as it is stored and returned: sorted by operation, time, manager, version and subresource. */
 export function writeManagedFields(managers: Managers): ManagedFieldsEntry[] {
+  return runSync(writingManagedFields(managers));
+}
+
+/** The list as it is stored and returned: sorted by operation, time, manager, version and subresource. */
+export function* writingManagedFields(managers: Managers): SlicedWork<ManagedFieldsEntry[]> {
   const sorted = [...managers.values()];
   if (sorted.length > 1) sorted.sort(compareManagers);
-  return sorted.map(writeEntry);
+  const entries: ManagedFieldsEntry[] = [];
+  for (const manager of sorted) {
+    yield;
+    entries.push(writeEntry(manager));
+  }
+  return entries;
 }
 
 /** The members of an entry are sorted by name, as in all that Kubernetes writes of an object without a Go type. */

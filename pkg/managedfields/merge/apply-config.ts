@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '#pkg/apimachinery/index';
+import type { JsonObject, JsonValue, SlicedWork } from '#pkg/apimachinery/index';
 import { differenceOfSets, type FieldSet, intersectSets, unionSets } from '../fieldpath/field-set.ts';
 import { mergeTyped } from '../typed/merge.ts';
 import { addNamedFields } from '../typed/named-fields.ts';
@@ -13,7 +13,7 @@ import {
   type NodeOfVersion,
   type SetFilter,
 } from './managers.ts';
-import { takeFromOthers } from './update-managers.ts';
+import { takingFromOthers } from './update-managers.ts';
 import { isEmpty } from '../fieldpath/is-empty.ts';
 
 export interface Application {
@@ -31,39 +31,49 @@ export interface Application {
  * unless others own it. Both were validated. Changes `managers`, whose sets fit today's schemas.
  * @throws ManagerConflicts unless `force`, if others own fields that would change.
  */
-export function applyConfig(application: Application, managers: Managers): JsonObject {
+export function* applyingConfig(application: Application, managers: Managers): SlicedWork<JsonObject> {
   const { live, config, self, force, nodeOf, filter } = application;
   const node = nodeOf(self.apiVersion)!;
   const key = managerKey(self);
   const last = managers.get(key);
   const merged = mergeTyped(node, live, config);
+  yield;
   const set = filter(toFieldSet(node, config));
+  yield;
   managers.set(key, { ...self, time: last?.time, set });
-  const pruned = prune(merged, last, managers.get(key)!, managers, nodeOf) as JsonObject;
-  takeFromOthers({ from: live, to: pruned, apiVersion: self.apiVersion, nodeOf, filter }, managers, key, force);
+  const pruned = (yield* pruning(merged, last, managers.get(key)!, managers, nodeOf)) as JsonObject;
+  yield* takingFromOthers(
+    { from: live, to: pruned, apiVersion: self.apiVersion, nodeOf, filter },
+    managers,
+    key,
+    force,
+  );
   return pruned;
 }
 
 /** Removes what the manager applied last and nobody owns now. */
-function prune(
+function* pruning(
   merged: JsonValue,
   last: ManagerState | undefined,
   self: ManagerState,
   managers: Managers,
   nodeOf: NodeOfVersion,
-): JsonValue {
+): SlicedWork<JsonValue> {
   if (last === undefined) return merged;
   // Nothing is released.
   if (last.apiVersion === self.apiVersion && isEmpty(differenceOfSets(last.set, self.set))) return merged;
   const node = nodeOf(last.apiVersion);
   if (node === undefined) return merged;
   const lastSet = addNamedFields(node, last.set);
+  yield;
   let pruned = removeFields(node, merged, lastSet);
+  yield;
   for (const [version, owned] of ownedByVersion(managers, last.apiVersion)) {
     const versionNode = nodeOf(version);
-    if (versionNode !== undefined) pruned = addBackOwned(versionNode, merged, pruned, owned);
+    if (versionNode !== undefined) pruned = yield* addingBackOwned(versionNode, merged, pruned, owned);
   }
-  return addBackUnowned(node, merged, pruned, lastSet);
+  yield;
+  return yield* addingBackUnowned(node, merged, pruned, lastSet);
 }
 
 /** What all managers own, by the versions of their sets; `first` is the first of these. */
@@ -75,14 +85,38 @@ function ownedByVersion(managers: Managers, first: string): Map<string, FieldSet
 }
 
 /** `merged` without what was pruned and is not owned. */
-function addBackOwned(node: TypeNode, merged: JsonValue, pruned: JsonValue, owned: FieldSet): JsonValue {
-  const kept = unionSets(memberSet(node, pruned), addNamedFields(node, owned));
-  return removeFields(node, merged, differenceOfSets(memberSet(node, merged), kept));
+function* addingBackOwned(
+  node: TypeNode,
+  merged: JsonValue,
+  pruned: JsonValue,
+  owned: FieldSet,
+): SlicedWork<JsonValue> {
+  const named = addNamedFields(node, owned);
+  yield;
+  const left = memberSet(node, pruned);
+  yield;
+  const kept = unionSets(left, named);
+  yield;
+  const all = memberSet(node, merged);
+  yield;
+  const gone = differenceOfSets(all, kept);
+  yield;
+  return removeFields(node, merged, gone);
 }
 
 /** `merged` without what was pruned and was owned: a field that nobody owns stays. */
-function addBackUnowned(node: TypeNode, merged: JsonValue, pruned: JsonValue, last: FieldSet): JsonValue {
-  const gone = differenceOfSets(memberSet(node, merged), memberSet(node, pruned));
+function* addingBackUnowned(
+  node: TypeNode,
+  merged: JsonValue,
+  pruned: JsonValue,
+  last: FieldSet,
+): SlicedWork<JsonValue> {
+  const all = memberSet(node, merged);
+  yield;
+  const left = memberSet(node, pruned);
+  yield;
+  const gone = differenceOfSets(all, left);
+  yield;
   return removeFields(node, merged, intersectSets(gone, last));
 }
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from '#pkg/apimachinery/index';
+import type { JsonObject, SlicedWork } from '#pkg/apimachinery/index';
 import { differenceOfSets, intersectSets } from '../fieldpath/field-set.ts';
-import { type FieldChanges, compareTyped } from '../typed/compare.ts';
+import { type FieldChanges, comparingTyped } from '../typed/compare.ts';
 import { reconcileFieldSet } from '../typed/reconcile.ts';
 import { ManagerConflicts, type ManagerConflict } from './manager-conflicts.ts';
 import type { Managers, NodeOfVersion, SetFilter } from './managers.ts';
@@ -19,8 +19,9 @@ export interface ObjectChange {
  * Drops the managers of versions that are not served, and gives the sets of the others the form of today's schemas.
  * Changes `managers`.
  */
-export function reconcileManagers(managers: Managers, nodeOf: NodeOfVersion): void {
+export function* reconcilingManagers(managers: Managers, nodeOf: NodeOfVersion): SlicedWork<void> {
   for (const [key, manager] of managers) {
+    yield;
     const node = nodeOf(manager.apiVersion);
     if (node === undefined) {
       managers.delete(key);
@@ -38,13 +39,19 @@ export function reconcileManagers(managers: Managers, nodeOf: NodeOfVersion): vo
  * @throws ManagerConflicts unless `force`, if others own fields that changed.
  * @throws TypedError if the objects do not have their types.
  */
-export function takeFromOthers(change: ObjectChange, managers: Managers, self: string, force: boolean): FieldChanges {
+export function* takingFromOthers(
+  change: ObjectChange,
+  managers: Managers,
+  self: string,
+  force: boolean,
+): SlicedWork<FieldChanges> {
   const comparisons = new Map<string, FieldChanges>();
-  const own = compareIn(change, change.apiVersion, comparisons)!;
+  const own = (yield* comparingIn(change, change.apiVersion, comparisons))!;
   const conflicts: ManagerConflict[] = [];
   for (const [key, manager] of managers) {
     if (key === self) continue;
-    const comparison = compareIn(change, manager.apiVersion, comparisons);
+    const comparison = yield* comparingIn(change, manager.apiVersion, comparisons);
+    yield;
     if (comparison === undefined) {
       managers.delete(key);
       continue;
@@ -55,6 +62,7 @@ export function takeFromOthers(change: ObjectChange, managers: Managers, self: s
       if (rest !== set && !force) conflicts.push({ manager, set: intersectSets(set, comparison.changed) });
       set = rest;
     }
+    yield;
     if (!isEmpty(comparison.removed)) set = differenceOfSets(set, comparison.removed);
     if (set !== manager.set) managers.set(key, { ...manager, set });
   }
@@ -63,11 +71,11 @@ export function takeFromOthers(change: ObjectChange, managers: Managers, self: s
   return own;
 }
 
-function compareIn(
+function* comparingIn(
   { from, to, apiVersion, nodeOf, filter }: ObjectChange,
   version: string,
   comparisons: Map<string, FieldChanges>,
-): FieldChanges | undefined {
+): SlicedWork<FieldChanges | undefined> {
   const present = comparisons.get(version);
   if (present !== undefined) return present;
   const node = nodeOf(version);
@@ -75,7 +83,8 @@ function compareIn(
   const sameTypes = version !== apiVersion && node === nodeOf(apiVersion) ? comparisons.get(apiVersion) : undefined;
   let comparison = sameTypes;
   if (comparison === undefined) {
-    const { changed, removed } = compareTyped(node, from, to);
+    const { changed, removed } = yield* comparingTyped(node, from, to);
+    yield;
     comparison = { changed: filter(changed), removed: filter(removed) };
   }
   comparisons.set(version, comparison);

@@ -1,4 +1,4 @@
-import { equalJson, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, runSync, type JsonObject, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
 import { type FieldSet, insertAt, leaf, selfKey } from '../fieldpath/field-set.ts';
 import { formatElements } from '../fieldpath/path-element.ts';
 import { InvalidItem, itemElement } from './list-item.ts';
@@ -14,20 +14,52 @@ export interface FieldChanges {
   removed: FieldSet;
 }
 
+/** Members of a list or map that are visited at once. */
+const maxAtOnce = 2000;
+
 /**
  * Compares two objects of a type. A container that only one of them has is in the set itself, with all below it.
  * @throws TypedError if a value does not have its type.
  */
-export function compareTyped(node: TypeNode, from: JsonValue, to: JsonValue): FieldChanges {
+export function* comparingTyped(node: TypeNode, from: JsonValue, to: JsonValue): SlicedWork<FieldChanges> {
   const walk = new ComparisonWalk();
   walk.visit(node, from, to);
+  yield* walk.visitLarge();
   return { changed: walk.changed, removed: walk.removed };
+}
+
+export function compareTyped(node: TypeNode, from: JsonValue, to: JsonValue): FieldChanges {
+  return runSync(comparingTyped(node, from, to));
+}
+
+const noItems: readonly JsonValue[] = [];
+
+interface ComparedFields {
+  from: JsonObject | undefined;
+  to: JsonObject | undefined;
+  keysBefore: readonly string[];
+  keysAfter: readonly string[];
 }
 
 class ComparisonWalk {
   readonly changed: FieldSet = {};
   readonly removed: FieldSet = {};
   readonly #path: string[] = [];
+  /** Visits of large lists and maps, which come after all others, and may add more. */
+  readonly #large: { path: readonly string[]; work: SlicedWork<void> }[] = [];
+
+  *visitLarge(): SlicedWork<void> {
+    for (const { path, work } of this.#large) {
+      this.#path.splice(0, this.#path.length, ...path);
+      yield* work;
+    }
+  }
+
+  /** Runs the visit of a list or map at once if it is small. */
+  #run(size: number, work: SlicedWork<void>): void {
+    if (size > maxAtOnce) this.#large.push({ path: [...this.#path], work });
+    else runSync(work);
+  }
 
   /** Both objects have the value. */
   visit(node: TypeNode, from: JsonValue, to: JsonValue): void {
@@ -58,8 +90,14 @@ class ComparisonWalk {
     const from = asMap(fromValue);
     const to = asMap(toValue);
     if (map.isAtomic || (isEmpty(from) && isEmpty(to))) return this.#visitLeaf(fromValue, toValue);
-    for (const key in from) {
-      const before = from[key]!;
+    const [keysBefore, keysAfter] = [Object.keys(from ?? {}), Object.keys(to ?? {})];
+    this.#run(keysBefore.length + keysAfter.length, this.#fields(map, { from, to, keysBefore, keysAfter }));
+  }
+
+  *#fields(map: MapType, { from, to, keysBefore, keysAfter }: ComparedFields): SlicedWork<void> {
+    for (const [index, key] of keysBefore.entries()) {
+      if (index % maxAtOnce === maxAtOnce - 1) yield;
+      const before = from![key]!;
       const after = memberOf(to, key);
       if (before === after) continue;
       const node = this.#nodeAt(map, key);
@@ -68,11 +106,12 @@ class ComparisonWalk {
       else this.visit(node, before, after);
       this.#path.pop();
     }
-    for (const key in to) {
+    for (const [index, key] of keysAfter.entries()) {
+      if (index % maxAtOnce === maxAtOnce - 1) yield;
       if (memberOf(from, key) !== undefined) continue;
       const node = this.#nodeAt(map, key);
       this.#path.push(elementOf(map, key));
-      this.#insert(this.changed, this.#wholeSet(node, to[key]!));
+      this.#insert(this.changed, this.#wholeSet(node, to![key]!));
       this.#path.pop();
     }
   }
@@ -81,11 +120,21 @@ class ComparisonWalk {
     const from = asList(fromValue) ?? [];
     const to = asList(toValue) ?? [];
     if (list.isAtomic || (from.length === 0 && to.length === 0)) return this.#visitLeaf(fromValue, toValue);
-    if (equalJson(from, to)) return;
-    const before = this.#itemsByElement(list, from);
-    const after = this.#itemsByElement(list, to);
-    for (const [element, items] of before) this.#visitItem(list, element, items, after.get(element) ?? []);
-    for (const [element, items] of after) if (!before.has(element)) this.#visitItem(list, element, [], items);
+    if (!equalJson(from, to)) this.#run(from.length + to.length, this.#items(list, from, to));
+  }
+
+  *#items(list: ListType, from: readonly JsonValue[], to: readonly JsonValue[]): SlicedWork<void> {
+    const before = yield* this.#itemsByElement(list, from);
+    const after = yield* this.#itemsByElement(list, to);
+    let visited = 0;
+    for (const [element, items] of before) {
+      this.#visitItem(list, element, items, after.get(element) ?? noItems);
+      if ((visited += 1) % maxAtOnce === 0) yield;
+    }
+    for (const [element, items] of after) {
+      if (!before.has(element)) this.#visitItem(list, element, noItems, items);
+      if ((visited += 1) % maxAtOnce === 0) yield;
+    }
   }
 
   /** The items of one element: several, if the list has it more than once. They are compared as one leaf. */
@@ -107,9 +156,10 @@ class ComparisonWalk {
     this.#path.pop();
   }
 
-  #itemsByElement(list: ListType, items: readonly JsonValue[]): Map<string, JsonValue[]> {
+  *#itemsByElement(list: ListType, items: readonly JsonValue[]): SlicedWork<Map<string, JsonValue[]>> {
     const result = new Map<string, JsonValue[]>();
     for (const [index, item] of items.entries()) {
+      if (index % maxAtOnce === maxAtOnce - 1) yield;
       const element = this.#itemElement(list, item, index);
       const present = result.get(element);
       if (present === undefined) result.set(element, [item]);
@@ -130,26 +180,41 @@ class ComparisonWalk {
   #wholeFields(map: MapType, value: JsonObject | undefined): FieldSet {
     if (value === undefined || isEmpty(value)) return leaf;
     const result: FieldSet = { [selfKey]: leaf };
-    for (const key in value) {
+    const keys = Object.keys(value);
+    this.#run(keys.length, this.#fillFields(result, map, { value, keys }));
+    return result;
+  }
+
+  *#fillFields(
+    result: FieldSet,
+    map: MapType,
+    { value, keys }: { value: JsonObject; keys: readonly string[] },
+  ): SlicedWork<void> {
+    for (const [index, key] of keys.entries()) {
+      if (index % maxAtOnce === maxAtOnce - 1) yield;
       const node = this.#nodeAt(map, key);
       const element = elementOf(map, key);
       this.#path.push(element);
       result[element] = this.#wholeSet(node, value[key]!);
       this.#path.pop();
     }
-    return result;
   }
 
   #wholeItems(list: ListType, items: readonly JsonValue[]): FieldSet {
     if (items.length === 0) return leaf;
     const result: FieldSet = { [selfKey]: leaf };
+    this.#run(items.length, this.#fillItems(result, list, items));
+    return result;
+  }
+
+  *#fillItems(result: FieldSet, list: ListType, items: readonly JsonValue[]): SlicedWork<void> {
     for (const [index, item] of items.entries()) {
+      if (index % maxAtOnce === maxAtOnce - 1) yield;
       const element = this.#itemElement(list, item, index);
       this.#path.push(element);
       result[element] = Object.hasOwn(result, element) ? leaf : this.#wholeSet(list.item, item);
       this.#path.pop();
     }
-    return result;
   }
 
   #insert(set: FieldSet, value: FieldSet): void {

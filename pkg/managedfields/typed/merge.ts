@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
 import { asList, asMap, valueKind, type MaybeValue, memberOf, nodeAt } from './typed-value.ts';
@@ -49,6 +49,8 @@ function mergeLists(list: ListType, live: MaybeValue, config: MaybeValue): Maybe
   const left = asList(live) ?? [];
   const right = asList(config) ?? [];
   if (list.isAtomic || left.length + right.length === 0) return config === undefined ? live : config;
+  // A large list that stays as it is, as most do.
+  if (equalJson(left, right)) return config;
   const result = mergeItems(list, left, right);
   return result.length === 0 ? undefined : result;
 }

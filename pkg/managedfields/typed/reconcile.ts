@@ -1,4 +1,4 @@
-import { type FieldSet, isMember, leaf, selfKey } from '../fieldpath/field-set.ts';
+import { copySet, type FieldSet, isMember, leaf, selfKey } from '../fieldpath/field-set.ts';
 import { deducedNode, atomicNode, type MapType, type TypeNode } from './type-node.ts';
 import { nodeAtElement } from './typed-value.ts';
 
@@ -21,7 +21,7 @@ function reconcileLevel(set: FieldSet, nodeAt: (element: string) => TypeNode | u
     const below = set[element]!;
     const reconciled = reconcileValue(node, below);
     if (reconciled === below) continue;
-    if (result === set) result = { ...set };
+    if (result === set) result = copySet(set);
     result[element] = reconciled;
   }
   return result;

@@ -1,5 +1,5 @@
 import type { JsonValue } from '#pkg/apimachinery/index';
-import { type FieldSet, leaf, selfKey } from '../fieldpath/field-set.ts';
+import { type FieldSet, leaf, withSelf } from '../fieldpath/field-set.ts';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
 import { asList, asMap, elementOf, valueKind, nodeAt } from './typed-value.ts';
@@ -45,16 +45,14 @@ function fieldSets(map: MapType, value: JsonValue): FieldSet | undefined {
 
 function itemSets(list: ListType, items: readonly JsonValue[]): FieldSet | undefined {
   let result: FieldSet | undefined;
-  const seen = new Set<string>();
   for (const item of items) {
     const element = itemElement(list, item);
     result ??= {};
-    result[element] = seen.has(element) ? leaf : addSelf(valueSet(list.item, item));
-    seen.add(element);
+    result[element] = Object.hasOwn(result, element) ? leaf : addSelf(valueSet(list.item, item));
   }
   return result;
 }
 
 function addSelf(set: FieldSet | undefined): FieldSet {
-  return set === undefined || set === leaf ? leaf : { [selfKey]: leaf, ...set };
+  return set === undefined || set === leaf ? leaf : withSelf(set);
 }

@@ -1,10 +1,12 @@
 import {
   formatApiVersion,
+  runSync,
   type ApiObject,
   type JsonValue,
   type Model,
   type ModelVersion,
   type ScaleSubresource,
+  type SlicedWork,
 } from '#pkg/apimachinery/index';
 import {
   FieldManager,
@@ -44,8 +46,13 @@ export class FieldTracker {
   }
 
   /** The entries after a create (`old` is undefined), a PUT, or a patch that is not applied. Never throws. */
+  updating(old: JsonApiObject | undefined, object: ApiObject, update: TrackedUpdate): SlicedWork<ManagedFieldsEntry[]> {
+    return this.#fields.updating(old, object, { ...update, now: Date.now() });
+  }
+
+  /** As `updating`, at once. */
   update(old: JsonApiObject | undefined, object: ApiObject, update: TrackedUpdate): ManagedFieldsEntry[] {
-    return this.#fields.update(old, object, { ...update, now: Date.now() });
+    return runSync(this.updating(old, object, update));
   }
 
   /** The entries after a change of the replicas through `/scale`. */
@@ -69,12 +76,13 @@ export class FieldTracker {
   }
 
   /** The object that results when `config` is applied. @throws StatusError 400, 409 */
-  apply(
+  *applying(
     live: JsonApiObject | undefined,
     config: JsonApiObject,
     options: Omit<FieldApplyOptions, 'now'>,
-  ): JsonApiObject {
-    return this.#fields.apply(live, config, { ...options, now: Date.now() }).object as JsonApiObject;
+  ): SlicedWork<JsonApiObject> {
+    const { object } = yield* this.#fields.applying(live, config, { ...options, now: Date.now() });
+    return object as JsonApiObject;
   }
 
   /** The Scale that results when `config` is applied to that of `live`, and the entries of the object then. */

@@ -1,4 +1,4 @@
-import { isStatusError, newConflict } from '#pkg/apimachinery/index';
+import { isStatusError, newConflict, runInTurns } from '#pkg/apimachinery/index';
 import { scaled, scaleOf } from '../../rest/scale-object.ts';
 import type { ApplyRequest } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
@@ -25,7 +25,7 @@ export async function applyConfiguration(
       if (request.authorizeCreate === undefined || !isStatusError(error, 'NotFound')) throw error;
     }
     await request.authorizeCreate();
-    const create = createOf(model, request, context);
+    const create = await createOf(model, request, context);
     try {
       await runIdempotentWrite(create);
       return create;
@@ -50,9 +50,14 @@ function updateOf(model: ModelContext, request: ApplyRequest, context: WriteCont
   return write;
 }
 
-function applied({ model, context }: ObjectWrite, current: JsonApiObject, request: ApplyRequest): JsonApiObject {
+async function applied(
+  { model, context }: ObjectWrite,
+  current: JsonApiObject,
+  request: ApplyRequest,
+): Promise<JsonApiObject> {
   const { config, force, subresource, check } = request;
-  const object = model.fields.apply(current, config, { manager: context.fieldManager, force, subresource });
+  const { fieldManager: manager, signal } = context;
+  const object = await runInTurns(model.fields.applying(current, config, { manager, force, subresource }), { signal });
   check(object, current);
   return object;
 }
@@ -72,9 +77,11 @@ function appliedToScale({ model, context }: ObjectWrite, current: JsonApiObject,
 }
 
 /** @throws StatusError 409 if the configuration is for an object that existed */
-function createOf(model: ModelContext, request: ApplyRequest, context: WriteContext): ObjectWrite {
+async function createOf(model: ModelContext, request: ApplyRequest, context: WriteContext): Promise<ObjectWrite> {
   const { key, config, force, check } = request;
-  const object = model.fields.apply(undefined, config, { manager: context.fieldManager, force, subresource: '' });
+  const { fieldManager: manager, signal } = context;
+  const applying = model.fields.applying(undefined, config, { manager, force, subresource: '' });
+  const object = await runInTurns(applying, { signal });
   const { uid = '', resourceVersion = '' } = object.metadata;
   if (uid !== '') {
     const reason = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;

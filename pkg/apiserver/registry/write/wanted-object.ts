@@ -8,6 +8,7 @@ import {
   newRequestEntityTooLarge,
   type JsonObject,
   type JsonValue,
+  type ObjectKey,
 } from '#pkg/apimachinery/index';
 import { DefaultBudget } from '../../schema/apply-defaults.ts';
 import { cloneJson, countValues } from '../../schema/json-value.ts';
@@ -16,15 +17,21 @@ import type { JsonApiObject } from '../../rest/strategy.ts';
 import type { ObjectWrite } from './object-write.ts';
 
 /** Sets the desired object: the body, or the update's transform of the stored object. StatusError 400. */
-export function takeWantedObject(write: ObjectWrite): void {
+export function takeWantedObject(write: ObjectWrite): void | Promise<void> {
   const { request, model, old } = write;
   if (request.verb === 'create') {
     write.body = request.body;
     checkIdentity(model, request.body, request);
   } else if (request.verb === 'update') {
-    write.body = request.transform(cloneJson(old!) as JsonApiObject);
-    checkIdentity(model, write.body, request.key);
+    const body = request.transform(cloneJson(old!) as JsonApiObject);
+    if (body instanceof Promise) return body.then((object) => take(write, object, request.key));
+    take(write, body, request.key);
   }
+}
+
+function take(write: ObjectWrite, body: JsonObject, key: ObjectKey): void {
+  write.body = body;
+  checkIdentity(write.model, body, key);
 }
 
 /**

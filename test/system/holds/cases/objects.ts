@@ -275,7 +275,41 @@ export function objectCases(): HoldCase[] {
       },
     };
   });
-  return [...validated, ratcheted()];
+  return [...validated, ratcheted(), ...applied()];
+}
+
+/** Large lists and maps by their items, applied and taken over: first one value, then another. */
+function applied(): HoldCase[] {
+  const keyed = {
+    type: 'array',
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['name'],
+    items: { type: 'object', required: ['name'], properties: { name: text, port: { type: 'integer' } } },
+  };
+  const set = { type: 'array', 'x-kubernetes-list-type': 'set', items: text };
+  const kinds: [name: string, spec: object, make: (prefix: string) => unknown][] = [
+    ['a set of texts', set, (prefix) => many(40_000, (i) => `${prefix}${i}`)],
+    ['a list with keys', keyed, (prefix) => many(15_000, (i) => ({ name: `${prefix}${i}`, port: i }))],
+    ['a map of texts', { type: 'object', additionalProperties: text }, (prefix) => members(40_000, () => 'x', prefix)],
+  ];
+  return kinds.map(([name, spec, make], position) => {
+    const plural = `applied${position}s`;
+    return {
+      name: `apply: ${name}`,
+      prepare: (server) => define(server, plural, [{ schema: withSpec(spec) }]),
+      requests: (round) => {
+        const apply = (manager: string, prefix: string): MeasuredRequest => ({
+          ...send(
+            'PATCH',
+            `${collectionOf(plural)}/o${round}?fieldManager=${manager}&force=true`,
+            object(plural, `o${round}`, { spec: make(prefix) }),
+          ),
+          headers: { 'Content-Type': 'application/apply-patch+yaml' },
+        });
+        return [apply('a', 'x'), apply('a', 'x'), apply('b', 'x'), apply('a', 'y')];
+      },
+    };
+  });
 }
 
 /** Stored without rules, changed under many. */
