@@ -116,6 +116,14 @@ describe('SchemaValidator.applyDefaults', () => {
       object: { spec: { t: { metadata: { labels: null, creationTimestamp: null } } } },
       filled: { spec: { t: { metadata: { creationTimestamp: null } } } },
     },
+    {
+      reason: 'embedded metadata that is null is empty',
+      schema: spec({
+        t: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+      }),
+      object: { spec: { t: { metadata: null } } },
+      filled: { spec: { t: { metadata: {} } } },
+    },
   ])('$reason', ({ schema, object, filled }) => {
     compileSchemaValidator(schema).applyDefaults(object);
     expect(object).toEqual(filled);

@@ -14,7 +14,7 @@ import { objectMetaSchema } from './object-meta-schema.ts';
  * Sets defaults in place, if the parent exists; a null that is not allowed is replaced by the default, or removed.
  *
  * A null item of a list cannot be removed: it is replaced by the items' default, or stays for validation to refuse. The
- * root's metadata is not changed; a default of null is ignored. Source: apiextensions-apiserver, structural defaulting.
+ * root's metadata is not changed, that of an embedded resource is empty instead of null; a default of null is ignored. Source: apiextensions-apiserver, structural defaulting.
  * @throws DefaultsTooLarge above the budget; the object is then only partly changed.
  */
 export function applyResourceDefaults(object: JsonObject, schema: JsonSchema, budget = new DefaultBudget()): void {
@@ -48,8 +48,10 @@ function defaultObject(
   }
   for (const key of Object.keys(object)) {
     if (root && key === 'metadata') continue;
-    if (!root && key === 'metadata' && isEmbeddedResource(schema))
-      applyValueDefaults(object[key]!, objectMetaSchema, budget);
+    if (!root && key === 'metadata' && isEmbeddedResource(schema)) {
+      object[key] ??= {};
+      applyValueDefaults(object[key], objectMetaSchema, budget);
+    }
     const child = childSchema(schema, key);
     if (child !== undefined && child !== 'any') defaultField(object, key, child, budget);
   }

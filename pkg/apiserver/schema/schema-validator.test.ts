@@ -325,13 +325,13 @@ describe('SchemaValidator.validate, the message of each rule', () => {
       reason: 'an embedded resource has a kind that is not empty',
       field: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
       value: { apiVersion: 'v1', kind: '' },
-      cause: 'FieldValueRequired spec.f.kind: Required value: must not be empty',
+      cause: 'FieldValueInvalid spec.f.kind: Invalid value: "": must not be empty',
     },
     {
       reason: 'an embedded resource has a kind',
       field: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
       value: { apiVersion: 'v1' },
-      cause: 'FieldValueRequired spec.f.kind: Required value: must not be empty',
+      cause: 'FieldValueRequired spec.f.kind: Required value',
     },
     {
       reason: 'embedded labels are strings',
@@ -576,6 +576,13 @@ describe('ratcheting: an unchanged invalid value passes', () => {
       field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
       old: ['a', 'a'],
       value: ['a', 'a', 'b', 'b'],
+      count: 1,
+    },
+    {
+      reason: 'a value that is there three times, named once',
+      field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
+      old: [],
+      value: ['a', 'a', 'a'],
       count: 1,
     },
     {

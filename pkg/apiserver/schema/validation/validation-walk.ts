@@ -160,7 +160,8 @@ export class ValidationWalk {
     for (const key of ['apiVersion', 'kind']) {
       const value = ownValue(object, key);
       const at = childPath(path, key);
-      if (value === undefined || value === '') this.#add(() => fieldError.required(at, 'must not be empty'));
+      if (value === undefined) this.#add(() => fieldError.required(at));
+      else if (value === '') this.#add(() => fieldError.invalid(at, value, 'must not be empty'));
       else
         yield* this.visit({
           schema: key === 'kind' ? kindSchema : apiVersionSchema,
@@ -203,11 +204,13 @@ export class ValidationWalk {
   ): SlicedWork<void> {
     if (repeatedKeys(keys).size === 0) return;
     const tolerated = repeatedKeys(yield* keysInList(before, keyOf));
-    const seen = new Set<string>();
+    const counts = new Map<string, number>();
     for (const [index, key] of keys.entries()) {
-      if (seen.has(key) && !tolerated.has(key))
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      // Named once, however often it is there.
+      if (count === 2 && !tolerated.has(key))
         this.#add(() => fieldError.duplicate(itemPath(path, index), duplicateValue(list[index]!, schema)));
-      seen.add(key);
     }
   }
 
