@@ -84,7 +84,7 @@ const suites = [
   {
     name: 'conformance',
     run: source('conformance'),
-    arguments: process.env['SVC_TEST_PEER'] === undefined ? [] : [`--peer=${process.env['SVC_TEST_PEER']}`],
+    arguments: process.env['SVC_TEST_PEER'] === undefined ? [] : [`--peer=${process.env['SVC_TEST_PEER']}`, '--http'],
     isWholeOnly: true,
   },
   { name: 'capacity', run: built('capacity', 'bench/capacity'), report: 'exit status', isWholeOnly: true },

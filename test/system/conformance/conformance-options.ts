@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { text, wholeNumber } from '../harness/run/option-values.ts';
+import { flag, text, wholeNumber } from '../harness/run/option-values.ts';
 
 export interface ConformanceOptions {
   /** The folder of the peer, whose `bin` has its programs; undefined: the suite is skipped. */
@@ -13,7 +13,10 @@ export interface ConformanceOptions {
   parallel: number;
   /** Only this one of the models. */
   only?: number;
+  /** Also sends the requests to a server of ours. */
+  http: boolean;
   recordFile: string | undefined;
+  sequencesFile: string | undefined;
   summaryFile: string | undefined;
 }
 
@@ -25,7 +28,9 @@ export const usage = `Usage: make conformance ARGS='--peer=FOLDER ...'
   --objects=60         objects of each model: each has a sequence of requests of its own
   --steps=14           requests to each object
   --parallel=6         how many models at once
+  --http               also sends the requests to a server of ours, and compares its answers
   --record=FILE        appends each step that differs, as a case of recorded-steps.test.ts
+  --sequences=FILE     with --http appends the first sequence of each model, and each that differs over HTTP
   --summary=FILE       writes {"passed", "failed", "failures"}
 `;
 
@@ -41,7 +46,9 @@ export function parseConformanceOptions(args: string[]): ConformanceOptions {
       objects: text,
       steps: text,
       parallel: text,
+      http: flag,
       record: text,
+      sequences: text,
       summary: text,
     },
   });
@@ -53,7 +60,9 @@ export function parseConformanceOptions(args: string[]): ConformanceOptions {
     steps: wholeNumber('steps', values.steps ?? '14', 1),
     parallel: wholeNumber('parallel', values.parallel ?? '6', 1),
     ...(values.model === undefined ? {} : { only: wholeNumber('model', values.model) }),
+    http: values.http ?? false,
     recordFile: values.record,
+    sequencesFile: values.sequences,
     summaryFile: values.summary,
   };
 }

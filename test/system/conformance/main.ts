@@ -1,6 +1,7 @@
 /**
  * `make conformance`: the same random requests to a real Kubernetes API server and to our managed fields; after each
- * request object, `metadata.managedFields` and refusals must be equal. Exits 1 on any difference.
+ * request object, `metadata.managedFields` and refusals must be equal. With `--http` they go to a server of ours, too,
+ * and its answers must be equal, with status, reason and causes. Exits 1 on any difference.
  *
  * Meant differences, which are left out:
  * - `managedFields: []` resets the fields of every object; of a custom resource Kubernetes ignores it.
@@ -9,6 +10,11 @@
  *   drops all sets.
  * - The status of another version is reset, too, at the object's own endpoint.
  * - At `/scale` an updater whose number stays keeps it; Kubernetes makes two entries of one manager.
+ * - A configuration that does not fit the schema is refused with 400; Kubernetes answers 500.
+ * - A null that an apply leaves where the schema forbids one is absence: a map whose last field was removed, for
+ *   example. Kubernetes refuses it, or counts it as a change in `generation` without storing it.
+ * - At `/status` all other fields are reset; Kubernetes resets only metadata and spec.
+ * - A null within a list of a merge patch stays, as RFC 7386 says; Kubernetes removes it if the list is new.
  * - A manager that is sorted before `ancient-changes` is united with it; Kubernetes loses the united set.
  */
 import { appendFileSync, existsSync } from 'node:fs';
@@ -17,14 +23,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { print, runMain, untilInterrupted, type Outcome } from '../harness/run/run-main.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
+import { startTestPostgres } from '../../../pkg/testenv/test-postgres.ts';
+import { StepClient } from './client/step-client.ts';
+import { startSvcServer } from './client/svc-server.ts';
 import { parseConformanceOptions, usage, type ConformanceOptions } from './conformance-options.ts';
-import { PeerClient } from './peer/peer-client.ts';
-import { missingPrograms, PeerProcess } from './peer/peer-process.ts';
-import { checkTrace, type Difference } from './trace/check-trace.ts';
+import { missingPrograms, PeerProcess, peerToken } from './peer/peer-process.ts';
+import { checkTrace } from './trace/check-trace.ts';
 import { recordTraces } from './trace/record-trace.ts';
-import { singleStep, type Trace } from './trace/trace.ts';
+import { replayTraces } from './trace/replay-traces.ts';
+import { singleStep, type Difference, type Trace } from './trace/trace.ts';
 
-const maxShownBytes = 3000;
+const maxShownBytes = 6000;
 /** The data of etcd is written often and kept nowhere. */
 const memoryFolder = '/dev/shm';
 
@@ -37,27 +46,59 @@ async function runSuite(options: ConformanceOptions): Promise<Outcome> {
     return { passed: 0, failures: [], skipped };
   }
   print(`seed ${seed}`);
+  return withPeer(peer, (client) =>
+    options.http
+      ? withSvc((svc) => untilInterrupted(compareModels({ peer: client, svc }, options)))
+      : untilInterrupted(compareModels({ peer: client }, options)),
+  );
+}
+
+async function withPeer<Result>(folder: string, work: (client: StepClient) => Promise<Result>): Promise<Result> {
   const data = await mkdtemp(join(existsSync(memoryFolder) ? memoryFolder : tmpdir(), 'svc-conformance-'));
-  const server = await PeerProcess.start(peer, data);
-  const client = new PeerClient(server.url);
   try {
-    return await untilInterrupted(compareModels(client, options));
+    const server = await PeerProcess.start(folder, data);
+    const client = new StepClient({ url: server.url, token: peerToken });
+    try {
+      return await work(client);
+    } finally {
+      client.close();
+      await server.stop();
+    }
   } finally {
-    client.close();
-    await server.stop();
     await rm(data, { recursive: true, force: true });
   }
 }
 
+/** A server of ours on a PostgreSQL of its own. */
+async function withSvc<Result>(work: (client: StepClient) => Promise<Result>): Promise<Result> {
+  const postgres = await startTestPostgres();
+  try {
+    const server = await startSvcServer({ postgres: postgres.connection });
+    try {
+      return await work(server.client);
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+interface Clients {
+  peer: StepClient;
+  /** Undefined: the traces are only computed. */
+  svc?: StepClient;
+}
+
 /** Several models at once: the peer takes seconds to serve a definition, and works on others meanwhile. */
-async function compareModels(client: PeerClient, options: ConformanceOptions): Promise<Outcome> {
+async function compareModels(clients: Clients, options: ConformanceOptions): Promise<Outcome> {
   const { models, only, parallel } = options;
   const failures: string[] = [];
   let passed = 0;
   const numbers = (only === undefined ? Array.from({ length: models }, (_, index) => index) : [only]).values();
   const compareNext = async (): Promise<void> => {
     for (const model of numbers) {
-      const outcome = await compareModel(client, model, options);
+      const outcome = await compareModel(clients, model, options);
       passed += outcome.passed;
       failures.push(...outcome.failures);
       print(`model ${model}: ${passed} sequences equal, ${failures.length} not`);
@@ -68,28 +109,41 @@ async function compareModels(client: PeerClient, options: ConformanceOptions): P
 }
 
 async function compareModel(
-  client: PeerClient,
+  { peer, svc }: Clients,
   model: number,
-  { seed, objects, steps, recordFile }: ConformanceOptions,
+  { seed, objects, steps, recordFile, sequencesFile }: ConformanceOptions,
 ): Promise<Outcome> {
-  const failures: string[] = [];
   const random = new SeededRandom(seed).fork(`model ${model}`);
-  const traces = await recordTraces({ client, random, seed, model, objects, steps });
+  const traces = await recordTraces({ client: peer, random, seed, model, objects, steps });
+  const failures = new Map<Trace, string>();
+  const report = (trace: Trace, difference: Difference, where: string): void => {
+    failures.set(trace, `conformance, ${trace.title}, step ${difference.step}${where}: ${difference.what}`);
+    print(describe(trace, difference, where));
+  };
   for (const trace of traces) {
     const [difference] = checkTrace(trace);
     if (difference === undefined) continue;
-    failures.push(`conformance, ${trace.title}, step ${difference.step}: ${difference.what}`);
-    print(describe(trace, difference));
-    if (recordFile !== undefined) appendFileSync(recordFile, `${JSON.stringify(singleStep(trace, difference.step))}\n`);
+    report(trace, difference, '');
+    appendCase(recordFile, singleStep(trace, difference.step));
   }
-  return { passed: traces.length - failures.length, failures };
+  if (svc !== undefined) {
+    for (const [index, { trace, difference }] of (await replayTraces(svc, traces)).entries()) {
+      if (difference !== undefined) report(trace, difference, ' over HTTP');
+      if (difference !== undefined || index === 0) appendCase(sequencesFile, trace);
+    }
+  }
+  return { passed: traces.length - failures.size, failures: [...failures.values()] };
 }
 
-function describe(trace: Trace, { step, what, expected, actual }: Difference): string {
+function appendCase(file: string | undefined, trace: Trace): void {
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(trace)}\n`);
+}
+
+function describe(trace: Trace, { step, what, expected, actual }: Difference, where: string): string {
   const entry = trace.steps[step]!;
   const request = 'request' in entry ? entry.request : entry.definition;
   const shown = [request, expected, actual].map((value) => JSON.stringify(value).slice(0, maxShownBytes));
-  return `${trace.title}, step ${step}: ${what}\n  request  ${shown[0]}\n  expected ${shown[1]}\n  actual   ${shown[2]}`;
+  return `${trace.title}, step ${step}${where}: ${what}\n  request  ${shown[0]}\n  expected ${shown[1]}\n  actual   ${shown[2]}`;
 }
 
 await runMain({ usage, parse: parseConformanceOptions, run: runSuite });

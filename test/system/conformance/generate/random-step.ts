@@ -136,7 +136,10 @@ function randomManagedFields(random: SeededRandom, live: JsonValue | undefined):
 function mergePatch(random: SeededRandom, live: JsonObject, fresh: JsonObject): JsonObject {
   const { apiVersion: _, kind: _kind, metadata, ...content } = fresh;
   const { name: _name, ...others } = metadata as JsonObject;
-  const patch: JsonObject = { ...content, ...(random.chance(0.5) ? { metadata: others } : {}) };
+  const patch: JsonObject = {
+    ...(withoutNullsInLists(content) as JsonObject),
+    ...(random.chance(0.5) ? { metadata: others } : {}),
+  };
   for (const part of ['spec', 'status']) {
     const [value, liveValue] = [patch[part], live[part]];
     if (!isJsonObject(value) || !isJsonObject(liveValue)) continue;
@@ -148,6 +151,17 @@ function mergePatch(random: SeededRandom, live: JsonObject, fresh: JsonObject): 
       managedFields: randomManagedFields(random, (live['metadata'] as JsonObject)['managedFields']),
     };
   return patch;
+}
+
+/** RFC 7386 keeps members that are null within a list; Kubernetes removes them if the list is new. */
+function withoutNullsInLists(value: JsonValue, isInList = false): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => withoutNullsInLists(item, true));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== null || !isInList)
+      .map(([key, member]) => [key, withoutNullsInLists(member, isInList)]),
+  );
 }
 
 function jsonPatch(random: SeededRandom, live: JsonObject, fresh: JsonObject): JsonValue {

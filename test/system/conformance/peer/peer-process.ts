@@ -6,6 +6,8 @@ import { freePort } from '../../harness/process/free-port.ts';
 import { retryUntilTrue } from '../../harness/retry-until-true.ts';
 
 const programs = ['etcd', 'crdserver'] as const;
+/** The one that crdserver knows. */
+export const peerToken = 'bench';
 
 /** How much the heap may grow between collections: with Go's 100 they take a fifth of the processor time. */
 const garbageCollectionPercent = '800';
@@ -52,9 +54,9 @@ export class PeerProcess {
       await retryUntilTrue(
         async () => {
           if (server.exitCode !== null || etcd.exitCode !== null) return true;
-          return (await fetch(`${started.url}/readyz`, { headers: { authorization: 'Bearer bench' } })).ok;
+          return (await fetch(`${started.url}/readyz`, { headers: { authorization: `Bearer ${peerToken}` } })).ok;
         },
-        { what: 'the peer is ready', timeoutMs: 120_000, intervalMs: 100 },
+        { what: 'the peer is ready', timeoutMs: 300_000, intervalMs: 100 },
       );
       if (server.exitCode !== null || etcd.exitCode !== null)
         throw new Error(`the peer ended:\n${programs.map((name) => logOf(data, name).slice(-2000)).join('\n')}`);

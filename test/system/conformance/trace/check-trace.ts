@@ -16,15 +16,16 @@ import { applyResourceDefaults } from '../../../../pkg/apiserver/schema/apply-de
 import { cloneJson } from '../../../../pkg/apiserver/schema/json-value.ts';
 import { pruneResource } from '../../../../pkg/apiserver/schema/prune.ts';
 import { FieldManager, newTypeSchema, TypedError } from '../../../../pkg/managedfields/index.ts';
-import type { StepRequest, Trace } from './trace.ts';
-
-/** A step whose answer is another than ours. */
-export interface Difference {
-  step: number;
-  what: string;
-  expected: unknown;
-  actual: unknown;
-}
+import {
+  comparable,
+  failedToConvert,
+  lostManagedFields,
+  managedFieldsOf,
+  messageOf,
+  sortedCauses,
+  withoutServerFields,
+} from './answer-fields.ts';
+import type { Difference, StepRequest, Trace } from './trace.ts';
 
 /** Computes each step of a trace from the state before it, and compares the result with the recorded answer. */
 export function checkTrace(trace: Trace): Difference[] {
@@ -49,6 +50,7 @@ class TraceModel {
   readonly #group: string;
   readonly #schemas: ReadonlyMap<string, JsonSchema>;
   readonly #hasStatus: boolean;
+  readonly #hasVersions: boolean;
   readonly #manager: FieldManager;
 
   constructor(definition: JsonObject) {
@@ -59,6 +61,7 @@ class TraceModel {
     this.#group = spec.group;
     this.#schemas = new Map(spec.versions.map(({ name, schema }) => [name, schema.openAPIV3Schema]));
     this.#hasStatus = spec.versions[0]!.subresources?.status !== undefined;
+    this.#hasVersions = spec.versions.length > 1;
     this.#manager = new FieldManager({
       versions: new Map([...this.#schemas].map(([name, schema]) => [`${this.#group}/${name}`, newTypeSchema(schema)])),
       resetFields: this.#hasStatus ? { '': { reset: [['status']] }, status: { reset: [['metadata'], ['spec']] } } : {},
@@ -69,7 +72,7 @@ class TraceModel {
     const live = stored === undefined ? undefined : { ...stored, apiVersion: `${this.#group}/${request.version}` };
     const now = latestTime(answer) ?? latestTime(live ?? {}) ?? 0;
     if (request.verb === 'apply') return this.#checkApply(request, live, { status, answer, now });
-    if (status >= 300 || this.#couldNotConvert(live, answer)) return [];
+    if (status >= 300 || (this.#hasVersions && lostManagedFields(live, answer))) return [];
     const entries = this.#manager.update(live as ApiObject | undefined, answer as unknown as ApiObject, {
       manager: request.manager,
       subresource: request.subresource,
@@ -77,26 +80,6 @@ class TraceModel {
       requested: requestedFields(request, live),
     });
     return compare('managedFields', managedFieldsOf(answer), keepTimes(entries, answer, live));
-  }
-
-  /**
-   * Kubernetes refuses to compare objects that do not fit the schema of another version, for example because a set there
-   * is a list here and has an item twice; it drops all managed fields then.
-   */
-  #couldNotConvert(live: JsonObject | undefined, answer: JsonObject): boolean {
-    return (
-      this.#schemas.size > 1 &&
-      live !== undefined &&
-      isNotEmpty(managedFieldsOf(live)) &&
-      !isNotEmpty(managedFieldsOf(answer))
-    );
-  }
-
-  /** The same at an apply, which is answered with 500 then. */
-  #hasFailed(status: number, answer: JsonObject): boolean {
-    return (
-      this.#schemas.size > 1 && status === 500 && !messageOf(answer).startsWith('failed to create typed patch object')
-    );
   }
 
   #checkApply(
@@ -120,7 +103,7 @@ class TraceModel {
     }
     if (JSON.stringify([live, body]) !== wasBefore)
       return [{ what: 'an argument was changed', expected: JSON.parse(wasBefore), actual: [live, body] }];
-    if (status === 422 || this.#hasFailed(status, answer)) return [];
+    if (status === 422 || (this.#hasVersions && failedToConvert(status, answer))) return [];
     if (status >= 300) return [{ what: 'a refusal', expected: answer, actual: result.object }];
     const object = this.#store(result.object as unknown as JsonObject, live, request);
     return [
@@ -134,7 +117,7 @@ class TraceModel {
   }
 
   #checkRefusal(error: unknown, status: number, answer: JsonObject): StepDifference[] {
-    if (error instanceof StatusError && this.#hasFailed(status, answer)) return [];
+    if (error instanceof StatusError && this.#hasVersions && failedToConvert(status, answer)) return [];
     if (!(error instanceof StatusError))
       return [{ what: 'an unexpected error', expected: answer, actual: String(error) }];
     if (error instanceof ApplyConflict) {
@@ -183,14 +166,6 @@ function requestedFields({ verb, body }: StepRequest, live: JsonObject | undefin
   return Array.isArray(list) && list.length === 0 ? undefined : list;
 }
 
-function messageOf({ message }: JsonObject): string {
-  return typeof message === 'string' ? message : '';
-}
-
-function managedFieldsOf(object: JsonObject): JsonValue {
-  return (object['metadata'] as JsonObject)['managedFields'] ?? [];
-}
-
 /** A write that changes nothing but times is none: the live entries stay. An empty list of metadata is a change. */
 function keepTimes(entries: readonly JsonObject[], object: JsonObject, live: JsonObject | undefined): JsonValue {
   if (live === undefined || !isDeepStrictEqual(withoutServerFields(object), withoutServerFields(live)))
@@ -213,10 +188,6 @@ function withOneTime(entries: JsonValue, now: number): JsonValue {
   );
 }
 
-function isNotEmpty(list: JsonValue): boolean {
-  return Array.isArray(list) && list.length > 0;
-}
-
 /** Milliseconds; the time that a step wrote is the latest of all. */
 function latestTime(object: JsonObject): number | undefined {
   const entries = isJsonObject(object['metadata']) ? object['metadata']['managedFields'] : undefined;
@@ -224,32 +195,6 @@ function latestTime(object: JsonObject): number | undefined {
     typeof time === 'string' ? [parseTimestamp(time) ?? 0] : [],
   );
   return times.length === 0 ? undefined : Math.max(...times);
-}
-
-/** Without what only the server sets. An empty map or list of metadata is not stored. */
-function comparable(object: JsonObject): JsonObject {
-  const { metadata, ...content } = withoutServerFields(object);
-  const kept = Object.entries(metadata as JsonObject).filter(([, value]) => JSON.stringify(value).length > 2);
-  return { ...content, metadata: Object.fromEntries(kept) };
-}
-
-const serverFields = new Set([
-  'uid',
-  'resourceVersion',
-  'generation',
-  'creationTimestamp',
-  'managedFields',
-  'namespace',
-]);
-
-function withoutServerFields(object: JsonObject): JsonObject {
-  const metadata = Object.entries(object['metadata'] as JsonObject).filter(([key]) => !serverFields.has(key));
-  return { ...object, metadata: Object.fromEntries(metadata) };
-}
-
-function sortedCauses(details: unknown): unknown {
-  const { causes = [] } = (details ?? {}) as { causes?: { message: string; field: string }[] };
-  return causes.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 
 /** Entries are compared with the order of their keys. */

@@ -27,6 +27,8 @@ export type TraceStep = RequestStep | { definition: JsonObject };
 export interface Trace {
   /** Where it comes from: seed, model, object. */
   title: string;
+  /** Of the object. */
+  name: string;
   definition: JsonObject;
   /** The object before the first step. Default: there is none. */
   live?: JsonObject;
@@ -41,5 +43,13 @@ export function singleStep(trace: Trace, step: number): Trace {
     else if (entry.status < 300 && !entry.request.dryRun) live = entry.answer;
   }
   const title = `${trace.title}, step ${step}`;
-  return { title, definition, ...(live === undefined ? {} : { live }), steps: [trace.steps[step]!] };
+  return { title, name: trace.name, definition, ...(live === undefined ? {} : { live }), steps: [trace.steps[step]!] };
+}
+
+/** A step whose answer is another than ours. */
+export interface Difference {
+  step: number;
+  what: string;
+  expected: unknown;
+  actual: unknown;
 }
