@@ -22,8 +22,13 @@ export function parseTimestamp(text: string): number | undefined {
  * 9999.
  */
 export function formatTimestamp(instant: number): string {
-  return `${new Date(instant).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(instant / 1000);
+  // Most writes are of the second of the write before: formatting anew took 7 % of the time of managed fields.
+  if (second !== last.second) last = { second, text: `${new Date(instant).toISOString().slice(0, 19)}Z` };
+  return last.text;
 }
+
+let last = { second: Number.NaN, text: '' };
 
 const firstInstant = Date.parse('0000-01-01T00:00:00.000Z');
 const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
