@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults incidents fuzz attack matrix tenants timing plans holds seeds properties churn whole chart image imagecheck rollout patroni upgrade backup capacity conformance everything clean
+.PHONY: help run build lint test verify bench faults incidents clients fuzz attack matrix tenants timing plans holds seeds properties churn whole chart image imagecheck rollout patroni upgrade backup capacity conformance everything clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -27,6 +27,10 @@ faults: build ## break everything under load and hold the histories to the log (
 
 incidents: build ## the incidents of the runbook, each provoked, found by its alert, and ended by its page (ARGS='--only=SvcDown', '--list')
 	node --import tsx test/system/incidents/main.ts $(ARGS)
+
+clients: build ## helm, kubectl, Python, Go and TypeScript programs against svc (ARGS='--only=helm', '--peer=FOLDER')
+	node hack/helm/fetch.mjs
+	node --import tsx test/system/clients/main.ts $(ARGS)
 
 fuzz: build ## hostile requests by the hundred thousand, to both services (ARGS='--seconds=600', '--seed=7', '--service=access')
 	node --import tsx test/system/fuzz/main.ts $(ARGS)

@@ -13,6 +13,8 @@ export interface ApiServerOptions extends Pick<ServerProcessOptions, 'args' | 'p
   readonly parent?: string;
   /** Instead: a data folder, which may not exist yet. */
   readonly dataDir?: string;
+  /** Default: free ports. */
+  readonly ports?: Pick<ApiServer, 'port' | 'accessPort' | 'tlsPort'>;
   /** Default: `serve` starts its embedded PostgreSQL. */
   readonly databaseUrl?: string;
   /** Called when the process has started, before it is ready. */
@@ -43,6 +45,7 @@ export class ApiServer {
     command = 'apiserver',
     parent = '/tmp',
     dataDir: given,
+    ports,
     databaseUrl,
     args = [],
     beforeReady,
@@ -50,7 +53,11 @@ export class ApiServer {
   }: ApiServerOptions): Promise<ApiServer> {
     const dataDir = given ?? (await mkdtemp(join(parent, 'server-')));
     await mkdir(dataDir, { recursive: true });
-    const [port, accessPort, tlsPort] = [await freePort(), await freePort(), await freePort()];
+    const { port, accessPort, tlsPort } = ports ?? {
+      port: await freePort(),
+      accessPort: await freePort(),
+      tlsPort: await freePort(),
+    };
     const url = `http://127.0.0.1:${port}`;
     const began = performance.now();
     const process = new ServerProcess({
