@@ -99,6 +99,31 @@ test('an informer that restarts after broken connections ends in the right state
   await proxy.stop();
 });
 
+test('an informer whose list is too old lists again', async () => {
+  const posts = await register(env);
+  await createOrThrow(env, posts.path, posts.object('a'));
+  await env.servers[0]!.store.compact({ minAgeMs: 0, maxSizeBytes: 0, idempotencyKeyAgeMs: 60_000 });
+  const config = kubeConfig(env.url, env.token);
+  const api = config.makeApiClient(CustomObjectsApi);
+  let lists = 0;
+  const informer = makeInformer(config, posts.path, async () => {
+    const list = (await api.listClusterCustomObject({
+      group: posts.group,
+      version: 'v1',
+      plural: 'posts',
+    })) as KubernetesListObject<KubernetesObject>;
+    lists += 1;
+    // As if the changes after it had been compacted before the watch began.
+    return lists === 1 ? { ...list, items: [], metadata: { resourceVersion: '1' } } : list;
+  });
+  await informer.start();
+  await sameAsServer(informer, posts);
+  expect(lists).toBe(2);
+  await createOrThrow(env, posts.path, posts.object('b'));
+  await sameAsServer(informer, posts);
+  await informer.stop();
+});
+
 test('Watch: events and a done without an error when the server ends it', async () => {
   const posts = await register(env);
   await createOrThrow(env, posts.path, posts.object('a'));
