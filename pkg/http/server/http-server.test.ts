@@ -455,6 +455,41 @@ test('serves https, and survives a client without TLS', async () => {
   await server.close({ drainTimeoutMs: 1000 });
 });
 
+test('https takes a body that arrives in many records before the answer to the request before it is taken', async () => {
+  const large = Buffer.alloc(16 * 1024 * 1024, 'a');
+  const body = Buffer.alloc(200_000, 'b');
+  const received: number[] = [];
+  const answered = deferred();
+  const server = new HttpServer({
+    handler: async (context) => {
+      if (context.request.method === 'GET') {
+        context.response.end(large);
+        answered.open();
+        return;
+      }
+      received.push((await readBody(context)).length);
+      context.response.end('done');
+    },
+    log: pino({ level: 'silent' }),
+  });
+  const { port } = await server.listen({
+    host: '127.0.0.1',
+    port: 0,
+    certificate: new ServerCertificate({ key: testKey, cert: testCertificate }),
+  });
+  const secure = connectTls({ port, host: '127.0.0.1', ca: testCertificate });
+  await once(secure, 'secureConnect');
+  secure.write(`${get}\r\n`);
+  await answered.opened;
+  secure.write(`POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`);
+  secure.write(body);
+  const text = await readAll(secure);
+  expect(text.length).toBeGreaterThan(large.length);
+  expect(text.slice(-4)).toBe('done');
+  expect(received).toEqual([body.length]);
+  await server.close({ drainTimeoutMs: 1000 });
+});
+
 test('a WebSocket over TLS', async () => {
   const handler: Handler = async ({ webSocket, response }) => {
     webSocket?.accept(() => undefined)?.send(Buffer.from('{"type":"ADDED"}\n'));

@@ -447,6 +447,7 @@ export class HttpServer {
     // Node emits a connection error after the reader has removed its listener. Without a listener the error would end
     // the process.
     request.on('error', ignore);
+    if (request.socket.writableNeedDrain) keepReadRecords(request.socket);
     const pipeline = this.#pipelines.get(request.socket);
     // The connection was closed just as the request arrived.
     pipeline?.add(response, () => void this.#serve(taken, pipeline));
@@ -543,6 +544,15 @@ function pathsOf(contexts: Iterable<ServerRequestContext>): string[] {
 
 /** The response reports the end of the connection. */
 function ignore(): void {}
+
+/**
+ * Makes Node read this connection by its stream, which keeps what arrives while it is paused. Node pauses a connection
+ * until the answers before the request are sent; its parser, which otherwise reads the connection itself, then loses
+ * the records of TLS that were decrypted with the head of the request.
+ */
+function keepReadRecords(socket: Socket): void {
+  socket.on('data', ignore).off('data', ignore);
+}
 
 /** Throws for a server that is not listening. */
 function addressOf(server: Server): AddressInfo {
