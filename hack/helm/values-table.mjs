@@ -1,5 +1,5 @@
 /**
- * The table of the chart's values in docs/kubernetes.md, generated from values.yaml and its comments: `node
+ * The table of the chart's values in docs/chart.md, generated from values.yaml and its comments: `node
  * hack/helm/values-table.mjs` updates it. A row is a value with the comment above it; a map with a comment is a row
  * too, unless values inside it have comments.
  */
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { isMap, isScalar, parseDocument } from 'yaml';
 
 const valuesFile = fileURLToPath(new URL('../../deploy/helm/svc/values.yaml', import.meta.url));
-const page = fileURLToPath(new URL('../../docs/kubernetes.md', import.meta.url));
+const page = fileURLToPath(new URL('../../docs/chart.md', import.meta.url));
 const begin = '<!-- values: written by hack/helm/values-table.mjs -->\n<!-- prettier-ignore-start -->';
 const end = '<!-- prettier-ignore-end -->\n<!-- end of values -->';
 
@@ -64,7 +64,7 @@ export function valuesTable() {
 export function pageWithTable(text = readFileSync(page, 'utf8')) {
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
-  if (after === undefined) throw new Error(`docs/kubernetes.md lacks the markers of the table: ${begin} and ${end}`);
+  if (after === undefined) throw new Error(`docs/chart.md lacks the markers of the table: ${begin} and ${end}`);
   return `${before}${begin}\n${valuesTable()}\n${end}${after}`;
 }
 

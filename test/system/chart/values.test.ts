@@ -56,13 +56,13 @@ test('the default values are valid', () => {
   expect(new Ajv({ strict: false }).validate(schema, values)).toBe(true);
 });
 
-test('each value has a description, and docs/kubernetes.md has the same table', () => {
+test('each value has a description, and docs/chart.md has the same table', () => {
   expect(
     valuesOf()
       .filter(({ doc }) => doc === undefined || doc === '')
       .map(({ name }) => name),
   ).toEqual([]);
-  const page = readFileSync(new URL('../../../docs/kubernetes.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../../docs/chart.md', import.meta.url), 'utf8');
   // Updated by node hack/helm/values-table.mjs.
   expect(page).toBe(pageWithTable(page));
 });
