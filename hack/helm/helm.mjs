@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Where `node hack/helm/fetch.mjs` puts helm and kubectl. */
@@ -19,26 +19,39 @@ export function hasHelm() {
  * after a minute. Reads no configuration, plugin or repository of the user, and contacts no cluster.
  */
 export async function helm(args) {
-  return runTool('helm', args);
+  return outputOf('helm', args);
 }
 
 /** The same for kubectl. `editor` is the command of `kubectl edit`. */
-export async function kubectl(args, options) {
-  return runKubectl('kubectl', args, options);
+export async function kubectl(args, { editor } = {}) {
+  return outputOf('kubectl', args, editor === undefined ? {} : { KUBE_EDITOR: editor });
 }
 
-/** The same for the kubectl that fetchDebianKubectl put there: an older one. */
-export async function debianKubectl(args, options) {
-  return runKubectl('kubectl-debian', args, options);
-}
-
-async function runKubectl(tool, args, { editor } = {}) {
-  return runTool(tool, args, editor === undefined ? {} : { KUBE_EDITOR: editor });
-}
-
-/** Starts one of these programs, for a command that does not end; its output is in pipes. */
+/** Starts a program of the folder, or of another path, for a command that does not end; its output is in pipes. */
 export function startTool(tool, args) {
-  return spawn(join(toolsFolder, tool), args, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawn(resolve(toolsFolder, tool), args, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/**
+ * Runs a program of the folder, or of another path, as `helm` does, with `input` as its stdin and `env` in addition.
+ * Resolves to its exit status and what it wrote. Rejects only if it cannot be run, or was killed after a minute.
+ */
+export function runTool(tool, args, { input = '', env = {} } = {}) {
+  return new Promise((done, reject) => {
+    const child = execFile(
+      resolve(toolsFolder, tool),
+      args,
+      { env: environment(env), timeout: timeoutMs, maxBuffer: maxOutputBytes },
+      (error, stdout, stderr) => {
+        if (error === null || typeof error.code === 'number') done({ status: error?.code ?? 0, stdout, stderr });
+        else if (error.code === 'ENOENT') reject(new Error(`${tool} is not installed: run node hack/helm/fetch.mjs`));
+        else reject(new Error(`${tool} ${args.join(' ')}: ${error.message}`));
+      },
+    );
+    // A program may end before it has read all of it.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
 }
 
 function environment(more = {}) {
@@ -56,17 +69,8 @@ function environment(more = {}) {
   };
 }
 
-function runTool(tool, args, more = {}) {
-  return new Promise((resolve, reject) => {
-    execFile(
-      join(toolsFolder, tool),
-      args,
-      { env: environment(more), timeout: timeoutMs, maxBuffer: maxOutputBytes },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(stdout);
-        else if (error.code === 'ENOENT') reject(new Error(`${tool} is not installed: run node hack/helm/fetch.mjs`));
-        else reject(new Error(`${stderr.trim()}\n${stdout.trim()}`.trim() || error.message));
-      },
-    );
-  });
+async function outputOf(tool, args, env = {}) {
+  const { status, stdout, stderr } = await runTool(tool, args, { env });
+  if (status === 0) return stdout;
+  throw new Error(`${stderr.trim()}\n${stdout.trim()}`.trim() || `${tool} ended with ${status}`);
 }

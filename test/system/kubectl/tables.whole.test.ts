@@ -2,10 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { killPrograms, startServe, type Served } from '../../../cmd/svc/start-test-program.ts';
+import { startServe, type Served } from '../../../cmd/svc/start-test-program.ts';
 import { pollUntil, waitMs } from '../../../pkg/testenv/faults/poll-until.ts';
-import { startTool } from '../../../hack/helm/helm.mjs';
-import { describeEachKubectl } from './describe-each-kubectl.ts';
+import { describeKubectls, KubectlUser, linesOf } from './kubectls.ts';
 
 const columns = [
   { name: 'Title', type: 'string', jsonPath: '.spec.title' },
@@ -68,7 +67,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await killPrograms();
+  served.program.child.kill('SIGTERM');
+  await served.program.exited;
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -81,23 +81,11 @@ async function create(path: string, body: object): Promise<void> {
   if (response.status !== 201) throw new Error(`${path}: ${response.status} ${await response.text()}`);
 }
 
-/** Lines of a table, with one space between cells. */
-function linesOf(output: string): string[] {
-  return output
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.trim().replaceAll(/ {2,}/g, ' '));
-}
-
-describeEachKubectl(({ run, program }) => {
-  const withConfig = (args: string[]): string[] => [
-    '--kubeconfig',
-    kubeconfig,
-    '--cache-dir',
-    join(folder, `cache-${program}`),
-    ...args,
-  ];
-  const shown = async (...args: string[]): Promise<string[]> => linesOf(await run(withConfig(args)));
+describeKubectls((kubectl) => {
+  const user = (): KubectlUser =>
+    new KubectlUser(kubectl, { cacheDir: join(folder, 'cache'), flags: [`--kubeconfig=${kubeconfig}`] });
+  const run = async (...args: string[]): Promise<string> => user().run(...args);
+  const shown = async (...args: string[]): Promise<string[]> => linesOf(await run(...args));
   const age = String.raw`\d+y(?:\d+d)?`;
   const head = 'NAME TITLE PRIORITY READY PUBLISHED';
 
@@ -135,24 +123,24 @@ describeEachKubectl(({ run, program }) => {
   });
 
   test('get -w shows the columns once, and every change as it happens', async () => {
-    const name = `watched-by-${program}`;
+    const name = `watched-by-${kubectl.name}`;
     const file = join(folder, `${name}.json`);
     await writeFile(file, JSON.stringify(post(name, { title: 'One', priority: 9 })));
-    const child = startTool(program, withConfig(['get', 'posts', '-w']));
+    const child = user().start('get', 'posts', '-w');
     try {
       let output = '';
       child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
       const until = (line: string): Promise<void> =>
         pollUntil(() => linesOf(output).includes(line), waitMs(), `kubectl to show ${line} after ${output}`);
       await until('c Middle 2');
-      await run(withConfig(['create', '--validate=false', '-f', file]));
+      await run('create', '-f', file);
       await until(`${name} One 9`);
-      await run(withConfig(['patch', 'post', name, '--type=merge', '-p', '{"spec":{"title":"Two"}}']));
+      await run('patch', 'post', name, '--type=merge', '-p', '{"spec":{"title":"Two"}}');
       await until(`${name} Two 9`);
       expect(linesOf(output).filter((line) => line === head)).toHaveLength(1);
     } finally {
       child.kill('SIGKILL');
-      await run(withConfig(['delete', 'post', name, '--ignore-not-found']));
+      await run('delete', 'post', name, '--ignore-not-found');
     }
   });
 
