@@ -59,12 +59,12 @@ class KubectlRun {
   }
 
   async define(): Promise<void> {
-    this.#checkDone('apply a definition', await this.#run('apply', ...this.#unchecked, '-f', file('plants.yaml')));
+    this.#checkDone('apply a definition', await this.#run('apply', '-f', file('plants.yaml')));
     this.#checkDone(
       'wait for it',
       await this.#run('wait', '--for=condition=Established', 'crd/plants.garden.example.com'),
     );
-    this.#checkDone('create namespace', await this.#run('create', ...this.#unchecked, 'namespace', this.#namespace));
+    this.#checkDone('create namespace', await this.#run('create', 'namespace', this.#namespace));
   }
 
   /** `kubectl kustomize | kubectl apply --server-side --prune --applyset`: a ConfigMap is the set's parent. */
@@ -104,7 +104,7 @@ class KubectlRun {
   async pruneByLabel(): Promise<void> {
     const option = this.#kubectl.isOld === true ? '--prune-whitelist' : '--prune-allowlist';
     const apply = (folder: string, ...args: string[]): Promise<CommandResult> =>
-      this.#run('apply', ...this.#unchecked, '-f', file(`${folder}/objects.yaml`), ...args);
+      this.#run('apply', '-f', file(`${folder}/objects.yaml`), ...args);
     const prune = ['--prune', '-l', 'app=garden', ...allowed.map((kind) => `${option}=${kind}`)];
     this.#checkDone('apply', await apply('first'));
     this.#checkDone('apply again changes nothing', await apply('first'));
@@ -125,10 +125,6 @@ class KubectlRun {
   async clear(): Promise<void> {
     this.#checkDone('delete --all', await this.#run('delete', 'configmaps,secrets,plants', '--all'));
     this.#checkEqual('nothing is left', await this.#objects(), []);
-  }
-
-  get #unchecked(): string[] {
-    return this.#kubectl.isOld === true ? ['--validate=false'] : [];
   }
 
   async #objects(): Promise<string[]> {
