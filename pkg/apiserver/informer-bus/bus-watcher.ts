@@ -1,4 +1,4 @@
-import { compileSelector, KeyNotComputed, type Selector } from '#pkg/apimachinery/index';
+import { compileSelector, isStatusError, KeyNotComputed, type Selector } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../rest/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
@@ -69,15 +69,20 @@ export class BusWatcher implements WatchStream {
       }
       // A failing watcher must not block the others.
       onSinkError(error);
-      this.end('the event could not be delivered');
+      if (isStatusError(error)) this.#end((ended) => ended.fail(error));
+      else this.end('the event could not be delivered');
     }
   }
 
   end(reason: string): void {
+    this.#end((sink) => sink.end(reason));
+  }
+
+  #end(tell: (sink: WatchSink) => void): void {
     if (this.#over) return;
     this.stop();
     try {
-      this.#options.sink.end(reason);
+      tell(this.#options.sink);
     } catch (error) {
       this.#options.onSinkError(error);
     }

@@ -51,7 +51,7 @@ export class ConvertingSink implements WatchSink {
     this.#waiting.push({ type, object });
     this.#length += object.length;
     if (this.#waiting.length > maxEvents || (this.#length > maxLength && this.#waiting.length > 1)) {
-      this.#fail(newServiceUnavailable('the conversion webhook is slower than the changes: watch again'));
+      this.fail(newServiceUnavailable('the conversion webhook is slower than the changes: watch again'));
       return;
     }
     this.#pump ??= this.#run().finally(() => {
@@ -70,6 +70,13 @@ export class ConvertingSink implements WatchSink {
     this.#sink.end(reason);
   }
 
+  fail(error: StatusError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#stream?.stop();
+    this.#sink.fail(error);
+  }
+
   /** Never rejects. */
   async #run(): Promise<void> {
     try {
@@ -83,15 +90,7 @@ export class ConvertingSink implements WatchSink {
         this.#length -= next.object.length;
       }
     } catch (error) {
-      this.#fail(isStatusError(error) ? error : newInternalError(error));
+      this.fail(isStatusError(error) ? error : newInternalError(error));
     }
-  }
-
-  #fail(error: StatusError): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#stream?.stop();
-    if (this.#sink.fail === undefined) this.#sink.end(error.message);
-    else this.#sink.fail(error);
   }
 }

@@ -71,6 +71,7 @@ function requestOf(after: number): BusWatchRequest & { heard: string[] } {
   const sink = {
     event: (type: string, { revision }: { revision: number }) => void heard.push(`${type} ${revision}`),
     end: (reason: string) => void heard.push(reason),
+    fail: ({ message }: Error) => void heard.push(message),
   };
   return {
     resource: { group: 'g', resource: 'r' },

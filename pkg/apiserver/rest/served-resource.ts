@@ -180,8 +180,8 @@ export interface WatchSink {
   drained?(): Promise<void>;
   /** The model was removed or its definition changed: the watch is over. */
   end(reason: string): void;
-  /** An event could not be made: the watch is over, before that event. Default: `end`. */
-  fail?(error: StatusError): void;
+  /** An event cannot be read, opened or converted: the watch is over, before that event, and the client is told why. */
+  fail(error: StatusError): void;
 }
 
 /** One event's object, shared by its watchers. `encoded` encodes it once per wire format for all of them. */

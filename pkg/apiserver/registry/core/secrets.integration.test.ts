@@ -201,4 +201,48 @@ describe('a sealed object', () => {
       await none.stop();
     }
   });
+
+  test('without its key makes a list and a watch fail, which name it, until it is deleted by name', async () => {
+    await api.call('POST', '/api/v1/namespaces', {
+      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'vault' } },
+    });
+    const vault = '/api/v1/namespaces/vault/secrets';
+    const { resourceVersion } = (await api.call('GET', vault)).body.metadata;
+    for (const name of ['old-1', 'old-2'])
+      expect((await api.call('POST', vault, { body: secret(name, { stringData: { a: value } }) })).status).toBe(201);
+    const other = await startReplica(api.store, {}, newTestSealer());
+    try {
+      expect((await other.call('POST', vault, { body: secret('new') })).status).toBe(201);
+      const named = {
+        code: 503,
+        message:
+          'a list of secrets cannot have these objects, whose sealed fields cannot be opened: vault/old-1, vault/old-2. Bring back their key, or delete them by name',
+        details: { kind: 'secrets', causes: [{ field: 'vault/old-1' }, { field: 'vault/old-2' }] },
+      };
+      for (const query of ['', '?limit=10', '?page=1&size=10'])
+        expect((await other.call('GET', vault + query)).body).toMatchObject(named);
+      const fromNow = await other.call('GET', `${vault}?watch=true&timeoutSeconds=5`);
+      expect(JSON.parse(fromNow.text)).toMatchObject({ type: 'ERROR', object: named });
+      const watch = await other.call('GET', `${vault}?watch=true&resourceVersion=${resourceVersion}&timeoutSeconds=5`);
+      expect(
+        watch.text
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as unknown),
+      ).toEqual([
+        {
+          type: 'ERROR',
+          object: expect.objectContaining({
+            code: 503,
+            message: expect.stringMatching(/^secrets "old-1": A secret cannot be opened/),
+          }),
+        },
+      ]);
+      for (const name of ['old-1', 'old-2']) expect((await other.call('DELETE', `${vault}/${name}`)).status).toBe(200);
+      const list = await other.call('GET', vault);
+      expect(list.body.items).toMatchObject([{ metadata: { name: 'new' } }]);
+    } finally {
+      await other.stop();
+    }
+  });
 });

@@ -1,4 +1,4 @@
-import type { ApiObject, JsonObject, Selector } from '#pkg/apimachinery/index';
+import type { ApiObject, JsonObject, Selector, StatusError } from '#pkg/apimachinery/index';
 export { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { withManagedFields } from '#pkg/storage/index';
 import type {
@@ -132,6 +132,10 @@ export class Recorder implements WatchSink {
 
   end(reason: string): void {
     this.ended = reason;
+  }
+
+  fail(error: StatusError): void {
+    this.ended = error.message;
   }
 
   /** `ADDED a` */

@@ -31,6 +31,7 @@ import { applyConfiguration } from '../write/apply-configuration.ts';
 import { deleteObjectCollection, type CollectionRequest } from '../write/delete-collection.ts';
 import { ObjectWrite, type WriteRequest } from '../write/object-write.ts';
 import { findIdempotentWrite, runIdempotentWrite } from '../write/write-steps.ts';
+import { UnreadableObjects } from './unreadable-objects.ts';
 
 /** Objects, and characters of their bodies, that are converted in one turn of the event loop. */
 const pieceSize = { count: 50, length: 256 << 10 };
@@ -143,14 +144,26 @@ export class ModelStorage implements ResourceStorage {
     { areFinal = false, signal }: { areFinal?: boolean; signal: AbortSignal },
   ): AsyncGenerator<Representation[]> {
     const { converter } = this.#context;
+    const unreadable = new UnreadableObjects(this.#context.resource);
     try {
       for await (const batch of batches) {
         for (const [i, piece] of inPieces(batch).entries()) {
           if (i > 0) await setImmediate();
           const converted = converter === undefined ? piece : await converter.toVersion(piece, signal);
-          yield converted.map((object) => this.#represent(object, areFinal));
+          const represented = converted.flatMap((object) => {
+            try {
+              return [this.#represent(object, areFinal)];
+            } catch (error) {
+              unreadable.add(object, error);
+              return [];
+            }
+          });
+          // The list has failed; the others that cannot be read are looked for, so that one answer names all.
+          if (unreadable.isEmpty) yield represented;
+          else if (unreadable.isFull) unreadable.throwIfAny();
         }
       }
+      unreadable.throwIfAny();
     } catch (error) {
       throw statusFromError(error, subjectOf(this.#context, noObject));
     }
