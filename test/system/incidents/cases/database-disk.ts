@@ -15,7 +15,7 @@ export const databaseDisk: readonly Incident[] = [
     alert: 'SvcDatabaseDiskFull',
     cause: 'full',
     intent: 'The disk of the tables is full; it is enlarged.',
-    smallDisk: '320m',
+    smallDisk: { size: '320m', holds: 'tables' },
     brings: ['SvcApiErrors', 'SvcControllersBehind'],
     provoke: async (site) => {
       await site.disk!.fill();

@@ -54,4 +54,25 @@ export const historyOffLimits: readonly Incident[] = [
     },
     look: (site) => site.untilMetric('svc_change_log_size_bytes / 2', 1024 ** 2),
   },
+  {
+    alert: 'SvcHistoryOffLimits',
+    cause: 'stuck',
+    // Each process has a round in 30 s: four make the ten that fail within 100 s.
+    speed: 6,
+    intent: 'A trigger of somebody refuses that history is removed; it is dropped.',
+    logs: ['history could not be compacted'],
+    open: async (site) => {
+      await (await site.add('serve')).start();
+      for (const name of ['second', 'third', 'fourth']) await (await site.add('apiserver', { name })).start();
+    },
+    provoke: async (site) => {
+      await site.sql(
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'kept for the auditors'; END $$`,
+      );
+      await site.sql(
+        'CREATE TRIGGER kept BEFORE DELETE ON platform.change_log FOR EACH STATEMENT EXECUTE FUNCTION refuse()',
+      );
+      return () => site.sql('DROP TRIGGER kept ON platform.change_log');
+    },
+  },
 ];

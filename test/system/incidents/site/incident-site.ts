@@ -25,8 +25,8 @@ export interface SiteOptions {
   readonly speed: number;
   /** Of PostgreSQL. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The tables are on a small disk of this size, in mount's form. */
-  readonly smallDisk?: string;
+  /** A disk of this size, in mount's form, which holds the tables, or `auditFile` alone. */
+  readonly smallDisk?: { readonly size: string; readonly holds: 'tables' | 'audit' };
 }
 
 export interface Answer {
@@ -73,14 +73,17 @@ export class IncidentSite {
         settings: { max_connections: '120', ...settings },
       });
       removals.push(() => postgres.stop());
-      const disk = smallDisk === undefined ? undefined : await SmallDisk.mount(join(folder, 'disk'), smallDisk);
+      const disk = smallDisk === undefined ? undefined : await SmallDisk.mount(join(folder, 'disk'), smallDisk.size);
       // After PostgreSQL has ended, and before the folder is removed.
       if (disk !== undefined) removals.splice(1, 0, () => disk.unmount());
       await postgres.query(`CREATE ROLE ${role} LOGIN`);
-      if (disk !== undefined)
-        await postgres.query(`CREATE TABLESPACE small LOCATION '${await disk.tablespaceFolder(postgres.dataFolder)}'`);
+      const tablesDisk = smallDisk?.holds === 'tables' ? disk : undefined;
+      if (tablesDisk !== undefined)
+        await postgres.query(
+          `CREATE TABLESPACE small LOCATION '${await tablesDisk.tablespaceFolder(postgres.dataFolder)}'`,
+        );
       await postgres.query(
-        `CREATE DATABASE ${database} OWNER ${role} TEMPLATE template0${disk === undefined ? '' : ' TABLESPACE small'}`,
+        `CREATE DATABASE ${database} OWNER ${role} TEMPLATE template0${tablesDisk === undefined ? '' : ' TABLESPACE small'}`,
       );
       const proxy = await FaultProxy.start(postgres.socketPath);
       removals.push(() => proxy.stop());
@@ -121,13 +124,18 @@ export class IncidentSite {
     IncidentSite.#open.add(this);
   }
 
-  /** Of a database, by default the servers'. */
-  databaseUrl(name = database): string {
-    return `postgres://${role}@127.0.0.1:${this.proxy.port}/${name}`;
+  /** Of a database, by default the servers', by their own way. */
+  databaseUrl({ name = database, port = this.proxy.port }: { name?: string; port?: number } = {}): string {
+    return `postgres://${role}@127.0.0.1:${port}/${name}`;
   }
 
   get dataDir(): string {
     return join(this.folder, 'data');
+  }
+
+  /** On the small disk. */
+  get auditFile(): string {
+    return join(this.folder, 'disk', 'audit.log');
   }
 
   /** The first process. */
