@@ -33,7 +33,7 @@ export const notReady: readonly Incident[] = [
       await migrating.query(`SELECT pg_advisory_lock(${migrationLock('platform')})`);
       const second = await site.add('apiserver', {
         name: 'second',
-        args: [`--svc.database.url=${site.databaseUrl({ name: newDatabase })}`],
+        args: [`--svc.database.url=${site.databaseUrl(newDatabase)}`],
       });
       second.launch();
       await site.scrape();

@@ -124,9 +124,9 @@ export class IncidentSite {
     IncidentSite.#open.add(this);
   }
 
-  /** Of a database, by default the servers', by their own way. */
-  databaseUrl({ name = database, port = this.proxy.port }: { name?: string; port?: number } = {}): string {
-    return `postgres://${role}@127.0.0.1:${port}/${name}`;
+  /** Of a database, by default the servers'. */
+  databaseUrl(name = database): string {
+    return `postgres://${role}@127.0.0.1:${this.proxy.port}/${name}`;
   }
 
   get dataDir(): string {
