@@ -8,5 +8,6 @@ export type { FieldApplyOptions, ApplyResult, FieldManagerOptions, UpdateOptions
 export type { ManagedFieldsEntry, ManagedFieldsOperation } from './manager/managed-fields-entry.ts';
 export type { ResetFields } from './manager/reset-fields.ts';
 export { ScaleHandler, newScaleSchema, type ScaleHandlerOptions } from './manager/scale-handler.ts';
+export { ConversionNeeded, type ConvertObject } from './merge/managers.ts';
 export { newTypeSchema, type TypeSchema } from './typed/type-schema.ts';
 export { TypedError } from './typed/typed-error.ts';

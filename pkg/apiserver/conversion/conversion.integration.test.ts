@@ -121,6 +121,44 @@ describe('an object of two versions', () => {
     expect([body.spec, body.status]).toEqual([{ host: 'b', port: '2', mode: 'plain', replicas: 3 }, { replicas: 2 }]);
   });
 
+  test('has owners in several versions', async () => {
+    const apply = (path: string, manager: string, spec: JsonObject, more = ''): ReturnType<TestApi['call']> =>
+      api.call('PATCH', `${path}/owned?fieldManager=${manager}${more}`, {
+        headers: { 'Content-Type': 'application/apply-patch+yaml' },
+        body: server('owned', spec, path === current ? 'net.example.com/v1' : 'net.example.com/v1beta1'),
+      });
+    expect((await apply(older, 'beta', { hostPort: 'a:1' })).status).toBe(201);
+    expect((await apply(current, 'stable', { replicas: 2 })).status).toBe(200);
+    const refused = await apply(current, 'stable', { replicas: 2, host: 'b' });
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      'Apply failed with 1 conflict: conflict with "beta": .spec.hostPort',
+    ]);
+    const forced = await apply(current, 'stable', { replicas: 2, host: 'b' }, '&force=true');
+    expect(forced.body.spec).toEqual({ host: 'b', port: '1', mode: 'plain', replicas: 2 });
+    const owners = (object: JsonApiObject): unknown =>
+      object.metadata.managedFields?.map(({ manager, apiVersion, fieldsV1 }) => [manager, apiVersion, fieldsV1]);
+    expect(owners(forced.body)).toEqual([
+      ['stable', 'net.example.com/v1', { 'f:spec': { 'f:host': {}, 'f:replicas': {} } }],
+    ]);
+    // The same manager in another version releases what it had.
+    const moved = await apply(older, 'stable', { replicas: 2 });
+    expect([moved.status, owners(moved.body)]).toEqual([
+      200,
+      [['stable', 'net.example.com/v1beta1', { 'f:spec': { 'f:replicas': {} } }]],
+    ]);
+    await apply(older, 'beta', { hostPort: 'c:3' });
+    const updated = await api.call('PATCH', `${current}/owned?fieldManager=editor`, {
+      headers: { 'Content-Type': 'application/merge-patch+json' },
+      body: { spec: { port: '4' } },
+    });
+    expect(updated.body.spec).toMatchObject({ host: 'c', port: '4' });
+    expect(owners(updated.body)).toEqual([
+      ['stable', 'net.example.com/v1beta1', { 'f:spec': { 'f:replicas': {} } }],
+      ['editor', 'net.example.com/v1', { 'f:spec': { 'f:port': {} } }],
+    ]);
+  });
+
   test('is listed in chunks, as a table, and deleted', async () => {
     for (const name of ['list-1', 'list-2', 'list-3'])
       await api.call('POST', current, {

@@ -90,7 +90,7 @@ interface ServerSpec extends JsonObject {
 
 /** `v1beta1` has `spec.hostPort`, `v1` has `spec.host` and `spec.port`. */
 export function convertServer(object: JsonApiObject, apiVersion: string): JsonObject {
-  const { hostPort, host, port = '', ...rest } = object['spec'] as ServerSpec;
+  const { hostPort, host, port = '', ...rest } = (object['spec'] ?? {}) as ServerSpec;
   const spec = apiVersion.endsWith('/v1beta1')
     ? { ...rest, ...(host === undefined ? {} : { hostPort: `${host}:${port}` }) }
     : { ...rest, ...split(hostPort) };

@@ -10,7 +10,16 @@ import {
 import { differenceOfSets, unionSets } from '../fieldpath/field-set.ts';
 import { applyingConfig } from '../merge/apply-config.ts';
 import { ManagerConflicts } from '../merge/manager-conflicts.ts';
-import { type ManagerId, type Managers, managerKey, type NodeOfVersion, type SetFilter } from '../merge/managers.ts';
+import {
+  ConversionNeeded,
+  type ConvertObject,
+  type ManagerId,
+  type Managers,
+  managerKey,
+  type NodeOfVersion,
+  sameFields,
+  type SetFilter,
+} from '../merge/managers.ts';
 import { reconcilingManagers, takingFromOthers } from '../merge/update-managers.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 import type { TypeSchema } from '../typed/type-schema.ts';
@@ -46,6 +55,8 @@ export interface FieldApplyOptions {
   subresource?: string;
   /** Milliseconds since 1970. */
   now: number;
+  /** Default: all versions have the same fields. */
+  convert?: ConvertObject | undefined;
 }
 
 export interface ApplyResult {
@@ -69,6 +80,8 @@ export interface UpdateOptions {
    * replace the live ones, `[]` and `[{}]` drop them. Default: the live ones.
    */
   requested?: JsonValue | undefined;
+  /** Default: all versions have the same fields. */
+  convert?: ConvertObject | undefined;
 }
 
 /** The manager of what an object had before somebody applied for the first time. */
@@ -86,8 +99,8 @@ const unownedFields = newFieldSet([
 ]);
 
 /**
- * The managed fields of the objects of one model. Stateless: a retry with another live object is another call. All
- * versions of a model have the same fields but for `apiVersion`.
+ * The managed fields of the objects of one model. Stateless: a retry with another live object is another call. Each
+ * manager's fields are those of the version that it wrote; `convert` gives the objects in that version.
  */
 export class FieldManager {
   readonly #versions: ReadonlyMap<string, TypeSchema>;
@@ -106,6 +119,7 @@ export class FieldManager {
    * endpoint; so has `live`.
    * @throws ApplyConflict 409, with the causes
    * @throws TypedError 400: the configuration does not fit the schema
+   * @throws ConversionNeeded, by `convert`
    */
   *applying(live: ApiObject | undefined, config: ApiObject, options: FieldApplyOptions): SlicedWork<ApplyResult> {
     const { manager: name, subresource = '', now } = options;
@@ -139,7 +153,7 @@ export class FieldManager {
   /**
    * The managed fields after a create (live undefined), PUT, or patch of another type. `updated` is the object as it
    * will be stored, except that `metadata.managedFields` is ignored. Never throws: if they cannot be computed, the
-   * live ones are kept. An entry's time is `now` if the write gave it fields.
+   * live ones are kept. An entry's time is `now` if the write gave it fields. Only ConversionNeeded passes.
    */
   *updating(live: ApiObject | undefined, updated: ApiObject, options: UpdateOptions): SlicedWork<ManagedFieldsEntry[]> {
     try {
@@ -148,7 +162,8 @@ export class FieldManager {
       const before = live === undefined ? newEmptyObject(updated) : withoutManagedFields(live);
       yield* this.#updating(before, withoutManagedFields(updated), managers, options);
       return yield* writingManagedFields(managers);
-    } catch {
+    } catch (error) {
+      if (error instanceof ConversionNeeded) throw error;
       return (live?.metadata.managedFields ?? []) as ManagedFieldsEntry[];
     }
   }
@@ -163,7 +178,7 @@ export class FieldManager {
     live: ApiObject | undefined,
     before: JsonObject,
     apiVersion: string,
-    { subresource = '', now }: FieldApplyOptions,
+    { subresource = '', now, convert }: FieldApplyOptions,
   ): SlicedWork<Managers> {
     let managers: Managers;
     try {
@@ -174,7 +189,7 @@ export class FieldManager {
     }
     if (managers.size > 0 || live === undefined) return managers;
     const empty = newEmptyObject({ ...live, apiVersion });
-    yield* this.#updating(empty, before, managers, { manager: beforeFirstApply, subresource, now });
+    yield* this.#updating(empty, before, managers, { manager: beforeFirstApply, subresource, now, convert });
     return managers;
   }
 
@@ -183,14 +198,14 @@ export class FieldManager {
     config: JsonObject,
     managers: Managers,
     self: ManagerId,
-    { force = false, subresource = '' }: FieldApplyOptions,
+    { force = false, subresource = '', convert = sameFields }: FieldApplyOptions,
   ): SlicedWork<JsonObject> {
     const nodeOf = this.#nodeOf;
     const filter = this.#filterOf(subresource);
     yield* reconcilingManagers(managers, nodeOf);
     const present = new Map(managers);
     try {
-      return yield* applyingConfig({ live, config, self, force, nodeOf, filter }, managers);
+      return yield* applyingConfig({ live, config, self, force, nodeOf, convert, filter }, managers);
     } catch (error) {
       if (!(error instanceof ManagerConflicts)) throw error;
       const conflicts = fieldConflicts(error);
@@ -202,19 +217,19 @@ export class FieldManager {
     }
     managers.clear();
     for (const [key, manager] of present) managers.set(key, manager);
-    return yield* applyingConfig({ live, config, self, force: true, nodeOf, filter }, managers);
+    return yield* applyingConfig({ live, config, self, force: true, nodeOf, convert, filter }, managers);
   }
 
   *#updating(
     from: JsonObject,
     to: JsonObject,
     managers: Managers,
-    { manager, subresource = '', now }: Pick<UpdateOptions, 'manager' | 'subresource' | 'now'>,
+    { manager, subresource = '', now, convert = sameFields }: Omit<UpdateOptions, 'requested'>,
   ): SlicedWork<void> {
     const apiVersion = textOf(to['apiVersion']);
     const filter = this.#filterOf(subresource);
     yield* reconcilingManagers(managers, this.#nodeOf);
-    const change = { from, to, apiVersion, nodeOf: this.#nodeOf, filter };
+    const change = { from, to, apiVersion, nodeOf: this.#nodeOf, convert, filter };
     const self = newManagerId(manager, false, apiVersion, subresource);
     const key = managerKey(self);
     const { changed, removed } = yield* takingFromOthers(change, managers, key, true);

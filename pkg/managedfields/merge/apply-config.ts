@@ -6,6 +6,7 @@ import { removeFields } from '../typed/remove.ts';
 import { toFieldSet } from '../typed/to-field-set.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 import {
+  type ConvertObject,
   type ManagerId,
   type Managers,
   type ManagerState,
@@ -23,6 +24,7 @@ export interface Application {
   self: ManagerId;
   force: boolean;
   nodeOf: NodeOfVersion;
+  convert: ConvertObject;
   filter: SetFilter;
 }
 
@@ -32,7 +34,7 @@ export interface Application {
  * @throws ManagerConflicts unless `force`, if others own fields that would change.
  */
 export function* applyingConfig(application: Application, managers: Managers): SlicedWork<JsonObject> {
-  const { live, config, self, force, nodeOf, filter } = application;
+  const { live, config, self, force, nodeOf, convert, filter } = application;
   const node = nodeOf(self.apiVersion)!;
   const key = managerKey(self);
   const last = managers.get(key);
@@ -41,9 +43,9 @@ export function* applyingConfig(application: Application, managers: Managers): S
   const set = filter(toFieldSet(node, config));
   yield;
   managers.set(key, { ...self, time: last?.time, set });
-  const pruned = (yield* pruning(merged, last, managers.get(key)!, managers, nodeOf)) as JsonObject;
+  const pruned = yield* pruning(merged as JsonObject, { last, self: managers.get(key)!, nodeOf, convert }, managers);
   yield* takingFromOthers(
-    { from: live, to: pruned, apiVersion: self.apiVersion, nodeOf, filter },
+    { from: live, to: pruned, apiVersion: self.apiVersion, nodeOf, convert, filter },
     managers,
     key,
     force,
@@ -51,14 +53,17 @@ export function* applyingConfig(application: Application, managers: Managers): S
   return pruned;
 }
 
-/** Removes what the manager applied last and nobody owns now. */
+interface Pruning extends Pick<Application, 'nodeOf' | 'convert'> {
+  last: ManagerState | undefined;
+  self: ManagerState;
+}
+
+/** Removes what the manager applied last and nobody owns now; in the version of `self`. */
 function* pruning(
-  merged: JsonValue,
-  last: ManagerState | undefined,
-  self: ManagerState,
+  merged: JsonObject,
+  { last, self, nodeOf, convert }: Pruning,
   managers: Managers,
-  nodeOf: NodeOfVersion,
-): SlicedWork<JsonValue> {
+): SlicedWork<JsonObject> {
   if (last === undefined) return merged;
   // Nothing is released.
   if (last.apiVersion === self.apiVersion && isEmpty(differenceOfSets(last.set, self.set))) return merged;
@@ -66,14 +71,18 @@ function* pruning(
   if (node === undefined) return merged;
   const lastSet = addNamedFields(node, last.set);
   yield;
-  let pruned = removeFields(node, merged, lastSet);
+  const mergedThen = convert(merged, last.apiVersion);
+  let pruned = removeFields(node, mergedThen, lastSet) as JsonObject;
   yield;
   for (const [version, owned] of ownedByVersion(managers, last.apiVersion)) {
     const versionNode = nodeOf(version);
-    if (versionNode !== undefined) pruned = yield* addingBackOwned(versionNode, merged, pruned, owned);
+    if (versionNode === undefined) continue;
+    const [whole, part] = [convert(merged, version), convert(pruned, version)];
+    pruned = (yield* addingBackOwned(versionNode, whole, part, owned)) as JsonObject;
   }
   yield;
-  return yield* addingBackUnowned(node, merged, pruned, lastSet);
+  const kept = yield* addingBackUnowned(node, mergedThen, convert(pruned, last.apiVersion), lastSet);
+  return convert(kept as JsonObject, self.apiVersion);
 }
 
 /** What all managers own, by the versions of their sets; `first` is the first of these. */

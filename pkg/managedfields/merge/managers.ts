@@ -1,3 +1,4 @@
+import type { JsonObject } from '#pkg/apimachinery/index';
 import type { FieldSet } from '../fieldpath/field-set.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 
@@ -30,3 +31,22 @@ export type NodeOfVersion = (apiVersion: string) => TypeNode | undefined;
 
 /** Leaves out what a request does not change. */
 export type SetFilter = (set: FieldSet) => FieldSet;
+
+/** The object in another version. @throws ConversionNeeded if it has to be converted first */
+export type ConvertObject = (object: JsonObject, apiVersion: string) => JsonObject;
+
+/** All versions have the same fields, but for `apiVersion`. */
+export const sameFields: ConvertObject = (object) => object;
+
+/** Thrown by `ConvertObject`: the caller has the object converted, and then calls again. */
+export class ConversionNeeded extends Error {
+  readonly object: JsonObject;
+  readonly apiVersion: string;
+
+  constructor(object: JsonObject, apiVersion: string) {
+    super(`an object has to be converted to ${apiVersion}`);
+    this.name = 'ConversionNeeded';
+    this.object = object;
+    this.apiVersion = apiVersion;
+  }
+}

@@ -3,7 +3,7 @@ import { differenceOfSets, intersectSets } from '../fieldpath/field-set.ts';
 import { type FieldChanges, comparingTyped } from '../typed/compare.ts';
 import { reconcileFieldSet } from '../typed/reconcile.ts';
 import { ManagerConflicts, type ManagerConflict } from './manager-conflicts.ts';
-import type { Managers, NodeOfVersion, SetFilter } from './managers.ts';
+import { sameFields, type ConvertObject, type Managers, type NodeOfVersion, type SetFilter } from './managers.ts';
 import { isEmpty } from '../fieldpath/is-empty.ts';
 
 export interface ObjectChange {
@@ -12,6 +12,7 @@ export interface ObjectChange {
   /** The version of both objects. */
   apiVersion: string;
   nodeOf: NodeOfVersion;
+  convert: ConvertObject;
   filter: SetFilter;
 }
 
@@ -72,7 +73,7 @@ export function* takingFromOthers(
 }
 
 function* comparingIn(
-  { from, to, apiVersion, nodeOf, filter }: ObjectChange,
+  { from, to, apiVersion, nodeOf, convert, filter }: ObjectChange,
   version: string,
   comparisons: Map<string, FieldChanges>,
 ): SlicedWork<FieldChanges | undefined> {
@@ -80,10 +81,12 @@ function* comparingIn(
   if (present !== undefined) return present;
   const node = nodeOf(version);
   if (node === undefined) return undefined;
-  const sameTypes = version !== apiVersion && node === nodeOf(apiVersion) ? comparisons.get(apiVersion) : undefined;
+  const isSameType = convert === sameFields && version !== apiVersion && node === nodeOf(apiVersion);
+  const sameTypes = isSameType ? comparisons.get(apiVersion) : undefined;
   let comparison = sameTypes;
   if (comparison === undefined) {
-    const { changed, removed } = yield* comparingTyped(node, from, to);
+    const [before, after] = version === apiVersion ? [from, to] : [convert(from, version), convert(to, version)];
+    const { changed, removed } = yield* comparingTyped(node, before, after);
     yield;
     comparison = { changed: filter(changed), removed: filter(removed) };
   }

@@ -13,6 +13,7 @@ import {
   newScaleSchema,
   newTypeSchema,
   ScaleHandler,
+  type ConvertObject,
   type FieldApplyOptions,
   type ManagedFieldsEntry,
   type ResetFields,
@@ -26,6 +27,8 @@ export interface TrackedUpdate {
   subresource: '' | 'status';
   /** `metadata.managedFields` of the request. */
   requested?: JsonValue | undefined;
+  /** See UpdateOptions. */
+  convert?: ConvertObject | undefined;
 }
 
 const scaleApiVersion = formatApiVersion(scaleKind);
@@ -45,7 +48,9 @@ export class FieldTracker {
     this.#types = types;
   }
 
-  /** The entries after a create (`old` is undefined), a PUT, or a patch that is not applied. Never throws. */
+  /**
+   * The entries after a create (`old` is undefined), a PUT, or a patch that is not applied. @throws ConversionNeeded
+   */
   updating(old: JsonApiObject | undefined, object: ApiObject, update: TrackedUpdate): SlicedWork<ManagedFieldsEntry[]> {
     return this.#fields.updating(old, object, { ...update, now: Date.now() });
   }
@@ -75,7 +80,7 @@ export class FieldTracker {
     }
   }
 
-  /** The object that results when `config` is applied. @throws StatusError 400, 409 */
+  /** The object that results when `config` is applied. @throws StatusError 400, 409; ConversionNeeded */
   *applying(
     live: JsonApiObject | undefined,
     config: JsonApiObject,

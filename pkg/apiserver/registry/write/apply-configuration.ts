@@ -51,13 +51,15 @@ function updateOf(model: ModelContext, request: ApplyRequest, context: WriteCont
 }
 
 async function applied(
-  { model, context }: ObjectWrite,
+  { model, context, conversions }: ObjectWrite,
   current: JsonApiObject,
   request: ApplyRequest,
 ): Promise<JsonApiObject> {
   const { config, force, subresource, check } = request;
   const { fieldManager: manager, signal } = context;
-  const object = await runInTurns(model.fields.applying(current, config, { manager, force, subresource }), { signal });
+  const convert = conversions?.convert;
+  const applying = model.fields.applying(current, config, { manager, force, subresource, convert });
+  const object = await runInTurns(applying, { signal });
   check(object, current);
   return object;
 }

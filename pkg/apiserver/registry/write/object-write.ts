@@ -4,6 +4,7 @@ import type { DeleteRequest, UpdateRequest } from '../../rest/served-resource.ts
 import type { JsonApiObject, WriteIntent } from '../../rest/strategy.ts';
 import type { WriteContext, WriteMemory } from '../../rest/write-context.ts';
 import type { ModelContext } from '../model/model-context.ts';
+import { ObjectConversions } from './object-conversions.ts';
 
 /** The client's request. PUT, PATCH, `/status` and `/scale` are updates. */
 export type WriteRequest =
@@ -54,6 +55,8 @@ export class ObjectWrite implements WriteIntent {
   /** The outcome is that of an earlier request under the same Idempotency-Key. */
   isReplayed = false;
 
+  #conversions: ObjectConversions | undefined;
+
   constructor(model: ModelContext, context: WriteContext, request: WriteRequest) {
     this.model = model;
     this.context = context;
@@ -61,6 +64,14 @@ export class ObjectWrite implements WriteIntent {
     this.type = request.verb;
     this.key = request.verb === 'create' ? { namespace: request.namespace, name: '' } : request.key;
     this.memory = context.memory;
+  }
+
+  /** Set where a webhook converts. */
+  get conversions(): ObjectConversions | undefined {
+    const { converter } = this.model;
+    if (converter === undefined) return undefined;
+    if (this.#conversions?.converter !== converter) this.#conversions = new ObjectConversions(converter);
+    return this.#conversions;
   }
 
   endAttempt(): void {

@@ -7,24 +7,40 @@ import type { ObjectWrite } from './object-write.ts';
  * changes none, even if it only marks the object.
  */
 export function trackFields(write: ObjectWrite): void | Promise<void> {
-  const { request } = write;
-  if (request.verb !== 'delete' && request.isApplied !== true) return track(write);
+  const { request, conversions, context } = write;
+  if (request.verb === 'delete' || request.isApplied === true) return;
+  const track = (): Promise<ManagedFieldsEntry[]> => runInTurns(entriesAfter(write), { signal: context.signal });
+  return (conversions === undefined ? track() : conversions.run(track, context.signal)).then((entries) =>
+    setEntries(write, entries),
+  );
 }
 
-async function track(write: ObjectWrite): Promise<void> {
-  const { object, context } = write;
-  const entries = await runInTurns(entriesAfter(write), { signal: context.signal });
+function setEntries({ object }: ObjectWrite, entries: ManagedFieldsEntry[]): void {
   if (entries.length > 0) object.metadata.managedFields = entries;
   else delete object.metadata.managedFields;
 }
 
-function* entriesAfter({ request, model, object, old, body, context }: ObjectWrite): SlicedWork<ManagedFieldsEntry[]> {
+function* entriesAfter({
+  request,
+  model,
+  object,
+  old,
+  body,
+  context,
+  conversions,
+}: ObjectWrite): SlicedWork<ManagedFieldsEntry[]> {
   const manager = context.fieldManager;
+  const convert = conversions?.convert;
   if (request.verb !== 'update')
-    return yield* model.fields.updating(undefined, object, { manager, subresource: '', requested: requestedIn(body) });
+    return yield* model.fields.updating(undefined, object, {
+      manager,
+      subresource: '',
+      requested: requestedIn(body),
+      convert,
+    });
   const { scale: paths, subresource } = request;
   return paths === undefined
-    ? yield* model.fields.updating(old, object, { manager, subresource, requested: requestedIn(body) })
+    ? yield* model.fields.updating(old, object, { manager, subresource, requested: requestedIn(body), convert })
     : model.fields.updateScale(old!, object, { paths, manager });
 }
 

@@ -18,12 +18,13 @@ import type { ObjectWrite } from './object-write.ts';
 
 /** Sets the desired object: the body, or the update's transform of the stored object. StatusError 400. */
 export function takeWantedObject(write: ObjectWrite): void | Promise<void> {
-  const { request, model, old } = write;
+  const { request, model, old, conversions, context } = write;
   if (request.verb === 'create') {
     write.body = request.body;
     checkIdentity(model, request.body, request);
   } else if (request.verb === 'update') {
-    const body = request.transform(cloneJson(old!) as JsonApiObject);
+    const transform = (): JsonObject | Promise<JsonObject> => request.transform(cloneJson(old!) as JsonApiObject);
+    const body = conversions === undefined ? transform() : conversions.run(transform, context.signal);
     if (body instanceof Promise) return body.then((object) => take(write, object, request.key));
     take(write, body, request.key);
   }
