@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   abortError,
-  newServiceUnavailable,
   newTooManyRequests,
   StatusError,
   whenAborted,
@@ -180,17 +179,11 @@ export class ConversionWebhook {
     if (error instanceof WrongConversion) return new StatusError(500, 'InternalError', `${subject} ${error.message}`);
     if (!(error instanceof WebhookError)) return error;
     const message = `${subject} failed: ${error.message}`;
-    return error.kind === 'unreachable'
-      ? newServiceUnavailable(message, 1)
-      : new StatusError(500, 'InternalError', message);
+    return error.kind === 'unreachable' ? newAway(message) : new StatusError(500, 'InternalError', message);
   }
 
   #newPaused(subject: string): StatusError {
-    const seconds = Math.ceil((this.#pausedUntil - performance.now()) / 1000);
-    return newServiceUnavailable(
-      `${subject} failed: its last ${this.#failures} calls had no usable answer, so it is not called now`,
-      Math.max(1, seconds),
-    );
+    return newAway(`${subject} failed: its last ${this.#failures} calls had no usable answer, so it is not called now`);
   }
 
   async #enter(signal: AbortSignal | undefined): Promise<void> {
@@ -222,6 +215,11 @@ export class ConversionWebhook {
     this.#running -= 1;
     if (this.#isRetired && this.#running === 0) this.close();
   }
+}
+
+/** Without Retry-After: clients of Kubernetes would wait for it in silence, ten times, instead of saying what failed. */
+function newAway(message: string): StatusError {
+  return new StatusError(503, 'ServiceUnavailable', message);
 }
 
 /** The chunk has at least one object. */

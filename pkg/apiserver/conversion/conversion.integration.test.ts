@@ -401,7 +401,8 @@ test('a webhook that is away costs one call in a while, has a condition, and obj
   ]);
   expect(answers.at(-1)).toMatch(/its last \d+ calls had no usable answer, so it is not called now$/);
   const refused = await api.call('GET', `${olderRouters}/r`);
-  expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  // kubectl would wait for it in silence.
+  expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, null]);
   await pollUntil(async () => (await condition())[1] === 'WebhookUnreachable');
   expect((await api.call('GET', `${routers}/r`)).status).toBe(200);
   expect((await api.call('DELETE', `${olderRouters}/r`)).body.status).toBe('Success');
