@@ -18,6 +18,7 @@ import { tables } from './tables.ts';
 import { targets } from './targets.ts';
 import { typedObjects } from './typed-objects.ts';
 import { watches } from './watches.ts';
+import { webSockets } from './web-sockets.ts';
 import { yamlBodies } from './yaml-bodies.ts';
 
 export const areas: readonly AttackArea[] = [
@@ -40,4 +41,5 @@ export const areas: readonly AttackArea[] = [
   personalTokens,
   quotas,
   builtInKinds,
+  webSockets,
 ];

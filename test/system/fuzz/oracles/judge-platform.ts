@@ -4,6 +4,7 @@ import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { judgeFailure } from './judge-failure.ts';
 import { outcomeJudge } from './judge-outcome.ts';
 import { judgeSuccess } from './judge-success.ts';
+import { judgeWebSocket } from './judge-web-socket.ts';
 
 /** Statuses that the contract allows for any request; 5xx are checked separately. */
 const known = new Set([
@@ -18,6 +19,7 @@ function judgeAnswer(request: WireRequest, answer: Answer): Violation | undefine
   const location = headerOf(answer, 'location');
   // The documentation page is not an API path.
   if (status === 308 && location === '../docs') return undefined;
+  if (status === 101) return judgeWebSocket(answer);
   if (!known.has(status)) return violation('unknown status', String(status));
   if (status >= 400 && headerOf(answer, 'cache-control') !== 'no-cache, private')
     return violation('headers', `Cache-Control: ${headerOf(answer, 'cache-control')}`);

@@ -53,13 +53,20 @@ function judgeStream(text: string, type: string): Violation | undefined {
       ? lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5))
       : lines.filter((line) => line !== '');
   for (const line of events) {
-    const event = parsed(line) as { type?: unknown; object?: { kind?: unknown; metadata?: unknown } } | undefined;
-    if (event === undefined || !['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'].includes(String(event.type)))
-      return violation('success body', `no event: ${line.slice(0, 200)}`);
-    if (event.type === 'ERROR' && event.object?.kind !== 'Status')
-      return violation('success body', `no Status: ${line.slice(0, 200)}`);
-    if (prototypeKey.test(line)) return violation('success body', `a prototype key in an event: ${line.slice(0, 200)}`);
+    const problem = judgeEvent(line);
+    if (problem !== undefined) return problem;
   }
+  return undefined;
+}
+
+/** One event of a watch, as JSON. */
+export function judgeEvent(line: string): Violation | undefined {
+  const event = parsed(line) as { type?: unknown; object?: { kind?: unknown; metadata?: unknown } } | undefined;
+  if (event === undefined || !['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'].includes(String(event.type)))
+    return violation('success body', `no event: ${line.slice(0, 200)}`);
+  if (event.type === 'ERROR' && event.object?.kind !== 'Status')
+    return violation('success body', `no Status: ${line.slice(0, 200)}`);
+  if (prototypeKey.test(line)) return violation('success body', `a prototype key in an event: ${line.slice(0, 200)}`);
   return undefined;
 }
 

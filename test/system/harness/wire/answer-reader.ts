@@ -104,8 +104,8 @@ export class AnswerReader {
     if (!(status >= 100 && status <= 599))
       throw new MalformedAnswerError(`no status line: ${JSON.stringify(first!.slice(0, 80))}`);
     const headers = readHeaders(lines);
-    // "100 Continue" precedes a response and is not one.
-    if (status >= 200) this.#begin(status, headers);
+    // "100 Continue" precedes a response and is not one. What follows a 101 counts as its body.
+    if (status >= 200 || status === 101) this.#begin(status, headers);
     return true;
   }
 

@@ -92,6 +92,8 @@ export class WireClient {
       socket.on('data', (bytes) =>
         attempt(() => {
           reader.take(bytes);
+          // A WebSocket must not lose its sending side before it is open.
+          if (raw !== undefined && stream === true) quiet ??= setTimeout(() => socket.end(), quietMs);
           quiet?.refresh();
           if (raw !== undefined && ending !== 'first answer') return;
           if (reader.answers.length > 0)
@@ -107,7 +109,7 @@ export class WireClient {
         }),
       );
       for (const piece of encodeRequest(request, this.#options.token)) socket.write(piece);
-      if (raw !== undefined && ending === 'close') quiet = setTimeout(() => socket.end(), quietMs);
+      if (raw !== undefined && ending === 'close' && stream !== true) quiet = setTimeout(() => socket.end(), quietMs);
     });
   }
 

@@ -15,7 +15,10 @@ export interface WireRequest {
    * server must end the connection. `first answer`: nothing after the first response. Default `close`.
    */
   ending?: 'close' | 'wait' | 'first answer';
-  /** The response may not end by itself: reads its start, then closes the connection. */
+  /**
+   * The response may not end by itself: reads its start, then closes the connection. With raw bytes: closes the sending
+   * side when the server is quiet after it has begun to answer.
+   */
   stream?: boolean;
 }
 
