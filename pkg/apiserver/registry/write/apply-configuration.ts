@@ -60,6 +60,8 @@ async function applied(
   const convert = conversions?.convert;
   const applying = model.fields.applying(current, config, { manager, force, subresource, convert });
   const object = await runInTurns(applying, { signal });
+  // Absent would mean those of the stored object.
+  object.metadata.managedFields ??= [];
   check(object, current);
   return object;
 }

@@ -175,13 +175,19 @@ function refusalOf({ reason, details }: JsonObject): unknown {
 
 /**
  * Kubernetes escapes `<` and `&` as Go does, and at `/status` it leaves `status` out of the paths in messages. The path
- * of a map's value is `map[key]` in some of its causes, and `map.key` in others.
+ * of a map's value is `map[key]` in some of its causes, and `map.key` in others; a duplicate's keys are sorted.
  */
 function plainMessage(message: string): string {
   return message
     .replaceAll('\\u003c', '<')
     .replaceAll('\\u0026', '&')
+    .replace(/^Duplicate value: (\{.*\})$/, (_, keys: string) => `Duplicate value: ${sortedKeys(keys)}`)
     .replace(/(?:status\.?)?(\S*) in body/, '$1 in body');
+}
+
+function sortedKeys(text: string): string {
+  const keys = Object.entries(JSON.parse(text) as JsonObject);
+  return JSON.stringify(Object.fromEntries(keys.toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 function isEmptyList(value: JsonValue | undefined): boolean {
