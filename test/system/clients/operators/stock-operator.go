@@ -1,6 +1,6 @@
-// An operator as they are written in Go: informers, a work queue, leader election by a Lease, server-side apply, events.
-// For each Shop it keeps spec.items ConfigMaps with spec.text, and says so in status.stocked and a condition. It ends by
-// SIGTERM: first its workers, then its lease.
+// An operator as they are written in Go: informers, a work queue, leader election by a Lease, server-side apply,
+// events. For each Shop it keeps spec.items ConfigMaps with spec.text, and says so in status.stocked and a condition.
+// It ends by SIGTERM: first its workers, then its lease.
 package main
 
 import (
@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -46,6 +47,8 @@ const (
 var (
 	shops      = schema.GroupVersionResource{Group: "clients.example.com", Version: "v1", Resource: "shops"}
 	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+	applyOptions = metav1.ApplyOptions{FieldManager: manager, Force: true}
 )
 
 type operator struct {
@@ -104,13 +107,12 @@ func (o *operator) watch(ended context.Context) {
 		log.Fatal(err)
 	}
 	ofShops := dynamicinformer.NewFilteredDynamicSharedInformerFactory(o.client, 0, o.namespace, nil)
-	ofItems := dynamicinformer.NewFilteredDynamicSharedInformerFactory(o.client, 0, o.namespace, func(options *metav1.ListOptions) {
+	selectItems := func(options *metav1.ListOptions) {
 		options.LabelSelector = labels.NewSelector().Add(*isItem).String()
-	})
-	o.shops = o.follow(ofShops.ForResource(shops).Informer(), ofShops.ForResource(shops).Lister(), func(object metav1.Object) string {
-		return object.GetName()
-	})
-	o.items = o.follow(ofItems.ForResource(configMaps).Informer(), ofItems.ForResource(configMaps).Lister(), func(object metav1.Object) string {
+	}
+	ofItems := dynamicinformer.NewFilteredDynamicSharedInformerFactory(o.client, 0, o.namespace, selectItems)
+	o.shops = o.follow(ofShops.ForResource(shops), func(object metav1.Object) string { return object.GetName() })
+	o.items = o.follow(ofItems.ForResource(configMaps), func(object metav1.Object) string {
 		return object.GetLabels()[shopLabel]
 	})
 	for _, factory := range []dynamicinformer.DynamicSharedInformerFactory{ofShops, ofItems} {
@@ -121,19 +123,19 @@ func (o *operator) watch(ended context.Context) {
 	}
 }
 
-func (o *operator) follow(informer cache.SharedIndexInformer, lister cache.GenericLister, shopOf func(metav1.Object) string) cache.GenericLister {
+func (o *operator) follow(informer informers.GenericInformer, shopOf func(metav1.Object) string) cache.GenericLister {
 	add := func(object any) {
 		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 			object = gone.Obj
 		}
 		o.queue.Add(shopOf(object.(metav1.Object)))
 	}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	if _, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: add, UpdateFunc: func(_, object any) { add(object) }, DeleteFunc: add,
 	}); err != nil {
 		log.Fatal(err)
 	}
-	return lister
+	return informer.Lister()
 }
 
 // elect runs the workers while this process holds the lease. A lost lease ends the process.
@@ -240,7 +242,7 @@ func (o *operator) applyItem(ctx context.Context, shop *unstructured.Unstructure
 	item.SetName(name)
 	item.SetLabels(map[string]string{shopLabel: shop.GetName()})
 	item.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(shop, shop.GroupVersionKind())})
-	_, err = o.client.Resource(configMaps).Namespace(o.namespace).Apply(ctx, name, item, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	_, err = o.client.Resource(configMaps).Namespace(o.namespace).Apply(ctx, name, item, applyOptions)
 	return err
 }
 
@@ -255,7 +257,8 @@ func (o *operator) deleteOthers(ctx context.Context, shop *unstructured.Unstruct
 			continue
 		}
 		uid := item.GetUID()
-		err := o.client.Resource(configMaps).Namespace(o.namespace).Delete(ctx, item.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+		err := o.client.Resource(configMaps).Namespace(o.namespace).Delete(ctx, item.GetName(), options)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return err
 		}
@@ -277,7 +280,7 @@ func (o *operator) applyStatus(ctx context.Context, shop *unstructured.Unstructu
 	}}}
 	status.SetGroupVersionKind(shop.GroupVersionKind())
 	status.SetName(shop.GetName())
-	_, err := o.client.Resource(shops).Namespace(o.namespace).ApplyStatus(ctx, shop.GetName(), status, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	_, err := o.client.Resource(shops).Namespace(o.namespace).ApplyStatus(ctx, shop.GetName(), status, applyOptions)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -99,9 +99,13 @@ def dynamic_client(api):
     replaced = dyn.replace(snakes, body=read.to_dict(), namespace="default")
     check_equal("replace", replaced.spec.length, 100)
     check_raises(
-        "replace of an old version", ConflictError, 409, lambda: dyn.replace(snakes, body=read.to_dict(), namespace="default")
+        "replace of an old version",
+        ConflictError,
+        409,
+        lambda: dyn.replace(snakes, body=read.to_dict(), namespace="default"),
     )
-    patched = dyn.patch(snakes, body={"spec": {"colour": "red"}}, name="snake-2", namespace="default", content_type=MERGE)
+    red = {"spec": {"colour": "red"}}
+    patched = dyn.patch(snakes, body=red, name="snake-2", namespace="default", content_type=MERGE)
     check_equal("merge patch", patched.to_dict()["spec"], {"colour": "red", "length": 2})
     check_raises(
         "a strategic merge patch, its default, of a custom resource",
@@ -114,7 +118,12 @@ def dynamic_client(api):
 
     # This version sends only text as an apply patch.
     applied = dyn.patch(
-        snakes, body=json.dumps(snake(20, colour="green")), name="snake-20", namespace="default", content_type=APPLY, field_manager="one"
+        snakes,
+        body=json.dumps(snake(20, colour="green")),
+        name="snake-20",
+        namespace="default",
+        content_type=APPLY,
+        field_manager="one",
     )
     check_equal("apply creates", applied.metadata.managedFields[0].operation, "Apply")
     other = json.dumps(snake(20, colour="blue"))
@@ -135,7 +144,14 @@ def dynamic_client(api):
     check_equal(
         "a watch from a version sees every change in order",
         events,
-        ["MODIFIED snake-1", "MODIFIED snake-2", "MODIFIED snake-2", "ADDED snake-20", "MODIFIED snake-20", "DELETED snake-9"],
+        [
+            "MODIFIED snake-1",
+            "MODIFIED snake-2",
+            "MODIFIED snake-2",
+            "ADDED snake-20",
+            "MODIFIED snake-20",
+            "DELETED snake-9",
+        ],
     )
 
     names = []
@@ -198,7 +214,12 @@ def typed_clients(api):
     check_equal("patch_namespaced_custom_object", merged["spec"]["a"], 1)
     utils.create_from_dict(
         api,
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "from-dict", "namespace": "default"}, "data": {"a": "b"}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "from-dict", "namespace": "default"},
+            "data": {"a": "b"},
+        },
     )
     check_equal("create_from_dict", core.read_namespaced_config_map("from-dict", "default").data, {"a": "b"})
 
@@ -207,7 +228,14 @@ def elect():
     """The library's leader election: by the annotation of a ConfigMap."""
     led = threading.Event()
     lock = ConfigMapLock("elected", "default", "first")
-    settings = electionconfig.Config(lock, lease_duration=6, renew_deadline=4, retry_period=1, onstarted_leading=led.set, onstopped_leading=None)
+    settings = electionconfig.Config(
+        lock,
+        lease_duration=6,
+        renew_deadline=4,
+        retry_period=1,
+        onstarted_leading=led.set,
+        onstopped_leading=None,
+    )
     threading.Thread(target=leaderelection.LeaderElection(settings).run, daemon=True).start()
     check("a leader is elected", led.wait(30))
     annotations = client.CoreV1Api().read_namespaced_config_map("elected", "default").metadata.annotations
