@@ -53,8 +53,8 @@ async function failure(attempt: Promise<unknown>): Promise<{ code: number; reaso
 
 async function created(metadata: object = {}, spec: Record<string, unknown> = {}): Promise<KubernetesObject> {
   made += 1;
-  const note = notes.object(`note-${made}`, spec) as KubernetesObject;
-  const body = { ...note, metadata: { ...note.metadata, ...metadata } };
+  const note = notes.object(`note-${made}`, spec);
+  const body = { ...note, metadata: { name: `note-${made}`, ...metadata } };
   return (await custom.createNamespacedCustomObject({ ...inDefault(), body })) as KubernetesObject;
 }
 
@@ -64,6 +64,17 @@ async function namesOf(selection: { fieldSelector?: string; labelSelector?: stri
   };
   return list.items.map(({ metadata }) => metadata!.name!);
 }
+
+test('typed clients leave out apiVersion and kind, which the path says', async () => {
+  const body = { metadata: { name: 'untyped' }, data: { a: '1' } };
+  const written = await core.createNamespacedConfigMap({ namespace: 'default', body });
+  expect([written.apiVersion, written.kind]).toEqual(['v1', 'ConfigMap']);
+  const at = { namespace: 'default', name: 'untyped' };
+  const replaced = await core.replaceNamespacedConfigMap({ ...at, body: { ...body, data: { a: '2' } } });
+  expect([replaced.kind, replaced.data]).toEqual(['ConfigMap', { a: '2' }]);
+  const ofModel = custom.createNamespacedCustomObject({ ...inDefault(), body: { metadata: { name: 'untyped' } } });
+  expect((await failure(ofModel)).code).toBe(400);
+});
 
 test('VersionApi: the version that the server speaks like', async () => {
   const version = await kubeConfig(env.url, env.token).makeApiClient(VersionApi).getCode();
@@ -209,6 +220,11 @@ describe('deletion', () => {
   });
 });
 
+/** The client reads a time with microseconds as text, whatever its types say. */
+function timeOf(time: V1MicroTime | undefined): number {
+  return new Date(time!).getTime();
+}
+
 describe('CoordinationV1Api: leader election by a Lease', () => {
   const at = { namespace: 'default', name: 'leader' };
 
@@ -234,10 +250,10 @@ describe('CoordinationV1Api: leader election by a Lease', () => {
     }
     const { holderIdentity, renewTime, leaseDurationSeconds, leaseTransitions, acquireTime } = lease.spec!;
     const isHeld = holderIdentity !== undefined && holderIdentity !== '' && holderIdentity !== identity;
-    if (isHeld && renewTime!.getTime() + leaseDurationSeconds! * 1000 > now.getTime()) return false;
+    if (isHeld && timeOf(renewTime) + leaseDurationSeconds! * 1000 > now.getTime()) return false;
     const isNew = holderIdentity !== identity;
     lease.spec = {
-      ...lease.spec,
+      leaseDurationSeconds: leaseDurationSeconds!,
       holderIdentity: identity,
       renewTime: new V1MicroTime(now.getTime()),
       acquireTime: isNew ? new V1MicroTime(now.getTime()) : acquireTime!,
@@ -262,10 +278,7 @@ describe('CoordinationV1Api: leader election by a Lease', () => {
     expect(await tryAcquire('b', later(26))).toBe(true);
     const { spec } = await coordination.readNamespacedLease(at);
     expect(spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1, leaseDurationSeconds: 15 });
-    expect([spec!.acquireTime!.getTime(), spec!.renewTime!.getTime()]).toEqual([
-      later(26).getTime(),
-      later(26).getTime(),
-    ]);
+    expect([timeOf(spec!.acquireTime), timeOf(spec!.renewTime)]).toEqual([later(26).getTime(), later(26).getTime()]);
   });
 
   test('of candidates that see the same Lease, one wins', async () => {
