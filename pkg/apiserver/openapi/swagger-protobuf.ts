@@ -41,6 +41,9 @@ const methodNumbers = { get: 2, put: 3, post: 4, delete: 5, patch: 8 } as const;
 
 /** The characters of a JSON text that YAML 1.1 does not have in quotes, or takes for the end of a line. */
 const unsafeInYaml = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+/** Each suspension passes all levels of a schema, so not every one has its own. */
+const schemasPerSlice = 32;
+let schemasWritten = 0;
 /** YAML reads a key up to 1024 characters; JSON may write one character as six. */
 const maxKeyLength = 170;
 
@@ -71,7 +74,8 @@ export function* pathEntry(path: string, item: JsonObject): SlicedWork<Buffer> {
 }
 
 function* schemaMessage(schema: JsonObject): SlicedWork<Buffer> {
-  yield;
+  schemasWritten = (schemasWritten + 1) % schemasPerSlice;
+  if (schemasWritten === 0) yield;
   const message = new MessageWriter();
   writeScalars(message, schemaFields, schema);
   const { additionalProperties, type, items, properties } = schema;
@@ -124,9 +128,9 @@ function* parameterMessage(parameter: JsonObject): SlicedWork<Buffer> {
 }
 
 function writeScalars(message: MessageWriter, fields: Fields, object: JsonObject): void {
-  for (const [name, [number, type]] of Object.entries(fields)) {
-    const value = object[name];
-    if (value !== undefined) writeScalar(message, number, type, value);
+  for (const [name, value] of Object.entries(object)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field !== undefined) writeScalar(message, field[0], field[1], value);
   }
 }
 

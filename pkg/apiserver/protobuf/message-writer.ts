@@ -33,6 +33,7 @@ export class MessageWriter {
 
 /** What comes before the bytes of a field that has a length. */
 export function fieldHead(number: number, length: number): Buffer {
+  if (number < 16 && length < 0x80) return Buffer.from([number * 8 + 2, length]);
   return Buffer.from([...varint(number * 8 + 2), ...varint(length)]);
 }
 
