@@ -218,8 +218,7 @@ describeKubectls((kubectl) => {
 
   test('edit changes, cancels, and keeps what was refused', async () => {
     await createDeck('edited');
-    const edit = async (editor: string) =>
-      user.result(['edit', 'deck', 'edited'], { env: { KUBE_EDITOR: editor } });
+    const edit = async (editor: string) => user.result(['edit', 'deck', 'edited'], { env: { KUBE_EDITOR: editor } });
     expect(await edit('sed -i s/One/Edited/')).toMatchObject({
       status: 0,
       stdout: 'deck.cards.example.com/edited edited\n',
