@@ -53,7 +53,7 @@ export const untriedRules: Readonly<Record<string, string>> = {
   'SvcWatchEventsLate:warning':
     'a way to PostgreSQL that is 350 ms slow did not fire it in 200 s, why is not known; an event loop fires SvcEventLoopHeld first',
   'SvcWatchEventsLate:critical':
-    'a way to PostgreSQL that is 700 ms slow fired it in one of three runs, as the load allowed',
+    'a way to PostgreSQL that is 700 ms slow fired it in two of three runs, as the load allowed',
   'SvcDatabaseDiskFull:failing': 'a disk that fails cannot be made without a device mapper',
   'SvcDatabaseTakesNoWrites:transaction_ids': 'the embedded PostgreSQL has no pg_resetwal',
   'SvcDatabaseShort:memory': 'PostgreSQL without memory takes the memory of the whole machine',
