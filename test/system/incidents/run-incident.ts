@@ -112,13 +112,15 @@ class IncidentTrial {
     await this.#until((firing) => !firing.some((each) => this.#isExpected(each)), 'ends');
   }
 
-  /** No alert fires, and the rules have data. */
+  /** No alert fires, and the rules have data of every process: one that never was up is another incident. */
   async untilQuiet(): Promise<void> {
-    await this.#until(
-      async (firing) => firing.length === 0 && (await this.#site.prometheus.value('svc_build_info')) !== undefined,
-      'is quiet before',
-    );
+    await this.#until(async (firing) => firing.length === 0 && (await this.#isScraped()), 'is quiet before');
     this.#fired.clear();
+  }
+
+  async #isScraped(): Promise<boolean> {
+    const { members, prometheus } = this.#site;
+    return (await prometheus.value('count(up == 1)')) === members.flatMap(({ targets }) => targets).length;
   }
 
   async #until(holds: (firing: FiringAlert[]) => boolean | Promise<boolean>, what: string): Promise<void> {

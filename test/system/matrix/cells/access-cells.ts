@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { judgeAccess, type AccessOperation } from '../model/access-model.ts';
-import { identifyOnAccess, type Identity } from '../model/credential.ts';
+import { identifyOnAccess, type Credential, type Identity } from '../model/credential.ts';
 import type { OrgChoice } from '../model/org-choice.ts';
 import { defaultOrgId, rootOrgId, type Person } from '../model/person.ts';
 import type { Verdict } from '../model/verdict.ts';
@@ -40,7 +40,10 @@ export function accessCell(
     random,
     facts.people,
     credentialStore,
-    ({ session, restriction }) => restriction === undefined && (session?.csrf !== 'form' || route.body !== undefined),
+    ({ header, session, restriction }) =>
+      restriction === undefined &&
+      (session?.csrf !== 'form' || route.body !== undefined) &&
+      (route.endsSession !== true || header !== undefined || !isUsable(session)),
   );
   const judged = judgeAccess({ operation, credential, person, another, choice, orgs: facts.orgNames });
   const identity = identifyOnAccess(credential, person, another, operation.path);
@@ -82,6 +85,16 @@ export function accessCell(
       return chosen;
     },
   };
+}
+
+/** Would a change by this session be carried out? */
+function isUsable(session: Credential['session']): boolean {
+  return (
+    session !== undefined &&
+    session.fault === undefined &&
+    session.origin !== 'foreign' &&
+    (session.csrf === 'header' || session.csrf === 'form')
+  );
 }
 
 export function describe({ username, systemRoles, orgRoles, groups, isAlive }: Person): string {

@@ -14,6 +14,12 @@ export interface AccessRoute {
   readonly headers?: Readonly<Record<string, string>>;
   readonly isOpen?: true;
   readonly ignoresSession?: true;
+  /** A login that sets cookies: pages of other sites are refused, with or without a session. */
+  readonly refusesForeignPages?: true;
+  /** It is about the session of the request. */
+  readonly needsSession?: true;
+  /** It ends the session of the request: only credentials for which it is refused. */
+  readonly endsSession?: true;
   /** Pages, metrics and the log level are not in the document. */
   readonly isUndocumented?: true;
   /** A page: anonymous users are redirected to the login. */
@@ -151,6 +157,8 @@ function own({ userIds, accessKeys, targets, sessionInA }: Facts): AccessRoute[]
     { method: 'GET', path: `${keys}{id}/`, id: 'own key', judge: anybody(200) },
     { method: 'PATCH', path: `${keys}{id}/`, id: 'own key', body: { is_active: 'perhaps' }, judge: anybody(400) },
     { method: 'GET', path: sessions, judge: anybody(200) },
+    { method: 'GET', path: `${sessions}current/`, needsSession: true, judge: anybody(200) },
+    { method: 'DELETE', path: sessions, needsSession: true, endsSession: true, judge: never(404, 'no session') },
     { method: 'DELETE', path: `${sessions}{id}/`, id: sessionInA, judge: notOwn },
     { method: 'DELETE', path: `${sessions}{id}/`, id: unknownId, judge: notOwn },
     { method: 'DELETE', path: `${sessions}{id}/`, id: 'new session', judge: anybody(204) },
@@ -276,6 +284,15 @@ function open(): AccessRoute[] {
       judge: anybody(400),
     },
     { method: 'POST', path: login, body: {}, isOpen: true, ignoresSession: true, judge: anybody(400) },
+    {
+      method: 'POST',
+      path: `${v1}/authentication/sessions/`,
+      body: {},
+      isOpen: true,
+      ignoresSession: true,
+      refusesForeignPages: true,
+      judge: anybody(400),
+    },
     { method: 'GET', path: login, ...nowhere, judge: never(405, 'a login is posted') },
     { method: 'GET', path: '/api/docs/', isOpen: true, ...undocumented, judge: anybody(200) },
     { method: 'GET', path: '/api/openapi.json', isOpen: true, ...undocumented, judge: anybody(200) },

@@ -20,6 +20,10 @@ export interface AccessOperation {
   readonly isInOrganization: boolean;
   /** The login: contract, "whatever valid session or header came along". */
   readonly ignoresSession?: true;
+  /** A login that sets cookies: pages of other sites are refused, with or without a session. */
+  readonly refusesForeignPages?: true;
+  /** It is about the session of the request; with another credential there is none. */
+  readonly needsSession?: true;
   readonly judge: Rule;
 }
 
@@ -55,6 +59,10 @@ export function judgeAccess({ operation, credential, person, another, choice, or
     return refuse(403, 'a session without its CSRF token', 'csrf_failed');
   if (isSessionsChange && session?.origin === 'foreign')
     return refuse(403, "a session's change asked for by a page of another address", 'csrf_failed');
+  if (operation.refusesForeignPages === true && session?.origin === 'foreign')
+    return refuse(403, 'a login asked for by a page of another address', 'csrf_failed');
+  if (operation.needsSession === true && identity !== 'anonymous' && identity.via !== 'session')
+    return refuse(404, 'no session');
   const caller = identity === 'anonymous' ? nobody : identity.person;
   const org = operation.isInOrganization ? choose(choice, caller, orgs) : '';
   return typeof org === 'string' ? operation.judge(caller, org) : alsoRefusedOtherwise(org, operation, caller);
