@@ -68,7 +68,7 @@ const suites = [
   { name: 'incidents', run: built('incidents'), sample: ['--sample'] },
   // Without a peer the operator in Go is missing, and the suite says so.
   { name: 'clients', run: built('clients'), arguments: peerArguments(), sample: ['--kills=2', '--seed=ci'] },
-  { name: 'matrix', run: built('matrix'), sample: ['--cells=800', '--seed=ci'] },
+  { name: 'matrix', run: built('matrix'), sample: ['--cells=1000', '--seed=ci'] },
   { name: 'churn', run: built('churn'), sample: ['--rounds=5', '--changes=1', '--seed=3'] },
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
