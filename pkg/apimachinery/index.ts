@@ -9,6 +9,7 @@ export * from './client/call-rules.ts';
 export * from './client/client.ts';
 export * from './client/gather-list.ts';
 export * from './client/fence.ts';
+export * from './client/read-client-event.ts';
 export * from './client/resource-path.ts';
 export * from './client/resource-type.ts';
 export * from './client/retry-after.ts';

@@ -1,14 +1,14 @@
 import { isStatusError, type AnyObject } from '#pkg/apimachinery/index';
-import { Sender, type SenderOptions } from './request/sender.ts';
+import { RequestSender, type RequestSenderOptions } from './request/sender.ts';
 import type { IndexTypes } from './resource/query.ts';
 import { Resource, type WebModel } from './resource/resource.ts';
 
-export interface ConnectOptions extends SenderOptions {
+export interface ServerConnectOptions extends RequestSenderOptions {
   /** Where access management is, for `login` and `logout`. Default: `url`. */
   accessUrl?: string;
 }
 
-export interface Session {
+export interface LoginSession {
   user: { id: string; username: string; name: string };
 }
 
@@ -19,7 +19,7 @@ export interface ServerConnection {
     options?: { namespace?: string },
   ): Resource<T, Indexes>;
   /** Begins a session, whose cookies the browser keeps. @throws StatusError 400 for a wrong password, or a locked account */
-  login(credentials: { username: string; password: string }): Promise<Session>;
+  login(credentials: { username: string; password: string }): Promise<LoginSession>;
   /** Ends the session, if there is one. */
   logout(): Promise<void>;
 }
@@ -27,9 +27,9 @@ export interface ServerConnection {
 const sessions = '/api/v1/authentication/sessions/';
 
 /** Connects to a server; sends nothing yet. */
-export function connect({ accessUrl, ...options }: ConnectOptions = {}): ServerConnection {
-  const sender = new Sender(options);
-  const access = new Sender({ ...options, ...(accessUrl === undefined ? {} : { url: accessUrl }) });
+export function connect({ accessUrl, ...options }: ServerConnectOptions = {}): ServerConnection {
+  const sender = new RequestSender(options);
+  const access = new RequestSender({ ...options, ...(accessUrl === undefined ? {} : { url: accessUrl }) });
   const setCsrfToken = (token: string | undefined): void => {
     sender.csrfToken = token;
     access.csrfToken = token;
@@ -38,7 +38,7 @@ export function connect({ accessUrl, ...options }: ConnectOptions = {}): ServerC
     resource: (model, { namespace } = {}) => new Resource(sender, model, namespace),
     login: async (body) => {
       const call = { method: 'POST', path: sessions, body, isRepeatable: false } as const;
-      const { csrf_token: token, user } = (await access.json(call)) as Session & { csrf_token: string };
+      const { csrf_token: token, user } = (await access.json(call)) as LoginSession & { csrf_token: string };
       setCsrfToken(token);
       return { user };
     },

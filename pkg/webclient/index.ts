@@ -18,23 +18,23 @@ export {
   type StatusReason,
   type Stored,
 } from '#pkg/apimachinery/index';
-export { connect, type ConnectOptions, type ServerConnection, type Session } from './connect.ts';
-export type { SenderOptions } from './request/sender.ts';
+export { connect, type ServerConnectOptions, type ServerConnection, type LoginSession } from './connect.ts';
+export type { RequestSenderOptions } from './request/sender.ts';
 export type {
-  Condition,
+  IndexCondition,
   IndexTypes,
   MetadataIndexes,
   Scalar,
-  Selection,
-  SortKey,
+  WhereSelection,
+  SortText,
   Where,
   WhereLabels,
 } from './resource/query.ts';
 export type {
-  ApplyOptions,
+  ApplyCallOptions,
   CallOptions,
   Draft,
-  ListQuery,
+  ResourceQuery,
   ListResult,
   ObjectName,
   PatchOptions,
@@ -48,4 +48,4 @@ export { live, type LiveQuery } from './live/live.ts';
 export type { LiveList } from './live/live-list.ts';
 export type { LiveState } from './live/live-store.ts';
 export { edit, type Edit, type SaveOptions, type Side } from './edit/edit.ts';
-export { mergeObjects, type Conflict, type MergeResult } from './edit/merge.ts';
+export { mergeObjects, type Conflict, type ObjectMerge } from './edit/merge.ts';

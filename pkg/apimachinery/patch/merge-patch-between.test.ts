@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../meta/object.ts';
 import { applyMergePatch } from './merge-patch.ts';
-import { isSameJson, mergePatchBetween } from './merge-patch-between.ts';
+import { equalJson } from '../meta/equal-json.ts';
+import { mergePatchBetween } from './merge-patch-between.ts';
 
 const cases: { reason: string; before: JsonObject; after: JsonObject; patch: JsonObject | undefined }[] = [
   { reason: 'nothing changed', before: { a: { b: [1] } }, after: { a: { b: [1] } }, patch: undefined },
@@ -48,8 +49,8 @@ test('the patch changes the first object into the second', () => {
   fc.assert(
     fc.property(objects, objects, (before, after) => {
       const patch = mergePatchBetween(before, after);
-      expect(isSameJson(patch === undefined ? before : applyMergePatch(before, patch), after)).toBe(true);
-      expect(patch === undefined).toBe(isSameJson(before, after));
+      expect(equalJson(patch === undefined ? before : applyMergePatch(before, patch), after)).toBe(true);
+      expect(patch === undefined).toBe(equalJson(before, after));
     }),
   );
 });

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../meta/object.ts';
+import { equalJson } from '../meta/equal-json.ts';
+import { isJsonObject, type JsonObject } from '../meta/object.ts';
 
 /**
  * The merge patch (RFC 7386) that turns one object into another; undefined if they are the same. A property that
@@ -15,19 +16,7 @@ export function mergePatchBetween(before: JsonObject, after: JsonObject): JsonOb
     if (isJsonObject(old) && isJsonObject(value)) {
       const inner = mergePatchBetween(old, value);
       if (inner !== undefined) patch[key] = inner;
-    } else if (!isSameJson(old, value)) patch[key] = value;
+    } else if (!equalJson(old, value)) patch[key] = value;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
-}
-
-/** Whether two JSON values are equal; the order of properties does not matter. */
-export function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a))
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameJson(item, b[i]));
-  if (!isJsonObject(a) || !isJsonObject(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]))
-  );
 }

@@ -5,7 +5,7 @@ import {
   sendConverted,
   sendResponse,
   startTestWebhook,
-  type TestAnswer,
+  type WebhookAnswer,
   type TestWebhook,
 } from '../conversiontest/start-test-webhook.ts';
 import { startTestApi, type TestApi } from '../handlers/start-test-api.ts';
@@ -240,7 +240,7 @@ describe('a webhook that breaks the rules', () => {
     await api.call('POST', current, { body: server('victim-2', { host: 'b', port: '1' }, 'net.example.com/v1') });
   });
 
-  const changing = (change: (object: JsonApiObject) => void): TestAnswer => {
+  const changing = (change: (object: JsonApiObject) => void): WebhookAnswer => {
     return (response, review) =>
       sendConverted(response, review, (object, apiVersion) => {
         const converted = structuredClone(convertServer(object, apiVersion)) as JsonApiObject;
@@ -248,7 +248,7 @@ describe('a webhook that breaks the rules', () => {
         return converted;
       });
   };
-  test.each<{ reason: string; answer: TestAnswer; message: string }>([
+  test.each<{ reason: string; answer: WebhookAnswer; message: string }>([
     {
       reason: 'says that it failed',
       answer: (response, { request: { uid } }) =>

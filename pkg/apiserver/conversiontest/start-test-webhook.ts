@@ -6,7 +6,7 @@ import type { JsonObject } from '#pkg/apimachinery/index';
 import type { JsonApiObject } from '../rest/strategy.ts';
 
 /** Answers a review; the default converts as `convertServer` does. */
-export type TestAnswer = (response: ServerResponse, review: TestReview) => void;
+export type WebhookAnswer = (response: ServerResponse, review: TestReview) => void;
 
 export interface TestReview {
   request: { uid: string; desiredAPIVersion: string; objects: JsonApiObject[] };
@@ -21,7 +21,7 @@ export interface TestWebhook {
   /** All reviews with objects, in the order of their arrival. */
   reviews: TestReview[];
   /** Undefined: the default. */
-  answer: TestAnswer | undefined;
+  answer: WebhookAnswer | undefined;
   /** Ends every connection, and takes no other until `resume`. */
   suspend(): Promise<void>;
   resume(): Promise<void>;

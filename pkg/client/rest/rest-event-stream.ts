@@ -1,13 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import {
-  isJsonObject,
-  StatusError,
-  statusErrorFrom,
-  type AnyObject,
-  type ClientEvent,
-  type EventStream,
-  type Stored,
-} from '#pkg/apimachinery/index';
+import { readClientEvent, type AnyObject, type ClientEvent, type EventStream } from '#pkg/apimachinery/index';
 import { requestIdOf } from './read-answer.ts';
 import { readLines } from './read-lines.ts';
 import type { RestLimits } from './rest-limits.ts';
@@ -39,35 +31,11 @@ export class RestEventStream<T extends AnyObject> implements EventStream<T> {
       for await (const lines of readLines(this.#response, { maxBytes: maxEventBytes, idleTimeoutMs })) {
         for (const line of lines) {
           if (this.#closed) return;
-          yield this.#read(line);
+          yield readClientEvent<T>(line, requestIdOf(this.#response));
         }
       }
     } finally {
       this.close();
     }
-  }
-
-  #read(line: string): ClientEvent<T> {
-    const event = parse(line);
-    if (isJsonObject(event) && event['type'] === 'ERROR')
-      throw statusErrorFrom(event['object'], requestIdOf(this.#response));
-    if (isJsonObject(event) && isJsonObject(event['object']) && isJsonObject(event['object']['metadata'])) {
-      const { type, object } = event;
-      const { resourceVersion } = event['object']['metadata'];
-      if (typeof resourceVersion === 'string') {
-        if (type === 'BOOKMARK') return { type, resourceVersion };
-        if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
-          return { type, object: object as unknown as Stored<T> };
-      }
-    }
-    throw new StatusError(500, 'InternalError', 'the server sent an event that is none', requestIdOf(this.#response));
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import {
   apiGroupOf,
-  isSameJson,
+  equalJson,
   type Client,
   type JsonObject,
   type OwnerReference,
@@ -63,7 +63,7 @@ export async function ensureBinding(
     roleRef,
     subjects: [subject],
   };
-  if (present === undefined || isSameJson(present.roleRef as unknown as JsonObject, roleRef))
+  if (present === undefined || equalJson(present.roleRef as unknown as JsonObject, roleRef))
     return ensure(client, clusterRoleBindingType, present, binding);
   // A roleRef is immutable.
   await deleteRole(client, clusterRoleBindingType, present);

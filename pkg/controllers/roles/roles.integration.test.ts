@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  isSameJson,
+  equalJson,
   isStatusError,
   type AnyObject,
   type Client,
@@ -58,7 +58,7 @@ async function rulesOf(role: string): Promise<PolicyRule[] | undefined> {
 
 function becomes(role: string, expected: PolicyRule[] | undefined): Promise<void> {
   return pollUntil(async () =>
-    isSameJson((await rulesOf(role)) as unknown as JsonObject[], expected as unknown as JsonObject[]),
+    equalJson((await rulesOf(role)) as unknown as JsonObject[], expected as unknown as JsonObject[]),
   );
 }
 

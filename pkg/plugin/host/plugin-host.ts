@@ -1,6 +1,6 @@
 import {
   aborted,
-  isSameJson,
+  equalJson,
   newServiceUnavailable,
   type Client,
   type Reader,
@@ -155,7 +155,7 @@ export class PluginHost implements EndpointHost, TaskSource {
     const isSame =
       type !== 'delete' &&
       before?.metadata.uid === plugin.metadata.uid &&
-      isSameJson(before.spec.dependencies ?? {}, plugin.spec.dependencies ?? {});
+      equalJson(before.spec.dependencies ?? {}, plugin.spec.dependencies ?? {});
     if (!isSame) this.#onTasks();
   }
 

@@ -1,6 +1,6 @@
 import {
   abortError,
-  isSameJson,
+  equalJson,
   isStatusError,
   newTimeout,
   pause,
@@ -139,8 +139,8 @@ async function writeDefinition(
   const spec = wantedSpec(wanted, stored);
   const metadata = withoutServedBefore(stored.metadata);
   const isSame =
-    isSameJson(spec as unknown as JsonObject, stored.spec as unknown as JsonObject) &&
-    isSameJson(labels, stored.metadata.labels ?? {});
+    equalJson(spec as unknown as JsonObject, stored.spec as unknown as JsonObject) &&
+    equalJson(labels, stored.metadata.labels ?? {});
   if (isSame && metadata === stored.metadata) return stored;
   return client.update(definitionType, { ...stored, metadata: { ...metadata, labels }, spec }, { signal });
 }

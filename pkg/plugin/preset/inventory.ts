@@ -1,4 +1,4 @@
-import { apiGroupOf, isSameJson, type JsonValue } from '#pkg/apimachinery/index';
+import { apiGroupOf, equalJson, type JsonValue } from '#pkg/apimachinery/index';
 import type { PresetRecord } from '#pkg/apis/index';
 
 /**
@@ -65,7 +65,7 @@ function byIdentity(records: readonly PresetRecord[]): ReadonlyMap<string, Prese
 }
 
 function isSame(a: unknown, b: unknown): boolean {
-  return isSameJson(a as JsonValue, (b ?? null) as JsonValue);
+  return equalJson(a as JsonValue, (b ?? null) as JsonValue);
 }
 
 /** Without the version: an object has the same identity in all versions. */

@@ -1,4 +1,4 @@
-import { isSameJson, type AnyObject, type JsonObject, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import { equalJson, type AnyObject, type JsonObject, type ResourceType, type Stored } from '#pkg/apimachinery/index';
 import { pluginLabel } from '#pkg/apis/index';
 import { withoutServedBefore } from '../model/served-versions.ts';
 
@@ -32,5 +32,5 @@ export function updatedObject(
 }
 
 export function isSameContent(a: AnyObject, b: AnyObject): boolean {
-  return isSameJson(a as unknown as JsonObject, b as unknown as JsonObject);
+  return equalJson(a as unknown as JsonObject, b as unknown as JsonObject);
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, isSameJson, type JsonObject, type JsonValue, type ListKeys } from '#pkg/apimachinery/index';
+import { isJsonObject, equalJson, type JsonObject, type JsonValue, type ListKeys } from '#pkg/apimachinery/index';
 
 /** A property, or an element of a list by what identifies it there. */
 export type Step = string | { identity: string; keys: readonly string[] };
@@ -13,7 +13,7 @@ export interface Conflict {
   theirs: JsonValue | undefined;
 }
 
-export interface MergeResult {
+export interface ObjectMerge {
   /** At a conflict it has their value. */
   merged: JsonObject;
   conflicts: Conflict[];
@@ -38,7 +38,7 @@ interface Place {
 export function mergeObjects(
   three: { base: JsonObject; mine: JsonObject; theirs: JsonObject },
   lists: ListKeys,
-): MergeResult {
+): ObjectMerge {
   const conflicts: Conflict[] = [];
   const merged = merge(three, { steps: [], listed: '' }, { lists, conflicts }) as JsonObject;
   return { merged, conflicts };
@@ -51,8 +51,8 @@ interface Run {
 
 function merge(three: Three, place: Place, run: Run): Value {
   const { base, mine, theirs } = three;
-  if (isSameJson(mine, theirs) || isSameJson(base, mine)) return theirs;
-  if (isSameJson(base, theirs)) return mine;
+  if (equalJson(mine, theirs) || equalJson(base, mine)) return theirs;
+  if (equalJson(base, theirs)) return mine;
   if (isJsonObject(mine) && isJsonObject(theirs))
     return mergeProperties({ base: isJsonObject(base) ? base : {}, mine, theirs }, place, run);
   const keys = Object.hasOwn(run.lists, place.listed) ? run.lists[place.listed] : undefined;

@@ -1,10 +1,10 @@
 import type { AnyObject, ObjectList, Stored } from '#pkg/apimachinery/index';
-import { selectionParams, type IndexTypes, type MetadataIndexes, type Selection } from '../resource/query.ts';
+import { selectionParams, type IndexTypes, type MetadataIndexes, type WhereSelection } from '../resource/query.ts';
 import type { Resource } from '../resource/resource.ts';
 import { LiveList } from './live-list.ts';
 import { LiveStore } from './live-store.ts';
 
-export interface LiveQuery<T extends AnyObject, Indexes extends IndexTypes> extends Selection<Indexes> {
+export interface LiveQuery<T extends AnyObject, Indexes extends IndexTypes> extends WhereSelection<Indexes> {
   /** Order of the objects. Default: by namespace and name. */
   compare?: (a: Stored<T>, b: Stored<T>) => number;
   /** Leave `metadata.managedFields` out. Default true. */
@@ -60,7 +60,7 @@ function newStore<T extends AnyObject, Indexes extends IndexTypes>(
 /** One snapshot, read in chunks. */
 async function listAll<T extends AnyObject, Indexes extends IndexTypes>(
   resource: Resource<T, Indexes>,
-  query: Selection<Indexes & MetadataIndexes> & { signal: AbortSignal },
+  query: WhereSelection<Indexes & MetadataIndexes> & { signal: AbortSignal },
 ): Promise<ObjectList<T>> {
   const items: Stored<T>[] = [];
   let next: string | undefined;

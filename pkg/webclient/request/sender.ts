@@ -2,7 +2,7 @@ import { newServiceUnavailable, newTimeout, StatusError } from '#pkg/apimachiner
 import { pause } from '../pause.ts';
 import { failureOf } from './failure.ts';
 
-export interface SenderOptions {
+export interface RequestSenderOptions {
   /** Origin and path prefix of the API: `https://svc.example.com`. Default: the page's own origin. */
   url?: string;
   /**
@@ -25,7 +25,7 @@ export interface SenderOptions {
   fetch?: typeof fetch;
 }
 
-export interface Call {
+export interface OutgoingCall {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   query?: URLSearchParams;
@@ -51,11 +51,11 @@ const maxWaitSeconds = 30;
  * Sends requests with `fetch`. Reads, and writes under an Idempotency-Key of their own, are repeated up to three times
  * if the server is away or asks for it.
  */
-export class Sender {
-  readonly #options: SenderOptions;
+export class RequestSender {
+  readonly #options: RequestSenderOptions;
   #csrfToken: string | undefined;
 
-  constructor(options: SenderOptions) {
+  constructor(options: RequestSenderOptions) {
     this.#options = options;
   }
 
@@ -73,7 +73,7 @@ export class Sender {
   }
 
   /** The JSON of the answer; undefined if it has no body. @throws StatusError for every failure, or the signal's reason */
-  json(call: Call): Promise<unknown> {
+  json(call: OutgoingCall): Promise<unknown> {
     return this.#send(call, async (response) => {
       const text = await response.text();
       return text === '' ? undefined : JSON.parse(text);
@@ -84,11 +84,11 @@ export class Sender {
    * An answer whose body is not read yet; `limit` ends it. The call must have no signal of its own.
    * @throws StatusError for every failure, or the reason of `limit`
    */
-  open(call: Call, limit: AbortController): Promise<Response> {
+  open(call: OutgoingCall, limit: AbortController): Promise<Response> {
     return this.#send({ ...call, signal: limit.signal }, (response) => Promise.resolve(response), limit);
   }
 
-  async #send<T>(call: Call, read: (response: Response) => Promise<T>, limit?: AbortController): Promise<T> {
+  async #send<T>(call: OutgoingCall, read: (response: Response) => Promise<T>, limit?: AbortController): Promise<T> {
     const isRead = call.method === 'GET';
     const mayRepeat = isRead || call.isRepeatable !== false;
     const key = isRead || !mayRepeat ? undefined : randomKey();
@@ -139,13 +139,13 @@ export class Sender {
     }
   }
 
-  #urlOf({ path, query }: Call): string {
+  #urlOf({ path, query }: OutgoingCall): string {
     const { url = '' } = this.#options;
     return `${url.replace(/\/$/, '')}${path}${query === undefined || query.size === 0 ? '' : `?${query.toString()}`}`;
   }
 
   async #headersOf(
-    { method, body, contentType = 'application/json', accept = 'application/json' }: Call,
+    { method, body, contentType = 'application/json', accept = 'application/json' }: OutgoingCall,
     key: string | undefined,
   ): Promise<Record<string, string>> {
     const { credential } = this.#options;
@@ -162,7 +162,7 @@ export class Sender {
 }
 
 interface Try<T> {
-  call: Call;
+  call: OutgoingCall;
   key: string | undefined;
   read: (response: Response) => Promise<T>;
   limit: AbortController | undefined;

@@ -22,7 +22,7 @@ export interface MetadataIndexes {
 }
 
 /** What one index must have: a value, or all that is named here. */
-export type Condition<Value extends Scalar> =
+export type IndexCondition<Value extends Scalar> =
   | Value
   | {
       in?: readonly Value[];
@@ -39,7 +39,7 @@ export type Condition<Value extends Scalar> =
 
 /** All conditions must hold. */
 export type Where<Indexes extends IndexTypes> = {
-  readonly [Name in keyof Indexes]?: Condition<Indexes[Name]>;
+  readonly [Name in keyof Indexes]?: IndexCondition<Indexes[Name]>;
 };
 
 /** What the labels must have: a value, one of several, or whether there is any. */
@@ -48,15 +48,15 @@ export type WhereLabels = Readonly<
 >;
 
 /** `spec.year`, or `spec.year,desc`. */
-export type SortKey<Indexes extends IndexTypes> = (keyof Indexes & string) | `${keyof Indexes & string},desc`;
+export type SortText<Indexes extends IndexTypes> = (keyof Indexes & string) | `${keyof Indexes & string},desc`;
 
-export interface Selection<Indexes extends IndexTypes> {
+export interface WhereSelection<Indexes extends IndexTypes> {
   where?: Where<Indexes>;
   labels?: WhereLabels;
 }
 
 /** The query parameters `fieldSelector` and `labelSelector`. */
-export function selectionParams({ where = {}, labels = {} }: Selection<IndexTypes>): URLSearchParams {
+export function selectionParams({ where = {}, labels = {} }: WhereSelection<IndexTypes>): URLSearchParams {
   const params = new URLSearchParams();
   const fields = formatFieldSelector(
     Object.entries(where).flatMap(([name, condition]) => requirementsOf(name, condition)),
@@ -71,7 +71,7 @@ export function selectionParams({ where = {}, labels = {} }: Selection<IndexType
 
 const orderings = { gt: 'GreaterThan', gte: 'GreaterOrEqual', lt: 'LessThan', lte: 'LessOrEqual' } as const;
 
-function requirementsOf(name: string, condition: Condition<Scalar> | undefined): FieldRequirement[] {
+function requirementsOf(name: string, condition: IndexCondition<Scalar> | undefined): FieldRequirement[] {
   if (condition === undefined) return [];
   if (typeof condition !== 'object') return [{ index: indexOf(name, condition), operator: 'In', values: [condition] }];
   const found: FieldRequirement[] = [];

@@ -9,9 +9,9 @@ import {
   type ResourceType,
   type Stored,
 } from '#pkg/apimachinery/index';
-import type { Sender } from '../request/sender.ts';
+import type { RequestSender } from '../request/sender.ts';
 import { FetchEventStream } from '../watch/event-stream.ts';
-import { selectionParams, type IndexTypes, type MetadataIndexes, type Selection, type SortKey } from './query.ts';
+import { selectionParams, type IndexTypes, type MetadataIndexes, type WhereSelection, type SortText } from './query.ts';
 
 /** A model as its front end names it: its objects, and, if known, its indexes. */
 export interface WebModel<T extends AnyObject, Indexes extends IndexTypes> extends ResourceType<T> {
@@ -42,8 +42,8 @@ export interface WriteCallOptions extends CallOptions {
 }
 
 /** With `page` and `size`, or with `limit` and `continue`. */
-export interface ListQuery<Indexes extends IndexTypes> extends Selection<Indexes>, CallOptions {
-  sort?: readonly SortKey<Indexes>[];
+export interface ResourceQuery<Indexes extends IndexTypes> extends WhereSelection<Indexes>, CallOptions {
+  sort?: readonly SortText<Indexes>[];
   /** From 1. */
   page?: number;
   /** Objects of a page. */
@@ -70,7 +70,7 @@ export interface ListResult<T extends AnyObject> {
   hasPrevious?: boolean;
 }
 
-export interface WatchQuery<Indexes extends IndexTypes> extends Selection<Indexes>, CallOptions {
+export interface WatchQuery<Indexes extends IndexTypes> extends WhereSelection<Indexes>, CallOptions {
   /** Every change after this revision: of a list, an object, or an event. */
   since: string;
   omitManagedFields?: boolean;
@@ -82,7 +82,7 @@ export interface PatchOptions extends WriteCallOptions {
   status?: boolean;
 }
 
-export interface ApplyOptions extends WriteCallOptions {
+export interface ApplyCallOptions extends WriteCallOptions {
   /** Take over fields of others instead of 409. Default false. */
   force?: boolean;
 }
@@ -100,10 +100,10 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   readonly model: WebModel<T, Indexes>;
   /** Of its objects, on the server. */
   readonly path: string;
-  readonly #sender: Sender;
+  readonly #sender: RequestSender;
   readonly #namespace: string;
 
-  constructor(sender: Sender, model: WebModel<T, Indexes>, namespace = '') {
+  constructor(sender: RequestSender, model: WebModel<T, Indexes>, namespace = '') {
     this.model = model;
     this.#sender = sender;
     this.path = collectionPath(model, namespace);
@@ -116,7 +116,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   }
 
   /** One page or chunk; without either, the server's first page. */
-  async list(query: ListQuery<Indexes & MetadataIndexes> = {}): Promise<ListResult<T>> {
+  async list(query: ResourceQuery<Indexes & MetadataIndexes> = {}): Promise<ListResult<T>> {
     const { sort = [], page, size, limit, continue: next, omitManagedFields, signal } = query;
     const params = selectionParams(query);
     for (const key of sort) params.append('sort', key);
@@ -132,7 +132,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   }
 
   /** All objects of the selection, read in chunks of `limit` (default 500) as the loop takes them: one snapshot. */
-  async *each(query: Omit<ListQuery<Indexes & MetadataIndexes>, 'page' | 'size'> = {}): AsyncGenerator<Stored<T>> {
+  async *each(query: Omit<ResourceQuery<Indexes & MetadataIndexes>, 'page' | 'size'> = {}): AsyncGenerator<Stored<T>> {
     let next = query.continue;
     do {
       const { items, metadata } = await this.list({
@@ -163,7 +163,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   /** Server-side apply: the object has these fields, which the field manager owns; it is created if there is none. */
   apply(
     object: Draft<T> & { metadata: { name: string } },
-    { force = false, ...options }: ApplyOptions = {},
+    { force = false, ...options }: ApplyCallOptions = {},
   ): Promise<Stored<T>> {
     const query = new URLSearchParams(force ? { force: 'true' } : {});
     return this.#write(

@@ -1,11 +1,9 @@
 import {
-  isJsonObject,
+  readClientEvent,
   StatusError,
-  statusErrorFrom,
   type AnyObject,
   type ClientEvent,
   type EventStream,
-  type Stored,
 } from '#pkg/apimachinery/index';
 import { readLines } from './read-lines.ts';
 
@@ -51,7 +49,7 @@ export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
         const silence = setTimeout(() => this.#endSilence(), this.#maxSilenceMs);
         const next = await lines.next().finally(() => clearTimeout(silence));
         if (next.done === true || this.#isClosed) return;
-        yield next.value.map((line) => readEvent<T>(line));
+        yield next.value.map((line) => readClientEvent<T>(line));
       }
     } catch (error) {
       // A broken connection is an end: the reader watches again from the last revision.
@@ -60,29 +58,5 @@ export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
       this.close();
       await lines.return(undefined);
     }
-  }
-}
-
-function readEvent<T extends AnyObject>(line: string): ClientEvent<T> {
-  const event = parse(line);
-  if (isJsonObject(event) && isJsonObject(event['object'])) {
-    const { type, object } = event;
-    if (type === 'ERROR') throw statusErrorFrom(object);
-    const { metadata } = object;
-    const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;
-    if (typeof resourceVersion === 'string') {
-      if (type === 'BOOKMARK') return { type, resourceVersion };
-      if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
-        return { type, object: object as unknown as Stored<T> };
-    }
-  }
-  throw new StatusError(500, 'InternalError', 'the server sent an event that is none');
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }

@@ -5,7 +5,7 @@ import type { Post, TestEnv } from '../../testenv/index.ts';
 import { connect } from '../connect.ts';
 import { live } from '../live/live.ts';
 import type { Resource } from '../resource/resource.ts';
-import { NoisyProxy, noFaults, type FaultRates } from './noisy-proxy.ts';
+import { NoisyProxy, noFaults, type NetworkFaultRates } from './noisy-proxy.ts';
 
 export interface LiveRun {
   env: TestEnv;
@@ -13,7 +13,7 @@ export interface LiveRun {
   posts: Resource<Post>;
   seed: number;
   writes: number;
-  rates: FaultRates;
+  rates: NetworkFaultRates;
 }
 
 export interface LiveResult {

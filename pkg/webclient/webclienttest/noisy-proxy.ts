@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SeededRandom } from '../../testenv/faults/seeded-random.ts';
 
 /** Probabilities of faults, each for one request, or for one piece of a watch. */
-export interface FaultRates {
+export interface NetworkFaultRates {
   /** 503 with Retry-After, and the request does not arrive. */
   refused: number;
   /** The request is carried out, and its answer is lost. */
@@ -17,22 +17,22 @@ export interface FaultRates {
   frozen: number;
 }
 
-export const noFaults: FaultRates = { refused: 0, lostAnswer: 0, expired: 0, halved: 0, frozen: 0 };
+export const noFaults: NetworkFaultRates = { refused: 0, lostAnswer: 0, expired: 0, halved: 0, frozen: 0 };
 
 /** An HTTP proxy before several replicas: each request goes to any of them, and suffers faults by seed. */
 export class NoisyProxy {
-  rates: FaultRates;
+  rates: NetworkFaultRates;
   readonly #server = createServer((incoming, answer) => this.#handle(incoming, answer));
   readonly #upstreams: readonly string[];
   readonly #random: SeededRandom;
 
-  private constructor(upstreams: readonly string[], seed: number, rates: FaultRates) {
+  private constructor(upstreams: readonly string[], seed: number, rates: NetworkFaultRates) {
     this.#upstreams = upstreams;
     this.#random = new SeededRandom(seed);
     this.rates = rates;
   }
 
-  static async start(upstreams: readonly string[], seed: number, rates: FaultRates): Promise<NoisyProxy> {
+  static async start(upstreams: readonly string[], seed: number, rates: NetworkFaultRates): Promise<NoisyProxy> {
     const proxy = new NoisyProxy(upstreams, seed, rates);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');

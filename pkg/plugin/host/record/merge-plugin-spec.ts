@@ -1,4 +1,4 @@
-import { isSameJson, type JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, type JsonValue } from '#pkg/apimachinery/index';
 import { maxPluginPermissions, type PluginSpec } from '#pkg/apis/index';
 
 /**
@@ -9,7 +9,7 @@ export function mergePluginSpec(running: PluginSpec, spec: PluginSpec): PluginSp
   const { permissions: held = [] } = running;
   const { permissions: wanted = [] } = spec;
   const dropped = held.filter(
-    (each) => !wanted.some((other) => isSameJson(each as unknown as JsonValue, other as unknown as JsonValue)),
+    (each) => !wanted.some((other) => equalJson(each as unknown as JsonValue, other as unknown as JsonValue)),
   );
   if (dropped.length === 0) return spec;
   // Where both are too many for one Plugin, the newer version gets its own when it runs.

@@ -1,6 +1,6 @@
 import {
   isFenceLost,
-  isSameJson,
+  equalJson,
   isStatusError,
   type Client,
   type JsonValue,
@@ -119,7 +119,7 @@ export class PluginRecord {
         const expected = this.inventory;
         await this.refresh();
         // Concurrent changes of other fields do not matter.
-        const isExpected = isSameJson(this.inventory as unknown as JsonValue, expected as unknown as JsonValue);
+        const isExpected = equalJson(this.inventory as unknown as JsonValue, expected as unknown as JsonValue);
         if (!isExpected || this.#object.metadata.resourceVersion === resourceVersion) throw error;
       }
     }

@@ -1,4 +1,4 @@
-import { isSameJson, type JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, type JsonValue } from '#pkg/apimachinery/index';
 import { systemClock, type Clock } from '#pkg/runtime/index';
 import type { PluginHealth } from '../control-message.ts';
 
@@ -38,7 +38,7 @@ export class HealthReporter {
   flush(): void {
     this.stop();
     const health = this.#options.read();
-    if (!isSameJson(health as JsonValue, this.#reported as JsonValue)) this.#report(health);
+    if (!equalJson(health as JsonValue, this.#reported as JsonValue)) this.#report(health);
   }
 
   stop(): void {
@@ -55,7 +55,7 @@ export class HealthReporter {
     this.#cancel = undefined;
     const { read, clock } = this.#options;
     const health = read();
-    if (isSameJson(health as JsonValue, this.#reported as JsonValue)) return;
+    if (equalJson(health as JsonValue, this.#reported as JsonValue)) return;
     const isOtherKind =
       (health.controllers === undefined) !== (this.#reported.controllers === undefined) ||
       (health.reconciles === undefined) !== (this.#reported.reconciles === undefined);

@@ -1,0 +1,34 @@
+import type { ClientEvent, Stored } from './client.ts';
+import type { AnyObject } from './resource-type.ts';
+import { isJsonObject } from '../meta/object.ts';
+import { StatusError } from '../status/status-error.ts';
+import { statusErrorFrom, type AnswerFacts } from '../status/status-error-from.ts';
+
+/**
+ * The event of one line of a watch. @throws StatusError: that of an ERROR, 500 for a line that is no event
+ */
+export function readClientEvent<T extends AnyObject>(
+  line: string,
+  facts: Pick<AnswerFacts, 'requestId'> = {},
+): ClientEvent<T> {
+  const event = parse(line);
+  if (isJsonObject(event) && event['type'] === 'ERROR') throw statusErrorFrom(event['object'], facts);
+  if (isJsonObject(event) && isJsonObject(event['object']) && isJsonObject(event['object']['metadata'])) {
+    const { type, object } = event;
+    const { resourceVersion } = event['object']['metadata'];
+    if (typeof resourceVersion === 'string') {
+      if (type === 'BOOKMARK') return { type, resourceVersion };
+      if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
+        return { type, object: object as unknown as Stored<T> };
+    }
+  }
+  throw new StatusError(500, 'InternalError', 'the server sent an event that is none', facts);
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
