@@ -167,7 +167,10 @@ export interface IndexBuildProgress {
   done?: number;
   /** The time until the end of the phase, at the rate of the last minute. Seconds; absent until the rate is known. */
   secondsLeft?: number;
-  /** The phase ends when these transactions have ended; `pid` is the process id of PostgreSQL that runs one of them. */
+  /**
+   * The phase ends when these transactions have ended; `pid` is the process id of PostgreSQL that runs one of them.
+   * PostgreSQL lists them as the phase begins, and counts a short read of that moment until its turn comes.
+   */
   waitsFor?: { transactions: number; pid?: number };
 }
 
