@@ -10,6 +10,7 @@ export type { AuditOutput } from './audit/request-audit.ts';
 export { MastersAuthorizer } from './authorization/rbac-authorizer.ts';
 export { RbacAuthorizer, type RbacAuthorizerOptions } from './authorization/rbac-authorizer.ts';
 export { RoleIndex } from './authorization/role-index.ts';
+export { webhookOutcomes, type WebhookObserver } from './conversion/conversion-webhook.ts';
 export { defaultHandlerOptions, type HandlerOptions } from './handlers/options/handler-options.ts';
 export { KeyWorker, type KeyWorkerOptions } from './keys/key-worker.ts';
 export { LoopbackClient, type LoopbackClientOptions } from './loopback/loopback-client.ts';

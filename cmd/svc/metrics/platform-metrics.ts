@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { TokenStore } from '#pkg/access/index';
+import { webhookOutcomes, type WebhookObserver } from '#pkg/apiserver/index';
 import { durationBuckets, registerReading, SeriesHistogram } from '#pkg/http/index';
 import { DatabaseMetrics } from './database-metrics.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
@@ -15,6 +16,7 @@ export class PlatformMetrics {
   readonly watches: WatchMetrics;
   /** Observer of maintenance: called after every compaction round. */
   readonly compacted: (ms: number, failed: boolean) => void;
+  readonly webhookCalled: WebhookObserver;
   /** Called with the number of audit records that were dropped. */
   readonly auditDropped: (count: number) => void;
   /** Called with the number of audit events that their file did not get. */
@@ -43,6 +45,15 @@ export class PlatformMetrics {
       'svc_audit_file_events_dropped_total',
       'Audit events that svc.audit.log-file did not get, because it could not be written.',
     );
+    const calls = new SeriesHistogram({
+      name: 'svc_conversion_webhook_duration_seconds',
+      help: 'Calls of conversion webhooks.',
+      labelNames: ['outcome'],
+      buckets: durationBuckets,
+      registry,
+    });
+    const callsBy = new Map(webhookOutcomes.map((outcome) => [outcome, calls.series({ outcome })]));
+    this.webhookCalled = (ms, outcome) => callsBy.get(outcome)!.observe(ms / 1000);
     this.compacted = (ms, hasFailed) => (hasFailed ? failed : done).observe(ms / 1000);
   }
 

@@ -32,9 +32,17 @@ export interface WebhookState {
   message?: string;
 }
 
+/** How a call ended: `done`, or as a `WebhookError` says; `wrong` also for a review that breaks the rules. */
+export const webhookOutcomes = ['done', 'refused', 'unreachable', 'wrong'] as const;
+export type WebhookOutcome = (typeof webhookOutcomes)[number];
+
+/** Called after each call that did not end with the request it was for. `ms`: how long it took. */
+export type WebhookObserver = (ms: number, outcome: WebhookOutcome) => void;
+
 export interface ConversionWebhookOptions {
   conversion: WebhookConversion;
   policy: WebhookPolicy;
+  observer?: WebhookObserver | undefined;
   /** Called after each call whose outcome differs from the one before. */
   onState?: (state: WebhookState) => void;
   /** Called when its connections have ended. */
@@ -48,6 +56,7 @@ export interface ConversionWebhookOptions {
 export class ConversionWebhook {
   readonly #client: WebhookClient;
   readonly #hasUnusableBundle: boolean;
+  readonly #observer: WebhookObserver;
   readonly #onState: (state: WebhookState) => void;
   readonly #onClosed: () => void;
   readonly #waiting: (() => void)[] = [];
@@ -57,7 +66,7 @@ export class ConversionWebhook {
   #lastState = '';
   #isRetired = false;
 
-  constructor({ conversion, policy, onState, onClosed }: ConversionWebhookOptions) {
+  constructor({ conversion, policy, observer, onState, onClosed }: ConversionWebhookOptions) {
     const { url, caBundle } = conversion;
     const authorities = caBundle === undefined ? undefined : certificatesIn(caBundle);
     this.#hasUnusableBundle = caBundle !== undefined && authorities === undefined;
@@ -67,6 +76,7 @@ export class ConversionWebhook {
       maxConnections: maxCalls,
       ...(authorities === undefined ? {} : { authorities }),
     });
+    this.#observer = observer ?? (() => undefined);
     this.#onState = onState ?? (() => undefined);
     this.#onClosed = onClosed ?? (() => undefined);
   }
@@ -131,6 +141,7 @@ export class ConversionWebhook {
     review: { uid: string; desiredAPIVersion: string; objects: readonly JsonApiObject[] },
     signal: AbortSignal | undefined,
   ): Promise<JsonApiObject[]> {
+    const began = performance.now();
     try {
       if (this.#hasUnusableBundle)
         throw new WebhookError('refused', 'spec.conversion.webhook.clientConfig.caBundle has no valid certificate');
@@ -138,9 +149,12 @@ export class ConversionWebhook {
       const maxBytes = 4 * Buffer.byteLength(body) + spareBytes;
       const bytes = await this.#client.post({ body, maxBytes, signal });
       const converted = await decodeConverted(bytes, review, signal);
+      this.#observer(performance.now() - began, 'done');
       this.#succeeded();
       return converted;
     } catch (error) {
+      if (error instanceof WrongConversion) this.#observer(performance.now() - began, 'wrong');
+      else if (error instanceof WebhookError) this.#observer(performance.now() - began, error.kind);
       this.#failed(error);
       throw error;
     }

@@ -1,6 +1,6 @@
 import { equalJson, formatGroupResource, groupResource, type JsonObject, type Model } from '#pkg/apimachinery/index';
 import type { WebhookPolicy } from '../webhook/webhook-policy.ts';
-import { ConversionWebhook, type WebhookState } from './conversion-webhook.ts';
+import { ConversionWebhook, type WebhookObserver, type WebhookState } from './conversion-webhook.ts';
 
 interface Open {
   conversion: NonNullable<Model['conversion']>;
@@ -10,13 +10,15 @@ interface Open {
 /** The webhooks of all definitions, each opened when its model is served. */
 export class ConversionWebhooks {
   readonly #policy: WebhookPolicy;
+  readonly #callObserver: WebhookObserver | undefined;
   readonly #open = new Map<string, Open>();
   /** Those, and replaced ones that still have calls under way. */
   readonly #all = new Set<ConversionWebhook>();
   #observer: (definition: string, state: WebhookState) => void = () => undefined;
 
-  constructor(policy: WebhookPolicy) {
+  constructor(policy: WebhookPolicy, callObserver?: WebhookObserver) {
     this.#policy = policy;
+    this.#callObserver = callObserver;
   }
 
   /** Calls `observer` when the webhook of a definition begins to answer, or stops. */
@@ -36,6 +38,7 @@ export class ConversionWebhooks {
     const webhook: ConversionWebhook = new ConversionWebhook({
       conversion,
       policy: this.#policy,
+      observer: this.#callObserver,
       onState: (state) => {
         if (this.#open.get(name)?.webhook === webhook) this.#observer(name, state);
       },

@@ -10,6 +10,7 @@ import {
 } from '../conversiontest/start-test-webhook.ts';
 import { startTestApi, type TestApi } from '../handlers/start-test-api.ts';
 import type { JsonApiObject } from '../rest/strategy.ts';
+import type { WebhookOutcome } from './conversion-webhook.ts';
 import { pollUntil } from '../../testenv/faults/poll-until.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -18,11 +19,13 @@ const older = '/apis/net.example.com/v1beta1/namespaces/default/servers';
 
 let webhook: TestWebhook;
 let api: TestApi;
+const outcomes: WebhookOutcome[] = [];
 
 beforeAll(async () => {
   webhook = await startTestWebhook();
   api = await startTestApi({
     webhooks: { allowedHosts: [webhook.host], allowedNetworks: ['127.0.0.0/8'], timeoutMs: 2_000 },
+    webhookObserver: (_ms, outcome) => outcomes.push(outcome),
   });
   const created = await api.call('POST', definitions, { body: newDefinition('servers', 'Server') });
   expect([created.status, created.text]).toEqual([201, expect.any(String)]);
@@ -34,6 +37,7 @@ afterAll(async () => {
 afterEach(() => {
   webhook.answer = undefined;
   webhook.reviews.length = 0;
+  outcomes.length = 0;
 });
 
 const text = { type: 'string' };
@@ -329,6 +333,7 @@ describe('a webhook that breaks the rules', () => {
     expect(sent.length).toBeLessThan(3000);
     webhook.answer = undefined;
     expect((await api.call('GET', `${older}/victim`)).status).toBe(200);
+    expect(new Set(outcomes)).toEqual(new Set(['wrong', 'done']));
   });
 
   test('changes nothing of metadata but labels and annotations', async () => {
@@ -399,6 +404,7 @@ test('a webhook that is away costs one call in a while, has a condition, and obj
     `${away}the connection failed: ECONNREFUSED`,
     `${away}the connection failed: ECONNREFUSED`,
   ]);
+  expect(outcomes.slice(-3)).toEqual(['unreachable', 'unreachable', 'unreachable']);
   expect(answers.at(-1)).toMatch(/its last \d+ calls had no usable answer, so it is not called now$/);
   const refused = await api.call('GET', `${olderRouters}/r`);
   // kubectl would wait for it in silence.
@@ -411,6 +417,51 @@ test('a webhook that is away costs one call in a while, has a condition, and obj
   await api.call('POST', routers, { body });
   expect((await api.call('GET', `${olderRouters}/r`)).body.spec).toEqual({ hostPort: 'a:' });
   expect((await api.call('DELETE', `${definitions}/routers.net.example.com`)).status).toBe(200);
+});
+
+test('objects stay readable in both versions when another one becomes that of storage, and move with their next write', async () => {
+  await api.call('POST', definitions, { body: newDefinition('movers', 'Mover') });
+  const newer = '/apis/net.example.com/v1/namespaces/default/movers';
+  const beta = '/apis/net.example.com/v1beta1/namespaces/default/movers';
+  const body = {
+    apiVersion: 'net.example.com/v1',
+    kind: 'Mover',
+    metadata: { name: 'm' },
+    spec: { host: 'a', port: '1' },
+  };
+  await api.call('POST', newer, { body });
+  const headers = { 'Content-Type': 'application/json-patch+json' };
+  const moved = await api.call('PATCH', `${definitions}/movers.net.example.com`, {
+    headers,
+    body: [0, 1].flatMap((i) => [
+      { op: 'replace', path: `/spec/versions/${i}/storage`, value: i === 0 },
+      {
+        op: 'replace',
+        path: `/spec/versions/${i}/selectableFields/0/jsonPath`,
+        value: i === 0 ? '.spec.hostPort' : '.spec.host',
+      },
+    ]),
+  });
+  expect([moved.status, moved.body.status.storedVersions]).toEqual([200, ['v1', 'v1beta1']]);
+  const specs = async (): Promise<unknown[]> =>
+    Promise.all([newer, beta].map(async (path) => (await api.call('GET', `${path}/m`)).body.spec));
+  const [inNewer, inBeta] = [{ host: 'a', port: '1', mode: 'plain' }, { hostPort: 'a:1' }];
+  expect(await specs()).toEqual([inNewer, inBeta]);
+  expect((await api.call('GET', newer)).body.items.map(({ spec }: JsonApiObject) => spec)).toEqual([inNewer]);
+  expect((await api.call('GET', beta)).body.items.map(({ spec }: JsonApiObject) => spec)).toEqual([inBeta]);
+  const written = await api.call('PATCH', `${newer}/m`, {
+    headers: { 'Content-Type': 'application/merge-patch+json' },
+    body: { spec: { port: '2' } },
+  });
+  // The older version has no mode, and defaults are those of the version of storage.
+  const after = [{ host: 'a', port: '2' }, { hostPort: 'a:2' }];
+  expect([written.status, written.body.spec]).toEqual([200, after[0]]);
+  webhook.reviews.length = 0;
+  expect(await specs()).toEqual(after);
+  expect(webhook.reviews.map(({ request }) => request.desiredAPIVersion)).toEqual(['net.example.com/v1']);
+  await pollUntil(
+    async () => (await api.call('GET', `${beta}?fieldSelector=spec.hostPort=a:2`)).body.items?.length === 1,
+  );
 });
 
 test.each<{ reason: string; config: JsonObject; message: string }>([

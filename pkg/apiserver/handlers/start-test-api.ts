@@ -33,7 +33,8 @@ export interface TestReplica {
   stop(): Promise<void>;
 }
 
-export type TestApiOptions = Partial<ApiServerOptions & ApiParts> & Pick<PlatformRegistryOptions, 'webhooks'>;
+export type TestApiOptions = Partial<ApiServerOptions & ApiParts> &
+  Pick<PlatformRegistryOptions, 'webhooks' | 'webhookObserver'>;
 
 /** An API server with its own database. All requests are allowed unless the options say otherwise. */
 export interface TestApi extends TestReplica {
@@ -84,7 +85,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
 /** Starts another server on a store; it has no state from before its start, and by default the same key. */
 export async function startReplica(
   store: Store,
-  { webhooks, ...options }: TestApiOptions = {},
+  { webhooks, webhookObserver, ...options }: TestApiOptions = {},
   sealer: Sealer = testSealer,
 ): Promise<TestReplica> {
   const log = pino({ level: 'silent' });
@@ -94,6 +95,7 @@ export async function startReplica(
     builtins: [...builtinModels, postModel, noteModel],
     sealer,
     ...(webhooks === undefined ? {} : { webhooks }),
+    ...(webhookObserver === undefined ? {} : { webhookObserver }),
   });
   const server = new ApiServer({
     svcVersion: '2.22.0',

@@ -24,6 +24,7 @@ import { ensureBootstrapRoles } from '../authorization/bootstrap/ensure-bootstra
 import { permissionsIn } from '../authorization/escalation/computed-role.ts';
 import { guardingStrategies } from '../authorization/escalation/guarding-strategies.ts';
 import { RoleIndex } from '../authorization/role-index.ts';
+import type { WebhookObserver } from '../conversion/conversion-webhook.ts';
 import { ConversionWebhooks } from '../conversion/conversion-webhooks.ts';
 import { InformerBus } from '../informer-bus/informer-bus.ts';
 import type { WatchObserver } from '../informer-bus/watch-observer.ts';
@@ -68,6 +69,7 @@ export interface PlatformRegistryOptions {
   keyChecker?: KeyChecker;
   /** Which conversion webhooks may be called. Default: none. */
   webhooks?: WebhookPolicyOptions;
+  webhookObserver?: WebhookObserver;
   /** Seals objects of confidential kinds. Without one, writes and reads of them are refused. */
   sealer?: Sealer;
 }
@@ -120,6 +122,7 @@ export class PlatformRegistry implements ModelRegistry {
     watchObserver,
     keyChecker,
     webhooks,
+    webhookObserver,
     sealer = noSealer,
   }: PlatformRegistryOptions) {
     this.#store = store;
@@ -128,7 +131,7 @@ export class PlatformRegistry implements ModelRegistry {
     this.#bus = new InformerBus({ changes: store.changes, log, observer: watchObserver });
     this.roles = new RoleIndex({ currentAt: () => store.changes.currentAt });
     this.#catalog = new DefinitionCatalog(builtins);
-    this.#webhooks = new ConversionWebhooks(new WebhookPolicy(webhooks));
+    this.#webhooks = new ConversionWebhooks(new WebhookPolicy(webhooks), webhookObserver);
     const dependents = new DependentFinder({ store, models: () => this.#table.all() });
     this.#table = new ModelTable(
       {

@@ -91,6 +91,7 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
         allowedNetworks: options['svc.webhooks.allowed-networks'],
         timeoutMs: options['svc.webhooks.timeout'],
       },
+      webhookObserver: metrics.webhookCalled,
       sealer: new ObjectSealer(keyRing),
     });
     metrics.registerModelCount(() => registry.models().length);
