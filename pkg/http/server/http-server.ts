@@ -552,6 +552,8 @@ function ignore(): void {}
  */
 function keepReadRecords(socket: Socket): void {
   socket.on('data', ignore).off('data', ignore);
+  // The stream still waits for a chunk from before the parser read the connection, and would never read again.
+  socket.push('');
 }
 
 /** Throws for a server that is not listening. */
