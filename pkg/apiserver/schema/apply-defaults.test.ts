@@ -129,6 +129,17 @@ describe('SchemaValidator.applyDefaults', () => {
     expect(object).toEqual(filled);
   });
 
+  test.each<{ reason: string; schema: JsonSchema; kept: JsonValue | undefined }>([
+    { reason: 'of a type', schema: plain, kept: null },
+    { reason: 'of integers and strings', schema: { 'x-kubernetes-int-or-string': true }, kept: null },
+    { reason: 'with a default', schema: one, kept: 1 },
+    { reason: 'without a type', schema: { 'x-kubernetes-preserve-unknown-fields': true }, kept: undefined },
+  ])('with keepsNulls, a null in a field $reason', ({ schema, kept }) => {
+    const object: JsonObject = { spec: { n: null } };
+    compileSchemaValidator(spec({ n: schema })).applyDefaults(object, { keepsNulls: true });
+    expect(object).toEqual({ spec: kept === undefined ? {} : { n: kept } });
+  });
+
   test.each<{ reason: string; items: JsonSchema; value: JsonValue; count: number }>([
     {
       reason: 'long texts',
@@ -205,7 +216,7 @@ describe('SchemaValidator.applyDefaults', () => {
         try {
           compileSchemaValidator({ type: 'object', properties: { spec: { type: 'array', items } } }).applyDefaults(
             object,
-            new DefaultBudget({ values, size }),
+            { budget: new DefaultBudget({ values, size }) },
           );
         } catch (error) {
           expect(error).toBeInstanceOf(DefaultsTooLarge);

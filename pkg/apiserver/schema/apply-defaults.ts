@@ -11,61 +11,84 @@ import { cloneJson, countValues } from './json-value.ts';
 import { objectMetaSchema } from './object-meta-schema.ts';
 
 /**
- * Sets defaults in place, if the parent exists; a null that is not allowed is replaced by the default, or removed.
+ * Sets defaults in place, if the parent exists; a null that is not allowed is replaced by the default, or removed unless
+ * `keepsNulls`.
  *
  * A null item of a list cannot be removed: it is replaced by the items' default, or stays for validation to refuse. The
  * root's metadata is not changed, that of an embedded resource is empty instead of null; a default of null is ignored. Source: apiextensions-apiserver, structural defaulting.
  * @throws DefaultsTooLarge above the budget; the object is then only partly changed.
  */
-export function applyResourceDefaults(object: JsonObject, schema: JsonSchema, budget = new DefaultBudget()): void {
-  defaultObject(object, schema, { root: true, budget });
+export function applyResourceDefaults(object: JsonObject, schema: JsonSchema, options: DefaultingOptions = {}): void {
+  defaultObject(object, schema, { root: true, ...standardOptions(options) });
 }
 
 /** The same for a value that is not a resource itself. */
-export function applyValueDefaults(value: JsonValue, schema: JsonSchema, budget = new DefaultBudget()): void {
+export function applyValueDefaults(value: JsonValue, schema: JsonSchema, options: DefaultingOptions = {}): void {
+  defaultValue(value, schema, standardOptions(options));
+}
+
+export interface DefaultingOptions {
+  /** Default: a standard budget. */
+  budget?: DefaultBudget;
+  /** A null that is not allowed and has no default stays if the field has a type: validation refuses it. Default false. */
+  keepsNulls?: boolean;
+}
+
+function standardOptions({
+  budget = new DefaultBudget(),
+  keepsNulls = false,
+}: DefaultingOptions): Required<DefaultingOptions> {
+  return { budget, keepsNulls };
+}
+
+function defaultValue(value: JsonValue, schema: JsonSchema, options: Required<DefaultingOptions>): void {
   if (isJsonObject(value)) {
-    defaultObject(value, schema, { root: false, budget });
+    defaultObject(value, schema, { root: false, ...options });
     return;
   }
   const items = schema.items;
   if (!Array.isArray(value) || !items) return;
   for (const [index, item] of value.entries()) {
-    const filled = item === null && !items.nullable ? (defaultOf(items, budget) ?? null) : item;
+    const filled = item === null && !items.nullable ? (defaultOf(items, options.budget) ?? null) : item;
     value[index] = filled;
-    applyValueDefaults(filled, items, budget);
+    defaultValue(filled, items, options);
   }
 }
 
 function defaultObject(
   object: JsonObject,
   schema: JsonSchema,
-  { root, budget }: { root: boolean; budget: DefaultBudget },
+  { root, ...options }: Required<DefaultingOptions> & { root: boolean },
 ): void {
   for (const key of Object.keys(schema.properties ?? {})) {
     if (Object.hasOwn(object, key) || key === '__proto__' || (root && key === 'metadata')) continue;
-    const filled = defaultOf(schema.properties![key]!, budget, key);
+    const filled = defaultOf(schema.properties![key]!, options.budget, key);
     if (filled !== undefined) object[key] = filled;
   }
   for (const key of Object.keys(object)) {
     if (root && key === 'metadata') continue;
     if (!root && key === 'metadata' && isEmbeddedResource(schema)) {
       object[key] ??= {};
-      applyValueDefaults(object[key], objectMetaSchema, budget);
+      defaultValue(object[key], objectMetaSchema, { ...options, keepsNulls: false });
     }
     const child = childSchema(schema, key);
-    if (child !== undefined && child !== 'any') defaultField(object, key, child, budget);
+    if (child !== undefined && child !== 'any') defaultField(object, key, child, options);
   }
 }
 
-function defaultField(object: JsonObject, key: string, schema: JsonSchema, budget: DefaultBudget): void {
+function defaultField(object: JsonObject, key: string, schema: JsonSchema, options: Required<DefaultingOptions>): void {
   const value = object[key];
-  const filled = value === null && !schema.nullable ? defaultOf(schema, budget) : value;
-  if (filled === undefined) {
-    delete object[key];
-  } else {
+  const filled = value === null && !schema.nullable ? defaultOf(schema, options.budget) : value;
+  if (filled !== undefined) {
     if (filled !== value) object[key] = filled;
-    applyValueDefaults(filled, schema, budget);
+    defaultValue(filled, schema, options);
+  } else if (!options.keepsNulls || !hasType(schema)) {
+    delete object[key];
   }
+}
+
+function hasType(schema: JsonSchema): boolean {
+  return schema.type !== undefined || schema['x-kubernetes-int-or-string'] === true;
 }
 
 function defaultOf(schema: JsonSchema, budget: DefaultBudget, key?: string): JsonValue | undefined {

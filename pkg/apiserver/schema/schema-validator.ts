@@ -7,7 +7,7 @@ import {
   type SlicedWork,
   type StatusCause,
 } from '#pkg/apimachinery/index';
-import { applyResourceDefaults, type DefaultBudget } from './apply-defaults.ts';
+import { applyResourceDefaults, type DefaultingOptions } from './apply-defaults.ts';
 import { propertySchema } from './child-schema.ts';
 import { LeafValidators } from './leaf/leaf-validators.ts';
 import { PatternMeter } from './leaf/linear-pattern.ts';
@@ -28,11 +28,10 @@ export interface SchemaValidator {
    */
   prune(object: JsonObject): string[];
   /**
-   * Sets defaults in place; a null that is not allowed is replaced by the default, or removed. Default: a standard
-   * budget.
+   * Sets defaults in place; a null that is not allowed is replaced by the default, or removed unless `keepsNulls`.
    * @throws DefaultsTooLarge, a StatusError 413, above the budget; the object is then only partly changed.
    */
-  applyDefaults(object: JsonObject, budget?: DefaultBudget): void;
+  applyDefaults(object: JsonObject, options?: DefaultingOptions): void;
   /**
    * Causes of a 422, at most 100; none if the object is valid. The object is not changed.
    *
@@ -75,8 +74,8 @@ class StructuralSchemaValidator implements SchemaValidator {
     return pruneResource(object, this.#schema);
   }
 
-  applyDefaults(object: JsonObject, budget?: DefaultBudget): void {
-    applyResourceDefaults(object, this.#schema, budget);
+  applyDefaults(object: JsonObject, options?: DefaultingOptions): void {
+    applyResourceDefaults(object, this.#schema, options);
   }
 
   validate(object: JsonObject, old?: JsonObject): StatusCause[] {

@@ -244,6 +244,17 @@ describe('an apply patch', () => {
     expect(Object.keys(body.metadata.labels)).toHaveLength(8);
   });
 
+  test('of null keeps it where the field allows it; in built-in kinds it is absence', async () => {
+    const name = newName();
+    const applied = await apply(`${articles}/${name}`, article(name, { subtitle: null }), as('me'));
+    expect([applied.status, applied.body.spec]).toEqual([201, { subtitle: null }]);
+    expect(entriesOf(applied)).toEqual([entry('me', 'Apply', { 'f:spec': { 'f:subtitle': {} } })]);
+    const config = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec: null };
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+    const builtIn = await apply(`${leases}/${name}`, config, as('me'));
+    expect([builtIn.status, 'spec' in builtIn.body]).toEqual([201, false]);
+  });
+
   test('of a namespaced object, a namespace and a definition', async () => {
     const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: newName(), labels: { a: 'b' } } };
     expect((await apply(`/api/v1/namespaces/${space.metadata.name}`, space, as('me'))).status).toBe(201);
@@ -368,6 +379,22 @@ describe('an apply patch is refused', () => {
       as('me'),
       400,
       /\.spec\.priority/,
+    ],
+    [
+      'with null in a field that does not allow it',
+      absent,
+      article('absent', { title: null }),
+      as('me'),
+      422,
+      'Article.contract.example.com "absent" is invalid: spec.title: Invalid value: "null": spec.title in body must be of type string: "null"',
+    ],
+    [
+      'with null in a list whose items do not allow it',
+      absent,
+      article('absent', { tags: ['a', null] }),
+      as('me'),
+      422,
+      'Article.contract.example.com "absent" is invalid: spec.tags[1]: Invalid value: "null": spec.tags[1] in body must be of type string: "null"',
     ],
     [
       'in a namespace that does not exist',

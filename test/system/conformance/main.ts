@@ -11,8 +11,10 @@
  * - The status of another version is reset, too, at the object's own endpoint.
  * - At `/scale` an updater whose number stays keeps it; Kubernetes makes two entries of one manager.
  * - A configuration that does not fit the schema is refused with 400; Kubernetes answers 500.
- * - A null that an apply leaves where the schema forbids one is absence: a map whose last field was removed, for
- *   example. Kubernetes refuses it, or counts it as a change in `generation` without storing it.
+ * - A null that an apply leaves in a field without a type, which allows none, is absence. Kubernetes counts it as a
+ *   change in `generation`, and does not store it.
+ * - The status is validated whole: Kubernetes does not miss `apiVersion` and `kind` of an embedded resource at
+ *   `/status`, and refuses all other writes of the object then.
  * - At `/status` all other fields are reset; Kubernetes resets only metadata and spec.
  * - A null within a list of a merge patch stays, as RFC 7386 says; Kubernetes removes it if the list is new.
  * - A manager that is sorted before `ancient-changes` is united with it; Kubernetes loses the united set.

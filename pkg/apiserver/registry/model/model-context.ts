@@ -16,6 +16,8 @@ export interface ModelContext {
   readonly store: Store;
   readonly bus: InformerBus;
   readonly model: Model;
+  /** False for a built-in model. */
+  readonly fromDefinition: boolean;
   readonly version: ModelVersion;
   readonly resource: GroupResource;
   readonly codec: VersionCodec;

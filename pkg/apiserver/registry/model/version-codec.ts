@@ -184,7 +184,7 @@ export function checkStoredSize(stored: JsonApiObject, from?: Pick<Body, 'body' 
 function withDefaults(object: JsonApiObject, validator: SchemaValidator, budget: DefaultBudget): JsonApiObject {
   const filled = cloneJson(object) as JsonApiObject;
   try {
-    validator.applyDefaults(filled, budget);
+    validator.applyDefaults(filled, { budget });
     return filled;
   } catch (error) {
     if (error instanceof DefaultsTooLarge) return object;

@@ -4,7 +4,7 @@ import type { ConversionWebhook } from '../../conversion/conversion-webhook.ts';
 import type { BodyReader } from '../../informer-bus/change-event.ts';
 import type { ObjectText } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
-import { DefaultBudget, DefaultsTooLarge } from '../../schema/apply-defaults.ts';
+import { DefaultsTooLarge } from '../../schema/apply-defaults.ts';
 import { cloneJson } from '../../schema/json-value.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import { convertedFingerprint, type VersionCodec } from './version-codec.ts';
@@ -127,7 +127,7 @@ export class VersionConverter implements BodyReader {
     validator.prune(object);
     const filled = cloneJson(object) as JsonApiObject;
     try {
-      validator.applyDefaults(filled, new DefaultBudget());
+      validator.applyDefaults(filled);
       return filled;
     } catch (error) {
       if (error instanceof DefaultsTooLarge) return object;

@@ -75,6 +75,7 @@ export class ServedModel {
     const common = {
       ...shared,
       model,
+      fromDefinition,
       resource: this.resource,
       strategy,
       queue: new KeyedQueue(),

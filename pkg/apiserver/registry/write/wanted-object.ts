@@ -75,10 +75,17 @@ export function pruneObject({ request, model: { codec, version }, context, objec
   if (context.fieldValidation === 'Warn') for (const text of findings) context.warn(text);
 }
 
-/** @throws StatusError 413 for defaults that exceed their budget */
+/**
+ * A null that is not allowed means the default, or absence. Applied to an object of a definition it is refused, unless
+ * there is a default; Kubernetes does the same. Its built-in kinds take null as absence.
+ * @throws StatusError 413 for defaults that exceed their budget
+ */
 export function applyDefaults({ request, model, object, valuesLeft }: ObjectWrite): void {
   if (request.verb === 'delete') return;
-  model.codec.validator.applyDefaults(object, new DefaultBudget({ values: valuesLeft }));
+  model.codec.validator.applyDefaults(object, {
+    budget: new DefaultBudget({ values: valuesLeft }),
+    keepsNulls: model.fromDefinition && request.isApplied === true,
+  });
 }
 
 /** Checks that the body's identity, where present, matches the URL. StatusError 400. */

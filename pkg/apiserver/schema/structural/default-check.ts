@@ -27,7 +27,7 @@ export function* defaultCauses(
   if (unknown.length > 0)
     return [fieldError.invalid(at, '', `must not have unknown fields: ${unknown.slice(0, maxCauses).join(', ')}`)];
   try {
-    applyValueDefaults(value, schema, budget);
+    applyValueDefaults(value, schema, { budget });
   } catch (error) {
     if (!(error instanceof DefaultsTooLarge)) throw error;
     return [fieldError.invalid(at, '', 'the defaults within the defaults of the schema are too large together')];
