@@ -11,6 +11,8 @@ export { MastersAuthorizer } from './authorization/rbac-authorizer.ts';
 export { RbacAuthorizer, type RbacAuthorizerOptions } from './authorization/rbac-authorizer.ts';
 export { RoleIndex } from './authorization/role-index.ts';
 export { webhookOutcomes, type WebhookObserver } from './conversion/conversion-webhook.ts';
+export { consoleEndpoints } from './console/console-endpoints.ts';
+export { ConsoleFiles } from './console/console-files.ts';
 export { defaultHandlerOptions, type HandlerOptions } from './handlers/options/handler-options.ts';
 export { KeyWorker, type KeyWorkerOptions } from './keys/key-worker.ts';
 export { LoopbackClient, type LoopbackClientOptions } from './loopback/loopback-client.ts';

@@ -15,6 +15,7 @@ export { isCrossSite, isSameSite, type SameSiteOptions } from './request/same-si
 export type * from './request/web-socket-upgrade.ts';
 export { isNotModified, parseEntityTags } from './request/entity-tags.ts';
 export * from './endpoint/express-handler.ts';
+export { getOnly } from './endpoint/get-only.ts';
 export * from './endpoint/health.ts';
 export { logLevelEndpoint, logLevelPath, setLogLevel } from './endpoint/log-level.ts';
 export * from './server/http-server.ts';

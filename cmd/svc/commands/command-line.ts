@@ -10,6 +10,7 @@ import { optionNames } from '../options/option-table.ts';
 import { optionsOfCommand } from '../options/options-of-command.ts';
 import { addServerCommands, serverCommandNames } from './server-commands.ts';
 import type { Environment } from '../composition/start-plugins.ts';
+import { consoleFolder } from '../process/console-folder.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
 interface Verb {
@@ -32,7 +33,13 @@ const verbs: readonly Verb[] = [
     summary:
       'the content platform and the access management service, on an embedded PostgreSQL unless svc.database.url is set (default)',
     run: async (loaded, environment) =>
-      (await import('./serve.ts')).serve(loaded, { controllers: true, accessServer: true, local: true, environment }),
+      (await import('./serve.ts')).serve(loaded, {
+        controllers: true,
+        accessServer: true,
+        local: true,
+        environment,
+        consoleFolder: consoleFolder(),
+      }),
   },
   {
     name: 'apiserver',
@@ -40,7 +47,13 @@ const verbs: readonly Verb[] = [
     run: async (loaded, environment) => {
       checkDatabaseUrl(loaded.options, 'apiserver');
       const { serve } = await import('./serve.ts');
-      return serve(loaded, { controllers: false, accessServer: false, local: false, environment });
+      return serve(loaded, {
+        controllers: false,
+        accessServer: false,
+        local: false,
+        environment,
+        consoleFolder: consoleFolder(),
+      });
     },
   },
   {

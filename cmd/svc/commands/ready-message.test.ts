@@ -24,8 +24,21 @@ test('shows where the server is, how to log in, and what to try', () => {
 `);
 });
 
+test('shows the console first, and how to log in there', () => {
+  const text = readyMessage({
+    ...least,
+    accessUrl: 'http://127.0.0.1:8091',
+    consoleUrl: 'http://127.0.0.1:8090/console/',
+  });
+  expect(text).toContain(`
+  Console    http://127.0.0.1:8090/console/: log in as admin
+  API        http://127.0.0.1:8090
+`);
+  expect(text).toContain('  Access     http://127.0.0.1:8091\n');
+});
+
 test('absent parts are not mentioned', () => {
-  expect(readyMessage(least)).not.toMatch(/Access|kubectl|undefined/);
+  expect(readyMessage(least)).not.toMatch(/Access|Console|kubectl|undefined/);
   expect(readyMessage({ ...least, accessUrl: 'http://127.0.0.1:8091' })).toContain(
     'http://127.0.0.1:8091: log in as admin\n',
   );

@@ -3,6 +3,7 @@ export interface ReadyFacts {
   readonly tlsUrl?: string;
   readonly accessUrl?: string;
   readonly accessTlsUrl?: string;
+  readonly consoleUrl?: string;
   readonly tokenFile: string;
   readonly kubeconfig?: string;
   /** Path of the first administrator's password, while the file exists. */
@@ -16,6 +17,7 @@ export function readyMessage({
   tlsUrl,
   accessUrl,
   accessTlsUrl,
+  consoleUrl,
   tokenFile,
   kubeconfig,
   passwordFile,
@@ -24,9 +26,12 @@ export function readyMessage({
   const and = (other: string | undefined): string => (other === undefined ? '' : `, ${other}`);
   const login = `log in as ${username}${passwordFile === undefined ? '' : `; the password is in ${passwordFile}`}`;
   const rows: (readonly [string, string])[] = [
+    ...(consoleUrl === undefined ? [] : [['Console', `${consoleUrl}: ${login}`] as const]),
     ['API', `${url}${and(tlsUrl)}`],
     ['Reference', `${url}/docs`],
-    ...(accessUrl === undefined ? [] : [['Access', `${accessUrl}${and(accessTlsUrl)}: ${login}`] as const]),
+    ...(accessUrl === undefined
+      ? []
+      : [['Access', `${accessUrl}${and(accessTlsUrl)}${consoleUrl === undefined ? `: ${login}` : ''}`] as const]),
     ['Token', `${tokenFile} (the administrator's)`],
     ['Try', `curl -H "Authorization: Bearer $(cat ${quoted(tokenFile)})" ${url}/api/v1/namespaces`],
     ...(kubeconfig === undefined ? [] : [['', `kubectl --kubeconfig ${quoted(kubeconfig)} get namespaces`] as const]),

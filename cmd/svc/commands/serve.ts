@@ -34,7 +34,7 @@ export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<numb
 }
 
 function announce(
-  { address, tlsAddress, access, tokenFile, kubeconfig }: Platform,
+  { address, tlsAddress, access, hasConsole, tokenFile, kubeconfig }: Platform,
   options: Options,
   log: Logger,
 ): void {
@@ -48,11 +48,18 @@ function announce(
       ? {}
       : { accessTlsUrl: urlOf(options['svc.access.tls.host'] ?? accessHost, access.tlsAddress, 'https') }),
   };
+  const consoleUrl = hasConsole ? { consoleUrl: `${url}/console/` } : {};
   const files = { tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
-  log.info({ ...urls, ...files, version: svcVersion() }, 'ready');
+  log.info({ ...urls, ...consoleUrl, ...files, version: svcVersion() }, 'ready');
   if (!isPretty(options['svc.log.format'], stdout)) return;
   const passwordFile = join(options['svc.data.dir'], 'initial-admin-password');
   process.stdout.write(
-    readyMessage({ ...urls, ...files, username: adminUsername, ...(existsSync(passwordFile) ? { passwordFile } : {}) }),
+    readyMessage({
+      ...urls,
+      ...consoleUrl,
+      ...files,
+      username: adminUsername,
+      ...(existsSync(passwordFile) ? { passwordFile } : {}),
+    }),
   );
 }

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { ApiServer } from '#pkg/apiserver/index';
+import { ApiServer, ConsoleFiles } from '#pkg/apiserver/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from '../process/byte-budget.ts';
 import { ControllerMetrics } from '../metrics/controller-metrics.ts';
@@ -29,6 +29,7 @@ export interface Platform extends Running {
   readonly tlsAddress: AddressInfo | undefined;
   /** The access management service, if it runs in this process. */
   readonly access: Pick<ListeningAccess, 'address' | 'tlsAddress'> | undefined;
+  readonly hasConsole: boolean;
   readonly tokenFile: string;
   /** The kubeconfig file, if this process generates its own certificate. */
   readonly kubeconfig: string | undefined;
@@ -43,6 +44,8 @@ export interface PlatformParts {
   /** Generates a certificate if the options name none, and a kubeconfig file. */
   local: boolean;
   environment: Environment;
+  /** A build of the console. Without one this server has no console. */
+  consoleFolder: string;
 }
 
 /** Starts the content platform; resolves once it serves requests. A failed start stops everything it has started. */
@@ -92,6 +95,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const accessServer = parts.accessServer
       ? await listenForAccess(options, { log, teardown, certificate, scrapeToken, byteBudget, drain: () => drain })
       : undefined;
+    const consoleFiles = await ConsoleFiles.read(parts.consoleFolder);
     const auditOutput = await openAuditOutput(options, { log, metrics, teardown });
     const ground: PlatformGround = {
       database,
@@ -106,6 +110,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
           }
         : undefined,
       url: pluginHostUrl(options, address.port),
+      consoleFiles,
       log,
     };
     const platform = new RebuiltPlatform({
@@ -135,7 +140,16 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       drain = { ...drain, delayMs: 0 };
       return reason;
     });
-    return { address, tlsAddress, access: accessServer, tokenFile, kubeconfig, failed, stop: () => teardown.run() };
+    return {
+      address,
+      tlsAddress,
+      access: accessServer,
+      hasConsole: consoleFiles !== undefined,
+      tokenFile,
+      kubeconfig,
+      failed,
+      stop: () => teardown.run(),
+    };
   } catch (error) {
     await teardown.run();
     throw error;

@@ -1,14 +1,12 @@
-import { Router, type Request } from 'express';
-import { newNotAcceptable, newUnknownPath, StatusError } from '#pkg/apimachinery/index';
+import { newNotAcceptable, newUnknownPath } from '#pkg/apimachinery/index';
 import {
   answerPageFile,
-  contextOf,
+  getOnly,
   negotiate,
   PageFiles,
   referencePageFiles,
   send,
   type EndpointGroup,
-  type Handler,
   type RequestContext,
 } from '#pkg/http/index';
 import { answerDocument } from '../discovery/answer-document.ts';
@@ -99,18 +97,4 @@ async function answerPage(context: RequestContext, files: PageFiles): Promise<vo
 function checkAccept({ request }: RequestContext): void {
   if (negotiate(request.headers.accept, json) === undefined)
     throw newNotAcceptable('only the following media types are accepted: application/json');
-}
-
-/** A router that passes every path below its prefix to one handler, for GET and HEAD. */
-function getOnly(handle: Handler): Router {
-  const router = Router({ strict: true });
-  router.use(async (request: Request) => {
-    const context = contextOf(request);
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      context.response.setHeader('Allow', 'GET, HEAD');
-      throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
-    }
-    await handle(context);
-  });
-  return router;
 }

@@ -78,13 +78,17 @@ function isRangeOf(range: string, type: string): boolean {
   return range.endsWith('/*') && type.startsWith(range.slice(0, -1));
 }
 
-/** Whether an Accept-Encoding header allows gzip. Source: RFC 9110, 12.5.3. */
-export function acceptsGzip(header: string | undefined): boolean {
+/** Whether an Accept-Encoding header names this coding and allows it. Source: RFC 9110, 12.5.3. */
+export function acceptsCoding(header: string | undefined, wanted: 'gzip' | 'br'): boolean {
   if (header === undefined) return false;
   for (const text of header.split(',').slice(0, maxClauses)) {
     const [coding, ...parameters] = text.split(';');
     const name = coding!.trim().toLowerCase();
-    if (name === 'gzip') return !parameters.some((parameter) => /^\s*q=0(?:\.0*)?\s*$/i.test(parameter));
+    if (name === wanted) return !parameters.some((parameter) => /^\s*q=0(?:\.0*)?\s*$/i.test(parameter));
   }
   return false;
+}
+
+export function acceptsGzip(header: string | undefined): boolean {
+  return acceptsCoding(header, 'gzip');
 }

@@ -12,11 +12,13 @@ export interface PageFile {
   body: Buffer;
   /** Compressed once: anyone may request it, any number of times. */
   gzipped: Buffer;
+  /** Absent if there is no such file. */
+  brotli?: Buffer;
 }
 
-/** Where a file comes from: `text` itself, or the path of a file on disk. */
+/** Where a file comes from: `text` itself, or the path of a file on disk and of what a build has compressed. */
 export type PageSource = { readonly contentType: string } & (
-  { readonly text: string } | { readonly path: () => string }
+  { readonly text: string } | { readonly path: () => string; readonly gzipped?: string; readonly brotli?: string }
 );
 
 /** A page's files by name; each is created at its first request. */
@@ -43,10 +45,12 @@ export class PageFiles {
 
 async function load(source: PageSource): Promise<PageFile> {
   const body = 'text' in source ? Buffer.from(source.text) : await readFile(source.path());
+  const { gzipped, brotli } = 'text' in source ? {} : source;
   return {
     contentType: source.contentType,
     body,
     hash: createHash('sha256').update(body).digest('hex'),
-    gzipped: await compress(body),
+    gzipped: gzipped === undefined ? await compress(body) : await readFile(gzipped),
+    ...(brotli === undefined ? {} : { brotli: await readFile(brotli) }),
   };
 }

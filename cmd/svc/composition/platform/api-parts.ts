@@ -2,10 +2,12 @@ import { platformCredentialKeyOf, type AccessService } from '#pkg/access/index';
 import {
   auditDocument,
   auditEndpoint,
+  consoleEndpoints,
   documentEndpoints,
   RbacAuthorizer,
   type ApiParts,
   type Auditor,
+  type ConsoleFiles,
   type EndpointDocument,
   type EndpointDocuments,
   type PlatformRegistry,
@@ -30,12 +32,13 @@ export interface OpenedParts {
   plugins: PluginMount;
   writes: WriteMonitor;
   controllers: PlatformControllers | undefined;
+  consoleFiles: ConsoleFiles | undefined;
 }
 
 /** The parts of an API server, from those that are open. */
 export function apiParts(
   options: Options,
-  { store, registry, auditor, access, metrics, plugins, writes, controllers }: OpenedParts,
+  { store, registry, auditor, access, metrics, plugins, writes, controllers, consoleFiles }: OpenedParts,
 ): ApiParts {
   const auditEvents = auditEndpoint(new MergedAuditLog(store.audit, access.auditLog));
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
@@ -45,6 +48,7 @@ export function apiParts(
     publicUrl: options['svc.server.public-url'],
     endpoints: withDocuments(plugins.documents, [...tokenDocuments, auditDocument]),
   });
+  const console = consoleFiles === undefined ? [] : consoleEndpoints(consoleFiles);
   const requestsPerMinute = options['svc.api.throttle.user'];
   return {
     registry,
@@ -65,6 +69,7 @@ export function apiParts(
         yield* documents;
         yield tokenEndpoints;
         yield auditEvents;
+        yield* console;
         yield* plugins.groups;
       },
     },

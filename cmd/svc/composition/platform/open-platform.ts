@@ -12,6 +12,7 @@ import {
   type ApiParts,
   type Auditor,
   type AuditOutput,
+  type ConsoleFiles,
   type PlatformRegistry,
 } from '#pkg/apiserver/index';
 import type { Database, WriteMonitor } from '#pkg/database/index';
@@ -47,6 +48,7 @@ export interface PlatformGround {
   controllers: { metrics: ControllerMetrics; pluginMetrics: PluginMetrics; environment: Environment } | undefined;
   /** The URL of this process for other API servers. */
   url: string;
+  consoleFiles: ConsoleFiles | undefined;
   log: Logger;
 }
 
@@ -125,7 +127,17 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
         ? undefined
         : prepareControllers(options, { client, host, log, metrics: ground.controllers.metrics });
     return {
-      api: apiParts(options, { store, registry, auditor, access, metrics, plugins, writes, controllers }),
+      api: apiParts(options, {
+        store,
+        registry,
+        auditor,
+        access,
+        metrics,
+        plugins,
+        writes,
+        controllers,
+        consoleFiles: ground.consoleFiles,
+      }),
       access,
       tokenFile,
       rewound: store.rewound,

@@ -55,6 +55,7 @@ export async function startServedPlatform(
     accessServer: true,
     local: false,
     environment: {},
+    consoleFolder: join(folder, 'console'),
   });
   const url = `http://127.0.0.1:${platform.address.port}`;
   return {

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { newUnknownPath } from '#pkg/apimachinery/index';
+import { answerPageFile, getOnly, send, type EndpointGroup, type RequestContext } from '#pkg/http/index';
+import type { ConsoleFiles } from './console-files.ts';
+
+const prefix = '/console';
+/** Names in this folder have a hash of their content. */
+const hashedFolder = 'assets/';
+const yearSeconds = 365 * 24 * 60 * 60;
+
+/**
+ * Scripts are files of this origin, and no text becomes code or markup by accident: scripts need Trusted Types. React
+ * Aria and CodeMirror add style elements, which have the nonce of the answer.
+ */
+function contentSecurityPolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; ');
+}
+
+/** A file is no page: should a browser show it as one, it may do nothing. */
+const filePolicy = "default-src 'none'; frame-ancestors 'none'";
+
+/**
+ * The console, open to anyone: it has no data of its own. `/` leads to it. Paths that only its router knows are answered
+ * with its page, except below `assets`, where a missing file belongs to another version of the console.
+ */
+export function consoleEndpoints(files: ConsoleFiles): EndpointGroup[] {
+  return [
+    {
+      prefix: '/',
+      owns: (path) => path === '/',
+      isOpen: true,
+      router: getOnly((context) => redirect(context, 302, './console/')),
+    },
+    { prefix, isOpen: true, router: getOnly((context) => answerConsole(context, files)) },
+  ];
+}
+
+async function answerConsole(context: RequestContext, files: ConsoleFiles): Promise<void> {
+  const { path } = context.info;
+  if (path === prefix) return redirect(context, 308, './console/');
+  const name = path.slice(prefix.length + 1);
+  const file = await files.find(name);
+  const isHashed = name.startsWith(hashedFolder);
+  if (file !== undefined)
+    return answerPageFile(context, file, {
+      policy: filePolicy,
+      ...(isHashed ? { cacheControl: `public, max-age=${yearSeconds}, immutable` } : {}),
+    });
+  if (isHashed) throw newUnknownPath();
+  const nonce = randomBytes(16).toString('base64');
+  await send(context, 200, 'text/html; charset=utf-8', files.indexWith(nonce), {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': contentSecurityPolicy(nonce),
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Referrer-Policy': 'same-origin',
+  });
+}
+
+function redirect(context: RequestContext, status: number, location: string): Promise<void> {
+  return send(context, status, 'text/plain; charset=utf-8', '', { Location: location });
+}
