@@ -18,6 +18,7 @@ import {
   withThrottle,
   withTimeout,
   withWebSocketOrigin,
+  noteForwarded,
   ServiceUrl,
   TrustedProxies,
   type CredentialReader,
@@ -81,6 +82,15 @@ export interface ApiParts {
   readyz?: readonly HealthCheck[];
   /** Options of the generated API. Default: `defaultHandlerOptions`. */
   handlers?: Partial<HandlerOptions>;
+  /** Another service at this server's address. Default: none. */
+  mounted?: MountedService;
+}
+
+/** A service of this process that has filters of its own. */
+export interface MountedService {
+  /** Whether it answers this decoded path. */
+  owns: (path: string) => boolean;
+  handler: Handler;
 }
 
 export interface ApiHttpOptions extends Pick<ServiceServerOptions, ListenerOption> {
@@ -140,7 +150,21 @@ export class ApiServer extends ServiceServer {
       ...(verified === undefined ? {} : { verified }),
     });
     const { withScrapeToken, withMetrics } = this;
-    this.begin(apiHandler({ ...this.#options, ...parts, groups, limits, withScrapeToken, withMetrics }));
+    const handler = apiHandler({ ...this.#options, ...parts, groups, limits, withScrapeToken, withMetrics });
+    this.begin(parts.mounted === undefined ? handler : this.#withMounted(parts.mounted, handler));
+  }
+
+  /** Its paths pass none of this server's filters: they would authenticate, limit and audit a request a second time. */
+  #withMounted({ owns, handler }: MountedService, otherwise: Handler): Handler {
+    const { proxies = new TrustedProxies([]), publicUrl } = this.#options.http;
+    return (context) => {
+      const { clientAddress, info, request } = context;
+      if (!owns(info.path)) return otherwise(context);
+      // The path looks like that of a resource, and `?watch` would lift the time limit.
+      info.isResourceRequest = false;
+      noteForwarded(request, { clientAddress, origin: proxies.originOf(request), publicUrl });
+      return handler(context);
+    };
   }
 }
 

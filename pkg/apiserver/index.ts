@@ -2,7 +2,13 @@
  * The content platform's API: the served models, the semantics of each verb, the delivery of changes to watchers, and
  * the server.
  */
-export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } from './api-server.ts';
+export {
+  ApiServer,
+  type ApiHttpOptions,
+  type ApiParts,
+  type ApiServerOptions,
+  type MountedService,
+} from './api-server.ts';
 export { auditDocument } from './audit-endpoint/audit-document.ts';
 export { auditEndpoint } from './audit-endpoint/audit-endpoint.ts';
 export { Auditor } from './audit/auditor.ts';

@@ -6,6 +6,7 @@ export * from './media-type/accept.ts';
 export * from './request/bearer-authenticator.ts';
 export * from './request/is-same-token.ts';
 export { isAddressRange, networkOf, newAddressList, TrustedProxies } from './connection/client-address.ts';
+export { forwardedRequestOf, noteForwarded, type ForwardedRequest } from './connection/forwarded-request.ts';
 export { authorizationKey, secretKey, type CredentialKey, type CredentialReader } from './request/credential-key.ts';
 export * from './endpoint/endpoint-group.ts';
 export { ByteBudget, uncountedBytes, type ByteBudgetOptions } from './memory/byte-budget.ts';

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { AccessServer, type AccessService } from '#pkg/access/index';
 import type { WriteMonitor } from '#pkg/database/index';
-import type { ByteBudget, ScrapeToken, ServerCertificate, ServiceServer } from '#pkg/http/index';
+import type { ByteBudget, ScrapeToken, Handler, ServerCertificate, ServiceServer } from '#pkg/http/index';
 import { accessHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from '../process/byte-budget.ts';
 import { drainTimes, type DrainTimes } from '../process/drain-times.ts';
@@ -20,6 +20,8 @@ export interface ListeningAccess {
   /** The https listener, if there is a certificate. */
   tlsAddress: AddressInfo | undefined;
   serve(access: AccessService, writes: WriteMonitor): void;
+  /** See `ServiceServer.handler`. */
+  readonly handler: Handler;
   /** See `ServiceServer.suspend`. */
   readonly suspend: ServiceServer['suspend'];
   readonly stop: () => Promise<void>;
@@ -86,5 +88,12 @@ export async function listenForAccess(
         );
   const serve = ({ parts }: AccessService, writes: WriteMonitor): void =>
     server.serve({ ...parts, readyz: [...parts.readyz, writesCheck(writes)] });
-  return { address, tlsAddress, serve, suspend: (why, drained) => server.suspend(why, drained), stop };
+  return {
+    address,
+    tlsAddress,
+    serve,
+    handler: server.handler,
+    suspend: (why, drained) => server.suspend(why, drained),
+    stop,
+  };
 }

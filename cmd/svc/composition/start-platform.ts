@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { isAccessPath } from '#pkg/access/index';
 import { ApiServer, ConsoleFiles } from '#pkg/apiserver/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from '../process/byte-budget.ts';
@@ -113,11 +114,13 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       consoleFiles,
       log,
     };
+    const mounted =
+      accessServer === undefined ? {} : { mounted: { owns: isAccessPath, handler: accessServer.handler } };
     const platform = new RebuiltPlatform({
       log,
       open: () => openPlatform(options, ground),
       serve: ({ api, access }) => {
-        server.serve(api);
+        server.serve({ ...api, ...mounted });
         accessServer?.serve(access, writes);
       },
       suspend: async (...args) => void (await Promise.all([server.suspend(...args), accessServer?.suspend(...args)])),

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
+import { forwardedRequestOf } from './forwarded-request.ts';
 
 /** The proxies whose X-Forwarded- headers are trusted, by address or range (`10.0.0.0/8`). */
 export class TrustedProxies {
@@ -17,6 +18,8 @@ export class TrustedProxies {
    * that is no trusted proxy. An IPv4 address within IPv6 is returned as IPv4.
    */
   addressOf(request: IncomingMessage): string {
+    const told = forwardedRequestOf(request);
+    if (told !== undefined) return told.clientAddress;
     const peer = peerAddress(request.socket);
     if (!this.trusts(peer)) return peer;
     let client = peer;
@@ -36,6 +39,8 @@ export class TrustedProxies {
    * X-Forwarded-Host.
    */
   originOf(request: IncomingMessage): string {
+    const told = forwardedRequestOf(request);
+    if (told !== undefined) return told.origin;
     const isForwarded = this.trusts(peerAddress(request.socket));
     const isTls = (request.socket as { encrypted?: boolean }).encrypted === true;
     const scheme = isForwarded ? forwarded(request, 'x-forwarded-proto').at(-1)?.toLowerCase() : undefined;

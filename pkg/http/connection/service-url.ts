@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { TrustedProxies } from './client-address.ts';
+import { forwardedRequestOf } from './forwarded-request.ts';
 
-/** The URLs under which clients reach this service. Each is an origin: `https://svc.example.com`. */
+/**
+ * The URLs under which clients reach this service. Each is an origin: `https://svc.example.com`. For a request that
+ * another server has forwarded they are those of that server.
+ */
 export class ServiceUrl {
   readonly #proxies: Pick<TrustedProxies, 'originOf'>;
   readonly #publicUrl: string | undefined;
@@ -18,14 +22,13 @@ export class ServiceUrl {
    */
   originOf(request: IncomingMessage): string {
     const seen = this.#proxies.originOf(request);
-    return this.#publicUrl !== undefined && new URL(this.#publicUrl).host === new URL(seen).host
-      ? this.#publicUrl
-      : seen;
+    const publicUrl = this.#publicUrlFor(request);
+    return publicUrl !== undefined && new URL(publicUrl).host === new URL(seen).host ? publicUrl : seen;
   }
 
   /** The base of absolute URLs in an answer: the public URL, else what a trusted proxy says, else the Host header. */
   baseOf(request: IncomingMessage): string {
-    return this.#publicUrl ?? this.originOf(request);
+    return this.#publicUrlFor(request) ?? this.originOf(request);
   }
 
   /**
@@ -38,6 +41,12 @@ export class ServiceUrl {
 
   /** The origins of the service's own pages, as far as this request shows. */
   ownOrigins(request: IncomingMessage): string[] {
-    return this.#publicUrl === undefined ? [this.originOf(request)] : [this.#publicUrl, this.originOf(request)];
+    const publicUrl = this.#publicUrlFor(request);
+    return publicUrl === undefined ? [this.originOf(request)] : [publicUrl, this.originOf(request)];
+  }
+
+  #publicUrlFor(request: IncomingMessage): string | undefined {
+    const forwarded = forwardedRequestOf(request);
+    return forwarded === undefined ? this.#publicUrl : forwarded.publicUrl;
   }
 }

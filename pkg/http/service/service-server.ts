@@ -99,6 +99,9 @@ export class ServiceServer {
     if (byteBudget !== undefined) registerByteBudgetMetrics(metrics, byteBudget);
   }
 
+  /** Answers as this server does now, for another server in the process that clients also reach it by. */
+  readonly handler: Handler = (context) => this.#handler(context);
+
   /** Resolves when connections are accepted. */
   listen(): Promise<AddressInfo> {
     const { host, port } = this.#options;

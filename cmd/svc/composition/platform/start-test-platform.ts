@@ -33,6 +33,7 @@ export interface PlatformAnswer {
 export async function startServedPlatform(
   database: Pick<FailoverDatabase, 'connection' | 'name'>,
   args: readonly string[] = [],
+  { consoleFolder = '' }: { consoleFolder?: string } = {},
 ): Promise<ServedPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-platform-'));
   const token = newPersonalToken();
@@ -55,7 +56,7 @@ export async function startServedPlatform(
     accessServer: true,
     local: false,
     environment: {},
-    consoleFolder: join(folder, 'console'),
+    consoleFolder: consoleFolder === '' ? join(folder, 'console') : consoleFolder,
   });
   const url = `http://127.0.0.1:${platform.address.port}`;
   return {
