@@ -7,6 +7,9 @@ export const systemNamespace = 'svc-system';
 /** Tools of Kubernetes read these: for the identity of a cluster, and for objects of their own. */
 export const kubernetesNamespaces: readonly string[] = ['kube-system', 'kube-public'];
 
+/** Every namespace has this label with its name, so that a selector can name it. Source: core/v1 LabelMetadataName. */
+export const namespaceNameLabel = 'kubernetes.io/metadata.name';
+
 /** Contains namespaced objects. Source: core/v1 Namespace. */
 export const namespaceModel: Model = {
   group: '',

@@ -41,6 +41,7 @@ import type { KeyChecker } from './definition/index-keys-check.ts';
 import { IndexBuildMonitor } from './definition/index-build-monitor.ts';
 import { ModelTable } from './served/model-table.ts';
 import { NameConflictResolver } from './definition/name-conflict-resolver.ts';
+import { NamespaceLabeller } from './namespace/namespace-labeller.ts';
 import { NamespaceSet } from './namespace/namespace-set.ts';
 import { protectedNamespaces, namespaceStrategy } from './namespace/namespace-strategy.ts';
 import { QuotaKeeper } from './quota/quota-keeper.ts';
@@ -99,7 +100,8 @@ export class PlatformRegistry implements ModelRegistry {
   readonly #bus: InformerBus;
   readonly #webhooks: ConversionWebhooks;
   readonly #catalog: DefinitionCatalog;
-  readonly #namespaces = new NamespaceSet();
+  readonly #namespaces = new NamespaceSet((name) => this.#labeller.add(name));
+  readonly #labeller: NamespaceLabeller;
   readonly #table: ModelTable;
   readonly #terminator: DefinitionTerminator;
   readonly #nameConflicts: NameConflictResolver;
@@ -132,6 +134,7 @@ export class PlatformRegistry implements ModelRegistry {
     this.roles = new RoleIndex({ currentAt: () => store.changes.currentAt });
     this.#catalog = new DefinitionCatalog(builtins);
     this.#webhooks = new ConversionWebhooks(new WebhookPolicy(webhooks), webhookObserver);
+    this.#labeller = new NamespaceLabeller({ storage: () => this.find('', 'v1', 'namespaces')?.storage, log });
     const dependents = new DependentFinder({ store, models: () => this.#table.all() });
     this.#table = new ModelTable(
       {
@@ -242,6 +245,7 @@ export class PlatformRegistry implements ModelRegistry {
     await this.#catchUp();
     await this.#indexBuilds.resume(startLockTimeoutMs);
     await this.#quotas?.start();
+    this.#labeller.start();
     this.#isReady = true;
   }
 
@@ -258,6 +262,7 @@ export class PlatformRegistry implements ModelRegistry {
       this.#indexBuilds.stop(),
       this.#conversions.stop(),
       this.#quotas?.stop(),
+      this.#labeller.stop(),
     ]);
   }
 

@@ -16,7 +16,7 @@ import { fillFirst, fillSecond, useFilledDatabase } from './fixtures/filled-data
 const here = fileURLToPath(new URL('../../..', import.meta.url));
 /** Changes that the restoring version may make at its start. */
 const ofTheProgram =
-  /^(?:rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) |^rbac\.authorization\.k8s\.io\/v1\/clusterrolebindings \/system:/;
+  /^(?:v1\/namespaces|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) |^rbac\.authorization\.k8s\.io\/v1\/clusterrolebindings \/system:/;
 let folder: string;
 let shape: readonly string[];
 

@@ -21,9 +21,12 @@ export interface UpgradeOptions {
   readonly shape: readonly string[];
 }
 
-/** Fields that a new version may change: its own roles, the status of models and plugins, and the plugin's counts. */
+/**
+ * Fields that a new version may change: its own roles, the labels of namespaces, the status of models and plugins, and
+ * the plugin's counts.
+ */
 const ofTheProgram =
-  /^(?:blog\.example\.com\/v1\/tags|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) |^rbac\.authorization\.k8s\.io\/v1\/clusterrolebindings \/system:/;
+  /^(?:v1\/namespaces|blog\.example\.com\/v1\/tags|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) |^rbac\.authorization\.k8s\.io\/v1\/clusterrolebindings \/system:/;
 
 /**
  * One version fills a data folder and ends, the next one starts on it. Returns the problems, the number of objects, and

@@ -1,21 +1,29 @@
-import { isJsonObject, namespaceFinalizer, newForbidden, type JsonObject } from '#pkg/apimachinery/index';
-import { defaultNamespace, kubernetesNamespaces, systemNamespace } from '#pkg/apis/index';
+import {
+  isJsonObject,
+  namespaceFinalizer,
+  newForbidden,
+  type JsonObject,
+  type ObjectMeta,
+} from '#pkg/apimachinery/index';
+import { defaultNamespace, kubernetesNamespaces, namespaceNameLabel, systemNamespace } from '#pkg/apis/index';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 
 /** Created at the first start, and never deleted. */
 export const protectedNamespaces: readonly string[] = [defaultNamespace, systemNamespace, ...kubernetesNamespaces];
 
 /**
- * The strategy of namespaces: only the server sets their phase. The store refuses to delete a namespace that contains
- * objects; a controller empties it first.
+ * The strategy of namespaces: only the server sets their phase and the label with their name. The store refuses to delete
+ * a namespace that contains objects; a controller empties it first.
  */
 export const namespaceStrategy: Strategy = {
   contentFinalizer: namespaceFinalizer,
   prepareForCreate(object) {
     object.status = { phase: 'Active' };
+    setNameLabel(object);
   },
   prepareForUpdate(object, old, subresource) {
     if (subresource === 'status') object.status = { ...statusOf(object), phase: statusOf(old)['phase'] ?? 'Active' };
+    else setNameLabel(object);
   },
   prepareForDelete(object) {
     const { name } = object.metadata;
@@ -27,4 +35,13 @@ export const namespaceStrategy: Strategy = {
 
 function statusOf({ status }: JsonApiObject): JsonObject {
   return isJsonObject(status) ? status : {};
+}
+
+/** Whatever the client sent: Kubernetes sets it as a default of every read and write. */
+function setNameLabel({ metadata }: JsonApiObject): void {
+  if (!hasNameLabel(metadata)) metadata.labels = { ...metadata.labels, [namespaceNameLabel]: metadata.name };
+}
+
+export function hasNameLabel({ name, labels }: ObjectMeta): boolean {
+  return labels?.[namespaceNameLabel] === name;
 }
