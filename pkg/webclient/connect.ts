@@ -1,6 +1,5 @@
-import { isStatusError, type AnyObject } from '#pkg/apimachinery/index';
+import { isStatusError, type AnyObject, type IndexTypes } from '#pkg/apimachinery/index';
 import { RequestSender, type RequestSenderOptions } from './request/sender.ts';
-import type { IndexTypes } from './resource/query.ts';
 import { Resource, type WebModel } from './resource/resource.ts';
 
 export interface ServerConnectOptions extends RequestSenderOptions {

@@ -10,26 +10,26 @@ export {
   type ClientEvent,
   type Condition as StatusCondition,
   type EventStream,
+  type IndexCondition,
+  type IndexedResourceType,
+  type IndexTypes,
   type JsonObject,
   type JsonValue,
   type ListKeys,
+  type MetadataIndexes,
   type ResourceType,
+  type Scalar,
+  type SortedBy,
+  type SortText,
   type StatusCause,
   type StatusReason,
   type Stored,
+  type Where,
+  type WhereLabels,
+  type WhereSelection,
 } from '#pkg/apimachinery/index';
 export { connect, type ServerConnectOptions, type ServerConnection, type LoginSession } from './connect.ts';
 export type { RequestSenderOptions } from './request/sender.ts';
-export type {
-  IndexCondition,
-  IndexTypes,
-  MetadataIndexes,
-  Scalar,
-  WhereSelection,
-  SortText,
-  Where,
-  WhereLabels,
-} from './resource/query.ts';
 export type {
   ApplyCallOptions,
   CallOptions,

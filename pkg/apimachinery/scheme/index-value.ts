@@ -1,4 +1,4 @@
-import { isInexactNumber, numberText, textViolation } from '../serializer/value-rules.ts';
+import { isInexactNumber, textViolation } from '../serializer/value-rules.ts';
 import { parseTimestamp } from '../serializer/timestamp.ts';
 import type { IndexType, IndexValue } from './index-definition.ts';
 
@@ -52,12 +52,6 @@ export function indexValueOf(type: IndexType, value: unknown): IndexValue | unde
     default:
       return typeof value === 'string' ? parseDate(value) : undefined;
   }
-}
-
-/** The text that `parseIndexValue` parses to this value. */
-export function formatIndexValue(type: IndexType, value: IndexValue): string {
-  if (type === 'date') return new Date(Number(value)).toISOString();
-  return typeof value === 'number' ? numberText(value) : String(value);
 }
 
 /**

@@ -81,7 +81,11 @@ export interface Post extends svc.ApiObject<PostSpec, PostStatus> {
   spec: PostSpec;
 }
 
-export const Post: svc.ResourceType<Post> = {
+export type PostIndexes = {
+  'spec.title': string;
+};
+
+export const Post: svc.IndexedResourceType<Post, PostIndexes> = {
   group: 'blog.example.com',
   version: 'v1',
   kind: 'Post',

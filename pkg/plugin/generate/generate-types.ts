@@ -12,8 +12,9 @@ export interface GenerateTypesOptions {
 
 /**
  * Generates TypeScript for existing models: a file for each group and served version, by its path
- * (`blog.example.com/v1.ts`). It has the types of specs and statuses, a ResourceType and a client for each model (for a
- * browser: a WebModel, with the types of its indexes), and only type imports. The output does not depend on the order of the models, and no text of a schema can become code.
+ * (`blog.example.com/v1.ts`). It has the types of specs, statuses and indexes, an IndexedResourceType and a client for each
+ * model (for a browser: a WebModel), and only type imports. The output does not depend on the order of the models, and
+ * no text of a schema can become code.
  * @throws TypeError for a group or version that cannot be a file name
  */
 export function generateTypes(

@@ -16,7 +16,7 @@ const commonFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metada
 /** Where the code runs: with a Client, or in a page with `@svc/client`. */
 export type TypesTarget = 'node' | 'browser';
 
-/** The types of one version of a model, its ResourceType or WebModel, and its client, which a browser has already. */
+/** The types of one version of a model, its indexes, its IndexedResourceType or WebModel, and its client, which a browser has already. */
 export function modelText(
   model: Model,
   version: ModelVersion,
@@ -27,9 +27,10 @@ export function modelText(
     ...(spec === undefined ? [] : [declaration(names.spec, spec)]),
     ...(status === undefined ? [] : [declaration(names.status, status)]),
     objectText(version.schema, names),
+    indexesText(model, names),
     ...(target === 'node'
       ? [resourceTypeText(model, version, names), clientText(model, version, names)]
-      : [indexesText(model, names), webModelText(model, version, names)]),
+      : [webModelText(model, version, names)]),
   ].join('\n');
 }
 
@@ -64,8 +65,8 @@ function objectText(schema: JsonSchema, { object, spec, status }: TypeNames): st
   return `${doc}export interface ${object} extends svc.ApiObject<${specName}, ${'status' in parts ? status : absent}> {${body === '' ? '' : `\n${body}`}}\n`;
 }
 
-function resourceTypeText(model: Model, version: ModelVersion, { object }: TypeNames): string {
-  return constantText(object, `svc.ResourceType<${object}>`, resourceFields(model, version));
+function resourceTypeText(model: Model, version: ModelVersion, { object, indexes }: TypeNames): string {
+  return constantText(object, `svc.IndexedResourceType<${object}, ${indexes}>`, resourceFields(model, version));
 }
 
 function webModelText(model: Model, version: ModelVersion, { object, indexes }: TypeNames): string {

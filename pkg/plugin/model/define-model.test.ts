@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { Type } from 'typebox';
-import type { Client, ObjectList, Stored } from '#pkg/apimachinery/index';
+import {
+  selectionOf,
+  type Client,
+  type IndexedResourceType,
+  type ObjectList,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { defineModel, type ObjectOf } from './define-model.ts';
 import { computedIndex, index, multiIndex, type ModelIndex } from './model-index.ts';
 
@@ -253,4 +259,63 @@ export async function typesOf(client: Client): Promise<unknown[]> {
     uniqueMulti,
     noObject,
   ];
+}
+
+/** The indexes of a model, which selections are checked against. Never called: only tsc checks it. */
+export function indexTypesOf(client: Client): unknown[] {
+  type IndexesOf<M> = M extends IndexedResourceType<infer _T, infer Indexes> ? Indexes : never;
+  type IsSame<A, B> = [A, B] extends [B, A] ? true : false;
+  const Recipe = defineModel({
+    ...names,
+    spec: Type.Object({
+      steps: Type.Array(Type.Object({ minutes: Type.Optional(Type.Integer()) })),
+      cooked: Type.Optional(Type.Boolean()),
+    }),
+    indexes: [
+      multiIndex('spec.steps[*].minutes'),
+      multiIndex('.spec.steps[*].minutes', { name: 'minutes' }),
+      index('spec.cooked'),
+      computedIndex('length', { key: 'length', type: 'integer' }),
+      computedIndex('due', { key: 'due', type: 'date' }),
+    ],
+  });
+  const ofPost: IsSame<
+    IndexesOf<typeof Post>,
+    {
+      readonly 'spec.slug': string;
+      readonly published: string;
+      readonly 'spec.tags': string;
+      readonly 'status.words': number;
+      readonly owner: string | number | boolean;
+    }
+  > = true;
+  const ofRecipe: IsSame<
+    IndexesOf<typeof Recipe>,
+    {
+      readonly 'spec.steps.minutes': number;
+      readonly minutes: number;
+      readonly 'spec.cooked': boolean;
+      readonly length: number;
+      readonly due: string;
+    }
+  > = true;
+
+  const select = {
+    where: { 'spec.slug': { in: ['a', 'b'] }, 'status.words': { gte: 3 }, published: { exists: true } },
+  };
+  void client.list(Post, selectionOf(Post, { ...select, sort: ['status.words,desc', 'metadata.name'] }));
+  void client.watch(Tag, { ...selectionOf(Tag, { labels: { lang: 'en' } }), resourceVersion: '1' });
+  // @ts-expect-error -- no index has this name
+  const unknownIndex = selectionOf(Post, { where: { 'spec.slgu': 'a' } });
+  // @ts-expect-error -- a field without an index
+  const withoutIndex = selectionOf(Post, { where: { 'spec.title': 'a' } });
+  // @ts-expect-error -- a model without indexes
+  const noIndexes = selectionOf(Tag, { where: { 'spec.slug': 'a' } });
+  // @ts-expect-error -- a value of another type
+  const wrongValue = selectionOf(Post, { where: { 'status.words': 'three' } });
+  // @ts-expect-error -- a number has no prefix
+  const wrongOperator = selectionOf(Post, { where: { 'status.words': { prefix: '3' } } });
+  // @ts-expect-error -- an order by a field without an index
+  const wrongSort = selectionOf(Post, { sort: ['spec.title,desc'] });
+  return [ofPost, ofRecipe, unknownIndex, withoutIndex, noIndexes, wrongValue, wrongOperator, wrongSort];
 }

@@ -1,11 +1,22 @@
 import type { Static, TObject } from 'typebox';
-import type { ApiObject, JsonSchema, PrinterColumn, ResourceType } from '#pkg/apimachinery/index';
+import type {
+  ApiObject,
+  IndexedResourceType,
+  IndexTypes,
+  JsonSchema,
+  PrinterColumn,
+  ResourceType,
+} from '#pkg/apimachinery/index';
 import { defaultDefinition, validateDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import { toStructuralSchema } from './to-structural-schema.ts';
 import { withIndexKeys } from './index-keys.ts';
-import { declareIndex, type ModelIndex } from './model-index.ts';
+import { declareIndex, type IndexTypesOf, type ModelIndex } from './model-index.ts';
 
-export interface ModelOptions<Spec extends TObject, Status extends TObject> {
+export interface ModelOptions<
+  Spec extends TObject,
+  Status extends TObject,
+  Indexes extends readonly ModelIndex[] = readonly ModelIndex[],
+> {
   /** A domain: `blog.example.com`. */
   group: string;
   version: string;
@@ -20,7 +31,7 @@ export interface ModelOptions<Spec extends TObject, Status extends TObject> {
   spec: Spec;
   /** Written separately, at `/status`. */
   status?: Status;
-  indexes?: readonly ModelIndex[];
+  indexes?: Indexes;
   printerColumns?: readonly PrinterColumn[];
 }
 
@@ -29,8 +40,12 @@ export interface ModelObject<Spec, Status> extends ApiObject<Spec, Status> {
   spec: Spec;
 }
 
-/** A model in code: the type of its objects for a Client, and its definition. */
-export interface DefinedModel<Spec = unknown, Status = unknown> extends ResourceType<ModelObject<Spec, Status>> {
+/** A model in code: the types of its objects and indexes for a Client, and its definition. */
+export interface DefinedModel<
+  Spec = unknown,
+  Status = unknown,
+  Indexes extends IndexTypes = IndexTypes,
+> extends IndexedResourceType<ModelObject<Spec, Status>, Indexes> {
   readonly definition: CustomResourceDefinition;
 }
 
@@ -43,9 +58,13 @@ export type ObjectOf<M extends ResourceType> = NonNullable<M['object']>;
  * @throws TypeError that names the place, for schemas that a definition cannot express, and for names, indexes or
  * columns that the server would refuse
  */
-export function defineModel<Spec extends TObject, Status extends TObject = never>(
-  options: ModelOptions<Spec, Status>,
-): DefinedModel<Static<Spec>, [Status] extends [never] ? never : Static<Status>> {
+export function defineModel<
+  Spec extends TObject,
+  Status extends TObject = never,
+  const Indexes extends readonly ModelIndex[] = readonly [],
+>(
+  options: ModelOptions<Spec, Status, Indexes>,
+): DefinedModel<Static<Spec>, StatusOf<Status>, IndexTypesOf<ModelObject<Static<Spec>, StatusOf<Status>>, Indexes>> {
   const { group, version, kind, plural, namespaced = false, status } = options;
   const definition = definitionOf(options);
   const causes = validateDefinition(defaultDefinition(withIndexKeys(definition, '')), {
@@ -65,6 +84,8 @@ export function defineModel<Spec extends TObject, Status extends TObject = never
     definition,
   });
 }
+
+type StatusOf<Status extends TObject> = [Status] extends [never] ? never : Static<Status>;
 
 function definitionOf(options: ModelOptions<TObject, TObject>): CustomResourceDefinition {
   const {

@@ -1,43 +1,49 @@
-import { parseIndexPath, type IndexPathSegment, type IndexType, type JsonSchema } from '#pkg/apimachinery/index';
+import {
+  parseIndexPath,
+  type IndexPathSegment,
+  type IndexType,
+  type JsonSchema,
+  type Scalar,
+} from '#pkg/apimachinery/index';
 import type { DeclaredIndex } from '#pkg/apis/index';
 
 /** An index that lists can select by: a field (`index`, `multiIndex`) or the result of a function (`computedIndex`). */
 export type ModelIndex = FieldIndex | ComputedModelIndex;
 
-export interface FieldIndex {
-  readonly path: string;
-  readonly name: string;
+export interface FieldIndex<Name extends string = string, Path extends string = string> {
+  readonly path: Path;
+  readonly name: Name;
   readonly multi: boolean;
   readonly unique: boolean;
   readonly nullable: boolean;
 }
 
-export interface ComputedModelIndex {
+export interface ComputedModelIndex<Name extends string = string, Type extends IndexType = IndexType> {
   readonly key: string;
-  readonly type: IndexType;
-  readonly name: string;
+  readonly type: Type;
+  readonly name: Name;
   readonly multi: boolean;
   readonly unique: boolean;
   readonly nullable: boolean;
 }
 
-export interface MultiIndexOptions {
+export interface MultiIndexOptions<Name extends string = string> {
   /** Its name in `fieldSelector` and `sort`. Default: the path, without `[*]`. */
-  name?: string;
+  name?: Name;
 }
 
-export interface IndexOptions extends MultiIndexOptions {
+export interface IndexOptions<Name extends string = string> extends MultiIndexOptions<Name> {
   /** Whether two objects of the model must not have the same value: 409. Default false. */
   unique?: boolean;
   /** Whether an object may have no value. Default true; otherwise 422. */
   nullable?: boolean;
 }
 
-export interface ComputedIndexOptions {
+export interface ComputedIndexOptions<Type extends IndexType = IndexType> {
   /** The name of the function in the exports of the plugin's `index-keys.ts`. */
   key: string;
   /** The type of its result; a date is RFC 3339 text or a Date. */
-  type: IndexType;
+  type: Type;
   /** Whether it returns a list (or a Set); lists then select by containment. Default false. */
   multi?: boolean;
   /** Whether two objects of the model must not have the same key: 409. Not with `multi`. Default false. */
@@ -50,26 +56,73 @@ export interface ComputedIndexOptions {
  * An index of one value: `index('spec.slug', { unique: true })`. It has the field's type; text with format date or
  * date-time is a date.
  */
-export function index(path: string, { name = path, unique = false, nullable = true }: IndexOptions = {}): FieldIndex {
-  return { path, name, multi: false, unique, nullable };
+export function index<const Path extends string, const Name extends string = Path>(
+  path: Path,
+  { name, unique = false, nullable = true }: IndexOptions<Name> = {},
+): FieldIndex<NoInfer<Name>, Path> {
+  return { path, name: name ?? (path as string as Name), multi: false, unique, nullable };
 }
 
 /** An index of several values; lists select by containment: `multiIndex('spec.tags[*]')`. */
-export function multiIndex(path: string, { name = path.replaceAll('[*]', '') }: MultiIndexOptions = {}): FieldIndex {
-  return { path, name, multi: true, unique: false, nullable: true };
+export function multiIndex<const Path extends string, const Name extends string = WithoutStars<Path>>(
+  path: Path,
+  { name }: MultiIndexOptions<Name> = {},
+): FieldIndex<NoInfer<Name>, Path> {
+  return { path, name: name ?? (path.replaceAll('[*]', '') as Name), multi: true, unique: false, nullable: true };
 }
+
+type WithoutStars<Path extends string> = Path extends `${infer Before}[*]${infer After}`
+  ? `${Before}${WithoutStars<After>}`
+  : Path;
 
 /**
  * An index of the result of a pure function of an object: `computedIndex('spec-word-count', { key: 'wordCount', type:
  * 'integer' })`. `index-keys.ts` exports the function and imports nothing of the platform; servers run it whenever an
  * object is written. See docs/models.md.
  */
-export function computedIndex(
-  name: string,
-  { key, type, multi = false, unique = false, nullable = true }: ComputedIndexOptions,
-): ComputedModelIndex {
+export function computedIndex<const Name extends string, const Type extends IndexType>(
+  name: Name,
+  { key, type, multi = false, unique = false, nullable = true }: ComputedIndexOptions<Type>,
+): ComputedModelIndex<Name, Type> {
   return { key, type, name, multi, unique, nullable };
 }
+
+/** The names of the indexes, and what each compares: where the compiler cannot tell, any plain value. */
+export type IndexTypesOf<T, Indexes extends readonly ModelIndex[]> = {
+  readonly [Each in Indexes[number] as Each['name']]: Each extends ComputedModelIndex<string, infer Type>
+    ? ComputedTypes[Type]
+    : Each extends FieldIndex<string, infer Path>
+      ? ScalarAt<T, Path>
+      : Scalar;
+};
+
+interface ComputedTypes {
+  string: string;
+  integer: number;
+  number: number;
+  boolean: boolean;
+  date: string;
+}
+
+type ScalarAt<T, Path extends string> =
+  ValueAt<T, Path> extends infer Value ? (Value extends Scalar ? Value : Scalar) : never;
+
+/** Unknown for what is no field, and for a path with quotes. */
+type ValueAt<T, Path extends string> = Path extends `${string}['${string}` | `${string}["${string}`
+  ? unknown
+  : Path extends `${infer First}.${infer Rest}`
+    ? ValueAt<First extends '' ? T : FieldOf<T, First>, Rest>
+    : FieldOf<T, Path>;
+
+type FieldOf<T, Name extends string> = Name extends `${infer List}[*]`
+  ? ItemOf<FieldOf<T, List>>
+  : T extends object
+    ? Name extends keyof T
+      ? NonNullable<T[Name]>
+      : unknown
+    : unknown;
+
+type ItemOf<T> = T extends readonly (infer Item)[] ? NonNullable<Item> : unknown;
 
 /**
  * The index as the definition declares it. @throws TypeError that names the path, if it is not the path of a plain

@@ -2,11 +2,11 @@ import {
   isStatusError,
   newConflict,
   type AnyObject,
+  type IndexTypes,
   type JsonObject,
   type ListKeys,
   type Stored,
 } from '#pkg/apimachinery/index';
-import type { IndexTypes } from '../resource/query.ts';
 import type { Resource } from '../resource/resource.ts';
 import { listsOf } from './list-keys.ts';
 import { mergeObjects, setAt, type Conflict } from './merge.ts';

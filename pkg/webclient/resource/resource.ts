@@ -4,19 +4,21 @@ import {
   objectPath,
   type AnyObject,
   type Deletion,
+  type IndexedResourceType,
+  type IndexTypes,
   type ListKeys,
+  type MetadataIndexes,
   type ObjectMeta,
-  type ResourceType,
+  type SortedBy,
   type Stored,
+  type WhereSelection,
 } from '#pkg/apimachinery/index';
 import type { RequestSender } from '../request/sender.ts';
 import { FetchEventStream } from '../watch/event-stream.ts';
-import { selectionParams, type IndexTypes, type MetadataIndexes, type WhereSelection, type SortText } from './query.ts';
+import { selectionParams } from './query.ts';
 
 /** A model as its front end names it: its objects, and, if known, its indexes. */
-export interface WebModel<T extends AnyObject, Indexes extends IndexTypes> extends ResourceType<T> {
-  /** Never set; only carries the type. */
-  readonly indexTypes?: Indexes;
+export interface WebModel<T extends AnyObject, Indexes extends IndexTypes> extends IndexedResourceType<T, Indexes> {
   /** How its lists merge. Default: as its `definition` says, if it has one. */
   readonly lists?: ListKeys;
 }
@@ -42,8 +44,8 @@ export interface WriteCallOptions extends CallOptions {
 }
 
 /** With `page` and `size`, or with `limit` and `continue`. */
-export interface ResourceQuery<Indexes extends IndexTypes> extends WhereSelection<Indexes>, CallOptions {
-  sort?: readonly SortText<Indexes>[];
+export interface ResourceQuery<Indexes extends IndexTypes>
+  extends WhereSelection<Indexes>, SortedBy<Indexes>, CallOptions {
   /** From 1. */
   page?: number;
   /** Objects of a page. */
