@@ -16,6 +16,10 @@ interface Kubectl {
 }
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+/** Of another project; every test of kubectl with all of them: test/system/kubectl/real-data.whole.test.ts. */
+const realFolder = file('../../../../../shared/data/gateway-api/crds');
+const realDefinitions = existsSync(realFolder) ? ['-f', realFolder] : [];
+const versionColumns = 'custom-columns=A:.kind,B:.metadata.name,C:.metadata.resourceVersion';
 const allowed = ['core/v1/ConfigMap', 'core/v1/Secret', 'garden.example.com/v1/Plant'];
 
 /** Sets of objects that kubectl applies and prunes, with every kubectl that this machine has. */
@@ -27,6 +31,7 @@ export const kubectl: ClientCase = {
       site.report.say(`${each.name}: ${/v1\.\d+\.\d+/.exec(shown.stdout)?.[0]}`);
       const at = new KubectlRun(site, each);
       await at.define();
+      await at.applyAgain();
       if (each.isOld !== true) await at.applySet();
       await at.pruneByLabel();
       await at.clear();
@@ -65,6 +70,21 @@ class KubectlRun {
       await this.#run('wait', '--for=condition=Established', 'crd/plants.garden.example.com'),
     );
     this.#checkDone('create namespace', await this.#run('create', 'namespace', this.#namespace));
+  }
+
+  /** Server-side apply of what is there as it should be: nothing changes, and `diff` finds nothing. */
+  async applyAgain(): Promise<void> {
+    const objects = ['-f', file('plants.yaml'), '-f', file('first/objects.yaml'), ...realDefinitions];
+    const versions = async (): Promise<string> => (await this.#run('get', ...objects, '-o', versionColumns)).stdout;
+    const apply = (): Promise<CommandResult> => this.#run('apply', '--server-side', ...objects);
+    this.#checkApplied('apply --server-side', await apply());
+    this.#checkDone('wait for all', await this.#run('wait', '--for=condition=Established', 'crd', '--all'));
+    const before = await versions();
+    this.#checkApplied('apply --server-side again', await apply());
+    this.#checkEqual('applied again, each has its resourceVersion', await versions(), before);
+    const { status, stdout, stderr } = await this.#run('diff', '--server-side', ...objects);
+    this.#site.check(`${this.#kubectl.name}: diff --server-side finds nothing`, status === 0, stderr + stdout);
+    await this.clear();
   }
 
   /** `kubectl kustomize | kubectl apply --server-side --prune --applyset`: a ConfigMap is the set's parent. */
@@ -143,6 +163,11 @@ class KubectlRun {
     return runCommand(this.#kubectl.program, [...args, '--cache-dir', cache, '--namespace', this.#namespace], {
       env: { ...this.#site.env, KUBECTL_APPLYSET: 'true' },
     });
+  }
+
+  /** The server warns that it does not enforce the definitions' rules in CEL. */
+  #checkApplied(what: string, { status, stdout, stderr }: CommandResult): void {
+    this.#site.check(`${this.#kubectl.name}: ${what}`, status === 0, `status ${status}\n${stderr}${stdout}`);
   }
 
   #checkDone(what: string, result: CommandResult): void {
