@@ -36,3 +36,4 @@ export * from './rbac/role-model.ts';
 export * from './rbac/validate-role.ts';
 export * from './rbac/validate-role-binding.ts';
 export * from './reviews/review-models.ts';
+export * from './stream/stream-model.ts';

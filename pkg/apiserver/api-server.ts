@@ -38,14 +38,16 @@ import { systemControllers, systemMasters, type Authorizer, type RequestAuthenti
 import type { Store } from '#pkg/storage/index';
 import type { Auditor } from './audit/auditor.ts';
 import { newRecheck } from './authorization/recheck.ts';
-import { withReviewModels } from './authorization/reviews/review-discovery.ts';
+import { registeredReviews } from './authorization/reviews/review-discovery.ts';
 import type { ReviewParts } from './authorization/reviews/review.ts';
 import { withReviews } from './authorization/reviews/with-reviews.ts';
+import { discoveredModels } from './discovery/discovered-models.ts';
 import { withDiscovery } from './discovery/with-discovery.ts';
 import type { HandlerOptions } from './handlers/options/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
 import { levelOfRequest } from './level-of-request.ts';
 import type { ModelRegistry } from './rest/served-resource.ts';
+import { registeredStreams, withStreams } from './stream/with-streams.ts';
 
 type SetByServer = 'exemption' | 'levelOf' | 'systemGroups' | 'observer' | 'credentialOf' | 'verified';
 type ListenerOption = 'limits' | 'proxies' | 'byteBudget' | 'host' | 'port';
@@ -206,13 +208,21 @@ function apiHandler(options: ApiHandlerOptions): Handler {
   );
 }
 
-function generatedApi({ registry, authenticator, authorizer, reviews, handlers }: ApiParts): Handler {
+function generatedApi({ registry, authenticator, authorizer, reviews, handlers, auditor }: ApiParts): Handler {
+  const recheck = newRecheck({ authenticator, authorizer });
   const resources = resourceHandler({
     registry,
-    recheck: newRecheck({ authenticator, authorizer }),
+    recheck,
     authorizeCreate: (context) => authorizeRequest(authorizer, context, { verb: 'create' }),
     ...(handlers === undefined ? {} : { options: handlers }),
   });
-  if (reviews === undefined) return withDiscovery(registry)(resources);
-  return chain([withDiscovery(withReviewModels(registry)), withReviews({ ...reviews, authorizer })], resources);
+  const unstored = [registeredStreams, ...(reviews === undefined ? [] : registeredReviews)];
+  return chain(
+    [
+      withDiscovery(discoveredModels(registry, unstored)),
+      ...(reviews === undefined ? [] : [withReviews({ ...reviews, authorizer })]),
+      withStreams({ registry, authorizer, recheck, auditor, options: handlers }),
+    ],
+    resources,
+  );
 }

@@ -28,4 +28,5 @@ export { documentEndpoints } from './openapi/document-endpoints.ts';
 export type { EndpointDocument, EndpointDocuments } from './openapi/endpoint-documents.ts';
 export * from './registry/index.ts';
 export type { Sealer } from './rest/sealer.ts';
+export { streamDocument } from './stream/stream-document.ts';
 export { isWebhookHost } from './webhook/webhook-policy.ts';

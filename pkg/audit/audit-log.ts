@@ -21,8 +21,8 @@ export interface WriteAudit {
   requestObject: JsonValue | undefined;
   /** The row to store with the write; undefined if the policy does not keep it. */
   rowOf(write: { code: number; object: ApiObject }): AuditRow | undefined;
-  /** Call it once the write has taken place with its row. */
-  markStored(write: { row: AuditRow; revision: number }): void;
+  /** Call it once the write has taken place with its row; without one, where others record the request. */
+  markStored(write?: { row: AuditRow; revision: number }): void;
 }
 
 /** A row of a request that wrote nothing. */

@@ -94,11 +94,14 @@ export class Auditor {
 
   /** A watch is recorded when it begins: it may last for days. */
   #recordStart({ response }: RequestContext, audit: RequestAudit): void {
-    onBegin(response, (status) => {
-      if (status >= 300 || audit.isStored) return;
-      audit.markStored();
-      this.#add(audit, 'ResponseStarted', status);
-    });
+    onBegin(response, (status) => this.started(audit, status));
+  }
+
+  /** Records a watch that begins. */
+  started(audit: RequestAudit, status: number): void {
+    if (status >= 300 || audit.isStored) return;
+    audit.markStored();
+    this.#add(audit, 'ResponseStarted', status);
   }
 
   #add(audit: RequestAudit, stage: 'ResponseStarted' | 'ResponseComplete', code: number): void {

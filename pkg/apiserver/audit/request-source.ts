@@ -4,9 +4,12 @@ import type { AuditSource } from './request-audit.ts';
 /** What the audit tells of a request over HTTP. It copies nothing: most requests are not recorded. */
 export class RequestSource implements AuditSource {
   readonly #context: RequestContext;
+  readonly #uri: string | undefined;
 
-  constructor(context: RequestContext) {
+  /** `uri`: of a watch within another request. Default: as the client sent it. */
+  constructor(context: RequestContext, uri?: string) {
     this.#context = context;
+    this.#uri = uri;
   }
 
   get id(): string {
@@ -23,7 +26,7 @@ export class RequestSource implements AuditSource {
   }
 
   get uri(): string {
-    return this.#context.request.url ?? '';
+    return this.#uri ?? this.#context.request.url ?? '';
   }
 
   get addresses(): readonly string[] {

@@ -1,18 +1,13 @@
-import {
-  formatApiVersion,
-  newBadRequest,
-  newMethodNotAllowed,
-  newNotFound,
-  newUnknownPath,
-} from '#pkg/apimachinery/index';
+import { formatApiVersion, newBadRequest, newMethodNotAllowed, newUnknownPath } from '#pkg/apimachinery/index';
 import type { Handler, RequestContext, RequestInfo } from '#pkg/http/index';
-import { needsNamespace, type ModelRegistry, type ServedResource } from '../rest/served-resource.ts';
+import type { ModelRegistry, ServedResource } from '../rest/served-resource.ts';
 import { create } from './write/create.ts';
 import { deleteCollection } from './write/delete-collection.ts';
 import { remove } from './write/delete.ts';
 import { get } from './read/get.ts';
 import { defaultHandlerOptions, type HandlerOptions } from './options/handler-options.ts';
 import { list } from './read/list.ts';
+import { findResource, namespaceOf } from './request/find-resource.ts';
 import { patch } from './write/patch.ts';
 import type { VerbHandler } from './request/resource-request.ts';
 import { getScale, patchScale, updateScale } from './write/scale.ts';
@@ -39,10 +34,7 @@ export function resourceHandler({ registry, options, recheck, authorizeCreate }:
   return async (context) => {
     const { info } = context;
     if (!info.isResourceRequest || info.rest.length > 0) throw newUnknownPath();
-    const served =
-      registry.find(info.group, info.version, info.resource) ??
-      (await registry.findNewest(info.group, info.version, info.resource));
-    if (served === undefined) throw newUnknownPath();
+    const served = await findResource(registry, info);
     const isCollection = info.subresource === '' && (info.name === '' || info.verb === 'list' || info.verb === 'watch');
     const verbs = isCollection ? collectionVerbs(served, info) : objectVerbs(served, info.subresource);
     const namespace = await namespaceOf(registry, served, info, isCollection);
@@ -92,31 +84,6 @@ function objectVerbs({ version: { subresources } }: ServedResource, subresource:
     update: (request) => updateScale(request, scale),
     patch: (request) => patchScale(request, scale),
   };
-}
-
-/**
- * Undefined for all namespaces. @throws StatusError 404 for a path of the wrong scope, and for a namespace that must
- * exist and does not.
- */
-async function namespaceOf(
-  registry: ModelRegistry,
-  { model }: ServedResource,
-  info: RequestInfo,
-  isCollection: boolean,
-): Promise<string | undefined> {
-  // RequestInfo also reports namespace x for `/api/v1/namespaces/x`.
-  const inPath = info.group === '' && info.resource === 'namespaces' ? '' : info.namespace;
-  if (model.scope === 'Cluster') {
-    if (inPath !== '') throw newUnknownPath();
-    return '';
-  }
-  if (inPath === '') {
-    if (!isCollection) throw newUnknownPath();
-    return undefined;
-  }
-  if (needsNamespace(model, info.verb) && !(await registry.hasNamespace(inPath)))
-    throw newNotFound({ group: '', resource: 'namespaces' }, inPath);
-  return inPath;
 }
 
 function newNoSuchVerb({ response, info }: RequestContext, { resource }: ServedResource, verbs: Verbs): Error {

@@ -31,7 +31,8 @@ export function withLogging(log: Logger, { slowMs = 1000 }: WithLoggingOptions =
     await next(context);
     const ms = performance.now() - start;
     const status = responseStatus(context);
-    const isSlow = status !== 429 && ms - context.waitedMs >= slowMs && context.info.verb !== 'watch';
+    const isWatch = context.info.verb === 'watch' || context.carriesWatches;
+    const isSlow = status !== 429 && ms - context.waitedMs >= slowMs && !isWatch;
     const level = status === 503 && probes.has(context.info.path) ? 'debug' : levelOf(status, isSlow);
     if (!log.isLevelEnabled(level)) return;
     log[level](

@@ -91,7 +91,8 @@ function seriesFinder(registry: Registry): (context: RequestContext, method: num
     const route = routeOf(context);
     let ofRoute = known.get(route);
     if (ofRoute === undefined) known.set(route, (ofRoute = new Map()));
-    const verb = context.info.isResourceRequest ? indexIn(verbs, context.info.verb) : verbs.length - 1;
+    const asked = context.carriesWatches ? 'watch' : context.info.verb;
+    const verb = context.info.isResourceRequest ? indexIn(verbs, asked) : verbs.length - 1;
     const status = responseStatus(context);
     const takesBody = hasBody(context.request.headers);
     const scheme = isEncrypted(context.request.socket) ? 1 : 0;

@@ -51,6 +51,8 @@ export interface RequestBytes {
    * it, too. @throws as `admit` does
    */
   parse(bytes: number, options?: ParseOptions): Promise<() => void>;
+  /** The memory of a part of the request, which adds to that of the request. The caller must end it. */
+  part(): RequestBytes & { end(): void };
 }
 
 export class CountedRequestBytes implements RequestBytes {
@@ -127,6 +129,10 @@ export class CountedRequestBytes implements RequestBytes {
     return end;
   }
 
+  part(): CountedRequestBytes {
+    return new CountedRequestBytes(this.#budget, this.#context, this.#observer);
+  }
+
   /** The handler has ended: parsed objects are no longer needed. */
   endParsing(): void {
     this.#budget.parsed.give(this.#parsed, this.#parsed.bytes);
@@ -175,6 +181,7 @@ export const uncounted: RequestBytes = {
   raiseTo: nothing,
   lowerTo: nothing,
   parse: () => Promise.resolve(nothing),
+  part: () => ({ ...uncounted, end: nothing }),
 };
 
 function nothing(): void {}

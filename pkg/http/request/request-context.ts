@@ -34,6 +34,8 @@ export interface RequestContext {
   readonly traceId: string | undefined;
   /** The route pattern for metrics, if the handler has one. */
   route: string | undefined;
+  /** The answer carries watches, though the request is none: it is logged and measured as a watch. */
+  carriesWatches: boolean;
   /** Time that the request waited for others. Milliseconds. */
   waitedMs: number;
   /** The slots of the request, to free them while it waits for its client; undefined without limits. */
@@ -66,6 +68,19 @@ export interface PausableSlots {
    * Rejects as `read` does.
    */
   whileAnswerIsRead(read: Promise<void>): Promise<void>;
+  /**
+   * The slots of a watch that the answer of this request carries: those that a request for it would have. `watch` is its
+   * context, derived from that of the request. @throws StatusError 429 as for a request
+   */
+  ofWatch(watch: RequestContext): Promise<WatchSlots>;
+}
+
+/** The slots of one watch. */
+export interface WatchSlots {
+  /** Its stream has begun: from now on it counts as a watch only. Idempotent. */
+  begun(): void;
+  /** Idempotent. */
+  end(): void;
 }
 
 /** The sender of a body. */

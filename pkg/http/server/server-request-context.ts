@@ -51,6 +51,7 @@ export class ServerRequestContext implements RequestContext {
   readonly warnings: string[] = [];
   readonly traceId: string | undefined;
   route: string | undefined;
+  carriesWatches = false;
   waitedMs = 0;
   heldSlots: PausableSlots | undefined;
   audit: WriteAudit | undefined;

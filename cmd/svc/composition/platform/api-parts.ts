@@ -5,6 +5,7 @@ import {
   consoleEndpoints,
   documentEndpoints,
   RbacAuthorizer,
+  streamDocument,
   type ApiParts,
   type Auditor,
   type ConsoleFiles,
@@ -46,7 +47,7 @@ export function apiParts(
     registry,
     svcVersion: svcVersion(),
     publicUrl: options['svc.server.public-url'],
-    endpoints: withDocuments(plugins.documents, [...tokenDocuments, auditDocument]),
+    endpoints: withDocuments(plugins.documents, [...tokenDocuments, auditDocument, streamDocument]),
   });
   const console = consoleFiles === undefined ? [] : consoleEndpoints(consoleFiles);
   const requestsPerMinute = options['svc.api.throttle.user'];

@@ -1,4 +1,4 @@
-import { leaseModel, pluginGroup, rbacGroup, systemNamespace, type PolicyRule } from '#pkg/apis/index';
+import { leaseModel, pluginGroup, rbacGroup, streamGroup, systemNamespace, type PolicyRule } from '#pkg/apis/index';
 
 const read = ['get', 'list', 'watch'];
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update'];
@@ -60,6 +60,8 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
     rules: [
       rule(['create'], ['authorization.k8s.io'], ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
       rule(['create'], ['authentication.k8s.io'], ['selfsubjectreviews']),
+      // A stream gives nobody a watch that the roles do not allow.
+      rule(['create'], [streamGroup], ['streams']),
     ],
   },
   {

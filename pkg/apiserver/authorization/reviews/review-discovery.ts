@@ -1,21 +1,10 @@
 import { reviewModels } from '#pkg/apis/index';
-import type { ModelRegistry, RegisteredModel } from '../../rest/served-resource.ts';
+import type { RegisteredModel } from '../../rest/served-resource.ts';
 
-const reviews: readonly RegisteredModel[] = reviewModels.map((model) => ({
+/** The reviews in discovery, on servers that answer them. */
+export const registeredReviews: readonly RegisteredModel[] = reviewModels.map((model) => ({
   model,
   terminating: false,
   fromDefinition: false,
   verbs: ['create'],
 }));
-
-/** Adds the review models to discovery, on servers that answer reviews. */
-export function withReviewModels(
-  registry: Pick<ModelRegistry, 'models' | 'generation'>,
-): Pick<ModelRegistry, 'models' | 'generation'> {
-  return {
-    models: () => [...registry.models(), ...reviews],
-    get generation() {
-      return registry.generation;
-    },
-  };
-}

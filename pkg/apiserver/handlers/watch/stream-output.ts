@@ -7,10 +7,10 @@ import type { WatchOutput } from './watch-output.ts';
 export class StreamOutput implements WatchOutput {
   readonly isUnanswered = undefined;
   readonly #context: RequestContext;
-  readonly #format: WatchFormat;
+  readonly #format: Pick<WatchFormat, 'contentType' | 'heartbeat'>;
   readonly #response: ServerResponse;
 
-  constructor(context: RequestContext, format: WatchFormat) {
+  constructor(context: RequestContext, format: Pick<WatchFormat, 'contentType' | 'heartbeat'>) {
     this.#context = context;
     this.#format = format;
     this.#response = context.response;

@@ -204,7 +204,7 @@ test('initial objects are sent at the pace of the client, and stop with the watc
   );
   await turn();
   expect(told).toEqual(['began', 'sent']);
-  connection.end();
+  connection.end('the model was removed');
   await written;
   expect(await socket.readAll()).toEqual([added('a')]);
 });
@@ -212,7 +212,7 @@ test('initial objects are sent at the pace of the client, and stop with the watc
 test.each<[string, (connection: WatchConnection) => void]>([
   ['its time is over', () => jest.advanceTimersByTime(3_600_000)],
   ['the server drains', () => draining.abort()],
-  ['the model was deleted', (connection) => connection.end()],
+  ['the model was deleted', (connection) => connection.end('the model was removed')],
 ])('when %s a watch ends with a bookmark of its position', async (_reason, end) => {
   const { socket, connection } = await open({
     bookmarks: true,

@@ -1,18 +1,17 @@
 import {
   formatApiVersion,
   initialEventsEndAnnotation,
+  newServiceUnavailable,
   type GroupVersionKind,
   type StatusError,
 } from '#pkg/apimachinery/index';
-import { uncountedBytes, type RequestContext } from '#pkg/http/index';
+import type { RequestContext } from '#pkg/http/index';
 import type { WatchObserver } from '../../informer-bus/watch-observer.ts';
 import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../../rest/served-resource.ts';
 import { shownText } from '../answer/answer-format.ts';
-import type { WatchFormat } from './watch-format.ts';
 import type { WatchTiming } from '../options/watch-timing.ts';
-import { StreamOutput } from './stream-output.ts';
-import type { WatchEnd, WatchOutput } from './watch-output.ts';
-import { WebSocketOutput } from './web-socket-output.ts';
+import type { WatchFormat } from './watch-format.ts';
+import { WatchWriter, type WrittenWatch } from './watch-writer.ts';
 
 export interface WatchConnectionOptions {
   context: RequestContext;
@@ -22,30 +21,37 @@ export interface WatchConnectionOptions {
   durationMs: number;
   timing: WatchTiming;
   observer: WatchObserver;
+  /** The answer that carries it. Default: one of its own, which ends with it. */
+  carrier?: WatchCarrier | undefined;
+}
+
+/** The answer that carries a watch among others. */
+export interface WatchCarrier {
+  writer: WatchWriter;
+  /** The line of the answer for a line of the watch. */
+  lineOf(line: Buffer): Buffer;
+  /** Called once, when the client is told that the watch has begun. */
+  onAccepted(): void;
+  /** Called once the changes follow, after what existed before. */
+  onFollowing(): void;
 }
 
 /**
- * The connection of one watcher: writes events as they arrive, sends heartbeats, and ends the watch in time.
- *
- * For any cause of the end, `ended` resolves once. The server does not wait for a slow client: it sends that client
- * nothing more, lets it read what was written, so that it can resume from a later revision, and closes the connection
- * after `closeGraceMs`. The same applies to a client whose large unread events exceed the byte budget.
+ * One watch of a client: writes events as they arrive, and ends in time. For any cause of the end, `ended` resolves
+ * once.
  */
-export class WatchConnection implements WatchSink {
+export class WatchConnection implements WatchSink, WrittenWatch {
   readonly ended: Promise<void>;
   readonly #options: WatchConnectionOptions;
-  readonly #output: WatchOutput;
+  readonly #writer: WatchWriter;
+  #leave = (): void => undefined;
   /** The format of the next event. */
   #format: WatchFormat;
-  readonly #timers: NodeJS.Timeout[] = [];
+  #bookmarks: NodeJS.Timeout | undefined;
   #markEnded!: () => void;
+  #hasBegun = false;
   #isOver = false;
-  #isSilent = true;
-  #isSlow = false;
   #isDisposed = false;
-  /** Are unread bytes counted in the budget? */
-  #isCounted = false;
-  #stalledSince: number | undefined;
   #stream: WatchStream | undefined;
   #resume: (() => void) | undefined;
 
@@ -56,36 +62,27 @@ export class WatchConnection implements WatchSink {
     this.ended = new Promise((resolve) => {
       this.#markEnded = resolve;
     });
-    const { context, format, durationMs, timing } = options;
-    this.#output =
-      context.webSocket === undefined
-        ? new StreamOutput(context, format)
-        : new WebSocketOutput(context, { onRefused: () => this.#finish('over') });
-    this.#timers.push(setTimeout(this.close, durationMs));
-    this.#timers.push(setInterval(this.#beat, timing.heartbeatMs));
-    context.draining.addEventListener('abort', this.#leave, { once: true });
-    context.signal.addEventListener('abort', this.#abandon, { once: true });
-    this.#output.onDrain(this.#onDrain);
-    if (context.signal.aborted) this.#abandon();
-    else if (context.draining.aborted) this.#leave();
+    this.#writer = options.carrier?.writer ?? new WatchWriter(options);
+    this.#leave = this.#writer.join(this);
   }
 
   get over(): boolean {
     return this.#isOver;
   }
 
-  /** Sends the response headers, so that the client knows that the watch has begun. Idempotent. */
+  /** Tells the client that the watch has begun. Idempotent. */
   begin(): void {
-    if (!this.#options.context.response.headersSent) this.#output.begin();
+    this.#writer.begin();
+    if (!this.#hasBegun) this.#options.carrier?.onAccepted();
+    this.#hasBegun = true;
   }
 
   /** Initial objects, at the client's pace. */
   async writeObjects(objects: readonly Representation[]): Promise<void> {
     for (const object of objects) {
       if (this.#isOver) return;
-      this.#isSilent = false;
       const format = this.#nextFormat();
-      this.#output.write(format.event('ADDED', object.revision, shownText(object, format)));
+      this.#writer.writeAtPace(this.#lineOf(format.event('ADDED', object.revision, shownText(object, format))));
       this.#options.observer.sent();
       await this.drained();
     }
@@ -97,10 +94,14 @@ export class WatchConnection implements WatchSink {
    */
   follow(stream: WatchStream): void {
     this.#stream = stream;
-    const { bookmarks, format, timing } = this.#options;
-    this.#count(this.#output.unread);
-    if ((bookmarks || format.isEventStream) && !this.#isOver)
-      this.#timers.push(setInterval(() => this.bookmark(stream.cursor), timing.bookmarkMs));
+    const { context, carrier, timing } = this.#options;
+    context.bytes.lowerTo(0);
+    this.#writer.countUnread();
+    carrier?.onFollowing();
+    if (!this.#hasBookmarks || this.#isOver) return;
+    this.#bookmarks = setInterval(() => this.bookmark(stream.cursor), timing.bookmarkMs);
+    // Where others write too, nothing else tells that this one has begun.
+    if (carrier !== undefined) this.bookmark(stream.cursor);
   }
 
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void {
@@ -123,47 +124,58 @@ export class WatchConnection implements WatchSink {
     this.#write(this.#nextFormat().event('BOOKMARK', revision, JSON.stringify(object)));
   }
 
-  /** The model was removed or has changed: the client must reconnect. */
-  end(): void {
-    this.close();
+  /** The model was removed or has changed: the client must watch again. */
+  end(reason: string): void {
+    if (this.#options.carrier === undefined) return this.close();
+    this.beforeEnd();
+    this.fail(newServiceUnavailable(`${reason}: watch again from the last revision`));
   }
 
   /** Sends the error that ends the watch, and ends it. */
   fail(error: StatusError): void {
     if (this.#isOver) return;
     this.#write(this.#options.format.error(error.toStatus()));
-    this.#finish('over');
+    this.#finish();
   }
 
   /** A planned end, after a last bookmark. */
-  readonly close = (): void => this.#close('over');
+  close(): void {
+    this.beforeEnd();
+    this.#finish();
+  }
 
-  readonly #leave = (): void => this.#close('shutdown');
+  beforeEnd(): void {
+    if (this.#stream !== undefined && this.#hasBookmarks) this.bookmark(this.#stream.cursor);
+  }
 
-  #close(end: WatchEnd): void {
-    const { bookmarks, format } = this.#options;
-    if (this.#stream !== undefined && (bookmarks || format.isEventStream)) this.bookmark(this.#stream.cursor);
-    this.#finish(end);
+  abandon(): void {
+    this.#settle();
+  }
+
+  resume(): void {
+    this.#resume?.();
   }
 
   /** Idempotent. Always call it at the end. */
   dispose(): void {
     this.#settle();
-    if (!this.#isDisposed) this.#options.observer.ended(this.#isSlow ? 'slow' : 'over');
+    if (!this.#isDisposed) this.#options.observer.ended(this.#writer.isSlow ? 'slow' : 'over');
     this.#isDisposed = true;
-    const { context } = this.#options;
-    context.draining.removeEventListener('abort', this.#leave);
-    context.signal.removeEventListener('abort', this.#abandon);
-    this.#output.offDrain(this.#onDrain);
+    if (this.#options.carrier === undefined) this.#writer.dispose();
   }
 
   /** Resolves when the client has read everything written, or the watch is over. */
   async drained(): Promise<void> {
-    while (!this.#isOver && this.#output.needsDrain) {
+    while (!this.#isOver && this.#writer.needsDrain) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
       });
     }
+  }
+
+  get #hasBookmarks(): boolean {
+    const { bookmarks, format } = this.#options;
+    return bookmarks || format.isEventStream;
   }
 
   #nextFormat(): WatchFormat {
@@ -172,85 +184,26 @@ export class WatchConnection implements WatchSink {
     return format;
   }
 
-  #write(bytes: Buffer): void {
+  #write(line: Buffer): void {
     this.begin();
-    this.#isSilent = false;
-    const before = this.#output.unread;
-    // Checked before the write, so that one event larger than the limit is still sent.
-    if (before > this.#options.timing.bufferLimit) this.#cutOff();
-    else if (before + bytes.length <= uncountedBytes || this.#stream === undefined) this.#output.write(bytes);
-    else this.#writeCounted(bytes, before + bytes.length);
+    this.#writer.write(this.#lineOf(line), { isReplay: this.#stream === undefined });
   }
 
-  /** Bytes that the operating system accepts at once do not count as unread. */
-  #writeCounted(bytes: Buffer, unread: number): void {
-    const { context } = this.#options;
-    context.bytes.lowerTo(unread);
-    if (!context.bytes.tryAdmit(unread)) {
-      this.#cutOff();
-      return;
-    }
-    this.#output.write(bytes);
-    this.#output.flush();
-    this.#count(this.#output.unread);
+  #lineOf(line: Buffer): Buffer {
+    return this.#options.carrier?.lineOf(line) ?? line;
   }
 
-  #count(unread: number): void {
-    const { bytes } = this.#options.context;
-    this.#isCounted = unread > uncountedBytes;
-    if (this.#isCounted) bytes.raiseTo(unread);
-    bytes.lowerTo(this.#isCounted ? unread : 0);
-  }
-
-  /** The client did not keep up, or is gone. */
-  #cutOff(): void {
-    this.#isSlow = true;
-    const { context } = this.#options;
-    context.log.info(
-      { path: context.info.path.slice(0, 1024), user: context.user.name, unread: this.#output.unread },
-      'disconnected a watcher that reads too slowly',
-    );
-    this.#finish('slow');
-  }
-
-  #finish(end: WatchEnd): void {
+  #finish(): void {
     if (this.#isOver) return;
     this.#settle();
-    const { context, timing } = this.#options;
-    this.begin();
-    this.#output.end(end);
-    const grace = setTimeout(() => this.#output.destroy(), timing.closeGraceMs);
-    context.response.once('close', () => clearTimeout(grace));
+    if (this.#options.carrier === undefined) this.#writer.end();
   }
-
-  readonly #abandon = (): void => {
-    this.#settle();
-    this.#output.destroy();
-  };
 
   #settle(): void {
     this.#isOver = true;
-    for (const timer of this.#timers.splice(0)) clearTimeout(timer);
+    clearInterval(this.#bookmarks);
+    this.#leave();
     this.#markEnded();
     this.#resume?.();
   }
-
-  readonly #beat = (): void => {
-    const { context, timing } = this.#options;
-    if (this.#output.needsDrain || this.#output.isUnanswered === true) {
-      this.#stalledSince ??= performance.now();
-      if (performance.now() - this.#stalledSince >= timing.stallMs) return this.#cutOff();
-    } else {
-      this.#stalledSince = undefined;
-    }
-    if (this.#output.needsDrain || !context.response.headersSent) return;
-    this.#output.beat(this.#isSilent);
-    this.#isSilent = true;
-  };
-
-  readonly #onDrain = (): void => {
-    this.#stalledSince = undefined;
-    if (this.#isCounted) this.#count(0);
-    this.#resume?.();
-  };
 }

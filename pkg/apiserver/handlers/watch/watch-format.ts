@@ -50,15 +50,19 @@ const lines = [
 ] as const;
 const events = eventStream();
 
-const lineOffers: WatchOffer[] = lines.flatMap(({ contentType, stream }) => [
+/** Formats that do not depend on the model. */
+const streamOffers = lines.flatMap(({ contentType, stream }) => [
   linesOffer(stream, jsonLines({ name: 'json', contentType, shown: (_type, text) => text })),
   linesOffer({ as: 'PartialObjectMetadata', v: 'v1', g: 'meta.k8s.io', ...stream }, metadataLines(contentType)),
-  ...tableVersions.map((version) => ({
+]);
+const tableOffers: WatchOffer[] = lines.flatMap(({ contentType, stream }) =>
+  tableVersions.map((version) => ({
     type: 'application/json',
     parameters: { as: 'Table', v: version, g: 'meta.k8s.io', ...stream },
     format: (request: TableRequest) => tableLines(contentType, version, request),
   })),
-]);
+);
+const lineOffers: WatchOffer[] = [...streamOffers, ...tableOffers];
 const offers: WatchOffer[] = [...lineOffers, { type: 'text/event-stream', format: () => events }];
 
 /**
@@ -80,6 +84,13 @@ export function watchFormat(
   return dropsManagedFields(found) ? withoutManaged(format) : format;
 }
 
+/** The format of a stream of several watches: whole objects or metadata alone. @throws StatusError 406 */
+export function streamFormat(accept: string | undefined): WatchFormat {
+  const found = negotiateClause(accept, streamOffers);
+  if (found === undefined) throw newNotAcceptable('only the following media types are accepted: application/json');
+  return dropsManagedFields(found) ? withoutManaged(found.offer.format()) : found.offer.format();
+}
+
 function withoutManaged({ afterFirst, ...format }: WatchFormat): WatchFormat {
   return {
     ...format,
@@ -89,7 +100,10 @@ function withoutManaged({ afterFirst, ...format }: WatchFormat): WatchFormat {
   };
 }
 
-function linesOffer(parameters: Readonly<Record<string, string>>, format: WatchFormat): WatchOffer {
+function linesOffer(
+  parameters: Readonly<Record<string, string>>,
+  format: WatchFormat,
+): Offer & { format(): WatchFormat } {
   return {
     type: 'application/json',
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),

@@ -82,6 +82,7 @@ function checkMatch(
   if (causes.length > 0) throw newInvalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
 }
 
-function randomDuration({ minDurationMs, maxDurationMs: max }: WatchTiming): number {
+/** Of a watch that names no duration. */
+export function randomDuration({ minDurationMs, maxDurationMs: max }: WatchTiming): number {
   return minDurationMs + Math.random() * (max - minDurationMs);
 }

@@ -5,20 +5,26 @@ import { checkRevision, currentRevision } from '../request/resource-version.ts';
 import { copiesOfReplay, requestReadBudget } from '../request/request-read-budget.ts';
 import { servedKind, type ResourceRequest } from '../request/resource-request.ts';
 import { tableColumns } from '../../table/table-columns.ts';
-import { WatchConnection } from './watch-connection.ts';
-import { watchFormat } from './watch-format.ts';
+import { WatchConnection, type WatchCarrier } from './watch-connection.ts';
+import { watchFormat, type WatchFormat } from './watch-format.ts';
 import { recheckAccess } from './recheck-access.ts';
 import { parseWatchParameters, type WatchParameters } from './watch-parameters.ts';
 
 /** GET of a collection's changes, as JSON lines, server-sent events or messages of a WebSocket. */
 export async function watch(request: ResourceRequest): Promise<void> {
-  const { context, served, namespace, options } = request;
-  const { headers, method } = context.request;
+  const { context, served } = request;
   const format = watchFormat(
-    headers.accept,
+    context.request.headers.accept,
     { query: context.query, columns: () => tableColumns(served) },
     { isWebSocket: context.webSocket !== undefined },
   );
+  await watchAs(request, format);
+}
+
+/** The same in a format; `carrier`: the answer that carries it among others. */
+export async function watchAs(request: ResourceRequest, format: WatchFormat, carrier?: WatchCarrier): Promise<void> {
+  const { context, served, namespace, options } = request;
+  const { headers, method } = context.request;
   const lastEventId = format.isEventStream ? headers['last-event-id'] : undefined;
   const parameters = parseWatchParameters(
     context.query,
@@ -41,6 +47,7 @@ export async function watch(request: ResourceRequest): Promise<void> {
     durationMs,
     timing: options.watch,
     observer: options.watchObserver,
+    carrier,
   });
   const { recheck } = request;
   const stopChecking =

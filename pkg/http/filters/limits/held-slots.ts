@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { StatusError } from '#pkg/apimachinery/index';
 import { networkOf } from '../../connection/client-address.ts';
-import type { PausableSlots, RequestContext, Sender } from '../../request/request-context.ts';
+import type { PausableSlots, RequestContext, Sender, WatchSlots } from '../../request/request-context.ts';
 import type { SlotLimiter } from './concurrency-limiter.ts';
 import type { RefusedBy } from './limit-refusal.ts';
 import type { Senders } from './senders.ts';
@@ -13,6 +13,8 @@ export interface SlotsOwner {
   waited(ms: number): void;
   /** The error for a request whose body has arrived and that did not get its slot back. */
   refusalOf(by: RefusedBy, context: RequestContext): StatusError;
+  /** The slots of a watch that the answer of `context` carries. @throws StatusError 429 */
+  slotsOfWatch(context: RequestContext, watch: RequestContext): Promise<WatchSlots>;
 }
 
 export interface Slot {
@@ -95,6 +97,10 @@ export class HeldSlots implements PausableSlots {
     const left = this.#leaveUnless(({ isOwn }) => isOwn === true);
     await read;
     for (const slot of left) await this.#reenter(slot);
+  }
+
+  ofWatch(watch: RequestContext): Promise<WatchSlots> {
+    return this.#owner.slotsOfWatch(this.#context, watch);
   }
 
   #leaveUnless(isKept: (slot: Slot) => boolean): Slot[] {

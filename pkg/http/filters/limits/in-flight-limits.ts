@@ -2,7 +2,7 @@ import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
 import { anonymousUser } from '#pkg/identity/index';
 import { authorizationKey, type CredentialKey, type CredentialReader } from '../../request/credential-key.ts';
 import { networkOf } from '../../connection/client-address.ts';
-import type { Filter, Handler, RequestContext } from '../../request/request-context.ts';
+import type { Filter, Handler, RequestContext, WatchSlots } from '../../request/request-context.ts';
 import type { RequestInfo } from '../../request/request-info.ts';
 import { onBegin } from '../../answer/on-begin.ts';
 import { isAnswered, sendJson } from '../../answer/respond.ts';
@@ -174,7 +174,7 @@ export class InFlightLimits implements SlotsOwner {
     if (!visit.holdsWorkSlots) {
       visit.slots.leave();
       visit.holdsWorkSlots = true;
-      const refused = await this.#enter(visit, this.#slotsOf(visit, context, isAnonymous ? undefined : owner));
+      const refused = await this.#enter(visit.slots, this.#slotsOf(visit, context, isAnonymous ? undefined : owner));
       if (refused !== undefined) return this.#refuse(refused, context);
     }
     if (visit.exemption !== undefined) return next(context);
@@ -199,7 +199,7 @@ export class InFlightLimits implements SlotsOwner {
     context.heldSlots = visit.slots;
     try {
       const refused = await this.#enter(
-        visit,
+        visit.slots,
         visit.holdsWorkSlots ? this.#slotsOf(visit, context, visit.owner) : this.#lookupSlotsOf(visit, context),
       );
       if (refused !== undefined) return await this.#refuse(refused, context);
@@ -260,7 +260,7 @@ export class InFlightLimits implements SlotsOwner {
   }
 
   /** Takes the slots one after the other. Answers the limit that refused one, if any. */
-  async #enter({ slots }: Visit, wanted: Iterable<Slot | RefusedBy>): Promise<RefusedBy | undefined> {
+  async #enter(slots: HeldSlots, wanted: Iterable<Slot | RefusedBy>): Promise<RefusedBy | undefined> {
     for (const each of wanted) {
       if (typeof each === 'string') return each;
       const isIn = slots.enter(each);
@@ -275,18 +275,44 @@ export class InFlightLimits implements SlotsOwner {
     context: RequestContext,
     { slots, isAnonymous }: { slots: HeldSlots; isAnonymous: boolean },
   ): Promise<void> {
-    if (this.#watchCount >= (this.#options.watches ?? Infinity)) return this.#refuse('watches', context);
-    const user = isAnonymous ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
-    const slot = this.#watchesByUser.of(user);
-    if (slot.enter(context.response) !== true) return this.#refuse('user_watches', context);
-    this.#watchCount += 1;
+    const counted = this.#countWatch(context, isAnonymous);
+    if (typeof counted === 'string') return this.#refuse(counted, context);
     onBegin(context.response, () => slots.release());
     try {
       await next(context);
     } finally {
+      counted();
+    }
+  }
+
+  /** Counts one more watch. Answers the limit that refused it, or the function that ends it. */
+  #countWatch(context: RequestContext, isAnonymous: boolean): RefusedBy | (() => void) {
+    if (this.#watchCount >= (this.#options.watches ?? Infinity)) return 'watches';
+    const user = isAnonymous ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
+    const slot = this.#watchesByUser.of(user);
+    if (slot.enter(context.response) !== true) return 'user_watches';
+    this.#watchCount += 1;
+    return () => {
       slot.leave();
       this.#watchCount -= 1;
+    };
+  }
+
+  /** For HeldSlots. */
+  async slotsOfWatch(context: RequestContext, watch: RequestContext): Promise<WatchSlots> {
+    const { name, uid, groups } = context.impersonator ?? context.user;
+    const owner =
+      name === anonymousUser.name ? undefined : { id: uid === '' ? name : uid, isSystem: this.#isSystem(groups) };
+    const slots = new HeldSlots(watch, this);
+    let refused = await this.#enter(slots, this.#work.of(watch, owner));
+    if (refused === undefined) {
+      const counted = this.#countWatch(watch, owner === undefined);
+      if (typeof counted !== 'string') return new CountedWatch(slots, counted);
+      refused = counted;
     }
+    slots.release();
+    this.#options.observer?.refused(refused);
+    throw refusals[refused].error;
   }
 
   #noteWrong({ credential, key, owner }: Visit, context: RequestContext): void {
@@ -311,6 +337,28 @@ export class InFlightLimits implements SlotsOwner {
     const { accept } = context.request.headers;
     if (this.#options.throwsRefusals === true || (accept !== undefined && /problem|yaml/.test(accept))) throw error;
     await sendJson(context, error.code, body, { 'Retry-After': String(error.details?.retryAfterSeconds) });
+  }
+}
+
+class CountedWatch implements WatchSlots {
+  readonly #slots: HeldSlots;
+  readonly #uncount: () => void;
+  #isOver = false;
+
+  constructor(slots: HeldSlots, uncount: () => void) {
+    this.#slots = slots;
+    this.#uncount = uncount;
+  }
+
+  begun(): void {
+    this.#slots.release();
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#slots.release();
+    this.#uncount();
   }
 }
 

@@ -14,6 +14,7 @@ import { personalTokens } from './personal-tokens.ts';
 import { quotas } from './quotas.ts';
 import { rawSockets } from './raw-sockets.ts';
 import { roundTrips } from './round-trips.ts';
+import { streams } from './streams.ts';
 import { tables } from './tables.ts';
 import { targets } from './targets.ts';
 import { typedObjects } from './typed-objects.ts';
@@ -27,6 +28,7 @@ export const areas: readonly AttackArea[] = [
   lists,
   continueTokens,
   watches,
+  streams,
   jsonBodies,
   roundTrips,
   patches,

@@ -279,6 +279,15 @@ function clusterRoutes(): PlatformRoute[] {
     },
     patch({ ...plugins, name: 'nothing' }, `${pluginsPath}/nothing`, 404, { spec: { enabled: true } }),
     patch({ ...plugins, subresource: 'status', name: 'nothing' }, `${pluginsPath}/nothing/status`, 404, { status: {} }),
+    {
+      // A stream opens, whatever its subscriptions may.
+      method: 'POST',
+      target: '/apis/stream.svc.run/v1alpha1/streams',
+      asks: { group: 'stream.svc.run', resource: 'streams', verb: 'create' },
+      status: [200],
+      isStream: true,
+      body: { subscriptions: [{ id: 'widgets', group: modelGroup, version: 'v1', resource: 'widgets' }] },
+    },
     list(roles, `${base}/clusterroles`),
     {
       method: 'GET',

@@ -92,6 +92,7 @@ const basicUser: readonly Rule[] = [
     verbs: ['create'],
   },
   { apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'], verbs: ['create'] },
+  { apiGroups: ['stream.svc.run'], resources: ['streams'], verbs: ['create'] },
 ];
 
 /** docs/security.md: the garbage collector and presets concern every kind; no right to bind or escalate anything. */
