@@ -178,6 +178,27 @@ describe('pruned, defaulted and kept', () => {
     expect(created.spec).toEqual(always);
   });
 
+  test('a new object has the defaults of its status, whatever status was sent', async () => {
+    const phase = { type: 'string', default: 'Pending' };
+    const status = { type: 'object', default: {}, properties: { phase } };
+    const definition = {
+      schema: { type: 'object', properties: { spec: { type: 'object' }, status } },
+      definitionVersion: { subresources: { status: {} } },
+    };
+    const withStatus = await register(env, { group: 'status-defaults.example.com', ...definition });
+    const body = withStatus.object('sent', {}, { status: { phase: 'Sent' } });
+    const created = await createOrThrow(env, withStatus.path, body);
+    expect(created).toMatchObject({ status: { phase: 'Pending' } });
+    const applied = await call(env, `${withStatus.path}/applied?fieldManager=test`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: withStatus.object('applied', {}, { status: { phase: 'Sent' } }),
+    });
+    expect([applied.status, applied.body]).toEqual([201, expect.objectContaining({ status: { phase: 'Pending' } })]);
+    for (const { metadata } of [created, applied.body])
+      expect(JSON.stringify((metadata as { managedFields?: unknown }).managedFields)).not.toContain('f:status');
+  });
+
   test('unknown fields next to spec and in metadata are pruned', async () => {
     const body = { ...model.object('beside'), extra: 1, metadata: { name: 'beside', extra: 1 } };
     const created = await createOrThrow(env, model.path, body);

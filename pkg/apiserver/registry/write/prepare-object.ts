@@ -19,7 +19,6 @@ export function prepareObject(write: ObjectWrite): void | Promise<void> {
 function prepareCreate(write: ObjectWrite): void {
   const { model, object: sent, key } = write;
   const { namespace } = key;
-  if (model.version.subresources.status) delete sent['status'];
   const { generateName = '' } = sent.metadata;
   if (key.name === '' && generateName !== '') {
     write.key = { namespace, name: generatedName(generateName) };
