@@ -9,8 +9,9 @@ const apiVersion = 'example.com/v1';
 const replicasPaths = new Map([
   [apiVersion, ['spec', 'size']],
   ['example.com/v2', undefined],
+  ['example.com/v3', ['spec', 'size']],
 ]);
-const manager = new FieldManager({ versions: new Map([['autoscaling/v1', newScaleSchema()]]) });
+const fields = new FieldManager({ versions: new Map([['autoscaling/v1', newScaleSchema()]]) });
 
 function entry(name: string, fieldsV1: JsonObject, more: Partial<ManagedFieldsEntry> = {}): ManagedFieldsEntry {
   return { apiVersion, fieldsType: 'FieldsV1', fieldsV1, manager: name, operation: 'Apply', ...more };
@@ -27,16 +28,16 @@ const scaleOf = (replicas: number, managedFields?: ManagedFieldsEntry[]): ApiObj
 describe('the ownership of replicas', () => {
   test('is shown at the Scale', () => {
     const other = entry('b', { 'f:spec': { 'f:x': {} } });
-    const handler = new ScaleHandler({ entries: [owner, other], apiVersion, replicasPaths });
+    const handler = new ScaleHandler({ entries: [owner, other], apiVersion, manager: 'hpa', replicasPaths });
     expect(handler.toSubresource()).toEqual([
       { ...owner, apiVersion: 'autoscaling/v1', fieldsV1: { 'f:spec': { 'f:replicas': {} } } },
     ]);
   });
 
   test('moves to who scales, and the rest of the entry stays', () => {
-    const handler = new ScaleHandler({ entries: [owner], apiVersion, replicasPaths });
+    const handler = new ScaleHandler({ entries: [owner], apiVersion, manager: 'hpa', replicasPaths });
     const scale = scaleOf(1, handler.toSubresource());
-    const entries = manager.update(scale, scaleOf(2), { manager: 'hpa', subresource: 'scale', now: 0 });
+    const entries = fields.update(scale, scaleOf(2), { manager: 'hpa', subresource: 'scale', now: 0 });
     expect(handler.toParent(entries)).toEqual([
       entry('a', { 'f:spec': { 'f:x': {} } }),
       entry('hpa', { 'f:spec': { 'f:size': {} } }, { operation: 'Update', subresource: 'scale' }),
@@ -45,18 +46,30 @@ describe('the ownership of replicas', () => {
 
   test('stays if the number stays, for appliers and for updaters', () => {
     const updater = entry('u', { 'f:spec': { 'f:size': {}, 'f:x': {} } }, { operation: 'Update' });
-    const handler = new ScaleHandler({ entries: [owner, updater], apiVersion, replicasPaths });
+    const handler = new ScaleHandler({ entries: [owner, updater], apiVersion, manager: 'hpa', replicasPaths });
     const scale = scaleOf(1, handler.toSubresource());
-    const entries = manager.update(scale, scaleOf(1), { manager: 'hpa', subresource: 'scale', now: 0 });
+    const entries = fields.update(scale, scaleOf(1), { manager: 'hpa', subresource: 'scale', now: 0 });
     expect(handler.toParent(entries)).toEqual([owner, updater]);
   });
 
+  test('of who scales again has the version of the request', () => {
+    const scaler = { operation: 'Update', subresource: 'scale' } as const;
+    const before = entry('hpa', { 'f:spec': { 'f:size': {} } }, { ...scaler, apiVersion: 'example.com/v3' });
+    const handler = new ScaleHandler({ entries: [before], apiVersion, manager: 'hpa', replicasPaths });
+    const entries = fields.update(scaleOf(1, handler.toSubresource()), scaleOf(2), {
+      manager: 'hpa',
+      subresource: 'scale',
+      now: 0,
+    });
+    expect(handler.toParent(entries)).toEqual([{ ...before, apiVersion }]);
+  });
+
   test('is a conflict for who applies another number, and is taken with force', () => {
-    const handler = new ScaleHandler({ entries: [owner], apiVersion, replicasPaths });
+    const handler = new ScaleHandler({ entries: [owner], apiVersion, manager: 'b', replicasPaths });
     const scale = scaleOf(1, handler.toSubresource());
     const options = { manager: 'b', subresource: 'scale', now: 0 };
-    expect(() => manager.apply(scale, scaleOf(2), options)).toThrow(ApplyConflict);
-    const { managedFields } = manager.apply(scale, scaleOf(2), { ...options, force: true });
+    expect(() => fields.apply(scale, scaleOf(2), options)).toThrow(ApplyConflict);
+    const { managedFields } = fields.apply(scale, scaleOf(2), { ...options, force: true });
     expect(handler.toParent(managedFields)).toEqual([
       entry('a', { 'f:spec': { 'f:x': {} } }),
       entry('b', { 'f:spec': { 'f:size': {} } }, { subresource: 'scale' }),
@@ -68,13 +81,15 @@ describe('the ownership of replicas', () => {
       entry('gone', { 'f:spec': { 'f:size': {} } }, { apiVersion: 'example.com/v0' }),
       entry('none', { 'f:spec': { 'f:size': {} } }, { apiVersion: 'example.com/v2' }),
     ];
-    const handler = new ScaleHandler({ entries, apiVersion, replicasPaths });
+    const handler = new ScaleHandler({ entries, apiVersion, manager: 'hpa', replicasPaths });
     expect(handler.toSubresource()).toEqual([]);
     expect(handler.toParent([])).toEqual([entries[1]]);
   });
 
   test('entries that cannot be read are refused', () => {
     const entries = [entry('a', { spec: {} })];
-    expect(() => new ScaleHandler({ entries, apiVersion, replicasPaths }).toSubresource()).toThrow(TypedError);
+    expect(() => new ScaleHandler({ entries, apiVersion, manager: 'hpa', replicasPaths }).toSubresource()).toThrow(
+      TypedError,
+    );
   });
 });

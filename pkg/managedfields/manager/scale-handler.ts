@@ -13,6 +13,8 @@ export interface ScaleHandlerOptions {
   entries: readonly ManagedFieldsEntry[];
   /** The version of the request: `blog.example.com/v1`. */
   apiVersion: string;
+  /** Who writes the Scale. */
+  manager: string;
   /**
    * The path of the replicas by served version, `['spec', 'replicas']`; undefined if the version has no `/scale`.
    * Entries of versions that are missing here are dropped.
@@ -28,11 +30,13 @@ const replicasPathOfScale = ['spec', 'replicas'].map(fieldElement);
 export class ScaleHandler {
   readonly #entries: readonly ManagedFieldsEntry[];
   readonly #apiVersion: string;
+  readonly #manager: string;
   readonly #paths: ReadonlyMap<string, readonly string[] | undefined>;
 
-  constructor({ entries, apiVersion, replicasPaths }: ScaleHandlerOptions) {
+  constructor({ entries, apiVersion, manager, replicasPaths }: ScaleHandlerOptions) {
     this.#entries = entries;
     this.#apiVersion = apiVersion;
+    this.#manager = manager;
     this.#paths = new Map([...replicasPaths].map(([version, path]) => [version, path?.map(fieldElement)]));
   }
 
@@ -52,7 +56,7 @@ export class ScaleHandler {
 
   /**
    * The entries of the object after a write of its Scale, whose entries are given. Who lost the replicas of the Scale
-   * loses those of the object.
+   * loses those of the object. The entry of who wrote it has the version of the request.
    * @throws TypedError 400 if one of the lists cannot be read.
    */
   toParent(scaleEntries: readonly ManagedFieldsEntry[]): ManagedFieldsEntry[] {
@@ -64,7 +68,8 @@ export class ScaleHandler {
       const path = this.#paths.get(manager.apiVersion);
       const hasReplicas = path !== undefined && hasPath(manager.set, path);
       const scaleKey = managerKey({ ...manager, apiVersion: scaleApiVersion });
-      if (!hasReplicas || scale.delete(scaleKey)) {
+      const isWriter = manager.name === this.#manager && manager.subresource === 'scale';
+      if (!hasReplicas || (!isWriter && scale.delete(scaleKey))) {
         result.set(key, manager);
         continue;
       }

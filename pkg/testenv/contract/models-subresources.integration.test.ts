@@ -198,6 +198,19 @@ describe('/scale', () => {
     expect([set.status, (await read(one('unset'))).body.spec]).toEqual([200, { replicas: 3 }]);
   });
 
+  test('an update to 0 replicas, which Go leaves out, takes them from their manager, and nobody owns them', async () => {
+    await createOrThrow(env, model.path, model.object('zero', { replicas: 2 }));
+    const owners = async (): Promise<unknown> => {
+      const { metadata } = (await call(env, one('zero'), { headers: { accept: 'application/json' } })).body;
+      return (metadata as unknown as { managedFields: { fieldsV1: object }[] }).managedFields.map(
+        (entry) => entry.fieldsV1,
+      );
+    };
+    expect(await owners()).toEqual([{ 'f:spec': { '.': {}, 'f:replicas': {} } }]);
+    expect((await patch(one('zero', '/scale'), { spec: { replicas: 0 } })).status).toBe(200);
+    expect(await owners()).toEqual([{ 'f:spec': {} }]);
+  });
+
   test('of a missing object is 404', async () => {
     expect((await read(one('absent', '/scale'))).status).toBe(404);
     expect((await patch(one('absent', '/scale'), { spec: { replicas: 1 } })).status).toBe(404);

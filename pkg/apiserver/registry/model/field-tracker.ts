@@ -2,6 +2,7 @@ import {
   formatApiVersion,
   runSync,
   type ApiObject,
+  type JsonObject,
   type JsonValue,
   type Model,
   type ModelVersion,
@@ -67,13 +68,9 @@ export class FieldTracker {
     { paths, manager }: { paths: ScaleSubresource; manager: string },
   ): ManagedFieldsEntry[] {
     try {
-      const handler = this.#scaleHandler(old);
+      const handler = this.#scaleHandler(old, manager);
       const options = { manager, subresource: 'scale', now: Date.now() };
-      const entries = managerOfScale().update(
-        scaleWith(handler, old, paths),
-        asObject(scaleOf(object, paths)),
-        options,
-      );
+      const entries = managerOfScale().update(scaleWith(handler, old, paths), trackedScale(object, paths), options);
       return handler.toParent(entries);
     } catch {
       return entriesOf(old);
@@ -96,7 +93,7 @@ export class FieldTracker {
     config: JsonApiObject,
     { paths, ...options }: Omit<FieldApplyOptions, 'subresource' | 'now'> & { paths: ScaleSubresource },
   ): { scale: JsonApiObject; managedFields: ManagedFieldsEntry[] } {
-    const handler = this.#scaleHandler(live);
+    const handler = this.#scaleHandler(live, options.manager);
     const { object, managedFields } = managerOfScale().apply(scaleWith(handler, live, paths), config, {
       ...options,
       subresource: 'scale',
@@ -113,7 +110,7 @@ export class FieldTracker {
     return this.#manager;
   }
 
-  #scaleHandler(object: JsonApiObject): ScaleHandler {
+  #scaleHandler(object: JsonApiObject, manager: string): ScaleHandler {
     const { group, versions } = this.#model;
     const paths = versions
       .filter(({ served }) => served)
@@ -124,6 +121,7 @@ export class FieldTracker {
     return new ScaleHandler({
       entries: entriesOf(object),
       apiVersion: object.apiVersion,
+      manager,
       replicasPaths: new Map(paths),
     });
   }
@@ -155,14 +153,18 @@ function managerOfScale(): FieldManager {
 
 /** The Scale of an object, with the entries that own its replicas. */
 function scaleWith(handler: ScaleHandler, object: JsonApiObject, paths: ScaleSubresource): JsonApiObject {
-  const scale = asObject(scaleOf(object, paths));
+  const scale = trackedScale(object, paths);
   const managedFields = handler.toSubresource();
   if (managedFields.length > 0) scale.metadata.managedFields = managedFields;
   return scale;
 }
 
-function asObject(scale: unknown): JsonApiObject {
-  return scale as JsonApiObject;
+/** The Scale that an update is compared with. 0 replicas are absent, as in Go, so that nobody owns them. */
+function trackedScale(object: JsonApiObject, paths: ScaleSubresource): JsonApiObject {
+  const scale = scaleOf(object, paths) as JsonApiObject;
+  const spec = scale['spec'] as JsonObject;
+  if (spec['replicas'] === 0) delete spec['replicas'];
+  return scale;
 }
 
 function entriesOf({ metadata: { managedFields = [] } }: JsonApiObject): ManagedFieldsEntry[] {
