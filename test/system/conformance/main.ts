@@ -9,12 +9,14 @@
  * - An object that does not fit the schema of another version is compared as far as it fits; Kubernetes answers 500, or
  *   drops all sets.
  * - The status of another version is reset, too, at the object's own endpoint.
- * - At `/scale` an updater whose number stays keeps it; Kubernetes makes two entries of one manager.
+ * - At `/scale` a manager whose number stays keeps it; Kubernetes makes two entries of one manager, and forgets one.
+ * - An apply of a Scale takes replicas that nobody owns as those of `before-first-apply`; Kubernetes answers 500.
  * - A configuration that does not fit the schema is refused with 400; Kubernetes answers 500.
  * - A null that an apply leaves in a field without a type, which allows none, is absence. Kubernetes counts it as a
  *   change in `generation`, and does not store it.
  * - The status is validated whole: Kubernetes does not miss `apiVersion` and `kind` of an embedded resource at
  *   `/status`, and refuses all other writes of the object then.
+ * - A Scale shows 0 replicas, and names the largest number in a refusal; Kubernetes leaves both out.
  * - At `/status` all other fields are reset; Kubernetes resets only metadata and spec.
  * - A null within a list of a merge patch stays, as RFC 7386 says; Kubernetes removes it if the list is new.
  * - A manager that is sorted before `ancient-changes` is united with it; Kubernetes loses the united set.
@@ -116,7 +118,7 @@ async function compareModel(
   { seed, objects, steps, recordFile, sequencesFile }: ConformanceOptions,
 ): Promise<Outcome> {
   const random = new SeededRandom(seed).fork(`model ${model}`);
-  const traces = await recordTraces({ client: peer, random, seed, model, objects, steps });
+  const traces = await recordTraces({ client: peer, random, seed, model, objects, steps, isPaced: svc !== undefined });
   const failures = new Map<Trace, string>();
   const report = (trace: Trace, difference: Difference, where: string): void => {
     failures.set(trace, `conformance, ${trace.title}, step ${difference.step}${where}: ${difference.what}`);

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../../pkg/apimachinery/index.ts';
 import { ApiClient } from '../../harness/client/api-client.ts';
 import { retryUntilTrue } from '../../harness/retry-until-true.ts';
-import type { StepRequest } from '../trace/trace.ts';
+import type { StepAnswer, StepRequest } from '../trace/trace.ts';
 
 /** That of all objects. */
 export const conformanceNamespace = 'n';
@@ -18,7 +18,7 @@ const methods = { create: 'POST', replace: 'PUT', merge: 'PATCH', json: 'PATCH',
 /** More in flight than a server has cores only wait in it. */
 const maxConnections = 16;
 
-export interface StepAnswer {
+export interface ClientAnswer {
   status: number;
   body: JsonObject;
 }
@@ -37,7 +37,7 @@ export class StepClient {
     this.#client.close();
   }
 
-  async send(method: string, path: string, body?: JsonValue, contentType = 'application/json'): Promise<StepAnswer> {
+  async send(method: string, path: string, body?: JsonValue, contentType = 'application/json'): Promise<ClientAnswer> {
     const text = body === undefined ? '' : JSON.stringify(body);
     const answer = await this.#client.request({
       port: this.#port,
@@ -67,7 +67,10 @@ export class StepClient {
     if (dryRun) query.set('dryRun', 'All');
     const path = collectionOf(definition, version);
     const object = verb === 'create' ? '' : `/${name}${subresource === '' ? '' : `/${subresource}`}`;
-    return this.send(methods[verb], `${path}${object}?${query.toString()}`, body, contentTypes[verb]);
+    const sent = await this.send(methods[verb], `${path}${object}?${query.toString()}`, body, contentTypes[verb]);
+    const answer = { status: sent.status, answer: sent.body };
+    if (subresource !== 'scale' || sent.status >= 300) return answer;
+    return { ...answer, scaled: (await this.send('GET', `${path}/${name}`)).body };
   }
 
   /** Creates or replaces a definition, and waits until its schema is served: the default of `epoch` says so. */

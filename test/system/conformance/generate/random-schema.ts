@@ -100,6 +100,8 @@ export interface ModelDefinitionOptions {
   /** The schema of spec and status by version; the first one is stored. */
   versions: Readonly<Record<string, JsonSchema>>;
   hasStatus: boolean;
+  /** The schemas have `replicas`. */
+  hasScale: boolean;
   /** The default of a field of its own, by which one sees which schema is served. */
   epoch: number;
 }
@@ -107,7 +109,15 @@ export interface ModelDefinitionOptions {
 export const modelKind = (name: string): string => `K${name}`;
 export const conformanceGroup = 'conformance.example.com';
 
-export function newModelDefinition({ name, versions, hasStatus, epoch }: ModelDefinitionOptions): JsonObject {
+/** The schema with the field that `/scale` shows. */
+export function withReplicas(random: SeededRandom, schema: JsonSchema): JsonSchema {
+  const replicas: JsonSchema = { type: 'integer', ...(random.chance(0.3) ? { default: 1 } : {}) };
+  return { ...schema, properties: { ...schema.properties, replicas } };
+}
+
+export const scalePaths = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
+
+export function newModelDefinition({ name, versions, hasStatus, hasScale, epoch }: ModelDefinitionOptions): JsonObject {
   const definition = {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -120,7 +130,7 @@ export function newModelDefinition({ name, versions, hasStatus, epoch }: ModelDe
         name: version,
         served: true,
         storage: index === 0,
-        subresources: hasStatus ? { status: {} } : {},
+        subresources: { ...(hasStatus ? { status: {} } : {}), ...(hasScale ? { scale: scalePaths } : {}) },
         schema: {
           openAPIV3Schema: {
             type: 'object',

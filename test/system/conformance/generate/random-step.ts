@@ -10,8 +10,11 @@ export interface StepOptions {
   /** The schema of spec and of status by version. */
   versions: Readonly<Record<string, JsonSchema>>;
   hasStatus: boolean;
+  hasScale: boolean;
   /** How many managers there are of updates. */
   updaters: number;
+  /** How likely a request is an apply. */
+  applies: number;
   appliers: number;
 }
 
@@ -20,24 +23,49 @@ export function randomStep(random: SeededRandom, live: JsonObject | undefined, o
   const version = random.pick(Object.keys(options.versions));
   const subresource = live !== undefined && options.hasStatus && random.chance(0.25) ? 'status' : '';
   const base = { version, subresource, dryRun: random.chance(0.05) } as const;
-  const isApply = random.chance(0.6);
+  const isApply = random.chance(options.applies);
   const manager = isApply ? applier(random, options.appliers) : `u${random.below(options.updaters)}`;
   const values: ValueOptions = { density: 0.5, mischief: random.chance(0.15) ? 0.15 : 0 };
+  if (live !== undefined && options.hasScale && random.chance(0.15))
+    return randomScaleStep(random, { ...base, subresource: 'scale', manager, name: options.name, isApply });
   const fresh = () => randomBody(random, version, subresource, options, values);
   if (isApply) {
     const body = fresh();
     if (random.chance(0.3) && live !== undefined) copySomeValues(random, body, live);
     return { ...base, verb: 'apply', manager, force: random.chance(0.4), body };
   }
-  if (live === undefined) {
-    const body = fresh();
+  if (live === undefined || random.chance(0.03)) {
+    const body = randomBody(random, version, '', options, values);
     if (random.chance(0.4)) annotateLastApplied(body, fresh());
-    return { ...base, verb: 'create', manager, body };
+    if (live === undefined && random.chance(0.2)) generateName(body, options.name);
+    return { ...base, subresource: '', verb: 'create', manager, body };
   }
   return random.one<StepRequest>(
     () => ({ ...base, verb: 'replace', manager, body: replacement(random, live, fresh(), version) }),
     () => ({ ...base, verb: 'merge', manager, body: mergePatch(random, live, fresh()) }),
     () => ({ ...base, verb: 'json', manager, body: jsonPatch(random, live, fresh()) }),
+  );
+}
+
+function generateName({ metadata }: JsonObject, name: string): void {
+  delete (metadata as JsonObject)['name'];
+  (metadata as JsonObject)['generateName'] = `${name}-`;
+}
+
+interface ScaleStepOptions extends Pick<StepRequest, 'version' | 'dryRun' | 'manager'> {
+  subresource: 'scale';
+  name: string;
+  isApply: boolean;
+}
+
+function randomScaleStep(random: SeededRandom, { name, isApply, ...base }: ScaleStepOptions): StepRequest {
+  const spec = { replicas: random.pick([1, 2, 2, 3, 0, 30, -1]) };
+  const body = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name }, spec };
+  if (isApply) return { ...base, verb: 'apply', force: random.chance(0.4), body };
+  return random.one<StepRequest>(
+    () => ({ ...base, verb: 'replace', body }),
+    () => ({ ...base, verb: 'merge', body: { spec } }),
+    () => ({ ...base, verb: 'json', body: [{ op: 'add', path: '/spec/replicas', value: spec.replicas }] }),
   );
 }
 

@@ -1,11 +1,17 @@
-import type { JsonObject, JsonValue } from '../../../../pkg/apimachinery/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject } from '../../../../pkg/apimachinery/index.ts';
+import type { StepRequest } from './trace.ts';
 
 export function messageOf({ message }: JsonObject): string {
   return typeof message === 'string' ? message : '';
 }
 
-export function managedFieldsOf(object: JsonObject): JsonValue {
-  return (object['metadata'] as JsonObject)['managedFields'] ?? [];
+export function nameOf({ metadata }: JsonObject): string {
+  return (metadata as { name: string }).name;
+}
+
+export function managedFieldsOf({ metadata }: JsonObject): JsonObject[] {
+  return (metadata as { managedFields?: JsonObject[] }).managedFields ?? [];
 }
 
 /**
@@ -13,7 +19,7 @@ export function managedFieldsOf(object: JsonObject): JsonValue {
  * for example because a set there is a list here and has an item twice; it drops all managed fields then.
  */
 export function lostManagedFields(live: JsonObject | undefined, answer: JsonObject): boolean {
-  return live !== undefined && isNotEmpty(managedFieldsOf(live)) && !isNotEmpty(managedFieldsOf(answer));
+  return live !== undefined && managedFieldsOf(live).length > 0 && managedFieldsOf(answer).length === 0;
 }
 
 /** The same at an apply, which is answered with 500 then. */
@@ -21,8 +27,28 @@ export function failedToConvert(status: number, answer: JsonObject): boolean {
   return status === 500 && !messageOf(answer).startsWith('failed to create typed patch object');
 }
 
-function isNotEmpty(list: JsonValue): boolean {
-  return Array.isArray(list) && list.length > 0;
+/**
+ * At `/scale` Kubernetes takes the replicas from managers who keep them, and gives them back in other entries: with the
+ * version of the request, without a time, and beside the entry that the manager has already.
+ */
+export function rewritesKeptReplicas(
+  { subresource, manager }: StepRequest,
+  live: JsonObject | undefined,
+  scaled: JsonObject | undefined,
+): boolean {
+  if (subresource !== 'scale' || live === undefined || scaled === undefined) return false;
+  const others = (object: JsonObject): JsonObject[] =>
+    managedFieldsOf(object).filter((entry) => entry['manager'] !== manager || entry['subresource'] !== 'scale');
+  return replicasOf(live) === replicasOf(scaled) && !isDeepStrictEqual(others(live), others(scaled));
+}
+
+function replicasOf({ spec }: JsonObject): unknown {
+  return (spec as JsonObject | undefined)?.['replicas'];
+}
+
+/** An apply of a Scale whose replicas have no manager: Kubernetes cannot convert it, and answers 500. */
+export function failedToConvertScale(subresource: string, status: number): boolean {
+  return subresource === 'scale' && status === 500;
 }
 
 /** Without what only the server sets. An empty map or list of metadata is not stored. */

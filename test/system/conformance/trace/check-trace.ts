@@ -15,17 +15,23 @@ import {
 import { applyResourceDefaults } from '../../../../pkg/apiserver/schema/apply-defaults.ts';
 import { cloneJson } from '../../../../pkg/apiserver/schema/json-value.ts';
 import { pruneResource } from '../../../../pkg/apiserver/schema/prune.ts';
+import { modelFromDefinition, type CustomResourceDefinition } from '../../../../pkg/apis/index.ts';
+import { FieldTracker } from '../../../../pkg/apiserver/registry/model/field-tracker.ts';
+import type { JsonApiObject } from '../../../../pkg/apiserver/rest/strategy.ts';
 import { FieldManager, newTypeSchema, TypedError } from '../../../../pkg/managedfields/index.ts';
+import { scalePaths } from '../generate/random-schema.ts';
 import {
   comparable,
   failedToConvert,
+  failedToConvertScale,
   lostManagedFields,
   managedFieldsOf,
   messageOf,
+  rewritesKeptReplicas,
   sortedCauses,
   withoutServerFields,
 } from './answer-fields.ts';
-import type { Difference, StepRequest, Trace } from './trace.ts';
+import { objectAfter, type Difference, type StepAnswer, type StepRequest, type Trace } from './trace.ts';
 
 /** Computes each step of a trace from the state before it, and compares the result with the recorded answer. */
 export function checkTrace(trace: Trace): Difference[] {
@@ -37,9 +43,9 @@ export function checkTrace(trace: Trace): Difference[] {
       model = new TraceModel(entry.definition);
       continue;
     }
-    const { request, status, answer } = entry;
-    for (const difference of model.check(request, live, status, answer)) differences.push({ step, ...difference });
-    if (status < 300 && !request.dryRun) live = answer;
+    const { request } = entry;
+    for (const difference of model.check(request, live, entry)) differences.push({ step, ...difference });
+    live = objectAfter(live, request, entry);
   }
   return differences;
 }
@@ -52,6 +58,8 @@ class TraceModel {
   readonly #hasStatus: boolean;
   readonly #hasVersions: boolean;
   readonly #manager: FieldManager;
+  /** By version. */
+  readonly #trackers: ReadonlyMap<string, FieldTracker>;
 
   constructor(definition: JsonObject) {
     const spec = definition['spec'] as unknown as {
@@ -66,10 +74,14 @@ class TraceModel {
       versions: new Map([...this.#schemas].map(([name, schema]) => [`${this.#group}/${name}`, newTypeSchema(schema)])),
       resetFields: this.#hasStatus ? { '': { reset: [['status']] }, status: { reset: [['metadata'], ['spec']] } } : {},
     });
+    const model = modelFromDefinition(definition as unknown as CustomResourceDefinition);
+    this.#trackers = new Map(model.versions.map((version) => [version.name, new FieldTracker(model, version)]));
   }
 
-  check(request: StepRequest, stored: JsonObject | undefined, status: number, answer: JsonObject): StepDifference[] {
+  check(request: StepRequest, stored: JsonObject | undefined, recorded: StepAnswer): StepDifference[] {
+    const { status, answer } = recorded;
     const live = stored === undefined ? undefined : { ...stored, apiVersion: `${this.#group}/${request.version}` };
+    if (request.subresource === 'scale') return this.#checkScale(request, live!, recorded);
     const now = latestTime(answer) ?? latestTime(live ?? {}) ?? 0;
     if (request.verb === 'apply') return this.#checkApply(request, live, { status, answer, now });
     if (status >= 300 || (this.#hasVersions && lostManagedFields(live, answer))) return [];
@@ -80,6 +92,32 @@ class TraceModel {
       requested: requestedFields(request, live),
     });
     return compare('managedFields', managedFieldsOf(answer), keepTimes(entries, answer, live));
+  }
+
+  /** At `/scale`, whose managed fields belong to a handler of their own. Of a dry run the object is not known. */
+  #checkScale(request: StepRequest, live: JsonObject, { status, answer, scaled }: StepAnswer): StepDifference[] {
+    const { verb, manager, force = false, version, dryRun } = request;
+    if (dryRun || failedToConvertScale('scale', status) || (status >= 300 && verb !== 'apply')) return [];
+    if (rewritesKeptReplicas(request, live, scaled)) return [];
+    const tracker = this.#trackers.get(version)!;
+    const paths = scalePaths;
+    const object = (scaled ?? {}) as JsonApiObject;
+    let entries;
+    try {
+      entries =
+        verb === 'apply'
+          ? tracker.applyScale(live as JsonApiObject, cloneJson(request.body) as JsonApiObject, {
+              manager,
+              force,
+              paths,
+            }).managedFields
+          : tracker.updateScale(live as JsonApiObject, object, { manager, paths });
+    } catch (error) {
+      return this.#checkRefusal(error, status, answer);
+    }
+    if (status === 422) return [];
+    if (status >= 300) return [{ what: 'a refusal', expected: answer, actual: entries }];
+    return compare('managedFields', managedFieldsOf(object), keepTimes(entries, object, live));
   }
 
   #checkApply(
@@ -167,10 +205,14 @@ function requestedFields({ verb, body }: StepRequest, live: JsonObject | undefin
 }
 
 /** A write that changes nothing but times is none: the live entries stay. An empty list of metadata is a change. */
-function keepTimes(entries: readonly JsonObject[], object: JsonObject, live: JsonObject | undefined): JsonValue {
+function keepTimes(
+  entries: readonly JsonObject[],
+  object: JsonObject,
+  live: JsonObject | undefined,
+): readonly JsonObject[] {
   if (live === undefined || !isDeepStrictEqual(withoutServerFields(object), withoutServerFields(live)))
     return [...entries];
-  const before = managedFieldsOf(live) as JsonObject[];
+  const before = managedFieldsOf(live);
   return isDeepStrictEqual(entries.map(withoutTime), before.map(withoutTime)) ? before : [...entries];
 }
 
@@ -179,9 +221,9 @@ function withoutTime(entry: JsonObject): JsonObject {
 }
 
 /** Kubernetes reads the clock twice at a first apply. */
-function withOneTime(entries: JsonValue, now: number): JsonValue {
+function withOneTime(entries: readonly JsonObject[], now: number): JsonObject[] {
   const before = formatTimestamp(now - 1000);
-  return (entries as JsonObject[]).map((entry) =>
+  return entries.map((entry) =>
     entry['manager'] === 'before-first-apply' && entry['time'] === before
       ? { ...entry, time: formatTimestamp(now) }
       : entry,

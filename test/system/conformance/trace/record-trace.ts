@@ -1,9 +1,17 @@
 import type { JsonObject, JsonSchema } from '../../../../pkg/apimachinery/index.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { modelKind, makeSomeAtomic, newModelDefinition, randomStruct } from '../generate/random-schema.ts';
+import {
+  makeSomeAtomic,
+  modelKind,
+  newModelDefinition,
+  randomStruct,
+  withReplicas,
+} from '../generate/random-schema.ts';
 import { randomStep, type StepOptions } from '../generate/random-step.ts';
 import type { StepClient } from '../client/step-client.ts';
-import type { Trace, TraceStep } from './trace.ts';
+import { nameOf } from './answer-fields.ts';
+import { objectAfter, type Trace, type TraceStep } from './trace.ts';
+import { pauseUntilNextSecond } from './write-times.ts';
 
 export interface RecordOptions {
   client: StepClient;
@@ -14,17 +22,21 @@ export interface RecordOptions {
   model: number;
   objects: number;
   steps: number;
+  /** Each step of an object is in a later second than the one before. */
+  isPaced: boolean;
 }
 
 /** Makes one random model on the peer, and random requests to its objects; each object is a trace. */
 export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
-  const { client, random, seed, model, objects, steps } = options;
-  const versions: Record<string, JsonSchema> = { v1: randomStruct(random, 0) };
+  const { client, random, seed, model, objects, steps, isPaced } = options;
+  const hasScale = random.chance(0.4);
+  const plain = randomStruct(random, 0);
+  const versions: Record<string, JsonSchema> = { v1: hasScale ? withReplicas(random, plain) : plain };
   if (random.chance(0.3))
     versions['v2'] = random.chance(0.5) ? versions['v1']! : makeSomeAtomic(random, versions['v1']!);
   const hasStatus = random.chance(0.7);
   const name = `model${model}`;
-  const common = { name, hasStatus };
+  const common = { name, hasStatus, hasScale };
   const first = newModelDefinition({ ...common, versions, epoch: 1 });
   await client.define(first, 1);
   const traces = Array.from({ length: objects }, (_, index) => ({
@@ -35,11 +47,23 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
   }));
   const recorders = traces.map(
     (trace, index) =>
-      new TraceRecorder(client, trace, random.fork(`object ${index}`), {
-        kind: modelKind(name),
-        hasStatus,
-        updaters: random.pick([3, 3, 14]),
-        appliers: random.between(1, 5),
+      new TraceRecorder({
+        client,
+        trace,
+        random: random.fork(`object ${index}`),
+        steps: {
+          kind: modelKind(name),
+          hasStatus,
+          hasScale,
+          // Many who update, so that the oldest become `ancient-changes`.
+          ...random.pick([
+            { updaters: 3, applies: 0.6 },
+            { updaters: 3, applies: 0.6 },
+            { updaters: 40, applies: 0.2 },
+          ]),
+          appliers: random.between(1, 5),
+        },
+        isPaced,
       }),
   );
   await Promise.all(recorders.map((recorder) => recorder.run(steps, versions)));
@@ -56,27 +80,33 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
   return traces;
 }
 
+interface TraceRecorderOptions {
+  client: StepClient;
+  trace: Trace;
+  random: SeededRandom;
+  steps: Omit<StepOptions, 'name' | 'versions'>;
+  isPaced: boolean;
+}
+
 class TraceRecorder {
-  readonly #client: StepClient;
-  readonly #trace: Trace;
-  readonly #random: SeededRandom;
-  readonly #options: Omit<StepOptions, 'name' | 'versions'>;
+  readonly #options: TraceRecorderOptions;
+  #name: string;
   #live: JsonObject | undefined;
 
-  constructor(client: StepClient, trace: Trace, random: SeededRandom, options: Omit<StepOptions, 'name' | 'versions'>) {
-    this.#client = client;
-    this.#trace = trace;
-    this.#random = random;
+  constructor(options: TraceRecorderOptions) {
     this.#options = options;
+    this.#name = options.trace.name;
   }
 
   async run(steps: number, versions: Readonly<Record<string, JsonSchema>>): Promise<void> {
+    const { client, trace, random, steps: common, isPaced } = this.#options;
     for (let step = 0; step < steps; step += 1) {
-      const { name, definition } = this.#trace;
-      const request = randomStep(this.#random, this.#live, { ...this.#options, name, versions });
-      const { status, body } = await this.#client.step(request, definition, name);
-      this.#trace.steps.push({ request, status, answer: body });
-      if (status < 300 && !request.dryRun) this.#live = body;
+      if (isPaced) await pauseUntilNextSecond();
+      const request = randomStep(random, this.#live, { ...common, name: this.#name, versions });
+      const answer = await client.step(request, trace.definition, this.#name);
+      trace.steps.push({ request, ...answer });
+      this.#live = objectAfter(this.#live, request, answer);
+      if (this.#live !== undefined) this.#name = nameOf(this.#live);
     }
   }
 }

@@ -1,15 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../pkg/apimachinery/index.ts';
-import type { StepAnswer, StepClient } from '../client/step-client.ts';
+import type { StepClient } from '../client/step-client.ts';
 import {
   comparable,
   failedToConvert,
+  failedToConvertScale,
   lostManagedFields,
   managedFieldsOf,
   messageOf,
+  nameOf,
+  rewritesKeptReplicas,
   sortedCauses,
 } from './answer-fields.ts';
-import type { Difference, RequestStep, StepRequest, Trace } from './trace.ts';
+import {
+  objectAfter,
+  type Difference,
+  type RequestStep,
+  type StepAnswer,
+  type StepRequest,
+  type Trace,
+} from './trace.ts';
+import { pauseUntilNextSecond, WriteTimes } from './write-times.ts';
 
 /** A trace that was sent again. */
 export interface ReplayedTrace {
@@ -22,8 +33,9 @@ export interface ReplayedTrace {
 
 /**
  * Sends the requests of traces of one model to a server of ours over HTTP, and compares its answers with the recorded
- * ones: the object and its managed fields without times, or the status, reason and causes of the refusal. The server
- * has neither the model before nor after it.
+ * ones: the object, its managed fields in their order and with the step that wrote each of their times, and whether it
+ * was written at all; or the status, reason and causes of the refusal. The traces were recorded with each step in a
+ * second of its own. The server has neither the model before nor after it.
  */
 export async function replayTraces(client: StepClient, traces: readonly Trace[]): Promise<ReplayedTrace[]> {
   const { definition, steps } = traces[0]!;
@@ -49,6 +61,7 @@ class TraceReplay implements ReplayedTrace {
   #isOver = false;
   /** The object on the peer, and ours. */
   #live: { recorded: JsonObject; ours: JsonObject } | undefined;
+  readonly #times = { recorded: new WriteTimes(), ours: new WriteTimes() };
 
   constructor(client: StepClient, trace: Trace) {
     this.#client = client;
@@ -70,75 +83,143 @@ class TraceReplay implements ReplayedTrace {
 
   async #send(step: number, entry: RequestStep): Promise<void> {
     if (isAnsweredOtherwise(entry)) return;
-    const request = this.#translate(entry.request);
     if (this.#isComparedNoMore(entry)) {
       this.#isOver = true;
       return;
     }
-    const answer = await this.#client.step(request, this.trace.definition, this.trace.name);
-    const difference = compareAnswers(entry, answer, this.#live);
+    const request = this.#translate(entry.request);
+    await pauseUntilNextSecond();
+    const answer = await this.#client.step(request, this.trace.definition, this.#nameOf('ours'));
+    if (isRefusedByFullValidation(entry, answer)) {
+      this.#isOver = true;
+      return;
+    }
+    const difference = this.#compare(step, entry, answer);
     this.compared += 1;
     if (difference !== undefined) {
       this.difference = { step, ...difference };
       this.#isOver = true;
-    } else if (entry.status < 300 && !request.dryRun) this.#live = { recorded: entry.answer, ours: answer.body };
+      return;
+    }
+    const recorded = objectAfter(this.#live?.recorded, entry.request, entry);
+    const ours = objectAfter(this.#live?.ours, request, answer);
+    if (recorded !== undefined && ours !== undefined) this.#live = { recorded, ours };
+  }
+
+  #nameOf(side: 'recorded' | 'ours'): string {
+    return this.#live === undefined ? this.trace.name : nameOf(this.#live[side]);
   }
 
   /** The request to our object, so that it means the same. */
   #translate(request: StepRequest): StepRequest {
-    const { verb, body } = request;
-    if (verb === 'json' || verb === 'apply' || !isJsonObject(body) || !isJsonObject(body['metadata'])) return request;
+    const { verb } = request;
+    const text = JSON.stringify(request.body).replaceAll(this.#nameOf('recorded'), this.#nameOf('ours'));
+    const body = JSON.parse(text) as JsonValue;
+    if (verb === 'json') return { ...request, body: this.#translateOperations(body as JsonObject[]) };
+    if (verb === 'apply' || !isJsonObject(body) || !isJsonObject(body['metadata'])) return { ...request, body };
     const metadata: JsonObject = { ...body['metadata'] };
-    if (isEmptyList(metadata['managedFields'])) delete metadata['managedFields'];
+    const { managedFields } = metadata;
+    if (isEmptyList(managedFields)) delete metadata['managedFields'];
+    else if (Array.isArray(managedFields)) metadata['managedFields'] = this.#translateEntries(managedFields);
     if (verb === 'replace')
       for (const field of ['uid', 'resourceVersion', 'creationTimestamp', 'generation'] as const)
         if (metadata[field] !== undefined) metadata[field] = (this.#live!.ours['metadata'] as JsonObject)[field]!;
     return { ...request, body: { ...body, metadata } };
   }
 
-  /**
-   * From where on the peer's managed fields are others by intent, or by chance: which managers become `ancient-changes`
-   * depends on the second of each write.
-   */
-  #isComparedNoMore({ status, answer }: RequestStep): boolean {
-    if (status < 300 && JSON.stringify(managedFieldsOf(answer)).includes('"ancient-changes"')) return true;
+  #translateOperations(operations: readonly JsonObject[]): JsonObject[] {
+    return operations.map((operation) =>
+      operation['path'] === '/metadata/managedFields' && Array.isArray(operation['value'])
+        ? { ...operation, value: this.#translateEntries(operation['value']) }
+        : operation,
+    );
+  }
+
+  #translateEntries(entries: readonly JsonValue[]): JsonObject[] {
+    return this.#times.ours.translated(entries as JsonObject[], this.#times.recorded);
+  }
+
+  /** From where on the peer's managed fields are others by intent. */
+  #isComparedNoMore({ request, status, answer, scaled }: RequestStep): boolean {
+    const recorded = this.#live?.recorded;
+    if (rewritesKeptReplicas(request, recorded, scaled)) return true;
+    if (request.verb === 'apply' && status === 200 && countsUnstoredNull(answer, recorded)) return true;
     if (!this.#hasVersions) return false;
-    return status < 300 ? lostManagedFields(this.#live?.recorded, answer) : failedToConvert(status, answer);
+    return status < 300 ? lostManagedFields(recorded, answer) : failedToConvert(status, answer);
+  }
+
+  #compare(step: number, entry: RequestStep, ours: StepAnswer): Omit<Difference, 'step'> | undefined {
+    const { request, status, answer, scaled } = entry;
+    if (status === 500 && messageOf(answer).startsWith('failed to create typed patch object'))
+      return ours.status === 400 ? undefined : { what: 'status 400', expected: answer, actual: ours.answer };
+    if (ours.status !== status) return { what: `status ${status}`, expected: answer, actual: ours.answer };
+    // Kubernetes names the field of the object, and not the largest number.
+    if (status === 422 && request.subresource === 'scale') return undefined;
+    if (status >= 300) return differenceOf('refusal', refusalOf(answer), refusalOf(ours.answer));
+    if (request.subresource !== 'scale') return this.#compareObjects(step, answer, ours.answer);
+    return (
+      differenceOf('answer', scaleOf(answer), scaleOf(ours.answer)) ?? this.#compareObjects(step, scaled!, ours.scaled!)
+    );
+  }
+
+  #compareObjects(step: number, recorded: JsonObject, ours: JsonObject): Omit<Difference, 'step'> | undefined {
+    const renamed = JSON.parse(JSON.stringify(ours).replaceAll(nameOf(ours), nameOf(recorded))) as JsonObject;
+    const live = this.#live;
+    return differenceOf(
+      'answer',
+      {
+        ...comparableObject(step, recorded, live?.recorded, this.#times.recorded),
+        isWritten: isWritten(recorded, live?.recorded) && isVisiblyChanged(recorded, live?.recorded),
+      },
+      {
+        ...comparableObject(step, renamed, live?.ours, this.#times.ours),
+        isWritten: isWritten(ours, live?.ours),
+      },
+    );
   }
 }
 
-/** A meant difference, after which the objects would be different: an empty list resets our managed fields. */
-function isAnsweredOtherwise({ request: { verb, body } }: RequestStep): boolean {
+/** A meant difference, after which the objects would be different. */
+function isAnsweredOtherwise({ request: { verb, subresource, body }, status }: RequestStep): boolean {
+  if (failedToConvertScale(subresource, status)) return true;
   return (
     verb === 'json' &&
     (body as JsonObject[]).some(({ path, value }) => path === '/metadata/managedFields' && isEmptyList(value))
   );
 }
 
-function compareAnswers(
-  entry: RequestStep,
-  { status, body }: StepAnswer,
-  live: { recorded: JsonObject; ours: JsonObject } | undefined,
-): Omit<Difference, 'step'> | undefined {
-  const { answer } = entry;
-  if (entry.status === 500 && messageOf(answer).startsWith('failed to create typed patch object'))
-    return status === 400 ? undefined : { what: 'status 400', expected: answer, actual: body };
-  if (status !== entry.status) return { what: `status ${entry.status}`, expected: answer, actual: body };
-  const [what, expected, actual] =
-    status < 300
-      ? ['answer', objectOf(answer, live?.recorded, entry), objectOf(body, live?.ours, entry)]
-      : ['refusal', refusalOf(answer), refusalOf(body)];
+/** Kubernetes counts a null in a field without a type, which allows none, as a change, and does not store it. */
+function countsUnstoredNull(answer: JsonObject, live: JsonObject | undefined): boolean {
+  return (
+    live !== undefined &&
+    generationOf(answer) !== generationOf(live) &&
+    isDeepStrictEqual({ ...comparable(answer), metadata: {} }, { ...comparable(live), metadata: {} })
+  );
+}
+
+/** Kubernetes misses `apiVersion` and `kind` of an embedded resource only where the write is not one of `/status`. */
+function isRefusedByFullValidation({ request, status }: RequestStep, ours: StepAnswer): boolean {
+  if (request.subresource !== 'status' || status >= 300 || ours.status !== 422) return false;
+  const { causes = [] } = (ours.answer['details'] ?? {}) as { causes?: { message: string; field: string }[] };
+  return causes.every(({ message, field }) => message === 'Required value' && /\.(apiVersion|kind)$/.test(field));
+}
+
+function differenceOf(what: string, expected: unknown, actual: unknown): Omit<Difference, 'step'> | undefined {
   return isDeepStrictEqual(expected, actual) ? undefined : { what, expected, actual };
 }
 
-function objectOf(object: JsonObject, live: JsonObject | undefined, { request }: RequestStep): JsonObject {
+function comparableObject(
+  step: number,
+  object: JsonObject,
+  live: JsonObject | undefined,
+  times: WriteTimes,
+): JsonObject {
+  const entries = managedFieldsOf(object);
+  times.note(step, entries);
   return {
     ...comparable(object),
-    // Kubernetes counts a null that an apply leaves in a field without a type as a change, and does not store it.
-    ...(request.verb === 'apply' ? {} : { generations: generationOf(object) - generationOf(live) }),
-    managedFields: (managedFieldsOf(object) as JsonObject[])
-      .flatMap(comparableEntry)
-      .toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1)),
+    generations: generationOf(object) - generationOf(live),
+    managedFields: times.numbered(entries).flatMap(comparableEntry),
   };
 }
 
@@ -146,22 +227,38 @@ function generationOf(object: JsonObject | undefined): number {
   return ((object?.['metadata'] as JsonObject | undefined)?.['generation'] as number | undefined) ?? 0;
 }
 
-/** Without its time. At `/status` we reset all other fields, Kubernetes only metadata and spec: `epoch` is another one. */
-function comparableEntry(timed: JsonObject): JsonObject[] {
-  const { time: _, ...entry } = timed;
-  if (entry['subresource'] !== 'status') return [entry];
+function isWritten(object: JsonObject, live: JsonObject | undefined): boolean {
+  const revisionOf = (state: JsonObject | undefined) =>
+    (state?.['metadata'] as JsonObject | undefined)?.['resourceVersion'];
+  return revisionOf(object) !== revisionOf(live);
+}
+
+/** Kubernetes also stores what nobody sees: an empty list of metadata, or the same fields in another order. */
+function isVisiblyChanged(object: JsonObject, live: JsonObject | undefined): boolean {
+  const visible = ({ apiVersion: _version, ...content }: JsonObject): unknown => {
+    const { resourceVersion: _revision, ...metadata } = content['metadata'] as JsonObject;
+    return { ...content, metadata };
+  };
+  return live === undefined || !isDeepStrictEqual(visible(object), visible(live));
+}
+
+/** At `/status` we reset all other fields, Kubernetes only metadata and spec: `epoch` is another one. */
+function comparableEntry(entry: JsonObject): JsonObject[] {
+  if (entry['subresource'] !== 'status' && entry['manager'] !== 'ancient-changes') return [entry];
   const { 'f:epoch': _epoch, ...fieldsV1 } = entry['fieldsV1'] as JsonObject;
   return Object.keys(fieldsV1).length === 0 ? [] : [{ ...entry, fieldsV1 }];
 }
 
-/** What names an entry of managed fields. Their order depends on the second of each write. */
-function identityOf({ manager, operation, apiVersion, subresource }: JsonObject): string {
-  return JSON.stringify([operation, manager, apiVersion, subresource]);
+/** What a Scale shows, without what only the server sets and the generated name. Kubernetes leaves out 0 replicas. */
+function scaleOf({ kind, apiVersion, spec, status }: JsonObject): unknown {
+  return { kind, apiVersion, spec: { replicas: 0, ...(spec as JsonObject) }, status };
 }
 
 function refusalOf({ reason, details }: JsonObject): unknown {
   const { causes = [] } = (details ?? {}) as { causes?: { message: string; field: string }[] };
-  const comparableCauses = causes.map(({ message, field, ...cause }) => ({
+  // Of replicas that are no number there is one cause of the schema, and in Kubernetes another one of the scale.
+  const ofSchema = causes.filter(({ message }) => !message.includes('accessor error'));
+  const comparableCauses = ofSchema.map(({ message, field, ...cause }) => ({
     ...cause,
     message: plainMessage(message),
     field: field.replaceAll(/\[([a-z]+)\]/g, '.$1'),
