@@ -46,6 +46,8 @@ export interface UpdateRequest {
   scale?: ScaleSubresource;
   /** The transform applies a configuration, and computes managedFields. */
   isApplied?: boolean;
+  /** The configuration has a null. */
+  appliesNull?: boolean;
   preconditions: Preconditions;
   /**
    * Computes the desired object from the current one (a copy, in the served version's form, with resourceVersion).

@@ -11,6 +11,12 @@ export function cloneJson(value: JsonValue): JsonValue {
   return copy;
 }
 
+/** Is the value null, or a value in it? */
+export function hasNull(value: JsonValue): boolean {
+  if (typeof value !== 'object') return false;
+  return value === null || Object.values(value).some(hasNull);
+}
+
 /** Values and keys, as `maxJsonValues` counts them; stops soon after `most`. */
 export function countValues(value: JsonValue, most = Infinity): number {
   let count = 1;

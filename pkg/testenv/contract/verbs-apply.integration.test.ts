@@ -255,6 +255,13 @@ describe('an apply patch', () => {
     expect([builtIn.status, 'spec' in builtIn.body]).toEqual([201, false]);
   });
 
+  test('that empties what it filled removes it', async () => {
+    const name = newName();
+    await apply(`${articles}/${name}`, article(name, { title: 'a' }), as('me'));
+    const emptied = await apply(`${articles}/${name}`, article(name), as('me'));
+    expect([emptied.status, emptied.body.spec]).toEqual([200, undefined]);
+  });
+
   test('of a namespaced object, a namespace and a definition', async () => {
     const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: newName(), labels: { a: 'b' } } };
     expect((await apply(`/api/v1/namespaces/${space.metadata.name}`, space, as('me'))).status).toBe(201);

@@ -12,6 +12,7 @@
  * - At `/scale` a manager whose number stays keeps it; Kubernetes makes two entries of one manager, and forgets one.
  * - An apply of a Scale takes replicas that nobody owns as those of `before-first-apply`; Kubernetes answers 500.
  * - A configuration that does not fit the schema is refused with 400; Kubernetes answers 500.
+ * - A null that the merge leaves, in a map whose last field was removed, is absence; Kubernetes refuses the apply.
  * - A null that an apply leaves in a field without a type, which allows none, is absence. Kubernetes counts it as a
  *   change in `generation`, and does not store it.
  * - The status is validated whole: Kubernetes does not miss `apiVersion` and `kind` of an embedded resource at

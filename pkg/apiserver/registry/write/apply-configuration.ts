@@ -1,4 +1,5 @@
 import { isStatusError, newConflict, runInTurns } from '#pkg/apimachinery/index';
+import { hasNull } from '../../schema/json-value.ts';
 import { scaled, scaleOf } from '../../rest/scale-object.ts';
 import type { ApplyRequest } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
@@ -42,6 +43,7 @@ function updateOf(model: ModelContext, request: ApplyRequest, context: WriteCont
     key,
     subresource,
     isApplied: true,
+    appliesNull: appliesNull(request.config),
     preconditions,
     // The model may be replaced by a newer one before a new attempt.
     transform: (current) =>
@@ -98,5 +100,16 @@ async function createOf(model: ModelContext, request: ApplyRequest, context: Wri
       'the provided object specified a resourceVersion, and no existing object was found',
     );
   check(object, undefined);
-  return new ObjectWrite(model, context, { verb: 'create', namespace: key.namespace, body: object, isApplied: true });
+  return new ObjectWrite(model, context, {
+    verb: 'create',
+    namespace: key.namespace,
+    body: object,
+    isApplied: true,
+    appliesNull: appliesNull(config),
+  });
+}
+
+/** A null of metadata is absence: `creationTimestamp: null`, for example, which programs in Go write. */
+function appliesNull({ metadata: _, ...content }: JsonApiObject): boolean {
+  return hasNull(content);
 }

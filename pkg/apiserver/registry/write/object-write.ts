@@ -8,7 +8,7 @@ import { ObjectConversions } from './object-conversions.ts';
 
 /** The client's request. PUT, PATCH, `/status` and `/scale` are updates. */
 export type WriteRequest =
-  | { verb: 'create'; namespace: string; body: JsonObject; isApplied?: boolean }
+  | { verb: 'create'; namespace: string; body: JsonObject; isApplied?: boolean; appliesNull?: boolean }
   | ({ verb: 'update' } & UpdateRequest)
   | ({ verb: 'delete' } & DeleteRequest);
 

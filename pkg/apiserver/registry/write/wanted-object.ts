@@ -76,9 +76,10 @@ export function pruneObject({ request, model: { codec, version }, context, objec
 }
 
 /**
- * A null that is not allowed means the default, or absence. Applied to an object of a definition it is refused, unless
- * there is a default; Kubernetes does the same. Its built-in kinds take null as absence. A new object has only the
- * defaults of its status, where that is a subresource.
+ * A null that is not allowed means the default, or absence. A null that is applied to an object of a definition is
+ * refused, unless there is a default. Kubernetes does the same, but its built-in kinds take null as absence. A null that
+ * the merge leaves, where a list or map has lost its last item, is absence as well. A new
+ * object has only the defaults of its status, where that is a subresource.
  * @throws StatusError 413 for defaults that exceed their budget
  */
 export function applyDefaults({ request, model, object, valuesLeft }: ObjectWrite): void {
@@ -86,7 +87,7 @@ export function applyDefaults({ request, model, object, valuesLeft }: ObjectWrit
   if (request.verb === 'create' && model.version.subresources.status) delete object['status'];
   model.codec.validator.applyDefaults(object, {
     budget: new DefaultBudget({ values: valuesLeft }),
-    keepsNulls: model.fromDefinition && request.isApplied === true,
+    keepsNulls: model.fromDefinition && request.appliesNull === true,
   });
 }
 
