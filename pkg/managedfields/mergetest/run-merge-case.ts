@@ -34,6 +34,8 @@ export interface MergeCase {
   name: string;
   /** The type of `spec` in v1. Default: that of the file. */
   type?: JsonSchema;
+  /** Paths in `spec` that the endpoint resets. Default: none. */
+  reset?: string[][];
   steps: MergeStep[];
   /** The result of all steps. */
   spec?: JsonValue;
@@ -51,12 +53,12 @@ export interface MergeResult {
 const group = 'example.com';
 
 /** Runs the steps of a case one after the other. */
-export function runMergeCase({ type, steps }: MergeCase, typeOfFile: JsonSchema | undefined): MergeResult {
-  let manager = newManager({ v1: type ?? typeOfFile ?? null });
+export function runMergeCase({ type, reset, steps }: MergeCase, typeOfFile: JsonSchema | undefined): MergeResult {
+  let manager = newManager({ v1: type ?? typeOfFile ?? null }, reset);
   let live: ApiObject | undefined;
   const refusals: MergeResult['refusals'] = [];
   for (const [index, step] of steps.entries()) {
-    if (step.types !== undefined) manager = newManager(step.types);
+    if (step.types !== undefined) manager = newManager(step.types, reset);
     const { by = '', version = 'v1', force = false } = step;
     const now = index * 1000;
     const current = live === undefined ? undefined : { ...live, apiVersion: `${group}/${version}` };
@@ -83,8 +85,9 @@ export function runMergeCase({ type, steps }: MergeCase, typeOfFile: JsonSchema 
   };
 }
 
-function newManager(types: Record<string, JsonSchema | null>): FieldManager {
+function newManager(types: Record<string, JsonSchema | null>, reset: readonly string[][] = []): FieldManager {
   return new FieldManager({
+    resetFields: { '': { reset: reset.map((path) => ['spec', ...path]) } },
     versions: new Map(
       Object.entries(types).map(([version, spec]) => [
         `${group}/${version}`,
