@@ -148,6 +148,20 @@ describe('whatever is sent', () => {
     );
   });
 
+  test('a new object belongs to its manager as an old one without managers does to before-first-apply', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...managers), fitting, (manager, value) => {
+        const created = manager.update(undefined, object(value), { manager: 'm', now: 0 });
+        const { spec: _, ...nothing } = object({});
+        const applied = orRefusal(() => manager.apply(object(value), nothing as ApiObject, { manager: 'a', now: 0 }));
+        if (applied === undefined) return;
+        const before = applied.managedFields.map((each) => ({ ...each, manager: 'm' }));
+        expect(before).toEqual(created);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
   test('what a manager applied is in the object, and the last owner takes it away', () => {
     const manager = managers[1]!;
     fc.assert(

@@ -21,6 +21,7 @@ import {
   type SetFilter,
 } from '../merge/managers.ts';
 import { reconcilingManagers, takingFromOthers } from '../merge/update-managers.ts';
+import { comparingTyped } from '../typed/compare.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 import type { TypeSchema } from '../typed/type-schema.ts';
 import { TypedError } from '../typed/typed-error.ts';
@@ -35,6 +36,7 @@ import {
   readingManagedFields,
   textOf,
   UnreadableManagedFields,
+  writeEntry,
   writingManagedFields,
 } from './managed-fields-list.ts';
 import { newFieldSet, newResetFilter, type ResetFields } from './reset-fields.ts';
@@ -158,7 +160,7 @@ export class FieldManager {
   *updating(live: ApiObject | undefined, updated: ApiObject, options: UpdateOptions): SlicedWork<ManagedFieldsEntry[]> {
     try {
       const managers = yield* managersToUpdate(live, options);
-      if (live !== undefined && managers.size === 0) return [];
+      if (managers.size === 0) return live === undefined ? yield* this.#creating(updated, options) : [];
       const before = live === undefined ? newEmptyObject(updated) : withoutManagedFields(live);
       yield* this.#updating(before, withoutManagedFields(updated), managers, options);
       return yield* writingManagedFields(managers);
@@ -171,6 +173,16 @@ export class FieldManager {
   /** As `updating`, at once. */
   update(live: ApiObject | undefined, updated: ApiObject, options: UpdateOptions): ManagedFieldsEntry[] {
     return runSync(this.updating(live, updated, options));
+  }
+
+  /** As `#updating` from an empty object that has no manager, in fewer steps: the one manager owns all. */
+  *#creating(object: ApiObject, { manager, subresource = '', now }: UpdateOptions): SlicedWork<ManagedFieldsEntry[]> {
+    const self = newManagerId(manager, false, textOf(object.apiVersion), subresource);
+    const node = this.#nodeOf(self.apiVersion);
+    if (node === undefined) return [];
+    const { changed } = yield* comparingTyped(node, newEmptyObject(object), withoutManagedFields(object));
+    const set = differenceOfSets(this.#filterOf(subresource)(changed), unownedFields);
+    return isEmpty(set) ? [] : [writeEntry({ ...self, time: formatTimestamp(now), set })];
   }
 
   /** The managers of the live object; all that an object without any has belongs to `before-first-apply`. */
@@ -260,12 +272,12 @@ function* managersToUpdate(
   live: ApiObject | undefined,
   { subresource = '', requested }: UpdateOptions,
 ): SlicedWork<Managers> {
-  if (subresource === '') {
+  if (requested !== undefined && subresource === '') {
     if (isReset(requested)) return new Map();
     const managers = yield* readOrNone(requested);
     if (managers.size > 0) return managers;
   }
-  return yield* readOrNone(live?.metadata.managedFields);
+  return live === undefined ? new Map() : yield* readOrNone(live.metadata.managedFields);
 }
 
 function* readOrNone(list: JsonValue | undefined): SlicedWork<Managers> {

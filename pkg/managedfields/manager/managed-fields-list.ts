@@ -106,7 +106,7 @@ export function* writingManagedFields(managers: Managers): SlicedWork<ManagedFie
 }
 
 /** The members of an entry are sorted by name, as in all that Kubernetes writes of an object without a Go type. */
-function writeEntry({
+export function writeEntry({
   name,
   isApplied,
   apiVersion,
@@ -115,15 +115,16 @@ function writeEntry({
   set,
   sortedSet,
 }: ManagerState): ManagedFieldsEntry {
-  return {
+  const entry: ManagedFieldsEntry = {
     apiVersion,
     fieldsType: 'FieldsV1',
     fieldsV1: set === sortedSet ? set : sortFieldSet(set),
     manager: name,
     operation: isApplied ? 'Apply' : 'Update',
-    ...(subresource === '' ? {} : { subresource }),
-    ...(time === undefined ? {} : { time }),
   };
+  if (subresource !== '') entry.subresource = subresource;
+  if (time !== undefined) entry.time = time;
+  return entry;
 }
 
 function compareManagers(a: ManagerState, b: ManagerState): number {

@@ -34,11 +34,18 @@ export function compareTyped(node: TypeNode, from: JsonValue, to: JsonValue): Fi
 
 const noItems: readonly JsonValue[] = [];
 
+/** Visits members in parts. */
+function* inParts<T>(members: readonly T[], visit: (part: readonly T[]) => void): SlicedWork<void> {
+  for (let start = 0; start < members.length; start += maxAtOnce) {
+    visit(members.slice(start, start + maxAtOnce));
+    yield;
+  }
+}
+
 interface ComparedFields {
+  keys: readonly string[];
   from: JsonObject | undefined;
   to: JsonObject | undefined;
-  keysBefore: readonly string[];
-  keysAfter: readonly string[];
 }
 
 class ComparisonWalk {
@@ -55,10 +62,10 @@ class ComparisonWalk {
     }
   }
 
-  /** Runs the visit of a list or map at once if it is small. */
-  #run(size: number, work: SlicedWork<void>): void {
-    if (size > maxAtOnce) this.#large.push({ path: [...this.#path], work });
-    else runSync(work);
+  /** Visits members at once if they are few. */
+  #visitAll<T>(members: readonly T[], visit: (part: readonly T[]) => void): void {
+    if (members.length > maxAtOnce) this.#large.push({ path: [...this.#path], work: inParts(members, visit) });
+    else visit(members);
   }
 
   /** Both objects have the value. */
@@ -90,14 +97,14 @@ class ComparisonWalk {
     const from = asMap(fromValue);
     const to = asMap(toValue);
     if (map.isAtomic || (isEmpty(from) && isEmpty(to))) return this.#visitLeaf(fromValue, toValue);
-    const [keysBefore, keysAfter] = [Object.keys(from ?? {}), Object.keys(to ?? {})];
-    this.#run(keysBefore.length + keysAfter.length, this.#fields(map, { from, to, keysBefore, keysAfter }));
+    this.#visitAll(Object.keys(from ?? {}), (keys) => this.#visitBefore(map, { keys, from: from!, to }));
+    this.#visitAll(Object.keys(to ?? {}), (keys) => this.#visitAdded(map, { keys, from, to: to! }));
   }
 
-  *#fields(map: MapType, { from, to, keysBefore, keysAfter }: ComparedFields): SlicedWork<void> {
-    for (const [index, key] of keysBefore.entries()) {
-      if (index % maxAtOnce === maxAtOnce - 1) yield;
-      const before = from![key]!;
+  /** Fields of the first object. */
+  #visitBefore(map: MapType, { keys, from, to }: ComparedFields & { from: JsonObject }): void {
+    for (const key of keys) {
+      const before = from[key]!;
       const after = memberOf(to, key);
       if (before === after) continue;
       const node = this.#nodeAt(map, key);
@@ -106,12 +113,15 @@ class ComparisonWalk {
       else this.visit(node, before, after);
       this.#path.pop();
     }
-    for (const [index, key] of keysAfter.entries()) {
-      if (index % maxAtOnce === maxAtOnce - 1) yield;
+  }
+
+  /** Fields of the second object, as far as only it has them. */
+  #visitAdded(map: MapType, { keys, from, to }: ComparedFields & { to: JsonObject }): void {
+    for (const key of keys) {
       if (memberOf(from, key) !== undefined) continue;
       const node = this.#nodeAt(map, key);
       this.#path.push(elementOf(map, key));
-      this.#insert(this.changed, this.#wholeSet(node, to![key]!));
+      this.#insert(this.changed, this.#wholeSet(node, to[key]!));
       this.#path.pop();
     }
   }
@@ -120,7 +130,10 @@ class ComparisonWalk {
     const from = asList(fromValue) ?? [];
     const to = asList(toValue) ?? [];
     if (list.isAtomic || (from.length === 0 && to.length === 0)) return this.#visitLeaf(fromValue, toValue);
-    if (!equalJson(from, to)) this.#run(from.length + to.length, this.#items(list, from, to));
+    if (equalJson(from, to)) return;
+    const work = this.#items(list, from, to);
+    if (from.length + to.length > maxAtOnce) this.#large.push({ path: [...this.#path], work });
+    else runSync(work);
   }
 
   *#items(list: ListType, from: readonly JsonValue[], to: readonly JsonValue[]): SlicedWork<void> {
@@ -180,18 +193,12 @@ class ComparisonWalk {
   #wholeFields(map: MapType, value: JsonObject | undefined): FieldSet {
     if (value === undefined || isEmpty(value)) return leaf;
     const result: FieldSet = { [selfKey]: leaf };
-    const keys = Object.keys(value);
-    this.#run(keys.length, this.#fillFields(result, map, { value, keys }));
+    this.#visitAll(Object.keys(value), (keys) => this.#fillFields(result, map, { value, keys }));
     return result;
   }
 
-  *#fillFields(
-    result: FieldSet,
-    map: MapType,
-    { value, keys }: { value: JsonObject; keys: readonly string[] },
-  ): SlicedWork<void> {
-    for (const [index, key] of keys.entries()) {
-      if (index % maxAtOnce === maxAtOnce - 1) yield;
+  #fillFields(result: FieldSet, map: MapType, { value, keys }: { value: JsonObject; keys: readonly string[] }): void {
+    for (const key of keys) {
       const node = this.#nodeAt(map, key);
       const element = elementOf(map, key);
       this.#path.push(element);
@@ -203,18 +210,17 @@ class ComparisonWalk {
   #wholeItems(list: ListType, items: readonly JsonValue[]): FieldSet {
     if (items.length === 0) return leaf;
     const result: FieldSet = { [selfKey]: leaf };
-    this.#run(items.length, this.#fillItems(result, list, items));
+    let index = 0;
+    this.#visitAll(items, (part) => {
+      for (const item of part) {
+        const element = this.#itemElement(list, item, index);
+        this.#path.push(element);
+        result[element] = Object.hasOwn(result, element) ? leaf : this.#wholeSet(list.item, item);
+        this.#path.pop();
+        index += 1;
+      }
+    });
     return result;
-  }
-
-  *#fillItems(result: FieldSet, list: ListType, items: readonly JsonValue[]): SlicedWork<void> {
-    for (const [index, item] of items.entries()) {
-      if (index % maxAtOnce === maxAtOnce - 1) yield;
-      const element = this.#itemElement(list, item, index);
-      this.#path.push(element);
-      result[element] = Object.hasOwn(result, element) ? leaf : this.#wholeSet(list.item, item);
-      this.#path.pop();
-    }
   }
 
   #insert(set: FieldSet, value: FieldSet): void {
