@@ -96,7 +96,7 @@ const suites = [
 function sampleOfWholeTests() {
   return [
     'hack/start',
-    'test/system/(chart/chart|observability/alerts)',
+    'test/system/(chart/chart|observability/alerts|react)',
     'pkg/access/pages/pages\\.browser',
     'pkg/storage/.*/synchronous-standby',
   ];

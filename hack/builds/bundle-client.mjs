@@ -1,40 +1,53 @@
 /**
- * Writes the package `@svc/client` for front ends to `dist/client`: one module for browsers, workers and Node.js without
- * any dependency, its types, and its package.json. `npm run build:client` runs it; `npm install ./dist/client` installs
+ * Writes the package `@svc/client` for front ends to `dist/client`: modules for browsers, workers and Node.js without
+ * any dependency but React's hooks, `@svc/client/react`; their types, and a package.json. `npm run build:client` runs it; `npm install ./dist/client` installs
  * it, and `npm pack ./dist/client` packs it.
  *
  *   node hack/builds/bundle-client.mjs [FOLDER]    default of the output: dist/client
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
-const entry = "export * from './pkg/webclient/index.ts';";
+/** By their names in the package. */
+const entries = { index: 'pkg/webclient/index.ts', react: 'pkg/webclient/react/index.ts' };
 
 /**
- * The text of a module with these exports of the sources, and what they need. Nothing that it imports does anything when
- * it is loaded, so that what is not used is left out. @throws Error if something is left that browsers do not have
+ * The text of a module with these exports of the sources, and what they need, except React. Nothing that it imports does
+ * anything when it is loaded, so that what is not used is left out.
+ * @throws Error if something is left that browsers do not have
  */
-export async function clientModule(contents = entry, { minify = false } = {}) {
-  const { outputFiles } = await build({
+export async function clientModule(contents, { minify = false } = {}) {
+  const [module] = await buildForBrowsers({
     stdin: { contents, resolveDir: repository, loader: 'ts' },
+    external: ['react'],
+    minify,
+  });
+  return module.text;
+}
+
+/** What esbuild makes of our sources. @throws Error if one needs what browsers do not have */
+export async function buildForBrowsers({ plugins = [], ...options }) {
+  const { outputFiles } = await build({
     bundle: true,
     format: 'esm',
     platform: 'browser',
     target: 'es2022',
     conditions: ['source'],
-    minify,
     write: false,
-    plugins: [pureModules],
+    absWorkingDir: repository,
+    plugins: [pureModules, ...plugins],
+    ...options,
   });
-  const { text } = outputFiles[0];
-  const left = /\bfrom ?"(node:[^"]+)"/.exec(text);
-  if (left !== null) throw new Error(`@svc/client would import ${left[1]}, which browsers do not have`);
-  return text;
+  for (const { path, text } of outputFiles) {
+    const left = /\bfrom ?"(node:[^"]+)"/.exec(text);
+    if (left !== null) throw new Error(`${path} would import ${left[1]}, which browsers do not have`);
+  }
+  return outputFiles;
 }
 
 const pureModules = {
@@ -51,7 +64,16 @@ const pureModules = {
 
 async function bundleClient(folder) {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'index.js'), await clientModule());
+  // Both entry points share the modules behind them: a page that loads both has each class once.
+  const modules = await buildForBrowsers({
+    entryPoints: entries,
+    outdir: folder,
+    splitting: true,
+    chunkNames: 'shared-[hash]',
+    external: ['react'],
+  });
+  for (const name of readdirSync(folder)) if (/^shared-\w+\.js$/.test(name)) rmSync(join(folder, name));
+  for (const { path, text } of modules) writeFileSync(path, text);
   const compiler = createRequire(import.meta.url).resolve('typescript/package.json');
   const { bin } = JSON.parse(readFileSync(compiler, 'utf8'));
   execFileSync(
@@ -60,7 +82,7 @@ async function bundleClient(folder) {
     { cwd: repository, stdio: 'inherit' },
   );
   const { version, license } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
-  const types = './types/pkg/webclient/index.d.ts';
+  const exportOf = (name) => ({ types: `./types/${entries[name].replace(/ts$/, 'd.ts')}`, default: `./${name}.js` });
   const description = 'The API of svc for front ends: objects, lists that stay up to date, edits that merge.';
   writeFileSync(
     join(folder, 'package.json'),
@@ -72,7 +94,9 @@ async function bundleClient(folder) {
         license,
         type: 'module',
         sideEffects: false,
-        exports: { '.': { types, default: './index.js' } },
+        exports: { '.': exportOf('index'), './react': exportOf('react') },
+        peerDependencies: { react: '^18.0.0 || ^19.0.0' },
+        peerDependenciesMeta: { react: { optional: true } },
         imports: { '#pkg/*': './types/pkg/*.d.ts' },
       },
       undefined,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,11 +15,15 @@ const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript
 
 /** What a page loads that uses this much of the client. Bytes, minified, by gzip. */
 test.each([
-  ['connect', 6_500],
-  ['connect, live', 8_000],
-  ['connect, live, edit', 10_000],
-])('%s is at most %i bytes', async (names, limit) => {
-  const text = await clientModule(`export { ${names} } from './pkg/webclient/index.ts';`, { minify: true });
+  ['connect', 6_500, ''],
+  ['connect, live', 8_000, ''],
+  ['connect, live, edit', 10_000, ''],
+  ['connect, live, edit, and the hooks of React', 12_000, "export * from './pkg/webclient/react/index.ts';"],
+])('%s is at most %i bytes', async (names, limit, hooks) => {
+  const used = names.split(', ').filter((name) => !name.includes(' '));
+  const text = await clientModule(`export { ${used.join()} } from './pkg/webclient/index.ts'; ${hooks}`, {
+    minify: true,
+  });
   expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(limit);
 });
 
@@ -40,6 +44,17 @@ describe('the package', () => {
     writeFileSync(join(project, 'load.js'), text);
     const { stdout } = await run(process.execPath, ['load.js'], { cwd: project });
     expect(stdout).toBe('function function function StatusError\n');
+  });
+
+  test('shares its modules with the hooks of React, which are loaded only by pages that use them', async () => {
+    symlinkSync(join(repository, 'node_modules/react'), join(project, 'node_modules/react'));
+    const text =
+      "import { StatusError } from '@svc/client'; import * as hooks from '@svc/client/react'; console.log(Object.keys(hooks).join(), StatusError.name);";
+    writeFileSync(join(project, 'load-hooks.js'), text);
+    const { stdout } = await run(process.execPath, ['load-hooks.js'], { cwd: project });
+    expect(stdout).toBe('useCan,useEdit,useLive,useObject StatusError\n');
+    expect(readFileSync(join(project, 'client/index.js'), 'utf8')).not.toContain('useSyncExternalStore');
+    expect(readFileSync(join(project, 'client/react.js'), 'utf8')).not.toContain('class StatusError');
   });
 
   const page = (body: string): string => `

@@ -19,6 +19,8 @@ export interface RbacTestResponse {
 
 /** Users are named by the credential: `Bearer <name>`; groups by name. */
 export interface TestRbac {
+  /** `http://127.0.0.1:PORT` */
+  url: string;
   registry: PlatformRegistry;
   connection: Awaited<ReturnType<typeof createPlatformDatabase>>['connection'];
   /** The existing users; a removed one has no valid credential any more. */
@@ -67,12 +69,14 @@ export async function startTestRbac(): Promise<TestRbac> {
     reviews: { roles: registry.roles, tokens },
   });
   const { port } = await server.listen();
+  const url = `http://127.0.0.1:${port}`;
   const send = (user: string, path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`http://127.0.0.1:${port}${path}`, {
+    fetch(`${url}${path}`, {
       ...init,
       headers: { authorization: `Bearer ${user}`, ...(init.headers as Record<string, string>) },
     });
   return {
+    url,
     registry,
     connection: testDatabase.connection,
     users,

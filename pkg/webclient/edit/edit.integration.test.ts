@@ -130,6 +130,29 @@ describe('an edit', () => {
     expect((await mine.save()).spec?.owner).toBe('tom');
   });
 
+  test('takes no older object for news', async () => {
+    const object = await begin('older', { title: 'older' });
+    const editing = edit(services, object);
+    editing.draft.spec!.title = 'newer';
+    const saved = await editing.save();
+    expect(editing.rebase(object)).toEqual([]);
+    expect([editing.draft, editing.base, editing.isChanged]).toEqual([saved, saved, false]);
+  });
+
+  test('keeps what is changed while it saves', async () => {
+    const editing = edit(services, await begin('typed', { title: 'typed' }));
+    editing.draft.spec!.title = 'typed 1';
+    const saving = editing.save();
+    editing.draft.spec!.title = 'typed 12';
+    editing.draft.spec!.owner = 'mia';
+    expect((await saving).spec).toEqual({ title: 'typed 1' });
+    expect([editing.draft.spec, editing.isChanged]).toEqual([{ title: 'typed 12', owner: 'mia' }, true]);
+    expect((await editing.save()).spec).toEqual({ title: 'typed 12', owner: 'mia' });
+    editing.draft.spec!.owner = 'leo';
+    editing.reset();
+    expect([editing.draft.spec?.owner, editing.isChanged]).toEqual(['mia', false]);
+  });
+
   test('checks the draft without storing it', async () => {
     const editing = edit(services, await begin('checked'));
     editing.draft.spec!.title = 5 as unknown as string;

@@ -1,4 +1,5 @@
 import {
+  equalJson,
   isStatusError,
   newConflict,
   type AnyObject,
@@ -65,6 +66,11 @@ export class Edit<T extends AnyObject> {
     return this.#newest;
   }
 
+  /** Does the draft differ from `base`? */
+  get isChanged(): boolean {
+    return !equalJson(editable(this.draft), editable(this.#newest));
+  }
+
   /** What both sides changed; the draft still has its own values. */
   get conflicts(): readonly Conflict[] {
     return this.#conflicts;
@@ -75,7 +81,7 @@ export class Edit<T extends AnyObject> {
    * keep the draft's values. An object that is not newer than `base` changes nothing.
    */
   rebase(newest: Stored<T>): readonly Conflict[] {
-    if (newest.metadata.resourceVersion === this.#newest.metadata.resourceVersion) return this.#conflicts;
+    if (!isNewer(newest, this.#newest)) return this.#conflicts;
     const base = editable(this.#newest);
     const mine = editable(this.draft);
     const theirs = editable(newest);
@@ -101,19 +107,24 @@ export class Edit<T extends AnyObject> {
     this.#conflicts = this.#conflicts.filter((conflict) => !decided.includes(conflict));
   }
 
+  /** Gives up the changes of the draft. */
+  reset(): void {
+    this.draft = structuredClone(this.#newest);
+    this.#conflicts = [];
+  }
+
   /**
-   * Saves the draft, merged with what was saved meanwhile. The result is the new `base`.
+   * Saves the draft, merged with what was saved meanwhile. The result is the new `base`; what is changed in the draft
+   * until then stays in it.
    * @throws StatusError 409 with a cause for each conflict, which are then in `conflicts`; other failures of the write
    */
   async save(options: SaveOptions = {}): Promise<Stored<T>> {
     for (let merges = 0; ; merges += 1) {
       this.#refuseConflicts();
       try {
-        const saved = await this.#requests.update(this.draft, options);
-        if (options.dryRun !== true) {
-          this.#newest = saved;
-          this.draft = structuredClone(saved);
-        }
+        const sent = structuredClone(this.draft);
+        const saved = await this.#requests.update(sent, options);
+        if (options.dryRun !== true) this.#takeSaved(sent, saved);
         return saved;
       } catch (error) {
         if (!isStatusError(error, 'Conflict') || merges === maxMerges) throw error;
@@ -125,6 +136,14 @@ export class Edit<T extends AnyObject> {
         this.rebase(newest);
       }
     }
+  }
+
+  #takeSaved(sent: T, saved: Stored<T>): void {
+    const [base, mine, theirs] = [editable(sent), editable(saved), editable(this.draft)];
+    const { merged } = mergeObjects({ base, mine, theirs }, this.#lists);
+    // `rebase` may have told of a later save meanwhile.
+    if (isNewer(saved, this.#newest)) this.#newest = saved;
+    this.draft = withServerFields(merged, this.#newest) as unknown as T;
   }
 
   #refuseConflicts(): void {
@@ -153,4 +172,9 @@ function withServerFields(object: JsonObject, { metadata }: AnyObject): JsonObje
     ...object,
     metadata: { ...(object['metadata'] as JsonObject), ...structuredClone(Object.fromEntries(set)) },
   };
+}
+
+/** Revisions are decimal numbers, which may be larger than a number keeps. */
+function isNewer({ metadata: a }: Stored<AnyObject>, { metadata: b }: Stored<AnyObject>): boolean {
+  return BigInt(a.resourceVersion) > BigInt(b.resourceVersion);
 }

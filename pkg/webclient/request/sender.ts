@@ -54,6 +54,7 @@ const maxWaitSeconds = 30;
 export class RequestSender {
   readonly #options: RequestSenderOptions;
   #csrfToken: string | undefined;
+  #session = {};
 
   constructor(options: RequestSenderOptions) {
     this.#options = options;
@@ -70,6 +71,12 @@ export class RequestSender {
   /** The CSRF token of a session that began here. Default: that of the browser's cookie. */
   set csrfToken(token: string | undefined) {
     this.#csrfToken = token;
+    this.#session = {};
+  }
+
+  /** Another one after each login and logout here. */
+  get session(): object {
+    return this.#session;
   }
 
   /** The JSON of the answer; undefined if it has no body. @throws StatusError for every failure, or the signal's reason */

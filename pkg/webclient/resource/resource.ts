@@ -102,14 +102,15 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   readonly model: WebModel<T, Indexes>;
   /** Of its objects, on the server. */
   readonly path: string;
+  /** Empty: of all namespaces, or of a model without. */
+  readonly namespace: string;
   readonly #sender: RequestSender;
-  readonly #namespace: string;
 
   constructor(sender: RequestSender, model: WebModel<T, Indexes>, namespace = '') {
     this.model = model;
     this.#sender = sender;
     this.path = collectionPath(model, namespace);
-    this.#namespace = namespace;
+    this.namespace = namespace;
   }
 
   async get(name: ObjectName, { signal }: CallOptions = {}): Promise<Stored<T>> {
@@ -244,16 +245,16 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   }
 
   /** Objects of one place share one connection. */
-  get connection(): object {
+  get connection(): RequestSender {
     return this.#sender;
   }
 
-  #pathFor(namespace = this.#namespace): string {
+  #pathFor(namespace = this.namespace): string {
     return collectionPath(this.model, namespace);
   }
 
   #pathOf(object: ObjectName): string {
-    const { namespace = this.#namespace, name } = typeof object === 'string' ? { name: object } : object;
+    const { namespace = this.namespace, name } = typeof object === 'string' ? { name: object } : object;
     return objectPath(this.model, { namespace, name });
   }
 }
