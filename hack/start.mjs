@@ -15,6 +15,7 @@ const compiler = join(root, 'node_modules/typescript/bin/tsc');
 
 const isInstalledBuild = !existsSync(compiler);
 if (needsBuild()) await build();
+if (!isInstalledBuild) await buildConsoleIfNeeded();
 if (!existsSync(main)) {
   process.stderr.write(
     'svc: Nothing is built, and the compiler is not installed. Run npm ci and npm run build; npm prune --omit=dev may follow.\n',
@@ -70,6 +71,14 @@ async function build() {
   writeFileSync(stamp, '');
   // A file that changes during the build must be built again.
   utimesSync(stamp, began, began);
+}
+
+/** An installation without the compiler has no builder of the console either: it serves the one that was built before. */
+async function buildConsoleIfNeeded() {
+  const { buildConsole, isConsoleBuilt } = await import('./builds/build-console.mjs');
+  if (isConsoleBuilt(root)) return;
+  process.stderr.write('svc: Building the console; this takes some seconds, until its sources change.\n');
+  await buildConsole().catch(failBuild);
 }
 
 function failBuild(error) {

@@ -15,6 +15,7 @@ const { values: options } = parseArgs({ options: { summary: { type: 'string' }, 
 const rows = [
   [
     { name: 'typecheck', command: [node, compiler, '-p', 'tsconfig.json'] },
+    { name: 'typecheck of the console', command: [node, compiler, '-p', 'console/tsconfig.json'] },
     { name: 'lint', command: [node, 'node_modules/oxlint/bin/oxlint', '--type-aware'] },
     { name: 'imports', command: [node, 'hack/verify-imports.mjs'] },
     { name: 'lock file', command: [node, 'hack/check-lock.mjs'] },
@@ -27,6 +28,7 @@ const rows = [
   [
     { name: 'build', command: [node, compiler, '-p', 'tsconfig.build.json'] },
     { name: 'bundle', command: [node, 'hack/builds/bundle.mjs'] },
+    { name: 'console', command: [node, 'hack/builds/build-console.mjs'] },
     { name: 'build info', command: [node, 'hack/builds/build-info.mjs'] },
     { name: 'documentation', command: [node, 'hack/verify-docs.mjs', ...(options.whole ? ['--whole'] : [])] },
   ],

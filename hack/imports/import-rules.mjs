@@ -1,6 +1,6 @@
 import { allowedImports, allowedInTests, testFiles } from './allowed-imports.mjs';
 
-const ours = '^(?:pkg|cmd|test|bench|hack)/';
+const ours = '^(?:pkg|cmd|console|test|bench|hack)/';
 /** dependency-cruiser's type for an alias in package.json's `imports`: #pkg/... */
 const alias = 'aliased-subpath-import';
 

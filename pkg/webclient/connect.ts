@@ -1,10 +1,16 @@
 import { isStatusError, type AnyObject, type IndexTypes } from '#pkg/apimachinery/index';
 import { RequestSender, type RequestSenderOptions } from './request/sender.ts';
-import { Resource, type WebModel } from './resource/resource.ts';
+import { Resource, type CallOptions, type WebModel } from './resource/resource.ts';
 
 export interface ServerConnectOptions extends RequestSenderOptions {
   /** Where access management is, for `login` and `logout`. Default: `url`. */
   accessUrl?: string;
+}
+
+export interface ReadOptions extends CallOptions {
+  query?: URLSearchParams;
+  /** Default `application/json`. */
+  accept?: string;
 }
 
 export interface LoginSession {
@@ -17,6 +23,8 @@ export interface ServerConnection {
     model: WebModel<T, Indexes>,
     options?: { namespace?: string },
   ): Resource<T, Indexes>;
+  /** The JSON of any path of the server: discovery, a table, a document. @throws StatusError for every failure */
+  read(path: string, options?: ReadOptions): Promise<unknown>;
   /** Begins a session, whose cookies the browser keeps. @throws StatusError 400 for a wrong password, or a locked account */
   login(credentials: { username: string; password: string }): Promise<LoginSession>;
   /** Ends the session, if there is one. */
@@ -35,6 +43,7 @@ export function connect({ accessUrl, ...options }: ServerConnectOptions = {}): S
   };
   return {
     resource: (model, { namespace } = {}) => new Resource(sender, model, namespace),
+    read: (path, call = {}) => sender.json({ method: 'GET', path, ...call }),
     login: async (body) => {
       const call = { method: 'POST', path: sessions, body, isRepeatable: false } as const;
       const { csrf_token: token, user } = (await access.json(call)) as LoginSession & { csrf_token: string };

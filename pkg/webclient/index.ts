@@ -28,7 +28,14 @@ export {
   type WhereLabels,
   type WhereSelection,
 } from '#pkg/apimachinery/index';
-export { connect, type ServerConnectOptions, type ServerConnection, type LoginSession } from './connect.ts';
+export {
+  connect,
+  type ServerConnectOptions,
+  type ServerConnection,
+  type LoginSession,
+  type ReadOptions,
+} from './connect.ts';
+export { selectionParams } from './resource/query.ts';
 export type { RequestSenderOptions } from './request/sender.ts';
 export type {
   ApplyCallOptions,

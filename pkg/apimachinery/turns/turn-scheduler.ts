@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+
 /** How long all sliced work together may run in one iteration of the event loop. Milliseconds. */
 const standardBudgetMs = 10;
 /** How long one work may run while others wait, so that short work ends soon. Milliseconds. */

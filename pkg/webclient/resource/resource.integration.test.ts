@@ -3,6 +3,7 @@ import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
 import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
 import { connect } from '../connect.ts';
 import { noFaults, NoisyProxy } from '../webclienttest/noisy-proxy.ts';
+import { selectionParams } from './query.ts';
 import type { Resource } from './resource.ts';
 
 let env: TestEnv;
@@ -119,6 +120,18 @@ describe('a resource', () => {
     }
     expect(seen).toEqual(['ADDED', 'DELETED']);
     expect(await failureOf((async () => posts.watch({ since: '0' }))())).toMatchObject({ code: 400 });
+  });
+
+  test('its server answers any other path, in the form that is asked for', async () => {
+    const server = connect({ url: env.url, credential: env.token });
+    await posts.create(draft('listed'));
+    const table = await server.read(posts.path, {
+      accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+      query: selectionParams({ where: { 'metadata.name': 'listed' } }),
+    });
+    expect(table).toMatchObject({ kind: 'Table', rows: [{ object: { metadata: { name: 'listed' } } }] });
+    expect(await failureOf(server.read('/apis/nothing'))).toMatchObject({ code: 404 });
+    await posts.remove('listed');
   });
 
   test('gives up a call when its signal aborts', async () => {

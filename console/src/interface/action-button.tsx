@@ -1,0 +1,43 @@
+import { useId, type ReactNode } from 'react';
+import { texts } from '../texts/texts.ts';
+
+export interface ActionButtonProps {
+  children: ReactNode;
+  onAction: () => void;
+  kind?: 'primary' | 'danger' | 'plain';
+  isDisabled?: boolean;
+  /** The rule that the user lacks: the button is shown, says so, and does nothing. */
+  missingRule?: string | undefined;
+}
+
+/** A button that explains why it cannot be used, to the pointer, the keyboard and the screen reader alike. */
+export function ActionButton({
+  children,
+  onAction,
+  kind = 'plain',
+  isDisabled = false,
+  missingRule,
+}: ActionButtonProps) {
+  const id = useId();
+  const isOff = isDisabled || missingRule !== undefined;
+  return (
+    <span className="action">
+      <button
+        type="button"
+        className={`button ${kind}`}
+        aria-disabled={isOff}
+        aria-describedby={missingRule === undefined ? undefined : id}
+        onClick={() => {
+          if (!isOff) onAction();
+        }}
+      >
+        {children}
+      </button>
+      {missingRule === undefined ? undefined : (
+        <span role="tooltip" id={id} className="reason">
+          {texts.navigation.noRight(missingRule)}
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,192 @@
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useLocation, useSearchParams } from 'wouter';
+import { ActionButton } from '../interface/action-button.tsx';
+import { FailureNote } from '../interface/failure-note.tsx';
+import { StreamNote } from '../interface/stream-note.tsx';
+import { useShortcut } from '../interface/shortcuts.ts';
+import { useTitle } from '../interface/use-title.ts';
+import { models } from '../server/discovery.ts';
+import { resourceOf, type ModelInfo } from '../server/model-info.ts';
+import { useObservable } from '../server/observable.ts';
+import { usePermissions } from '../server/permissions.ts';
+import { readTable, type RowMeta } from '../server/read-table.ts';
+import { missingRule } from '../server/missing-rule.ts';
+import { modelOfPath, newLink, objectLink } from '../shell/links.ts';
+import { NamespaceChooser } from '../shell/namespace-chooser.tsx';
+import { texts } from '../texts/texts.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { readListView, selectionOf, toggleSort, writeListView, type ListView } from './list-view.ts';
+import { ListWindow, type WindowSnapshot } from './list-window.ts';
+import { useModelFacts } from './model-facts.ts';
+import { ObjectGrid } from './object-grid.tsx';
+import { toggled, withAll, without, type Selection } from './selection.ts';
+
+const BulkDelete = lazy(() => import('./bulk-delete.tsx'));
+
+export function ListPage({ group, plural }: { group: string; plural: string }) {
+  useObservable(models);
+  const model = modelOfPath(group, plural);
+  if (model === undefined) return <p role="alert">{texts.list.unknown(`${plural}.${group}`)}</p>;
+  return <ModelList model={model} />;
+}
+
+const maxSelected = 10_000;
+const selectChunk = 1000;
+
+function ModelList({ model }: { model: ModelInfo }) {
+  useTitle(model.kind);
+  const [, navigate] = useLocation();
+  const [params, setParams] = useSearchParams();
+  const text = params.toString();
+  const view = useMemo(() => readListView(new URLSearchParams(text)), [text]);
+  const setView = (next: ListView): void => setParams(writeListView(next), { replace: true });
+  const facts = useModelFacts(model);
+  const { list, snapshot } = useListWindow(model, view);
+  const [selection, setSelection] = useState<Selection>(new Map());
+  const [isTooMany, setTooMany] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
+  const [failure, setFailure] = useState<unknown>(undefined);
+  const previous = useRef<number | undefined>(undefined);
+  const firstField = useRef<HTMLSelectElement>(null);
+  const may = usePermissions(view.namespace);
+  const ruleMissing = (verb: string): string | undefined =>
+    may({ verb, model }) ? undefined : missingRule({ verb, model, namespace: view.namespace });
+
+  const select = (next: Selection): void => {
+    setTooMany(false);
+    setSelection(next);
+  };
+  // What another view does not show is not selected unseen.
+  useEffect(() => select(new Map()), [text]);
+
+  const create = (): void => navigate(newLink(model, view.namespace));
+  useShortcut('/', () => firstField.current?.focus());
+  useShortcut('n', () => {
+    if (ruleMissing('create') === undefined) create();
+  });
+
+  const onSelect = (index: number, { range }: { range: boolean }): void => {
+    const from = range ? (previous.current ?? index) : index;
+    previous.current = index;
+    const rows = Array.from({ length: Math.abs(index - from) + 1 }, (_, at) => list?.row(Math.min(index, from) + at));
+    const found = rows.flatMap((row) => (row === undefined ? [] : [row.object.metadata]));
+    if (found.length === 1) select(toggled(selection, found[0]!));
+    else select(withAll(selection, found));
+  };
+  const selectAll = async (): Promise<void> => {
+    const found = await readAll(model, view);
+    select(withAll(new Map(), found.slice(0, maxSelected)));
+    setTooMany(found.length > maxSelected);
+  };
+  const onShow = useCallback((first: number, last: number) => list?.show(first, last), [list]);
+  const { total } = snapshot;
+  const isFiltered = view.conditions.length + view.labels.length > 0;
+  return (
+    <div className="list-page">
+      <div className="page-head">
+        <h1>{model.kind}</h1>
+        <p role="status" className="facts">
+          {total === undefined ? texts.loading : texts.list.total(total, snapshot.isLowerBound)}
+        </p>
+        <StreamNote stream={snapshot.stream} />
+        {model.namespaced ? (
+          <NamespaceChooser value={view.namespace} onChange={(namespace) => setView({ ...view, namespace })} />
+        ) : undefined}
+        {model.verbs.includes('create') ? (
+          <ActionButton kind="primary" onAction={create} missingRule={ruleMissing('create')}>
+            {texts.list.create}
+          </ActionButton>
+        ) : undefined}
+      </div>
+      <FilterBar indexes={facts.indexes} view={view} onChange={setView} firstField={firstField} />
+      {snapshot.failure === undefined ? undefined : <FailureNote failure={snapshot.failure} />}
+      {failure === undefined ? undefined : <FailureNote failure={failure} />}
+      {selection.size === 0 ? undefined : (
+        <div className="bulk" role="region" aria-label={texts.list.selected(selection.size)}>
+          <span>{texts.list.selected(selection.size)}</span>
+          {isTooMany ? <span>{texts.list.tooMany(maxSelected)}</span> : undefined}
+          <ActionButton kind="danger" onAction={() => setDeleting(true)} missingRule={ruleMissing('delete')}>
+            {texts.list.remove}
+          </ActionButton>
+          <button type="button" className="button plain" onClick={() => select(new Map())}>
+            {texts.list.clear}
+          </button>
+        </div>
+      )}
+      {total === 0 && snapshot.failure === undefined ? (
+        <p className="empty">{isFiltered ? texts.list.emptyFiltered : texts.list.empty}</p>
+      ) : undefined}
+      {snapshot.columns.length === 0 || total === 0 ? undefined : (
+        <ObjectGrid
+          label={texts.list.rows(model.kind)}
+          columns={snapshot.columns.filter(({ priority }) => priority === 0)}
+          rowCount={total ?? 0}
+          row={(index) => list?.row(index)}
+          onShow={onShow}
+          selection={selection}
+          onSelect={onSelect}
+          selectAll={
+            <input
+              type="checkbox"
+              aria-label={texts.list.selectAll}
+              checked={selection.size > 0 && selection.size === total}
+              onChange={(event) => {
+                if (event.target.checked) void selectAll().then(() => setFailure(undefined), setFailure);
+                else select(new Map());
+              }}
+            />
+          }
+          linkOf={({ object }) => objectLink(model, object.metadata)}
+          onOpen={({ object }) => navigate(objectLink(model, object.metadata))}
+          hasNamespaces={model.namespaced && view.namespace === ''}
+          sort={view.sort}
+          sortKeyOf={({ name }) => facts.sortOf.get(name)}
+          onSort={(key, options) => setView({ ...view, sort: toggleSort(view.sort, key, options) })}
+        />
+      )}
+      {isDeleting ? (
+        <Suspense>
+          <BulkDelete
+            model={model}
+            selection={selection}
+            onDeleted={(uids) => select(without(selection, uids))}
+            onClose={() => setDeleting(false)}
+          />
+        </Suspense>
+      ) : undefined}
+    </div>
+  );
+}
+
+const nothing: WindowSnapshot = {
+  columns: [],
+  total: undefined,
+  isLowerBound: false,
+  stream: { name: 'connecting' },
+  failure: undefined,
+  version: 0,
+};
+const nothingYet = { get: () => nothing, subscribe: () => () => undefined };
+
+function useListWindow(model: ModelInfo, view: ListView): { list: ListWindow | undefined; snapshot: WindowSnapshot } {
+  const [list, setList] = useState<ListWindow | undefined>(undefined);
+  useEffect(() => {
+    const next = new ListWindow(resourceOf(model, view.namespace), { ...selectionOf(view), sort: view.sort });
+    setList(next);
+    next.start();
+    return () => next.stop();
+  }, [model, view]);
+  return { list, snapshot: useObservable(list?.snapshot ?? nothingYet) };
+}
+
+/** More than may be selected, if there are more. @throws StatusError */
+async function readAll(model: ModelInfo, view: ListView): Promise<RowMeta[]> {
+  const found: RowMeta[] = [];
+  for (let page = 1; found.length <= maxSelected; page += 1) {
+    const query = { ...selectionOf(view), page, size: selectChunk };
+    const { rows, hasNext } = await readTable(resourceOf(model, view.namespace), query);
+    found.push(...rows.map(({ object }) => object.metadata));
+    if (hasNext !== true) break;
+  }
+  return found;
+}

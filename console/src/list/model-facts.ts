@@ -1,0 +1,91 @@
+import type { JsonObject } from '@svc/client';
+import { useEffect, useState } from 'react';
+import { readDefinition } from '../server/discovery.ts';
+import type { ModelInfo } from '../server/model-info.ts';
+
+export interface IndexFact {
+  name: string;
+  type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  /** Of several values: it can be a condition, not an order. */
+  isMulti: boolean;
+}
+
+/** What the definition of a model tells; of a built-in model only what all have. */
+export interface ModelFacts {
+  indexes: readonly IndexFact[];
+  /** The index that sorts by a column of the list, by the column's name. */
+  sortOf: ReadonlyMap<string, string>;
+  definition: JsonObject | undefined;
+  /** Has the server told? */
+  isKnown: boolean;
+}
+
+interface Definition {
+  spec: {
+    versions: {
+      name: string;
+      schema?: { openAPIV3Schema?: JsonObject };
+      additionalPrinterColumns?: { name: string; jsonPath: string }[];
+      indexes?: { name: string; path?: string; type?: IndexFact['type']; unique?: boolean }[];
+    }[];
+  };
+}
+
+const common: readonly IndexFact[] = [
+  { name: 'metadata.name', type: 'string', isMulti: false },
+  { name: 'metadata.creationTimestamp', type: 'date', isMulti: false },
+  { name: 'metadata.deletionTimestamp', type: 'date', isMulti: false },
+  { name: 'metadata.ownerReferences.uid', type: 'string', isMulti: true },
+];
+
+/** @throws StatusError */
+export async function readModelFacts(model: ModelInfo): Promise<ModelFacts> {
+  const definition = await readDefinition(model);
+  const version = (definition as Definition | undefined)?.spec.versions.find(({ name }) => name === model.version);
+  const own = (version?.indexes ?? []).map(({ name, path = name, type = 'string' }) => ({
+    name,
+    path,
+    type,
+    isMulti: path.includes('[*]'),
+  }));
+  const sortOf = new Map([
+    ['Name', 'metadata.name'],
+    ['Age', 'metadata.creationTimestamp'],
+  ]);
+  for (const { name, jsonPath } of version?.additionalPrinterColumns ?? []) {
+    const index = own.find(({ isMulti, path }) => !isMulti && `.${path}` === jsonPath);
+    if (index !== undefined) sortOf.set(name, index.name);
+  }
+  return {
+    indexes: [...own.map(({ name, type, isMulti }) => ({ name, type, isMulti })), ...common],
+    sortOf,
+    definition,
+    isKnown: true,
+  };
+}
+
+const unknownFacts: ModelFacts = {
+  indexes: [{ name: 'metadata.name', type: 'string', isMulti: false }],
+  sortOf: new Map(),
+  definition: undefined,
+  isKnown: false,
+};
+
+export function useModelFacts(model: ModelInfo): ModelFacts {
+  const [facts, setFacts] = useState(unknownFacts);
+  useEffect(() => {
+    let isCurrent = true;
+    const read = async (): Promise<void> => {
+      const known = await readModelFacts(model);
+      if (isCurrent) setFacts(known);
+    };
+    // Without them filter and order by what every model has still work.
+    read().catch(() => {
+      if (isCurrent) setFacts({ ...unknownFacts, isKnown: true });
+    });
+    return () => {
+      isCurrent = false;
+    };
+  }, [model]);
+  return facts;
+}

@@ -1,0 +1,118 @@
+import type { AnyObject, Stored } from '@svc/client';
+import { lazy, Suspense, useState } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { ActionButton } from '../interface/action-button.tsx';
+import { FailureNote } from '../interface/failure-note.tsx';
+import { StreamNote } from '../interface/stream-note.tsx';
+import { useShortcut } from '../interface/shortcuts.ts';
+import { useTitle } from '../interface/use-title.ts';
+import { models } from '../server/discovery.ts';
+import { missingRule } from '../server/missing-rule.ts';
+import type { ModelInfo } from '../server/model-info.ts';
+import { useObservable } from '../server/observable.ts';
+import { usePermissions } from '../server/permissions.ts';
+import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
+import { texts } from '../texts/texts.ts';
+import { ObjectOverview } from './object-overview.tsx';
+import { useLiveObject } from './use-live-object.ts';
+
+const EditPanel = lazy(() => import('./edit-panel.tsx'));
+const DeleteDialog = lazy(() => import('./delete-dialog.tsx'));
+
+interface ObjectPageProps {
+  group: string;
+  plural: string;
+  /** `-` for none. */
+  namespace: string;
+  name: string;
+}
+
+export function ObjectPage({ group, plural, namespace, name }: ObjectPageProps) {
+  useObservable(models);
+  const model = modelOfPath(group, plural);
+  if (model === undefined) return <p role="alert">{texts.list.unknown(`${plural}.${group}`)}</p>;
+  return <ObjectView model={model} namespace={namespace === '-' ? '' : namespace} name={name} />;
+}
+
+type Tab = 'overview' | 'yaml';
+
+function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: string; name: string }) {
+  useTitle(`${name} · ${model.kind}`);
+  const [params] = useSearchParams();
+  const [, navigate] = useLocation();
+  const tab: Tab = params.get('tab') === 'yaml' ? 'yaml' : 'overview';
+  const { object, isGone, failure, stream } = useLiveObject(model, namespace, name);
+  const here = objectLink(model, { namespace, name });
+  useShortcut('e', () => navigate(`${here}?tab=yaml`));
+  return (
+    <>
+      <p className="path">
+        <Link href={listLink(model, namespace)}>{model.kind}</Link>
+        {namespace === '' ? undefined : ` / ${namespace}`}
+      </p>
+      <div className="page-head">
+        <h1>{name}</h1>
+        <StreamNote stream={stream} />
+        {object === undefined ? undefined : <DeleteAction model={model} object={object} />}
+      </div>
+      {failure === undefined ? undefined : <FailureNote failure={failure} />}
+      {isGone ? (
+        <p role="alert" className="note warning">
+          {texts.object.gone}
+        </p>
+      ) : undefined}
+      <nav className="tabs" aria-label={texts.object.tabs}>
+        <Link href={here} aria-current={tab === 'overview' ? 'page' : undefined}>
+          {texts.object.overview}
+        </Link>
+        <Link href={`${here}?tab=yaml`} aria-current={tab === 'yaml' ? 'page' : undefined}>
+          {texts.object.yaml}
+        </Link>
+      </nav>
+      {object === undefined && !isGone && failure === undefined ? <p role="status">{texts.loading}</p> : undefined}
+      {object !== undefined && tab === 'overview' ? <ObjectOverview model={model} object={object} /> : undefined}
+      <EditTab model={model} object={object} isShown={tab === 'yaml'} />
+    </>
+  );
+}
+
+interface EditTabProps {
+  model: ModelInfo;
+  object: Stored<AnyObject> | undefined;
+  isShown: boolean;
+}
+
+/** Once opened, the editor stays, with what was typed, while another tab is shown or the object is deleted. */
+function EditTab({ model, object, isShown }: EditTabProps) {
+  const [first, setFirst] = useState<Stored<AnyObject> | undefined>(undefined);
+  if (isShown && first === undefined && object !== undefined) setFirst(object);
+  if (first === undefined) return undefined;
+  return (
+    <div hidden={!isShown}>
+      <Suspense fallback={<p role="status">{texts.loading}</p>}>
+        <EditPanel model={model} first={first} newest={object} />
+      </Suspense>
+    </div>
+  );
+}
+
+function DeleteAction({ model, object }: { model: ModelInfo; object: Stored<AnyObject> }) {
+  const [isOpen, setOpen] = useState(false);
+  const { namespace = '', name } = object.metadata;
+  const may = usePermissions(namespace);
+  const missing = may({ verb: 'delete', model, name })
+    ? undefined
+    : missingRule({ verb: 'delete', model, namespace, name });
+  return (
+    <>
+      <ActionButton kind="danger" onAction={() => setOpen(true)} missingRule={missing}>
+        {texts.object.remove}
+      </ActionButton>
+      {isOpen ? (
+        <Suspense>
+          <DeleteDialog model={model} object={object} onClose={() => setOpen(false)} />
+        </Suspense>
+      ) : undefined}
+    </>
+  );
+}

@@ -1,0 +1,88 @@
+import { isStatusError } from '@svc/client';
+import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
+import { useTitle } from '../interface/use-title.ts';
+import { models } from '../server/discovery.ts';
+import { modelName, resourceOf, type ModelInfo } from '../server/model-info.ts';
+import { useObservable } from '../server/observable.ts';
+import { readTable } from '../server/read-table.ts';
+import { listLink } from '../shell/links.ts';
+import { texts } from '../texts/texts.ts';
+
+interface Count {
+  total: number;
+  isLowerBound: boolean;
+}
+
+const concurrent = 4;
+
+/** All models with the number of their objects. */
+export function OverviewPage() {
+  useTitle(texts.overview.title);
+  const all = useObservable(models);
+  const counts = useCounts(all);
+  return (
+    <>
+      <h1>{texts.overview.title}</h1>
+      <p>{texts.overview.intro}</p>
+      <div className="table-box" role="group" aria-label={texts.overview.title} tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{texts.overview.model}</th>
+              <th scope="col">{texts.overview.group}</th>
+              <th scope="col" className="number">
+                {texts.overview.objects}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {all?.map((model) => (
+              <tr key={modelName(model)}>
+                <th scope="row">
+                  <Link href={listLink(model)}>{model.kind}</Link>
+                </th>
+                <td>{model.group === '' ? texts.navigation.core : model.group}</td>
+                <td className="number">{countText(counts.get(modelName(model)))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function countText(count: Count | 'forbidden' | undefined): string {
+  if (count === undefined) return '';
+  if (count === 'forbidden') return texts.overview.forbidden;
+  return count.isLowerBound ? texts.overview.atLeast(count.total) : texts.number(count.total);
+}
+
+function useCounts(all: readonly ModelInfo[] | undefined): ReadonlyMap<string, Count | 'forbidden'> {
+  const [counts, setCounts] = useState<ReadonlyMap<string, Count | 'forbidden'>>(new Map());
+  useEffect(() => {
+    const end = new AbortController();
+    const waiting = (all ?? []).values();
+    const work = async (): Promise<void> => {
+      for (const model of waiting) {
+        const count = await countOf(model, end.signal);
+        if (end.signal.aborted) return;
+        if (count !== undefined) setCounts((known) => new Map(known).set(modelName(model), count));
+      }
+    };
+    for (let worker = 0; worker < concurrent; worker += 1) void work();
+    return () => end.abort();
+  }, [all]);
+  return counts;
+}
+
+/** Undefined if the server could not tell now. */
+async function countOf(model: ModelInfo, signal: AbortSignal): Promise<Count | 'forbidden' | undefined> {
+  try {
+    const { total = 0, totalIsLowerBound = false } = await readTable(resourceOf(model), { page: 1, size: 1, signal });
+    return { total, isLowerBound: totalIsLowerBound };
+  } catch (error) {
+    return isStatusError(error, 'Forbidden') ? 'forbidden' : undefined;
+  }
+}

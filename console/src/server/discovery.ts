@@ -1,0 +1,90 @@
+import { isStatusError, type JsonObject } from '@svc/client';
+import { followChanges } from './follow-changes.ts';
+import type { ModelInfo } from './model-info.ts';
+import { Observable } from './observable.ts';
+import { server } from './server.ts';
+
+/** Undefined until they are known. */
+export const models = new Observable<readonly ModelInfo[] | undefined>(undefined);
+
+interface DiscoveredResource {
+  resource: string;
+  responseKind: { kind: string };
+  scope: 'Cluster' | 'Namespaced';
+  verbs: string[];
+  shortNames?: string[];
+  subresources?: { subresource: string }[];
+}
+
+interface DiscoveryList {
+  items: { metadata: { name?: string }; versions: { version: string; resources: DiscoveredResource[] }[] }[];
+}
+
+const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+export const definitionType: ModelInfo = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+  hasStatusSubresource: true,
+  verbs: [],
+  shortNames: [],
+};
+
+/** Reads all models that can be listed. @throws StatusError */
+export async function readModels(): Promise<readonly ModelInfo[]> {
+  const [core, groups] = (await Promise.all(['/api', '/apis'].map((path) => server.read(path, { accept })))) as [
+    DiscoveryList,
+    DiscoveryList,
+  ];
+  const found = new Map<string, ModelInfo>();
+  for (const { metadata, versions } of [...core.items, ...groups.items]) {
+    const group = metadata.name ?? '';
+    // The preferred version is the first.
+    for (const { version, resources } of versions) {
+      for (const each of resources) {
+        const key = `${group}/${each.resource}`;
+        if (each.verbs.includes('list') && !found.has(key)) found.set(key, modelOf(group, version, each));
+      }
+    }
+  }
+  const read = [...found.values()];
+  // An equal list stays the same value, so that nothing is rendered again.
+  if (JSON.stringify(read) !== JSON.stringify(models.get())) models.set(read);
+  return read;
+}
+
+function modelOf(group: string, version: string, resource: DiscoveredResource): ModelInfo {
+  return {
+    group,
+    version,
+    kind: resource.responseKind.kind,
+    plural: resource.resource,
+    namespaced: resource.scope === 'Namespaced',
+    hasStatusSubresource: resource.subresources?.some(({ subresource }) => subresource === 'status') ?? false,
+    verbs: resource.verbs,
+    shortNames: resource.shortNames ?? [],
+  };
+}
+
+/** Keeps `models` up to date until the signal aborts. Who may not watch definitions gets new models with a reload. */
+export function followModels(signal: AbortSignal): void {
+  followChanges(server.resource(definitionType), {
+    signal,
+    onEvents: () => void readModels().catch(() => undefined),
+    // Nobody is told: without the right to see definitions the list of models is that of the start.
+    isEnd: (failure) => isStatusError(failure, 'Forbidden'),
+  });
+}
+
+/** The definition of a model; undefined for a built-in one, and for who may not see definitions. */
+export async function readDefinition({ group, plural }: ModelInfo): Promise<JsonObject | undefined> {
+  try {
+    return (await server.resource(definitionType).get(`${plural}.${group}`)) as unknown as JsonObject;
+  } catch (error) {
+    if (isStatusError(error, 'NotFound') || isStatusError(error, 'Forbidden')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,37 @@
+import { useState } from 'react';
+import { appearance, appearances, setAppearance } from '../interface/appearance.ts';
+import { FailureNote } from '../interface/failure-note.tsx';
+import { PageDialog } from '../interface/page-dialog.tsx';
+import { useObservable } from '../server/observable.ts';
+import { logOut, type SessionUser } from '../server/server.ts';
+import { texts } from '../texts/texts.ts';
+
+export default function AccountDialog({ user, onClose }: { user: SessionUser; onClose: () => void }) {
+  const chosen = useObservable(appearance);
+  const [failure, setFailure] = useState<unknown>(undefined);
+  return (
+    <PageDialog title={texts.login.loggedInAs(user.username)} onClose={onClose}>
+      {failure === undefined ? undefined : <FailureNote failure={failure} />}
+      <fieldset>
+        <legend>{texts.appearance.label}</legend>
+        {appearances.map((each) => (
+          <label key={each} className="check">
+            <input type="radio" name="appearance" checked={chosen === each} onChange={() => setAppearance(each)} />
+            {texts.appearance[each]}
+          </label>
+        ))}
+      </fieldset>
+      <p>
+        <a href="/settings/">{texts.navigation.settings}</a>
+      </p>
+      <div className="buttons">
+        <button type="button" className="button plain" onClick={() => void logOut().catch(setFailure)}>
+          {texts.login.logOut}
+        </button>
+        <button type="button" className="button plain" onClick={onClose}>
+          {texts.close}
+        </button>
+      </div>
+    </PageDialog>
+  );
+}

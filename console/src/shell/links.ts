@@ -1,0 +1,33 @@
+import { modelName, type ModelInfo } from '../server/model-info.ts';
+import { models } from '../server/discovery.ts';
+
+/** The core group has no name, and a path needs one; names of other groups have a dot. */
+const coreGroup = 'core';
+
+export function listLink({ group, plural }: Pick<ModelInfo, 'group' | 'plural'>, namespace = ''): string {
+  const query = namespace === '' ? '' : `?ns=${encodeURIComponent(namespace)}`;
+  return `/g/${encodeURIComponent(group === '' ? coreGroup : group)}/${encodeURIComponent(plural)}${query}`;
+}
+
+export function newLink(model: Pick<ModelInfo, 'group' | 'plural'>, namespace: string): string {
+  return listLink(model, namespace).replace(/(\?|$)/, '/new$1');
+}
+
+export function objectLink(
+  model: Pick<ModelInfo, 'group' | 'plural'>,
+  { namespace = '', name }: { namespace?: string; name: string },
+): string {
+  // `-` is no namespace.
+  return `${listLink(model)}/${namespace === '' ? '-' : encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+export function modelOfPath(group: string, plural: string): ModelInfo | undefined {
+  const name = group === coreGroup ? '' : group;
+  return models.get()?.find((model) => model.group === name && model.plural === plural);
+}
+
+/** The title of a model: its kind, and its full name where two have the same kind. */
+export function modelTitle(model: ModelInfo, all: readonly ModelInfo[]): string {
+  const isOnly = all.every((other) => other === model || other.kind !== model.kind);
+  return isOnly ? model.kind : `${model.kind} (${modelName(model)})`;
+}

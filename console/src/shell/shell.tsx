@@ -1,0 +1,102 @@
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { Link, Route, Switch, useLocation } from 'wouter';
+import { FailureNote } from '../interface/failure-note.tsx';
+import { useShortcut } from '../interface/shortcuts.ts';
+import { ListPage } from '../list/list-page.tsx';
+import { ObjectPage } from '../object/object-page.tsx';
+import { OverviewPage } from '../pages/overview-page.tsx';
+import { followModels, models, readModels } from '../server/discovery.ts';
+import { useObservable } from '../server/observable.ts';
+import { forgetPermissions } from '../server/permissions.ts';
+import type { SessionUser } from '../server/server.ts';
+import { texts } from '../texts/texts.ts';
+import { Navigation } from './navigation.tsx';
+
+// What few visits need is loaded when it is opened.
+const NewPage = lazy(() => import('../object/new-page.tsx'));
+const Palette = lazy(() => import('./palette.tsx'));
+const KeyList = lazy(() => import('./key-list.tsx'));
+const AccountDialog = lazy(() => import('./account-dialog.tsx'));
+
+/** What surrounds every page: navigation, search and commands, keys. */
+export function Shell({ user }: { user: SessionUser }) {
+  const [location, navigate] = useLocation();
+  const [isNavigationOpen, setNavigationOpen] = useState(false);
+  const [dialog, setDialog] = useState<'palette' | 'keys' | 'account' | undefined>(undefined);
+  const known = useObservable(models);
+  const [failure, setFailure] = useState<unknown>(undefined);
+
+  useEffect(() => {
+    const end = new AbortController();
+    forgetPermissions();
+    readModels().then(() => setFailure(undefined), setFailure);
+    followModels(end.signal);
+    return () => end.abort();
+  }, [user]);
+  useEffect(() => setNavigationOpen(false), [location]);
+
+  const close = (): void => setDialog(undefined);
+  useShortcut('Control+k', () => setDialog('palette'));
+  useShortcut('?', () => setDialog('keys'));
+  useShortcut('g o', () => navigate('/'));
+
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {texts.skipToContent}
+      </a>
+      <header className="bar">
+        <button
+          type="button"
+          className="button plain menu-button"
+          aria-expanded={isNavigationOpen}
+          aria-controls="navigation"
+          onClick={() => setNavigationOpen(!isNavigationOpen)}
+        >
+          {texts.navigation.open}
+        </button>
+        <Link href="/" className="product">
+          {texts.product}
+        </Link>
+        <button type="button" className="button plain search" onClick={() => setDialog('palette')}>
+          {texts.palette.open} <kbd>Ctrl K</kbd>
+        </button>
+        <button
+          type="button"
+          className="button plain account"
+          aria-label={texts.login.loggedInAs(user.username)}
+          onClick={() => setDialog('account')}
+        >
+          {user.username}
+        </button>
+      </header>
+      <Navigation isOpen={isNavigationOpen} />
+      <main id="content" tabIndex={-1}>
+        {failure === undefined ? undefined : <FailureNote failure={failure} />}
+        {known === undefined ? (
+          failure === undefined && <p role="status">{texts.loading}</p>
+        ) : (
+          <Suspense fallback={<p role="status">{texts.loading}</p>}>
+            <Switch>
+              <Route path="/" component={OverviewPage} />
+              <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...params} />}</Route>
+              <Route path="/g/:group/:plural/new">{(params) => <NewPage key={location} {...params} />}</Route>
+              <Route path="/g/:group/:plural/:namespace/:name">
+                {(params) => <ObjectPage key={location} {...params} />}
+              </Route>
+              <Route>
+                <h1>404</h1>
+                <p>{texts.list.unknown(location)}</p>
+              </Route>
+            </Switch>
+          </Suspense>
+        )}
+      </main>
+      <Suspense>
+        {dialog === 'palette' ? <Palette onClose={close} onKeys={() => setDialog('keys')} /> : undefined}
+        {dialog === 'keys' ? <KeyList onClose={close} /> : undefined}
+        {dialog === 'account' ? <AccountDialog user={user} onClose={close} /> : undefined}
+      </Suspense>
+    </div>
+  );
+}

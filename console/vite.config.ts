@@ -1,0 +1,59 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+
+/** The server sends these as they are. */
+const compressAssets: Plugin = {
+  name: 'compress-assets',
+  apply: 'build',
+  writeBundle({ dir }) {
+    const assets = join(dir!, 'assets');
+    for (const name of readdirSync(assets)) {
+      const content = readFileSync(join(assets, name));
+      writeFileSync(join(assets, `${name}.gz`), gzipSync(content, { level: 9 }));
+      writeFileSync(join(assets, `${name}.br`), brotliCompressSync(content));
+    }
+  },
+};
+
+const platform = process.env['SVC_CONSOLE_PLATFORM'] ?? 'http://127.0.0.1:8090';
+const access = process.env['SVC_CONSOLE_ACCESS'] ?? 'http://127.0.0.1:8091';
+const accessPaths = '^/(?:api/v1/(?:authentication|users|orgs|rbac|audits)|api/docs|login|settings)(?:/|$)';
+
+/** `npm run build:console` writes `console/dist`; `npm run dev:console` serves the sources, next to a running server. */
+export default defineConfig({
+  root: folder,
+  base: '/console/',
+  // The server replaces it in each answer.
+  html: { cspNonce: '__CSP_NONCE__' },
+  resolve: {
+    alias: [
+      { find: '@svc/client', replacement: join(folder, '../pkg/webclient/index.ts') },
+      { find: /^#pkg\/(.*)$/, replacement: join(folder, '../pkg/$1.ts') },
+    ],
+  },
+  build: {
+    outDir: join(folder, 'dist'),
+    emptyOutDir: true,
+    target: 'es2022',
+    modulePreload: { polyfill: false },
+    // Everything is a file of its own, because the policy allows no data: but for images.
+    assetsInlineLimit: 0,
+    rolldownOptions: {
+      // Loading a file of the client does nothing by itself, so that what is not used is left out.
+      treeshake: { moduleSideEffects: [{ test: /\/pkg\//, sideEffects: false }] },
+      // A line for each would say nothing: what imports them is left out.
+      onLog: (level, log, handle) => {
+        if (!log.message.includes('externalized for browser compatibility')) handle(level, log);
+      },
+    },
+  },
+  plugins: [compressAssets],
+  server: {
+    proxy: { [accessPaths]: access, '^/(?:api|apis|openapi|version)(?:/|$)': platform },
+  },
+});

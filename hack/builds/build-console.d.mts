@@ -1,0 +1,2 @@
+export function buildConsole(folder?: string): Promise<void>;
+export function isConsoleBuilt(root?: string): boolean;

@@ -1,0 +1,46 @@
+/**
+ * Writes the console to `console/dist`, where the server reads it: `npm run build:console`. `npm start` does so if it is
+ * missing or older than its sources.
+ *
+ *   node hack/builds/build-console.mjs [FOLDER]    default of the output: console/dist
+ */
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+/** What the console is made of. */
+const inputs = ['console', 'pkg/webclient'];
+
+/** @throws Error of vite, which has printed what is wrong */
+export async function buildConsole(folder = join(repository, 'console/dist')) {
+  const { build } = await import('vite');
+  const { NODE_ENV } = process.env;
+  // Whatever runs this builds what users load.
+  process.env.NODE_ENV = 'production';
+  try {
+    await build({
+      configFile: join(repository, 'console/vite.config.ts'),
+      logLevel: 'warn',
+      build: { outDir: folder },
+    });
+  } finally {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = NODE_ENV;
+  }
+}
+
+export function isConsoleBuilt(root = repository) {
+  const page = join(root, 'console/dist/index.html');
+  if (!existsSync(page)) return false;
+  const built = statSync(page).mtimeMs;
+  return !inputs.some((path) => isNewer(join(root, path), built));
+}
+
+function isNewer(path, time) {
+  const entry = statSync(path);
+  if (!entry.isDirectory()) return entry.mtimeMs >= time;
+  return readdirSync(path).some((name) => name !== 'dist' && isNewer(join(path, name), time));
+}
+
+if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await buildConsole(process.argv[2]);

@@ -1,0 +1,175 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { databaseUrlOf, killPrograms, startServe, type Served } from '../../../cmd/svc/start-test-program.ts';
+import { buildConsole } from '../../../hack/builds/build-console.mjs';
+import { accessibilityFaults, complaintsOf, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
+import { startConsoleOrigin, type ConsoleOrigin } from './console-origin.ts';
+
+/** A server with the console, and a browser. */
+export class ConsoleSite {
+  readonly dist: string;
+  readonly #folder: string;
+  readonly #database: TestDatabase;
+  readonly #served: Served;
+  readonly #origin: ConsoleOrigin;
+  readonly #browser: Browser;
+
+  private constructor(parts: {
+    folder: string;
+    database: TestDatabase;
+    served: Served;
+    origin: ConsoleOrigin;
+    browser: Browser;
+  }) {
+    this.#folder = parts.folder;
+    this.dist = join(parts.folder, 'dist');
+    this.#database = parts.database;
+    this.#served = parts.served;
+    this.#origin = parts.origin;
+    this.#browser = parts.browser;
+  }
+
+  static async start(): Promise<ConsoleSite> {
+    // PostgreSQL, which runs as another user if the tests run as root, must be able to enter.
+    const folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-console-'));
+    await chmod(folder, 0o711);
+    const database = await createTestDatabase();
+    const [served, browser] = await Promise.all([
+      startServe(join(folder, 'data'), [`--svc.database.url=${databaseUrlOf(database)}`]),
+      startBrowser(),
+      buildConsole(join(folder, 'dist')),
+    ]);
+    const origin = await startConsoleOrigin({
+      dist: join(folder, 'dist'),
+      platform: served.url,
+      access: served.accessUrl,
+    });
+    return new ConsoleSite({ folder, database, served, origin, browser });
+  }
+
+  get url(): string {
+    return this.#origin.url;
+  }
+
+  async adminPassword(): Promise<string> {
+    return (await readFile(join(this.#folder, 'data/initial-admin-password'), 'utf8')).trim();
+  }
+
+  /** As the administrator, past the console. */
+  async api(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
+    const response = await fetch(`${this.#served.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#served.token}`,
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const json = (await response.json()) as Record<string, unknown>;
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(json)}`);
+    return json;
+  }
+
+  /** A new person, who can log in with the returned password. */
+  async addUser(username: string): Promise<string> {
+    const password = 'three wet boots';
+    const session = await fetch(`${this.#served.accessUrl}/api/v1/authentication/sessions/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'admin', password: await this.adminPassword() }),
+    });
+    const { csrf_token: token } = (await session.json()) as { csrf_token: string };
+    const cookie = session.headers
+      .getSetCookie()
+      .map((text) => text.split(';')[0])
+      .join('; ');
+    const created = await fetch(`${this.#served.accessUrl}/api/v1/users/users/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-csrftoken': token, cookie },
+      body: JSON.stringify({ username, name: username, password, email: `${username}@example.com` }),
+    });
+    if (!created.ok) throw new Error(`${created.status} ${await created.text()}`);
+    return password;
+  }
+
+  /**
+   * What a person does in a browser of their own. Fails also on an error or a warning in the console, which is how a
+   * violation of the policy shows, on an error that nobody caught, and on a request to elsewhere.
+   */
+  async visit(
+    path: string,
+    work: (page: Page, context: BrowserContext) => Promise<void>,
+    { user = 'admin', password }: { user?: string; password?: string } = {},
+  ): Promise<void> {
+    const context = await this.#browser.newContext({ reducedMotion: 'reduce', locale: 'en-US' });
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    const complaints = complaintsOf(page, this.url);
+    try {
+      await page.goto(`${this.url}/console${path}`);
+      await this.logIn(page, user, password);
+      await work(page, context);
+    } catch (error) {
+      if (complaints.length === 0) throw error;
+      throw new Error(`${String(error)}\nThe page complained: ${complaints.join('\n')}`, { cause: error });
+    } finally {
+      await context.close();
+    }
+    expect(complaints).toEqual([]);
+  }
+
+  async logIn(page: Page, user = 'admin', password?: string): Promise<void> {
+    await page.getByLabel('Username').fill(user);
+    await page.getByLabel('Password').fill(password ?? (await this.adminPassword()));
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: `Logged in as ${user}` }).waitFor();
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser.close();
+    await this.#origin.stop();
+    await killPrograms();
+    await this.#database.drop();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Draws the picture of a page of the documentation: `SVC_TEST_PICTURES=docs/images npm test -- test/system/console`. */
+export async function drawPicture(page: Page, name: string): Promise<void> {
+  const folder = process.env['SVC_TEST_PICTURES'];
+  if (folder === undefined) return;
+  await page.setViewportSize({ width: 1180, height: 640 });
+  await page.mouse.move(0, 0);
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
+const displays = [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 1280 },
+  { colorScheme: 'light', width: 320 },
+  { colorScheme: 'dark', width: 320 },
+] as const;
+
+/** In every color scheme and width: axe finds no faults, and the page does not scroll sideways. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const { colorScheme, width } of displays) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 780 });
+    const isFirst = width === 1280 && colorScheme === 'light';
+    expect({ width, colorScheme, faults: await accessibilityFaults(page, isFirst ? 'all' : 'look') }).toEqual({
+      width,
+      colorScheme,
+      faults: [],
+    });
+    const isTooWide = await page.evaluate(
+      'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+    );
+    expect({ width, isTooWide }).toEqual({ width, isTooWide: false });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 780 });
+}

@@ -1,0 +1,225 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
+import { ConsoleSite, drawPicture, expectAccessible } from './console-site.ts';
+import { createPosts, post, postDefinition, postsPath } from './posts.ts';
+
+if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chromium', () => undefined);
+
+(hasBrowser ? describe : describe.skip)('the console', () => {
+  let site: ConsoleSite;
+  beforeAll(async () => {
+    site = await ConsoleSite.start();
+    await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', postDefinition);
+    await createPosts(site, 250);
+  });
+  afterAll(() => site?.stop());
+
+  test('the first page loads at most 150 kB of script, and 15 kB of style', async () => {
+    const page = await readFile(join(site.dist, 'index.html'), 'utf8');
+    const sizes = { js: 0, css: 0 };
+    for (const [, name, type] of page.matchAll(/\/console\/(assets\/[^"]+\.(js|css))"/g))
+      sizes[type as 'js' | 'css'] += (await stat(join(site.dist, `${name}.gz`))).size;
+    expect(sizes.js).toBeGreaterThan(50_000);
+    expect(sizes.js).toBeLessThanOrEqual(150_000);
+    expect(sizes.css).toBeLessThanOrEqual(15_000);
+  });
+
+  test('logs in, shows every model and how many objects it has, and logs out', async () => {
+    await site.visit('/', async (page) => {
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      const row = page.getByRole('row', { name: /^Post blog\.example\.com/ });
+      await row.getByText('250').waitFor();
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Logged in as admin' }).click();
+      await page.getByRole('dialog').getByLabel('Dark').check();
+      expect(await page.evaluate('document.documentElement.dataset.appearance')).toBe('dark');
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Log out' }).click();
+      await page.getByRole('heading', { name: 'Log in' }).waitFor();
+      await expectAccessible(page);
+    });
+  });
+
+  test('says that the password is wrong, and keeps the username', async () => {
+    await site.visit('/', async (page) => {
+      await page.context().clearCookies();
+      await page.reload();
+      await page.getByLabel('Username').fill('admin');
+      await page.getByLabel('Password').fill('wrong');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').waitFor();
+      expect(await page.getByLabel('Username').inputValue()).toBe('admin');
+    });
+  });
+
+  test('finds a model by the palette, and lists the keys', async () => {
+    await site.visit('/', async (page) => {
+      await page.getByRole('link', { name: 'Post', exact: true }).first().waitFor();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').waitFor();
+      await expectAccessible(page);
+      await page.keyboard.type('go to post');
+      await page.getByRole('menuitem', { name: 'Go to Post' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Post', exact: true }).waitFor();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+      await expectAccessible(page);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.keyboard.press('g');
+      await page.keyboard.press('o');
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    });
+  });
+
+  test('a new model appears without a reload', async () => {
+    await site.visit('/', async (page) => {
+      await page.getByRole('link', { name: 'Post', exact: true }).first().waitFor();
+      await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', renamed(postDefinition));
+      await page.getByRole('navigation').getByRole('link', { name: 'Recipe', exact: true }).click();
+      await page.getByText('There are no objects.').waitFor();
+      await expectAccessible(page);
+    });
+  });
+
+  const list = '/g/blog.example.com/posts?ns=default';
+  // Other tests add others.
+  const numbered = `${list}&f=metadata.name%5E%3Dpost-`;
+
+  test('a list is filtered and sorted by the server, and its URL says how', async () => {
+    await site.visit(list, async (page) => {
+      await page.getByText('250 objects').waitFor();
+      await page.getByLabel('Field').selectOption('priority');
+      await page.getByLabel('Condition').selectOption('at least');
+      await page.getByLabel('Value').fill('240');
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
+      await page.getByText('10 objects').waitFor();
+      await page.getByLabel('Label').fill('parity=even');
+      await page.getByRole('button', { name: 'Add label' }).click();
+      await page.getByText('5 objects').waitFor();
+      await page.getByRole('button', { name: 'Priority', exact: true }).click();
+      await page.getByRole('button', { name: 'Priority', exact: true }).click();
+      expect(await page.locator('[aria-sort=descending]').innerText()).toContain('Priority');
+      await page
+        .getByRole('row', { name: /post-248/ })
+        .and(page.locator('[aria-rowindex="2"]'))
+        .waitFor();
+      expect(new URL(page.url()).search).toBe('?ns=default&f=priority%3E%3D240&l=parity%3Deven&sort=priority%2Cdesc');
+      await page.reload();
+      await page.getByText('5 objects').waitFor();
+      await page
+        .getByRole('row', { name: /post-248/ })
+        .and(page.locator('[aria-rowindex="2"]'))
+        .waitFor();
+      await expectAccessible(page);
+      await drawPicture(page, 'console-list');
+      await page.getByRole('button', { name: 'Remove the condition priority>=240' }).click();
+      await page.getByText('125 objects').waitFor();
+    });
+  });
+
+  test('a list follows what others write, and says that it is live', async () => {
+    await site.visit(`${list}&f=metadata.name%5E%3Dlive`, async (page) => {
+      await page.getByText('No object matches the filter.').waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      await site.api('POST', postsPath, post('live-1', { title: 'First' }));
+      await page.getByRole('gridcell', { name: 'First' }).waitFor();
+      await site.api('PATCH', `${postsPath}/live-1`, { spec: { title: 'Second' } });
+      await page.getByRole('gridcell', { name: 'Second' }).waitFor();
+      await site.api('DELETE', `${postsPath}/live-1`);
+      await page.getByText('No object matches the filter.').waitFor();
+    });
+  });
+
+  test('a list of any length is a grid for the keyboard, of which few rows are elements', async () => {
+    await site.visit(numbered, async (page) => {
+      const grid = page.getByRole('grid', { name: 'Objects of Post' });
+      await grid.getByRole('link', { name: 'post-000' }).focus();
+      expect(await grid.getAttribute('aria-rowcount')).toBe('251');
+      await page.keyboard.press('Control+End');
+      await grid.locator('[aria-rowindex="251"]').getByText('post-249').waitFor();
+      const focused = (): Promise<string> => page.evaluate('document.activeElement.dataset.cell');
+      await focusIsIn(focused, '249:1');
+      expect(await grid.getByRole('row').count()).toBeLessThan(80);
+      await page.keyboard.press('k');
+      await focusIsIn(focused, '248:1');
+      await page.keyboard.press('ArrowLeft');
+      await focusIsIn(focused, '248:0');
+      await page.keyboard.press('x');
+      await page.getByText('1 selected').first().waitFor();
+      await page.keyboard.press('Control+Home');
+      await focusIsIn(focused, '0:0');
+      await page.keyboard.press('/');
+      expect(await page.evaluate('document.activeElement.tagName')).toBe('SELECT');
+    });
+  });
+
+  test('selected objects are deleted, one after the other, after a question', async () => {
+    for (const at of [1, 2, 3, 4]) await site.api('POST', postsPath, post(`bulk-${at}`, { title: 'Bulk' }));
+    await site.visit(`${list}&f=metadata.name%5E%3Dbulk`, async (page) => {
+      await page.getByRole('checkbox', { name: 'Select bulk-1' }).click();
+      await page.getByRole('checkbox', { name: 'Select bulk-3' }).click({ modifiers: ['Shift'] });
+      await page.getByText('3 selected').first().waitFor();
+      await page.getByRole('checkbox', { name: 'Select bulk-2' }).click();
+      await page.getByText('2 selected').first().waitFor();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Delete 2 objects?' });
+      await dialog.waitFor();
+      expect(await dialog.getByRole('listitem').allInnerTexts()).toEqual(['default/bulk-1', 'default/bulk-3']);
+      await expectAccessible(page);
+      await dialog.getByRole('button', { name: 'Delete' }).click();
+      await dialog.getByText('2 objects deleted.').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await page.getByText('2 objects', { exact: true }).waitFor();
+      await page.getByRole('checkbox', { name: 'Select all that match' }).click();
+      await page.getByText('2 selected').first().waitFor();
+      expect(await page.getByRole('link', { name: /^bulk-/ }).allInnerTexts()).toEqual(['bulk-2', 'bulk-4']);
+    });
+  });
+
+  test('when the session ends, the page asks for the password and goes on', async () => {
+    await site.visit(numbered, async (page, context) => {
+      await page.locator('[aria-rowindex="2"]').getByText('post-000').waitFor();
+      await page.getByLabel('Label').fill('typed=before');
+      await context.clearCookies();
+      await page.getByRole('button', { name: 'Priority', exact: true }).click();
+      const dialog = page.getByRole('dialog', { name: 'Log in again' });
+      await dialog.waitFor();
+      await expectAccessible(page);
+      await dialog.getByLabel('Password').fill(await site.adminPassword());
+      await page.keyboard.press('Enter');
+      await dialog.waitFor({ state: 'detached' });
+      expect(await page.getByLabel('Label').inputValue()).toBe('typed=before');
+      await page.locator('[aria-rowindex="2"]').getByText('post-000').waitFor();
+    });
+  });
+
+  test('what a person may not do is there, off, and names the rule', async () => {
+    const password = await site.addUser('reader');
+    await site.visit(
+      '/g/core/namespaces',
+      async (page) => {
+        const create = page.getByRole('button', { name: 'New' }).and(page.locator('[aria-disabled=true]'));
+        await create.focus();
+        await page.getByText('Your roles do not have this rule: create namespaces').waitFor();
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { name: 'Namespace', exact: true }).waitFor();
+        await expectAccessible(page);
+      },
+      { user: 'reader', password },
+    );
+  });
+});
+
+async function focusIsIn(read: () => Promise<string>, expected: string): Promise<void> {
+  await pollUntil(async () => (await read()) === expected, undefined, `the focus in ${expected}`);
+}
+
+function renamed(definition: typeof postDefinition): object {
+  const names = { plural: 'recipes', singular: 'recipe', kind: 'Recipe' };
+  return { ...definition, metadata: { name: 'recipes.blog.example.com' }, spec: { ...definition.spec, names } };
+}
