@@ -1,20 +1,22 @@
 import { expect, test } from '@jest/globals';
-import { isAccessPath } from './access-paths.ts';
+import { accessPrefixOf } from './access-paths.ts';
 
 test.each([
-  '/api/v1/users',
-  '/api/v1/users/',
-  '/api/v1/authentication/auth/',
-  '/api/v1/rbac/system-role-bindings/',
-  '/api/docs',
-  '/api/docs/style.css',
-  '/api/openapi.json',
-  '/login',
-  '/logout/',
-  '/settings/password/',
-  '/assets/pages.js',
-])('%s is of access management', (path) => {
-  expect(isAccessPath(path)).toBe(true);
+  ['/api/v1/users', '/api/v1/users'],
+  ['/api/v1/users/', '/api/v1/users'],
+  ['/api/v1/authentication/auth/', '/api/v1/authentication'],
+  ['/api/v1/rbac/system-role-bindings/', '/api/v1/rbac'],
+  ['/api/v1/orgs/orgs/x/', '/api/v1/orgs'],
+  ['/api/v1/audits/login-logs', '/api/v1/audits'],
+  ['/api/docs', '/api/docs'],
+  ['/api/docs/style.css', '/api/docs'],
+  ['/api/openapi.json', '/api/openapi.json'],
+  ['/login', '/login'],
+  ['/logout/', '/logout'],
+  ['/settings/password/', '/settings'],
+  ['/assets/pages.js', '/assets'],
+])('%s is of access management', (path, prefix) => {
+  expect(accessPrefixOf(path)).toBe(prefix);
 });
 
 test.each([
@@ -39,5 +41,5 @@ test.each([
   '/metrics',
   '/debug/flags/log-level',
 ])('%s is of the content platform', (path) => {
-  expect(isAccessPath(path)).toBe(false);
+  expect(accessPrefixOf(path)).toBeUndefined();
 });

@@ -1,8 +1,11 @@
-/** Each with the paths below it. `/`, the probes and the metrics are of every server itself. */
+/** `/`, the probes and the metrics are of every server itself. */
 const accessPaths =
-  /^\/(?:api\/v1\/(?:authentication|users|orgs|rbac|audits)|api\/docs|api\/openapi\.json|login|logout|settings|assets)(?:\/|$)/;
+  /^(\/(?:api\/v1\/(?:authentication|users|orgs|rbac|audits)|api\/docs|api\/openapi\.json|login|logout|settings|assets))(?:\/|$)/;
 
-/** Whether access management answers this decoded path, also at the address of the content platform. */
-export function isAccessPath(path: string): boolean {
-  return accessPaths.test(path);
+/**
+ * The first part of a decoded path that access management answers, also at the address of the content platform;
+ * undefined for any other path.
+ */
+export function accessPrefixOf(path: string): string | undefined {
+  return accessPaths.exec(path)?.[1];
 }

@@ -4,12 +4,14 @@ import {
   findEndpointGroup,
   ServiceServer,
   withCors,
+  withForwardedRequest,
   withLogging,
   withRequestId,
   withSecurityHeaders,
   withStrictTransport,
   withTimeout,
   type EndpointGroup,
+  type ForwardingProof,
   type Handler,
   type HealthCheck,
   type MaxInFlight,
@@ -61,6 +63,8 @@ export interface AccessParts {
   throttle: Throttle;
   /** Credentials that were valid. Default: only those of requests to this server. */
   verified?: VerifiedCredentials;
+  /** Checks what another server of ours says about the client of a request. Default: no server can. */
+  forwardingProof?: Pick<ForwardingProof, 'check'>;
   /** Its public URLs. Default: from the headers of clients and trusted proxies. */
   url?: ServiceUrl;
   /** Other origins whose pages may read answers and act for their visitor. Default: none. */
@@ -85,6 +89,7 @@ export class AccessServer extends ServiceServer {
     operations,
     throttle,
     verified,
+    forwardingProof = { check: () => undefined },
     url,
     allowedOrigins = new Set(),
     readyz,
@@ -129,6 +134,7 @@ export class AccessServer extends ServiceServer {
           withLogging(log, slowRequestMs === undefined ? {} : { slowMs: slowRequestMs }),
           this.withMetrics,
           withAccessErrors(challengesOf(credentials), errorPage),
+          withForwardedRequest(forwardingProof),
           withCors({ allowedOrigins: [...allowedOrigins] }),
           withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
           this.withScrapeToken,

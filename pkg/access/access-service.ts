@@ -4,6 +4,7 @@ import {
   ServiceUrl,
   VerifiedCredentials,
   type EndpointGroup,
+  type ForwardingProof,
   type HealthCheck,
   type Throttle,
   type TrustedProxies,
@@ -21,6 +22,7 @@ import { Audit } from './audit/audit.ts';
 import { BasicAuthenticator } from './login/basic-authenticator.ts';
 import { BearerTokens } from './tokens/bearer-tokens.ts';
 import { credentialKeyOf } from './http/credential-key.ts';
+import { ForwardingProofs } from './http/forwarding-proofs.ts';
 import type { OnIssue } from './http/issued-credential.ts';
 import type { Operation } from './operations/operation.ts';
 import { loginOperations } from './login-operations.ts';
@@ -111,6 +113,8 @@ export class AccessService {
   readonly verified = new VerifiedCredentials();
   /** For AccessServer. */
   readonly parts: AccessParts;
+  /** Proves to another server with the same key how a client has reached this one. */
+  readonly forwardingProof: ForwardingProof;
   /** Its audit in the form of the content platform's. */
   readonly auditLog: AccessAuditLog;
 
@@ -135,6 +139,7 @@ export class AccessService {
       requiresDigest: settings.signatureRequiresDigest,
     });
     this.#database = database;
+    this.forwardingProof = new ForwardingProofs(secrets);
     this.auditLog = new AccessAuditLog(database.pool);
     this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000, onIssue });
     this.#login = new LoginService({
@@ -203,6 +208,7 @@ export class AccessService {
         user: settings.throttle.user,
       }),
       verified: this.verified,
+      forwardingProof: this.forwardingProof,
       url: new ServiceUrl(proxies, settings.publicUrl),
       allowedOrigins: new Set(settings.allowedOrigins),
       readyz: [this.databaseCheck],

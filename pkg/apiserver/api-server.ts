@@ -88,11 +88,16 @@ export interface ApiParts {
   mounted?: MountedService;
 }
 
-/** A service of this process that has filters of its own. */
+/** A service whose paths this server answers, too. It authenticates, authorizes, limits and audits them itself. */
 export interface MountedService {
-  /** Whether it answers this decoded path. */
-  owns: (path: string) => boolean;
+  /** The first part of a decoded path that it answers; undefined for any other path. */
+  prefixOf: (path: string) => string | undefined;
+  /**
+   * With all filters, for a service in this process; `isForwarded`: without any, for one that runs elsewhere.
+   * `forwardedRequestOf` tells how the client has reached this server.
+   */
   handler: Handler;
+  isForwarded?: boolean;
 }
 
 export interface ApiHttpOptions extends Pick<ServiceServerOptions, ListenerOption> {
@@ -152,22 +157,25 @@ export class ApiServer extends ServiceServer {
       ...(verified === undefined ? {} : { verified }),
     });
     const { withScrapeToken, withMetrics } = this;
-    const handler = apiHandler({ ...this.#options, ...parts, groups, limits, withScrapeToken, withMetrics });
-    this.begin(parts.mounted === undefined ? handler : this.#withMounted(parts.mounted, handler));
+    const options = { ...this.#options, ...parts, groups, limits, withScrapeToken, withMetrics };
+    this.begin(parts.mounted === undefined ? apiHandler(options) : withMounted(parts.mounted, options));
   }
+}
 
-  /** Its paths pass none of this server's filters: they would authenticate, limit and audit a request a second time. */
-  #withMounted({ owns, handler }: MountedService, otherwise: Handler): Handler {
-    const { proxies = new TrustedProxies([]), publicUrl } = this.#options.http;
-    return (context) => {
-      const { clientAddress, info, request } = context;
-      if (!owns(info.path)) return otherwise(context);
-      // The path looks like that of a resource, and `?watch` would lift the time limit.
-      info.isResourceRequest = false;
-      noteForwarded(request, { clientAddress, origin: proxies.originOf(request), publicUrl });
-      return handler(context);
-    };
-  }
+function withMounted({ prefixOf, handler, isForwarded = false }: MountedService, options: ApiHandlerOptions): Handler {
+  const { proxies = new TrustedProxies([]), publicUrl } = options.http;
+  const otherwise = apiHandler(options);
+  const mounted = isForwarded ? forwardingHandler(handler, options) : handler;
+  return (context) => {
+    const { clientAddress, info, request } = context;
+    const prefix = prefixOf(info.path);
+    if (prefix === undefined) return otherwise(context);
+    context.route = prefix;
+    // The path looks like that of a resource, and `?watch` would lift the time limit.
+    info.isResourceRequest = false;
+    noteForwarded(request, { clientAddress, origin: proxies.originOf(request), publicUrl });
+    return mounted(context);
+  };
 }
 
 interface ApiHandlerOptions extends ApiServerOptions, ApiParts {
@@ -175,6 +183,24 @@ interface ApiHandlerOptions extends ApiServerOptions, ApiParts {
   limits: InFlightLimits;
   withScrapeToken: Filter;
   withMetrics: Filter;
+}
+
+/** The filters that know neither user nor model. */
+function forwardingHandler(handler: Handler, options: ApiHandlerOptions): Handler {
+  const { log, http, limits } = options;
+  return chain(
+    [
+      withRequestId(),
+      withSecurityHeaders(),
+      withStrictTransport(http.strictTransportDays),
+      withLogging(log, http.slowRequestMs === undefined ? {} : { slowMs: http.slowRequestMs }),
+      options.withMetrics,
+      withStatus(),
+      withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),
+      limits.withoutAuthentication,
+    ],
+    handler,
+  );
 }
 
 function apiHandler(options: ApiHandlerOptions): Handler {

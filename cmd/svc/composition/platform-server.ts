@@ -28,7 +28,7 @@ export function platformServer(
  * Reads the file at each call, because authorities are renewed. While it is invalid, for example half replaced, returns
  * the previous content and logs a warning once.
  */
-function authorityOf(file: string, { option, log }: { option: string; log: Logger }): () => string {
+export function authorityOf(file: string, { option, log }: { option: string; log: Logger }): () => string {
   let used: string;
   let complaint: string | undefined;
   try {

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { isAccessPath } from '#pkg/access/index';
-import { ApiServer, ConsoleFiles } from '#pkg/apiserver/index';
+import { accessPrefixOf, type AccessService } from '#pkg/access/index';
+import { ApiServer, ConsoleFiles, type MountedService } from '#pkg/apiserver/index';
+import { accessForwarder } from './access-forwarder.ts';
 import { apiHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from '../process/byte-budget.ts';
 import { ControllerMetrics } from '../metrics/controller-metrics.ts';
@@ -114,13 +115,17 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       consoleFiles,
       log,
     };
-    const mounted =
-      accessServer === undefined ? {} : { mounted: { owns: isAccessPath, handler: accessServer.handler } };
+    const forwarder = accessServer === undefined ? accessForwarder(options, { log, teardown }) : undefined;
+    const mountedOf = ({ forwardingProof }: AccessService): { mounted?: MountedService } => {
+      if (accessServer !== undefined) return { mounted: { prefixOf: accessPrefixOf, handler: accessServer.handler } };
+      if (forwarder === undefined) return {};
+      return { mounted: { prefixOf: accessPrefixOf, handler: forwarder.handler(forwardingProof), isForwarded: true } };
+    };
     const platform = new RebuiltPlatform({
       log,
       open: () => openPlatform(options, ground),
       serve: ({ api, access }) => {
-        server.serve({ ...api, ...mounted });
+        server.serve({ ...api, ...mountedOf(access) });
         accessServer?.serve(access, writes);
       },
       suspend: async (...args) => void (await Promise.all([server.suspend(...args), accessServer?.suspend(...args)])),

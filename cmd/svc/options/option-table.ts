@@ -35,6 +35,16 @@ export const optionTable = {
     default: '',
     doc: 'Address by which clients know it, such as https://svc.example.com. Empty: what trusted proxies and the Host header say.',
   },
+  'svc.server.access-url': {
+    type: serverUrlOption,
+    default: '',
+    doc: 'Where svc access-server runs, to which svc apiserver forwards the paths of access management. Empty: it does not.',
+  },
+  'svc.server.access-ca-file': {
+    type: text,
+    default: '',
+    doc: 'Authority of its certificate, in PEM form, read anew when it changes. Empty: those that Node knows.',
+  },
   'svc.server.drain-timeout': {
     type: duration({ min: '1s', max: '1h' }),
     default: '30s',

@@ -2,6 +2,7 @@ import type { OptionName } from './option-table.ts';
 
 const ofControllers = 'svc.controllers.';
 const ofAnotherPlatform = ['svc.access.api-url', 'svc.access.token-file', 'svc.access.ca-file'];
+const ofForwarding = ['svc.server.access-'];
 const ofAccessListener = ['svc.access.port', 'svc.access.host', 'svc.access.tls.', 'svc.access.public-url'];
 const ofDatabase = ['svc.database.', 'svc.data.dir', 'svc.log.level', 'svc.log.format'];
 const ofKeys = ['svc.security.key'];
@@ -22,7 +23,7 @@ interface Chosen {
 
 /** The options that a command uses. It accepts the others too, so that it can be started with the server's options. */
 const chosen: Readonly<Record<string, Chosen>> = {
-  serve: { exclude: [ofControllers, ...ofAnotherPlatform] },
+  serve: { exclude: [ofControllers, ...ofAnotherPlatform, ...ofForwarding] },
   apiserver: { exclude: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
   'access-server': {
     include: [

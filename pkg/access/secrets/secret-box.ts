@@ -38,6 +38,12 @@ export class SecretBox {
     return key.open(sealed, purpose);
   }
 
+  /** A keyed hash for another server with the same keys; `lookups` has the ones to compare it with. */
+  sign(text: string, purpose: string): Buffer {
+    this.#ring.refresh();
+    return this.#ring.primary.hash(text, purpose);
+  }
+
   /** The hash to store, with the key of the last `seal`; call it after `seal`, synchronously. */
   lookup(text: string, purpose: string): Buffer {
     return this.#ring.primary.hash(text, purpose);

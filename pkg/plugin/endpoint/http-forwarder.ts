@@ -1,6 +1,7 @@
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { abortError, isJsonObject, newInternalError, statusErrorFrom, whenAborted } from '#pkg/apimachinery/index';
+import { limitConnecting } from '#pkg/http/index';
 import type { Log } from '#pkg/runtime/index';
 import { parseFrame } from './call-frame.ts';
 import type { EndpointCall, EndpointResult } from './endpoint-call.ts';
@@ -164,20 +165,6 @@ function parseBase(url: string): URL | undefined {
     base.search === '' &&
     base.hash === '';
   return isPlain ? base : undefined;
-}
-
-/** The operating system's own timeout is minutes. */
-function limitConnecting(request: ClientRequest, connectMs: number): void {
-  request.once('socket', (socket) => {
-    if (!socket.connecting) return;
-    const giveUp = (): void =>
-      void (socket.connecting && request.destroy(new Error(`no connection within ${connectMs} ms`)));
-    // If this process itself was paused, the connection may exist already; Node reports that after timers.
-    const timer = setTimeout(() => setImmediate(giveUp), connectMs);
-    const stop = (): void => clearTimeout(timer);
-    socket.once('connect', stop);
-    socket.once('close', stop);
-  });
 }
 
 async function readAnswer(response: IncomingMessage): Promise<Answer> {

@@ -11,6 +11,7 @@ import { startPlatform, type Platform } from '../start-platform.ts';
 export interface ServedPlatform {
   platform: Platform;
   url: string;
+  /** '' if access management runs elsewhere. */
   accessUrl: string;
   token: string;
   /** What it has logged, from level info. */
@@ -33,7 +34,7 @@ export interface PlatformAnswer {
 export async function startServedPlatform(
   database: Pick<FailoverDatabase, 'connection' | 'name'>,
   args: readonly string[] = [],
-  { consoleFolder = '' }: { consoleFolder?: string } = {},
+  { consoleFolder = '', accessServer = true }: { consoleFolder?: string; accessServer?: boolean } = {},
 ): Promise<ServedPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-platform-'));
   const token = newPersonalToken();
@@ -53,7 +54,7 @@ export async function startServedPlatform(
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const platform = await startPlatform(options, log, {
     controllers: true,
-    accessServer: true,
+    accessServer,
     local: false,
     environment: {},
     consoleFolder: consoleFolder === '' ? join(folder, 'console') : consoleFolder,
@@ -62,7 +63,7 @@ export async function startServedPlatform(
   return {
     platform,
     url,
-    accessUrl: `http://127.0.0.1:${platform.access!.address.port}`,
+    accessUrl: platform.access === undefined ? '' : `http://127.0.0.1:${platform.access.address.port}`,
     token,
     lines,
     call: async (method, path, body) => {

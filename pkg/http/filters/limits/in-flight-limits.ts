@@ -193,6 +193,22 @@ export class InFlightLimits implements SlotsOwner {
     return next(context);
   };
 
+  /**
+   * For a request that this server does not authenticate, because another one answers it: it takes the slots of an
+   * anonymous client, whatever credential it has.
+   */
+  readonly withoutAuthentication: Filter = (next) => async (context) => {
+    const slots = new HeldSlots(context, this);
+    context.heldSlots = slots;
+    try {
+      const refused = await this.#enter(slots, this.#work.of(context, undefined));
+      if (refused !== undefined) return await this.#refuse(refused, context);
+      await next(context);
+    } finally {
+      slots.end();
+    }
+  };
+
   async #visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
     const visit = this.#newVisit(context, exemption);
     this.#visits.set(context, visit);
