@@ -32,7 +32,7 @@ import { startTestPostgres } from '../../../pkg/testenv/test-postgres.ts';
 import { StepClient } from './client/step-client.ts';
 import { startSvcServer } from './client/svc-server.ts';
 import { parseConformanceOptions, usage, type ConformanceOptions } from './conformance-options.ts';
-import { missingPrograms, PeerProcess, peerToken } from './peer/peer-process.ts';
+import { missingPrograms, PeerProcess, peerToken } from '../harness/process/peer-process.ts';
 import { checkTrace } from './trace/check-trace.ts';
 import { recordTraces } from './trace/record-trace.ts';
 import { replayTraces } from './trace/replay-traces.ts';

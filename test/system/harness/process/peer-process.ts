@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../harness/process/free-port.ts';
-import { retryUntilTrue } from '../../harness/retry-until-true.ts';
+import { freePort } from './free-port.ts';
+import { retryUntilTrue } from '../retry-until-true.ts';
 
 const programs = ['etcd', 'crdserver'] as const;
 /** The one that crdserver knows. */
