@@ -1,14 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runSync } from '#pkg/apimachinery/index';
 import {
   differenceOfSets,
   type FieldSet,
   forEachMember,
   insertAt,
-  intersectSets,
+  intersectingSets,
   leaf,
   recursiveDifference,
-  unionSets,
+  uniteSets,
+  unitingAll,
 } from './field-set.ts';
 import { readFieldsV1, sortFieldSet } from './fields-v1.ts';
 
@@ -41,8 +43,9 @@ describe('a set of fields', () => {
       fc.property(paths, paths, (a, b) => {
         const [left, right] = [setOf(a), setOf(b)];
         const [inA, inB] = [unique(a), new Set(unique(b))];
-        expect(membersOf(unionSets(left, right))).toEqual(unique([...a, ...b]));
-        expect(membersOf(intersectSets(left, right))).toEqual(inA.filter((member) => inB.has(member)));
+        expect(membersOf(uniteSets(left, right))).toEqual(unique([...a, ...b]));
+        expect(membersOf(runSync(unitingAll([left, right, left])))).toEqual(unique([...a, ...b]));
+        expect(membersOf(runSync(intersectingSets(left, right)))).toEqual(inA.filter((member) => inB.has(member)));
         expect(membersOf(differenceOfSets(left, right))).toEqual(inA.filter((member) => !inB.has(member)));
         const isBelow = (member: string) => [...inB].some((other) => `${member} `.startsWith(`${other} `));
         expect(membersOf(recursiveDifference(left, right))).toEqual(inA.filter((member) => !isBelow(member)));
@@ -55,8 +58,8 @@ describe('a set of fields', () => {
       fc.property(paths, paths, (a, b) => {
         const [left, right] = [setOf(a), setOf(b)];
         const before = JSON.stringify([left, right]);
-        const united = unionSets(left, right);
-        expect(unionSets(united, right)).toBe(united);
+        const united = uniteSets(left, right);
+        expect(uniteSets(united, right)).toBe(united);
         const rest = differenceOfSets(left, right);
         expect(differenceOfSets(rest, right)).toBe(rest);
         expect(JSON.stringify([left, right])).toBe(before);

@@ -1,5 +1,7 @@
+import { runSync, type SlicedWork } from '#pkg/apimachinery/index';
 import { compareElements } from './path-element.ts';
 import { isEmpty } from './is-empty.ts';
+import { isSliceEnd } from './slice-end.ts';
 
 /**
  * A set of fields of an object, in the form of `fieldsV1`: each key is a path element (`f:spec`, `k:{"name":"a"}`,
@@ -31,57 +33,86 @@ export function setBelow(set: FieldSet, element: string): FieldSet | undefined {
   return Object.hasOwn(set, element) ? set[element] : undefined;
 }
 
-export function unionSets(a: FieldSet, b: FieldSet): FieldSet {
+export function* unitingSets(a: FieldSet, b: FieldSet): SlicedWork<FieldSet> {
   if (a === b || isEmpty(b)) return a;
   let result = a;
   for (const element in b) {
+    if (isSliceEnd()) yield;
     const left = setBelow(a, element);
     const right = b[element]!;
-    const united = left === undefined ? right : uniteValues(left, right);
+    const united = left === undefined || left === right ? right : yield* unitingValues(left, right);
     if (united === left) continue;
-    if (result === a) result = copySet(a);
+    if (result === a) result = yield* copyingSet(a);
     result[element] = united;
   }
   return result;
 }
 
+export function uniteSets(a: FieldSet, b: FieldSet): FieldSet {
+  return runSync(unitingSets(a, b));
+}
+
+/** The union of all. Pairs are united first, so that a large set is not copied for each small one. */
+export function* unitingAll(sets: readonly FieldSet[]): SlicedWork<FieldSet> {
+  let left = [...sets];
+  while (left.length > 1) {
+    const united: FieldSet[] = [];
+    for (let at = 0; at < left.length; at += 2) {
+      const [first, second] = [left[at]!, left[at + 1]];
+      united.push(second === undefined ? first : yield* unitingSets(first, second));
+    }
+    left = united;
+  }
+  return left[0] ?? {};
+}
+
 /** The values of one element that is in both sets. */
+function* unitingValues(a: FieldSet, b: FieldSet): SlicedWork<FieldSet> {
+  if (isEmpty(a)) return isEmpty(b) ? a : yield* addingSelf(b);
+  return isEmpty(b) ? yield* addingSelf(a) : yield* unitingSets(a, b);
+}
+
 export function uniteValues(a: FieldSet, b: FieldSet): FieldSet {
-  if (a === b) return a;
-  if (isEmpty(a)) return isEmpty(b) ? a : withSelf(b);
-  return isEmpty(b) ? withSelf(a) : unionSets(a, b);
+  return a === b ? a : runSync(unitingValues(a, b));
 }
 
 /** The value of an element that has others below it and is a member itself. */
-export function withSelf(value: FieldSet): FieldSet {
-  if (selfKey in value) return value;
-  const result: FieldSet = { [selfKey]: leaf };
-  for (const element in value) result[element] = value[element]!;
-  return result;
+export function* addingSelf(value: FieldSet): SlicedWork<FieldSet> {
+  return selfKey in value ? value : yield* copyingSet(value, { [selfKey]: leaf });
 }
 
 /** A copy that may be changed. Of a large set it is faster than a spread. */
-export function copySet(set: FieldSet): FieldSet {
-  const copy: FieldSet = {};
-  for (const element in set) copy[element] = set[element]!;
+export function* copyingSet(set: FieldSet, copy: FieldSet = {}): SlicedWork<FieldSet> {
+  for (const element in set) {
+    if (isSliceEnd()) yield;
+    copy[element] = set[element]!;
+  }
   return copy;
+}
+
+export function copySet(set: FieldSet): FieldSet {
+  return runSync(copyingSet(set));
 }
 
 /** Which fields of an element go, if the element itself is a member of the set that is removed. */
 type Removal = 'member' | 'below';
 
 /** The members of `a` that are not members of `b`. What is below a member of `b` stays. */
+export function* subtractingSets(a: FieldSet, b: FieldSet): SlicedWork<FieldSet> {
+  return yield* subtracting(a, b, 'member');
+}
+
 export function differenceOfSets(a: FieldSet, b: FieldSet): FieldSet {
-  return subtract(a, b, 'member');
+  return runSync(subtractingSets(a, b));
 }
 
 /** `a` without the members of `b` and without all that is below them. */
 export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
-  return subtract(a, b, 'below');
+  return runSync(subtracting(a, b, 'below'));
 }
 
-function subtract(a: FieldSet, b: FieldSet, removal: Removal): FieldSet {
-  return hasCommonElement(a, b) ? (subtractBelow(a, b, removal, false) ?? {}) : a;
+function* subtracting(a: FieldSet, b: FieldSet, removal: Removal): SlicedWork<FieldSet> {
+  return hasCommonElement(a, b) ? ((yield* subtractingBelow(a, b, removal, false)) ?? {}) : a;
 }
 
 function hasCommonElement(a: FieldSet, b: FieldSet): boolean {
@@ -90,28 +121,36 @@ function hasCommonElement(a: FieldSet, b: FieldSet): boolean {
 }
 
 /** The value of an element that is in both sets; undefined if nothing is left. */
-function subtractValue(a: FieldSet, b: FieldSet, removal: Removal): FieldSet | undefined {
+function* subtractingValue(a: FieldSet, b: FieldSet, removal: Removal): SlicedWork<FieldSet | undefined> {
   const isRemoved = isMember(b);
   if (isRemoved && removal === 'below') return undefined;
   if (isEmpty(a)) return isRemoved ? undefined : a;
   const losesSelf = isRemoved && selfKey in a;
   if (!losesSelf && !hasCommonElement(a, b)) return a;
   const hasSelf = selfKey in a && !isRemoved;
-  const rest = subtractBelow(a, b, removal, hasSelf);
+  const rest = yield* subtractingBelow(a, b, removal, hasSelf);
   if (rest === undefined) return hasSelf ? leaf : undefined;
   return rest;
 }
 
 /** A new set, because deleting from one is slow; `a` itself if it is equal, undefined if nothing is below. */
-function subtractBelow(a: FieldSet, b: FieldSet, removal: Removal, hasSelf: boolean): FieldSet | undefined {
+function* subtractingBelow(
+  a: FieldSet,
+  b: FieldSet,
+  removal: Removal,
+  hasSelf: boolean,
+): SlicedWork<FieldSet | undefined> {
   const result: FieldSet = hasSelf ? { [selfKey]: leaf } : {};
   let isSame = hasSelf === selfKey in a;
   let isNothingLeft = true;
   for (const element in a) {
     if (element === selfKey) continue;
+    if (isSliceEnd()) yield;
     const left = a[element]!;
     const right = setBelow(b, element);
-    const rest = right === undefined ? left : subtractValue(left, right, removal);
+    let rest: FieldSet | undefined = left;
+    if (right !== undefined && left === leaf) rest = isMember(right) ? undefined : left;
+    else if (right !== undefined) rest = yield* subtractingValue(left, right, removal);
     if (rest !== left) isSame = false;
     if (rest === undefined) continue;
     result[element] = rest;
@@ -122,23 +161,46 @@ function subtractBelow(a: FieldSet, b: FieldSet, removal: Removal, hasSelf: bool
 }
 
 /** The members that both sets have. */
-export function intersectSets(a: FieldSet, b: FieldSet): FieldSet {
+export function* intersectingSets(a: FieldSet, b: FieldSet): SlicedWork<FieldSet> {
   const result: FieldSet = {};
   for (const element in b) {
+    if (isSliceEnd()) yield;
     const left = element === selfKey ? undefined : setBelow(a, element);
     if (left === undefined) continue;
     const right = b[element]!;
-    const below = intersectSets(left, right);
-    if (isMember(left) && isMember(right)) result[element] = isEmpty(below) ? leaf : withSelf(below);
+    if (left === leaf && right === leaf) {
+      result[element] = leaf;
+      continue;
+    }
+    const below = yield* intersectingSets(left, right);
+    if (isMember(left) && isMember(right)) result[element] = isEmpty(below) ? leaf : yield* addingSelf(below);
     else if (!isEmpty(below)) result[element] = below;
   }
   return result;
 }
 
-/** Calls back for each member: those of a level first, then those below. The path is reused. */
+/** Counts the elements of a set on all levels; stops soon after `most`. */
+export function countElements(set: FieldSet, most: number): number {
+  let count = 0;
+  for (const element in set) {
+    if (count > most) break;
+    if (element === selfKey) continue;
+    const below = set[element]!;
+    count += below === leaf ? 1 : 1 + countElements(below, most - count);
+  }
+  return count;
+}
+
+/** Elements of one level that are sorted by what they hold. Comparing two of them takes long. */
+const maxSorted = 1000;
+
+/**
+ * Calls back for each member: those of a level first, then those below; each level by `compareElements`, a large one as
+ * it is. The path is reused.
+ */
 export function forEachMember(set: FieldSet, visit: (path: readonly string[]) => void, path: string[] = []): void {
   const elements = Object.keys(set).filter((element) => element !== selfKey);
-  elements.sort(compareElements);
+  if (elements.length <= maxSorted) elements.sort(compareElements);
   for (const element of elements) {
     if (!isMember(set[element]!)) continue;
     path.push(element);

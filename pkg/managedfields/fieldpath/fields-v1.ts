@@ -1,7 +1,8 @@
-import { compareIndexValues, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { compareIndexValues, isJsonObject, type JsonValue, runSync, type SlicedWork } from '#pkg/apimachinery/index';
 import { copySet, type FieldSet, leaf, selfKey, uniteValues } from './field-set.ts';
-import { normalizeElement } from './path-element.ts';
+import { isNormalElement, normalizeElement } from './path-element.ts';
 import { isEmpty, isEmptyMap } from './is-empty.ts';
+import { isSliceEnd } from './slice-end.ts';
 
 /** Deeper than any object: nobody stores more than 100 levels. */
 const maxDepth = 256;
@@ -11,50 +12,52 @@ const maxDepth = 256;
  * the argument itself if it is well-formed and sorted.
  * @throws SyntaxError if it cannot be read.
  */
-export function readFieldsV1(fields: JsonValue | undefined): FieldSet {
+export function* readingFieldsV1(fields: JsonValue | undefined): SlicedWork<FieldSet> {
   if (fields === undefined || fields === null) return {};
-  const set = readLevel(fields, 0);
+  const set = isWritten(fields, 0) ? (fields as unknown as FieldSet) : yield* readingLevel(fields, 0);
   if (!(selfKey in set)) return set;
   const { [selfKey]: _, ...rest } = set;
   return rest;
 }
 
-function readLevel(fields: JsonValue, depth: number): FieldSet {
+export function readFieldsV1(fields: JsonValue | undefined): FieldSet {
+  return runSync(readingFieldsV1(fields));
+}
+
+/** Whether a set is in the form in which sets are written, as nearly all are. */
+function isWritten(fields: JsonValue, depth: number): boolean {
+  if (!isJsonObject(fields) || depth > maxDepth) return false;
+  let previous = '';
+  for (const key in fields) {
+    const value = fields[key]!;
+    if (!(previous < key) || (key !== selfKey && !isNormalElement(key))) return false;
+    if (!isEmptyMap(value) && (key === selfKey || !isWritten(value, depth + 1))) return false;
+    previous = key;
+  }
+  return previous !== selfKey;
+}
+
+function* readingLevel(fields: JsonValue, depth: number): SlicedWork<FieldSet> {
   if (fields === null) return leaf;
   if (!isJsonObject(fields)) throw new SyntaxError('a set of fields must be an object');
   if (depth > maxDepth) throw new SyntaxError(`a set of fields has more than ${maxDepth} levels`);
-  let result: FieldSet | undefined;
-  let previous = '';
-  let hasOthers = false;
+  const result: FieldSet = {};
+  let isLeaf = true;
   for (const key in fields) {
-    const value = fields[key]!;
-    let element: string | undefined = key;
-    let set = leaf;
-    if (key !== selfKey) {
-      hasOthers = true;
-      element = normalizeElement(key);
-      if (element !== undefined) set = readLevel(value, depth + 1);
+    if (isSliceEnd()) yield;
+    if (key === selfKey) {
+      result[selfKey] = leaf;
+      continue;
     }
-    const isSame = element === key && (set === value || isEmptyMap(value)) && previous < key;
-    previous = key;
-    if (isSame && result === undefined) continue;
-    result ??= copyUntil(fields, key);
+    isLeaf = false;
+    const element = normalizeElement(key);
+    if (element === undefined) continue;
+    const set = yield* readingLevel(fields[key]!, depth + 1);
     // Two keys may be one element: `v:1` and `v:1.0`.
-    if (element !== undefined)
-      result[element] = Object.hasOwn(result, element) ? uniteValues(result[element]!, set) : set;
+    result[element] = Object.hasOwn(result, element) ? uniteValues(result[element]!, set) : set;
   }
-  if (!hasOthers) return isEmptyMap(fields) ? (fields as unknown as FieldSet) : leaf;
-  return result === undefined ? (fields as unknown as FieldSet) : sortLevel(result);
-}
-
-/** The keys before one that is not as it should be. */
-function copyUntil(fields: JsonObject, end: string): FieldSet {
-  const copy: FieldSet = {};
-  for (const key in fields) {
-    if (key === end) break;
-    copy[key] = fields[key] as unknown as FieldSet;
-  }
-  return copy;
+  yield;
+  return isLeaf ? leaf : sortLevel(result);
 }
 
 /** Sorts a set as it is written: by the bytes of the keys. Returns the argument itself if it is sorted. */

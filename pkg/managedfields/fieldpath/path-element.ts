@@ -47,6 +47,15 @@ export function normalizeElement(text: string): string | undefined {
   }
 }
 
+/** Whether an element is written in its one form. */
+export function isNormalElement(text: string): boolean {
+  try {
+    return normalizeElement(text) === text;
+  } catch {
+    return false;
+  }
+}
+
 function parseValue(element: string): JsonValue {
   return JSON.parse(element.slice(2)) as JsonValue;
 }
@@ -85,7 +94,11 @@ export function formatElements(path: readonly string[], formatNumber: NumberForm
   return path.map((element) => formatElement(element, formatNumber)).join('');
 }
 
+/** Characters of an element in a message. */
+const maxShown = 1000;
+
 function formatElement(element: string, formatNumber: NumberFormat): string {
+  if (element.length > maxShown) return `[${element.slice(0, maxShown)}...]`;
   if (element.startsWith('f:')) return `.${element.slice(2)}`;
   if (element.startsWith('i:')) return `[${element.slice(2)}]`;
   const value = parseValue(element);

@@ -1,4 +1,5 @@
 import { ApplyConflict, compareIndexValues, fieldManagerConflict, type StatusCause } from '#pkg/apimachinery/index';
+import { forEachMember } from '../fieldpath/field-set.ts';
 import { formatElements } from '../fieldpath/path-element.ts';
 import { formatFloat, formatNumber, quoteText } from '../fieldpath/element-value.ts';
 import type { ManagerConflicts } from '../merge/manager-conflicts.ts';
@@ -12,25 +13,31 @@ export interface PathConflict {
 }
 
 /** The fields of the conflicts; managers are sorted. */
-export function fieldConflicts(conflicts: ManagerConflicts): PathConflict[] {
-  return conflicts
-    .paths()
-    .toSorted((a, b) => compareIndexValues(managerIdentity(a.manager), managerIdentity(b.manager)));
+export function fieldConflicts({ conflicts }: ManagerConflicts): PathConflict[] {
+  const sorted = conflicts.toSorted((a, b) =>
+    compareIndexValues(managerIdentity(a.manager), managerIdentity(b.manager)),
+  );
+  const result: PathConflict[] = [];
+  for (const { manager, set } of sorted) forEachMember(set, (path) => result.push({ manager, path: [...path] }));
+  return result;
 }
 
-/** The 409 for at least one conflict, in Kubernetes' words. */
+/** Fields that a conflict names. */
+const maxNamed = 500;
+
+/** The 409 for at least one conflict, in Kubernetes' words. Of very many it names only the first. */
 export function newApplyConflict(conflicts: readonly PathConflict[]): ApplyConflict {
-  const causes = conflicts.map(({ manager, path }) => ({
+  const causes = conflicts.slice(0, maxNamed).map(({ manager, path }) => ({
     reason: fieldManagerConflict,
     message: `conflict with ${formatManager(manager)}`,
     // Numbers of a set that was read are floats in Go, those of the object are integers.
     field: formatElements(path, manager.sortedSet === undefined ? formatNumber : formatFloat),
   }));
-  return new ApplyConflict(`Apply failed with ${formatConflicts(causes)}`, { details: { causes } });
+  return new ApplyConflict(`Apply failed with ${formatConflicts(causes, conflicts.length)}`, { details: { causes } });
 }
 
-function formatConflicts(causes: readonly Required<StatusCause>[]): string {
-  if (causes.length === 1) return `1 conflict: ${causes[0]!.message}: ${causes[0]!.field}`;
+function formatConflicts(causes: readonly Required<StatusCause>[], count: number): string {
+  if (count === 1) return `1 conflict: ${causes[0]!.message}: ${causes[0]!.field}`;
   const lines: string[] = [];
   let manager = '';
   for (const { message, field } of causes) {
@@ -38,7 +45,8 @@ function formatConflicts(causes: readonly Required<StatusCause>[]): string {
     manager = message;
     lines.push(`- ${field}`);
   }
-  return `${causes.length} conflicts: ${lines.join('\n')}`;
+  if (count > causes.length) lines.push(`and ${count - causes.length} more`);
+  return `${count} conflicts: ${lines.join('\n')}`;
 }
 
 function formatManager({ name, isApplied, apiVersion, subresource }: ManagerState): string {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { runSync } from '#pkg/apimachinery/index';
 import { type Managers, managerKey } from '../merge/managers.ts';
-import { capManagers } from './cap-managers.ts';
+import { cappingManagers } from './cap-managers.ts';
 import { writeManagedFields } from './managed-fields-list.ts';
 
 function managersOf(
@@ -24,13 +25,13 @@ describe('the entries of updates', () => {
   test('ten stay as they are', () => {
     const rows = Array.from({ length: 10 }, (_, index) => [`u${index}`, index] as const);
     const managers = managersOf(rows);
-    capManagers(managers);
+    runSync(cappingManagers(managers));
     expect(managers).toEqual(managersOf(rows));
   });
 
   test('of twelve the oldest three are united, with the time of the latest of them', () => {
     const managers = managersOf(Array.from({ length: 12 }, (_, index) => [`u${index}`, index] as const));
-    capManagers(managers);
+    runSync(cappingManagers(managers));
     expect(names(managers).slice(0, 2)).toEqual(['ancient-changes v1 02 f:u0 f:u1 f:u2', 'u3 v1 03 f:u3']);
     expect(managers.size).toBe(10);
   });
@@ -38,13 +39,13 @@ describe('the entries of updates', () => {
   test('only entries of one version are united; the only one of a version keeps its name', () => {
     const rows = Array.from({ length: 11 }, (_, index) => [`u${index}`, index, index === 0 ? 'v0' : 'v1'] as const);
     const managers = managersOf(rows);
-    capManagers(managers);
+    runSync(cappingManagers(managers));
     expect(names(managers).slice(0, 3)).toEqual(['u0 v0 00 f:u0', 'ancient-changes v1 02 f:u1 f:u2', 'u3 v1 03 f:u3']);
   });
 
   test('those who apply do not count', () => {
     const managers = managersOf(Array.from({ length: 20 }, (_, index) => [`a${index}`, index, 'v1', true] as const));
-    capManagers(managers);
+    runSync(cappingManagers(managers));
     expect(managers.size).toBe(20);
   });
 
@@ -55,7 +56,7 @@ describe('the entries of updates', () => {
       ...Array.from({ length: 9 }, (_, index) => [`u${index}`, index + 1]),
     ];
     const managers = managersOf(rows as [string, number][]);
-    capManagers(managers);
+    runSync(cappingManagers(managers));
     expect(names(managers)[0]).toBe('ancient-changes v1 00 f:aaa f:ancient-changes');
     expect(managers.size).toBe(10);
   });

@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type JsonSchema,
   type JsonValue,
+  StatusError,
 } from '#pkg/apimachinery/index';
 import { TypedError } from '../typed/typed-error.ts';
 import { newTypeSchema } from '../typed/type-schema.ts';
@@ -214,5 +215,52 @@ describe('kubectl', () => {
     const large = object({ a: 'y'.repeat(300_000) });
     const { object: result } = manager.apply(live, large, { manager: 'kubectl', now: 0 });
     expect(result.metadata.annotations).toEqual({});
+  });
+});
+
+describe('very many fields', () => {
+  const set: JsonSchema = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } };
+  const map: JsonSchema = { type: 'object', additionalProperties: { type: 'string' } };
+  const large = new FieldManager({
+    versions: new Map([
+      [
+        apiVersion,
+        newTypeSchema({ type: 'object', properties: { spec: { type: 'object', properties: { set, map } } } }),
+      ],
+    ]),
+  });
+  const texts = (count: number, prefix: string): string[] => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+  const withTexts = (count: number, prefix: string): ApiObject => object({ set: texts(count, prefix) });
+
+  test('more than 50 000 are not kept, and cannot be applied', () => {
+    // Two of them are the spec and the set.
+    const [most, tooMany] = [withTexts(49_998, 'v'), withTexts(49_999, 'v')];
+    const options = { manager: 'a', now: 0 };
+    expect(large.update(undefined, most, options)).toHaveLength(1);
+    expect(large.update(undefined, tooMany, options)).toEqual([]);
+    const { managedFields } = large.apply(undefined, most, options);
+    expect(large.update(withFields(most, managedFields), tooMany, { manager: 'u', now: 0 })).toEqual([]);
+    for (const live of [undefined, tooMany])
+      expect(() => large.apply(live, live === undefined ? tooMany : object({}), options)).toThrow(StatusError);
+  });
+
+  test('are merged and compared in slices', () => {
+    const { object: live } = large.apply(undefined, withTexts(20_000, 'v'), { manager: 'a', now: 0 });
+    const work = large.applying(live, withTexts(20_000, 'w'), { manager: 'a', now: 0 });
+    let slices = 1;
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) slices += 1;
+    expect(step.value.object.spec).toEqual({ set: texts(20_000, 'w') });
+    expect(slices).toBeGreaterThan(100);
+  });
+
+  test('a conflict names the first 500', () => {
+    const values = (value: string): ApiObject =>
+      object({ map: Object.fromEntries(texts(600, 'k').map((key) => [key, value])) });
+    const { object: live } = large.apply(undefined, values('x'), { manager: 'a', now: 0 });
+    const apply = (): unknown => large.apply(live, values('y'), { manager: 'b', now: 0 });
+    expect(apply).toThrow(
+      /^Apply failed with 600 conflicts: conflicts with "a":\n- \.spec\.map\.k0\n[^]*\nand 100 more$/,
+    );
   });
 });

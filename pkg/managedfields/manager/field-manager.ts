@@ -2,12 +2,13 @@ import {
   type ApiObject,
   equalJson,
   formatTimestamp,
+  isStatusError,
   type JsonObject,
   type JsonValue,
   runSync,
   type SlicedWork,
 } from '#pkg/apimachinery/index';
-import { differenceOfSets, unionSets } from '../fieldpath/field-set.ts';
+import { subtractingSets, unitingSets } from '../fieldpath/field-set.ts';
 import { applyingConfig } from '../merge/apply-config.ts';
 import { ManagerConflicts } from '../merge/manager-conflicts.ts';
 import {
@@ -25,10 +26,10 @@ import { comparingTyped } from '../typed/compare.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 import type { TypeSchema } from '../typed/type-schema.ts';
 import { TypedError } from '../typed/typed-error.ts';
-import { validateTyped } from '../typed/validate.ts';
+import { validatingTyped } from '../typed/validate.ts';
 import { fieldConflicts, newApplyConflict } from './apply-conflict.ts';
-import { capManagers } from './cap-managers.ts';
-import { conflictsBeyondLastApplied, kubectlManager, updateLastApplied } from './last-applied.ts';
+import { cappingManagers } from './cap-managers.ts';
+import { findingConflictsBeyondLastApplied, kubectlManager, updateLastApplied } from './last-applied.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
 import {
   isEqualButTimes,
@@ -121,6 +122,7 @@ export class FieldManager {
    * endpoint; so has `live`.
    * @throws ApplyConflict 409, with the causes
    * @throws TypedError 400: the configuration does not fit the schema
+   * @throws StatusError 413: the managers would own more than 50 000 fields
    * @throws ConversionNeeded, by `convert`
    */
   *applying(live: ApiObject | undefined, config: ApiObject, options: FieldApplyOptions): SlicedWork<ApplyResult> {
@@ -129,16 +131,13 @@ export class FieldManager {
     const node = this.#nodeOf(config.apiVersion);
     if (node === undefined) throw new TypedError(`no corresponding type for ${describeType(config)}`);
     if ((config.metadata?.managedFields ?? null) !== null) throw new TypedError('metadata.managedFields must be nil');
-    requireType(node, config, 'patch');
-    yield;
+    yield* requireType(node, config, 'patch');
     const before = live === undefined ? newEmptyObject(config) : withoutManagedFields(live);
-    if (live !== undefined) requireType(node, before, 'live');
-    yield;
+    if (live !== undefined) yield* requireType(node, before, 'live');
     const managers = yield* this.#managersToApply(live, before, config.apiVersion, options);
     const wanted = asJson(config);
     const merged = yield* this.#merging(before, wanted, managers, self, options);
-    yield;
-    stripUnowned(managers, managerKey(self));
+    yield* stripUnowned(managers, managerKey(self));
     const isSame = equalJson(merged, before);
     if (!isSame) renewTime(managers, managerKey(self), now);
     const object = name === kubectlManager ? updateLastApplied(isSame ? before : merged, wanted) : merged;
@@ -155,7 +154,8 @@ export class FieldManager {
   /**
    * The managed fields after a create (live undefined), PUT, or patch of another type. `updated` is the object as it
    * will be stored, except that `metadata.managedFields` is ignored. Never throws: if they cannot be computed, the
-   * live ones are kept. An entry's time is `now` if the write gave it fields. Only ConversionNeeded passes.
+   * live ones are kept, and with more than 50 000 fields there are none. An entry's time is `now` if the write gave it
+   * fields. Only ConversionNeeded passes.
    */
   *updating(live: ApiObject | undefined, updated: ApiObject, options: UpdateOptions): SlicedWork<ManagedFieldsEntry[]> {
     try {
@@ -166,6 +166,7 @@ export class FieldManager {
       return yield* writingManagedFields(managers);
     } catch (error) {
       if (error instanceof ConversionNeeded) throw error;
+      if (isStatusError(error, 'RequestEntityTooLarge')) return [];
       return (live?.metadata.managedFields ?? []) as ManagedFieldsEntry[];
     }
   }
@@ -223,7 +224,7 @@ export class FieldManager {
       const conflicts = fieldConflicts(error);
       const left =
         self.name === kubectlManager
-          ? conflictsBeyondLastApplied(conflicts, nodeOf(self.apiVersion)!, live)
+          ? yield* findingConflictsBeyondLastApplied(conflicts, nodeOf(self.apiVersion)!, live)
           : conflicts;
       if (left.length > 0) throw newApplyConflict(left);
     }
@@ -245,19 +246,17 @@ export class FieldManager {
     const self = newManagerId(manager, false, apiVersion, subresource);
     const key = managerKey(self);
     const { changed, removed } = yield* takingFromOthers(change, managers, key, true);
-    yield;
-    const taken = differenceOfSets(changed, unownedFields);
+    const taken = yield* subtractingSets(changed, unownedFields);
     const own = managers.get(key);
     // A manager that owns all that it changes keeps its set as it is.
-    let rest = own === undefined ? {} : differenceOfSets(own.set, removed);
-    if (taken !== changed) rest = differenceOfSets(rest, differenceOfSets(changed, taken));
-    yield;
-    const set = unionSets(rest, taken);
-    yield;
+    let rest = own === undefined ? {} : yield* subtractingSets(own.set, removed);
+    if (own !== undefined && taken !== changed)
+      rest = yield* subtractingSets(rest, yield* subtractingSets(changed, taken));
+    const set = yield* unitingSets(rest, taken);
     const time = isEmpty(taken) ? own?.time : formatTimestamp(now);
     if (isEmpty(set)) managers.delete(key);
     else managers.set(key, { ...(own ?? self), time, set });
-    capManagers(managers);
+    yield* cappingManagers(managers);
   }
 
   #filterOf(subresource: string): SetFilter {
@@ -293,10 +292,10 @@ function newManagerId(name: string, isApplied: boolean, apiVersion: string, subr
   return { name: name === '' ? 'unknown' : name, isApplied, apiVersion, subresource };
 }
 
-function stripUnowned(managers: Managers, key: string): void {
+function* stripUnowned(managers: Managers, key: string): SlicedWork<void> {
   const manager = managers.get(key);
   if (manager === undefined) return;
-  const set = differenceOfSets(manager.set, unownedFields);
+  const set = yield* subtractingSets(manager.set, unownedFields);
   if (isEmpty(set)) managers.delete(key);
   else managers.set(key, { ...manager, set });
 }
@@ -306,8 +305,8 @@ function renewTime(managers: Managers, key: string, now: number): void {
   if (manager !== undefined) managers.set(key, { ...manager, time: formatTimestamp(now) });
 }
 
-function requireType(node: TypeNode, object: ApiObject | JsonObject, role: 'patch' | 'live'): void {
-  const errors = validateTyped(node, asJson(object), { allowDuplicates: role === 'live' });
+function* requireType(node: TypeNode, object: ApiObject | JsonObject, role: 'patch' | 'live'): SlicedWork<void> {
+  const errors = yield* validatingTyped(node, asJson(object), { allowDuplicates: role === 'live' });
   if (errors.length === 0) return;
   const problems = errors.length === 1 ? errors[0]! : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
   throw new TypedError(`failed to create typed ${role} object (${describeObject(object)}): ${problems}`);

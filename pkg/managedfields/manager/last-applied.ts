@@ -1,10 +1,10 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { differenceOfSets, type FieldSet, hasPath } from '../fieldpath/field-set.ts';
+import { isJsonObject, type JsonObject, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
+import { type FieldSet, hasPath, subtractingSets } from '../fieldpath/field-set.ts';
 import { encodeElementValue } from '../fieldpath/element-value.ts';
-import { compareTyped } from '../typed/compare.ts';
-import { toFieldSet } from '../typed/to-field-set.ts';
+import { comparingTyped } from '../typed/compare.ts';
+import { collectingFields } from '../typed/to-field-set.ts';
 import type { TypeNode } from '../typed/type-node.ts';
-import { validateTyped } from '../typed/validate.ts';
+import { validatingTyped } from '../typed/validate.ts';
 import type { PathConflict } from './apply-conflict.ts';
 
 /** The manager whose client-side apply is continued on the server. */
@@ -16,23 +16,24 @@ const maxAnnotationsBytes = 256 * 1024;
  * The conflicts that are left for kubectl: it may take a field that its last client-side apply set, as far as the value
  * is still the live one.
  */
-export function conflictsBeyondLastApplied(
+export function* findingConflictsBeyondLastApplied(
   conflicts: readonly PathConflict[],
   node: TypeNode,
   live: JsonObject,
-): readonly PathConflict[] {
-  const allowed = lastAppliedFields(node, live);
+): SlicedWork<readonly PathConflict[]> {
+  const allowed = yield* lastAppliedFields(node, live);
   return allowed === undefined ? conflicts : conflicts.filter(({ path }) => !hasPath(allowed, path));
 }
 
 /** The fields of the annotation that have the live values; undefined without a readable annotation. */
-function lastAppliedFields(node: TypeNode, live: JsonObject): FieldSet | undefined {
+function* lastAppliedFields(node: TypeNode, live: JsonObject): SlicedWork<FieldSet | undefined> {
   const text = lastAppliedText(live);
   const config = text === undefined ? undefined : parseObject(text);
   if (config === undefined || config['apiVersion'] !== live['apiVersion']) return undefined;
-  if (validateTyped(node, config).length > 0 || validateTyped(node, live).length > 0) return undefined;
-  const { changed, removed } = compareTyped(node, config, live);
-  return differenceOfSets(differenceOfSets(toFieldSet(node, config), changed), removed);
+  for (const each of [config, live]) if ((yield* validatingTyped(node, each)).length > 0) return undefined;
+  const { changed, removed } = yield* comparingTyped(node, config, live);
+  const unchanged = yield* subtractingSets(yield* collectingFields(node, config), changed);
+  return yield* subtractingSets(unchanged, removed);
 }
 
 function parseObject(text: string): JsonObject | undefined {

@@ -2,13 +2,16 @@ import {
   compareIndexValues,
   equalJson,
   isJsonObject,
+  maxJsonValues,
+  newRequestEntityTooLarge,
   type JsonObject,
   type JsonValue,
   parseTimestamp,
   runSync,
   type SlicedWork,
 } from '#pkg/apimachinery/index';
-import { readFieldsV1, sortFieldSet } from '../fieldpath/fields-v1.ts';
+import { countElements } from '../fieldpath/field-set.ts';
+import { readingFieldsV1, sortFieldSet } from '../fieldpath/fields-v1.ts';
 import { type Managers, type ManagerState, managerKey } from '../merge/managers.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
 
@@ -34,14 +37,14 @@ export function* readingManagedFields(list: JsonValue | undefined): SlicedWork<M
   if (list === undefined || list === null) return managers;
   if (!Array.isArray(list)) throw new UnreadableManagedFields('must be an array');
   for (const [index, entry] of list.entries()) {
-    const manager = readEntry(isJsonObject(entry) ? entry : {}, index);
+    const manager = yield* readingEntry(isJsonObject(entry) ? entry : {}, index);
     managers.set(managerKey(manager), manager);
     yield;
   }
   return managers;
 }
 
-function readEntry(entry: JsonObject, index: number): ManagerState {
+function* readingEntry(entry: JsonObject, index: number): SlicedWork<ManagerState> {
   const { operation, apiVersion, fieldsType } = entry;
   if (operation !== 'Apply' && operation !== 'Update')
     throw new UnreadableManagedFields('operation must be `Apply` or `Update`');
@@ -53,7 +56,7 @@ function readEntry(entry: JsonObject, index: number): ManagerState {
         ? `missing fieldsType in managed fields entry ${index}`
         : `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${index}`,
     );
-  const set = readSet(entry['fieldsV1'], index);
+  const set = yield* readingSet(entry['fieldsV1'], index);
   return {
     name: textOf(entry['manager']),
     isApplied: operation === 'Apply',
@@ -69,9 +72,9 @@ export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function readSet(fields: JsonValue | undefined, index: number): ManagerState['set'] {
+function* readingSet(fields: JsonValue | undefined, index: number): SlicedWork<ManagerState['set']> {
   try {
-    return readFieldsV1(fields);
+    return yield* readingFieldsV1(fields);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new UnreadableManagedFields(`error decoding set in managed fields entry ${index}: ${error.message}`);
@@ -93,8 +96,23 @@ export function writeManagedFields(managers: Managers): ManagedFieldsEntry[] {
   return runSync(writingManagedFields(managers));
 }
 
-/** The list as it is stored and returned: sorted by operation, time, manager, version and subresource. */
+/** Fields of all entries of one object. Each is a key and a value, of which a body may hold no more either. */
+const maxFields = maxJsonValues / 2;
+
+/**
+ * The list as it is stored and returned: sorted by operation, time, manager, version and subresource.
+ * @throws StatusError 413 for more than 50 000 fields
+ */
 export function* writingManagedFields(managers: Managers): SlicedWork<ManagedFieldsEntry[]> {
+  let left = maxFields;
+  for (const { set } of managers.values()) {
+    left -= countElements(set, left);
+    if (left < 0)
+      throw newRequestEntityTooLarge(
+        `metadata.managedFields: the managers of the object own more than ${maxFields} fields`,
+      );
+    yield;
+  }
   const sorted = [...managers.values()];
   if (sorted.length > 1) sorted.sort(compareManagers);
   const entries: ManagedFieldsEntry[] = [];

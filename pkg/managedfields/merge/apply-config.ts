@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue, SlicedWork } from '#pkg/apimachinery/index';
-import { differenceOfSets, type FieldSet, intersectSets, unionSets } from '../fieldpath/field-set.ts';
-import { mergeTyped } from '../typed/merge.ts';
-import { addNamedFields } from '../typed/named-fields.ts';
-import { removeFields } from '../typed/remove.ts';
-import { toFieldSet } from '../typed/to-field-set.ts';
+import { type FieldSet, intersectingSets, subtractingSets, unitingSets } from '../fieldpath/field-set.ts';
+import { mergingTyped } from '../typed/merge.ts';
+import { addingNamedFields } from '../typed/named-fields.ts';
+import { removingFields } from '../typed/remove.ts';
+import { collectingFields } from '../typed/to-field-set.ts';
 import type { TypeNode } from '../typed/type-node.ts';
 import {
   type ConvertObject,
@@ -38,10 +38,8 @@ export function* applyingConfig(application: Application, managers: Managers): S
   const node = nodeOf(self.apiVersion)!;
   const key = managerKey(self);
   const last = managers.get(key);
-  const merged = mergeTyped(node, live, config);
-  yield;
-  const set = filter(toFieldSet(node, config));
-  yield;
+  const merged = yield* mergingTyped(node, live, config);
+  const set = filter(yield* collectingFields(node, config));
   managers.set(key, { ...self, time: last?.time, set });
   const pruned = yield* pruning(merged as JsonObject, { last, self: managers.get(key)!, nodeOf, convert }, managers);
   yield* takingFromOthers(
@@ -66,30 +64,27 @@ function* pruning(
 ): SlicedWork<JsonObject> {
   if (last === undefined) return merged;
   // Nothing is released.
-  if (last.apiVersion === self.apiVersion && isEmpty(differenceOfSets(last.set, self.set))) return merged;
+  if (last.apiVersion === self.apiVersion && isEmpty(yield* subtractingSets(last.set, self.set))) return merged;
   const node = nodeOf(last.apiVersion);
   if (node === undefined) return merged;
-  const lastSet = addNamedFields(node, last.set);
-  yield;
+  const lastSet = yield* addingNamedFields(node, last.set);
   const mergedThen = convert(merged, last.apiVersion);
-  let pruned = removeFields(node, mergedThen, lastSet) as JsonObject;
-  yield;
-  for (const [version, owned] of ownedByVersion(managers, last.apiVersion)) {
+  let pruned = (yield* removingFields(node, mergedThen, lastSet)) as JsonObject;
+  for (const [version, owned] of yield* ownedByVersion(managers, last.apiVersion)) {
     const versionNode = nodeOf(version);
     if (versionNode === undefined) continue;
     const [whole, part] = [convert(merged, version), convert(pruned, version)];
     pruned = (yield* addingBackOwned(versionNode, whole, part, owned)) as JsonObject;
   }
-  yield;
   const kept = yield* addingBackUnowned(node, mergedThen, convert(pruned, last.apiVersion), lastSet);
   return convert(kept as JsonObject, self.apiVersion);
 }
 
 /** What all managers own, by the versions of their sets; `first` is the first of these. */
-function ownedByVersion(managers: Managers, first: string): Map<string, FieldSet> {
+function* ownedByVersion(managers: Managers, first: string): SlicedWork<Map<string, FieldSet>> {
   const owned = new Map<string, FieldSet>([[first, {}]]);
   for (const { apiVersion, set } of managers.values())
-    owned.set(apiVersion, unionSets(owned.get(apiVersion) ?? {}, set));
+    owned.set(apiVersion, yield* unitingSets(owned.get(apiVersion) ?? {}, set));
   return owned;
 }
 
@@ -100,17 +95,12 @@ function* addingBackOwned(
   pruned: JsonValue,
   owned: FieldSet,
 ): SlicedWork<JsonValue> {
-  const named = addNamedFields(node, owned);
-  yield;
-  const left = memberSet(node, pruned);
-  yield;
-  const kept = unionSets(left, named);
-  yield;
-  const all = memberSet(node, merged);
-  yield;
-  const gone = differenceOfSets(all, kept);
-  yield;
-  return removeFields(node, merged, gone);
+  const named = yield* addingNamedFields(node, owned);
+  const left = yield* memberSet(node, pruned);
+  const kept = yield* unitingSets(left, named);
+  const all = yield* memberSet(node, merged);
+  const gone = yield* subtractingSets(all, kept);
+  return yield* removingFields(node, merged, gone);
 }
 
 /** `merged` without what was pruned and was owned: a field that nobody owns stays. */
@@ -120,15 +110,12 @@ function* addingBackUnowned(
   pruned: JsonValue,
   last: FieldSet,
 ): SlicedWork<JsonValue> {
-  const all = memberSet(node, merged);
-  yield;
-  const left = memberSet(node, pruned);
-  yield;
-  const gone = differenceOfSets(all, left);
-  yield;
-  return removeFields(node, merged, intersectSets(gone, last));
+  const all = yield* memberSet(node, merged);
+  const left = yield* memberSet(node, pruned);
+  const gone = yield* subtractingSets(all, left);
+  return yield* removingFields(node, merged, yield* intersectingSets(gone, last));
 }
 
-function memberSet(node: TypeNode, value: JsonValue): FieldSet {
-  return addNamedFields(node, toFieldSet(node, value));
+function* memberSet(node: TypeNode, value: JsonValue): SlicedWork<FieldSet> {
+  return yield* addingNamedFields(node, yield* collectingFields(node, value));
 }

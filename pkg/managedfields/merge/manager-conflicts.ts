@@ -1,4 +1,4 @@
-import { type FieldSet, forEachMember } from '../fieldpath/field-set.ts';
+import type { FieldSet } from '../fieldpath/field-set.ts';
 import type { ManagerState } from './managers.ts';
 
 /** The fields of one manager that a configuration would change. */
@@ -15,14 +15,5 @@ export class ManagerConflicts extends Error {
     super('conflicts with other managers');
     this.name = 'ManagerConflicts';
     this.conflicts = conflicts;
-  }
-
-  /** Each field that conflicts, manager by manager. */
-  paths(): { manager: ManagerState; path: readonly string[] }[] {
-    const result: { manager: ManagerState; path: readonly string[] }[] = [];
-    for (const { manager, set } of this.conflicts) {
-      forEachMember(set, (path) => result.push({ manager, path: [...path] }));
-    }
-    return result;
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, SlicedWork } from '#pkg/apimachinery/index';
-import { differenceOfSets, intersectSets } from '../fieldpath/field-set.ts';
+import { intersectingSets, subtractingSets } from '../fieldpath/field-set.ts';
 import { type FieldChanges, comparingTyped } from '../typed/compare.ts';
 import { reconcileFieldSet } from '../typed/reconcile.ts';
 import { ManagerConflicts, type ManagerConflict } from './manager-conflicts.ts';
@@ -52,19 +52,17 @@ export function* takingFromOthers(
   for (const [key, manager] of managers) {
     if (key === self) continue;
     const comparison = yield* comparingIn(change, manager.apiVersion, comparisons);
-    yield;
     if (comparison === undefined) {
       managers.delete(key);
       continue;
     }
     let { set } = manager;
     if (!isEmpty(comparison.changed)) {
-      const rest = differenceOfSets(set, comparison.changed);
-      if (rest !== set && !force) conflicts.push({ manager, set: intersectSets(set, comparison.changed) });
+      const rest = yield* subtractingSets(set, comparison.changed);
+      if (rest !== set && !force) conflicts.push({ manager, set: yield* intersectingSets(set, comparison.changed) });
       set = rest;
     }
-    yield;
-    if (!isEmpty(comparison.removed)) set = differenceOfSets(set, comparison.removed);
+    if (!isEmpty(comparison.removed)) set = yield* subtractingSets(set, comparison.removed);
     if (set !== manager.set) managers.set(key, { ...manager, set });
   }
   if (conflicts.length > 0) throw new ManagerConflicts(conflicts);

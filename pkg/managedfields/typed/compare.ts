@@ -28,10 +28,6 @@ export function* comparingTyped(node: TypeNode, from: JsonValue, to: JsonValue):
   return { changed: walk.changed, removed: walk.removed };
 }
 
-export function compareTyped(node: TypeNode, from: JsonValue, to: JsonValue): FieldChanges {
-  return runSync(comparingTyped(node, from, to));
-}
-
 const noItems: readonly JsonValue[] = [];
 
 /** Visits members in parts. */

@@ -1,57 +1,56 @@
-import { equalJson, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { equalJson, type JsonObject, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
+import { isSliceEnd } from '../fieldpath/slice-end.ts';
+import { isEmpty } from '../fieldpath/is-empty.ts';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
-import { asList, asMap, valueKind, type MaybeValue, memberOf, nodeAt } from './typed-value.ts';
+import { asList, asMap, isLeafValue, valueKind, type MaybeValue, memberOf, nodeAt } from './typed-value.ts';
 
 /**
  * A live object with an applied configuration merged into it. The configuration's leaves win, nothing is removed, and
  * the result shares values with both. Both were validated, the live one with duplicates allowed.
  */
-export function mergeTyped(node: TypeNode, live: JsonValue, config: JsonValue): JsonValue {
-  return mergeValues(node, live, config) ?? null;
+export function* mergingTyped(node: TypeNode, live: JsonValue, config: JsonValue): SlicedWork<JsonValue> {
+  return (yield* mergeValues(node, live, config)) ?? null;
 }
 
 /** One of the values may be undefined; the result is undefined if there is nothing. */
-function mergeValues(node: TypeNode, live: MaybeValue, config: MaybeValue): MaybeValue {
+function* mergeValues(node: TypeNode | undefined, live: MaybeValue, config: MaybeValue): SlicedWork<MaybeValue> {
+  if (node === undefined) return live;
   const value = config === undefined ? live : config;
-  if (value === undefined) return undefined;
-  switch (valueKind(node, value)) {
-    case 'scalar':
-      return value;
-    case 'list':
-      return mergeLists(node.list, live, config);
-    default:
-      return mergeMaps(node, live, config);
-  }
+  if (value === undefined || isLeafValue(node, value)) return value;
+  return valueKind(node, value) === 'list'
+    ? yield* mergeLists(node.list, live, config)
+    : yield* mergeMaps(node.map, live, config);
 }
 
-function mergeMaps(node: TypeNode, live: MaybeValue, config: MaybeValue): MaybeValue {
+function* mergeMaps(map: MapType, live: MaybeValue, config: MaybeValue): SlicedWork<MaybeValue> {
   const left = asMap(live);
   const right = asMap(config);
   const leftKeys = left === undefined ? [] : Object.keys(left);
   const rightKeys = right === undefined ? [] : Object.keys(right);
-  const map = node.map;
-  if (map.isAtomic || leftKeys.length + rightKeys.length === 0) return config === undefined ? live : config;
+  if (leftKeys.length + rightKeys.length === 0) return config === undefined ? live : config;
   const result: JsonObject = {};
-  for (const key of leftKeys) mergeMember(map, result, key, left![key], memberOf(right, key));
-  for (const key of rightKeys)
-    if (memberOf(left, key) === undefined) mergeMember(map, result, key, undefined, right![key]);
-  return Object.keys(result).length === 0 ? undefined : result;
+  for (const key of leftKeys) {
+    if (isSliceEnd()) yield;
+    const merged = yield* mergeValues(nodeAt(map, key), left![key], memberOf(right, key));
+    if (merged !== undefined) result[key] = merged;
+  }
+  for (const key of rightKeys) {
+    if (isSliceEnd()) yield;
+    if (memberOf(left, key) !== undefined) continue;
+    const merged = yield* mergeValues(nodeAt(map, key), undefined, right![key]);
+    if (merged !== undefined) result[key] = merged;
+  }
+  return isEmpty(result) ? undefined : result;
 }
 
-function mergeMember(map: MapType, result: JsonObject, key: string, live: MaybeValue, config: MaybeValue): void {
-  const node = nodeAt(map, key);
-  const merged = node === undefined ? live : mergeValues(node, live, config);
-  if (merged !== undefined) result[key] = merged;
-}
-
-function mergeLists(list: ListType, live: MaybeValue, config: MaybeValue): MaybeValue {
+function* mergeLists(list: ListType, live: MaybeValue, config: MaybeValue): SlicedWork<MaybeValue> {
   const left = asList(live) ?? [];
   const right = asList(config) ?? [];
-  if (list.isAtomic || left.length + right.length === 0) return config === undefined ? live : config;
+  if (left.length + right.length === 0) return config === undefined ? live : config;
   // A large list that stays as it is, as most do.
   if (equalJson(left, right)) return config;
-  const result = mergeItems(list, left, right);
+  const result = yield* mergeItems(list, left, right);
   return result.length === 0 ? undefined : result;
 }
 
@@ -59,9 +58,9 @@ function mergeLists(list: ListType, live: MaybeValue, config: MaybeValue): Maybe
  * Merges two lists whose items have keys. An item that only the live list has keeps its place, items of both have the
  * order of the configuration, and a new item follows the one before it in the configuration.
  */
-function mergeItems(list: ListType, left: readonly JsonValue[], right: readonly JsonValue[]): JsonValue[] {
-  const leftElements = left.map((item) => itemElement(list, item));
-  const rightElements = right.map((item) => itemElement(list, item));
+function* mergeItems(list: ListType, left: readonly JsonValue[], right: readonly JsonValue[]): SlicedWork<JsonValue[]> {
+  const leftElements = yield* elementsOf(list, left);
+  const rightElements = yield* elementsOf(list, right);
   const leftItems = new Map<string, JsonValue>();
   // Items that are there twice are replaced together.
   for (const [at, element] of leftElements.entries()) leftItems.set(element, leftItems.has(element) ? null : left[at]!);
@@ -71,16 +70,18 @@ function mergeItems(list: ListType, left: readonly JsonValue[], right: readonly 
   const taken = new Set<string>();
   const result: JsonValue[] = [];
   let nextShared = 0;
-  const take = (element: string): void => {
+  const take = function* (element: string): SlicedWork<void> {
     taken.add(element);
-    const merged = mergeValues(list.item, leftItems.get(element), rightItems.get(element));
+    const merged = yield* mergeValues(list.item, leftItems.get(element), rightItems.get(element));
     if (merged !== undefined) result.push(merged);
   };
+  yield;
   for (let l = 0, r = 0; l < left.length || r < right.length;) {
+    if (isSliceEnd()) yield;
     const element = leftElements[l];
     if (element !== undefined && r < right.length) {
       if (element === rightElements[r]) {
-        take(element);
+        yield* take(element);
         l += 1;
         r += 1;
         nextShared += 1;
@@ -94,7 +95,7 @@ function mergeItems(list: ListType, left: readonly JsonValue[], right: readonly 
     }
     if (element !== undefined) {
       if (!rightItems.has(element)) {
-        const kept = mergeValues(list.item, left[l], undefined);
+        const kept = yield* mergeValues(list.item, left[l], undefined);
         if (kept !== undefined) result.push(kept);
         l += 1;
         continue;
@@ -103,9 +104,18 @@ function mergeItems(list: ListType, left: readonly JsonValue[], right: readonly 
     }
     const wanted = rightElements[r];
     if (wanted === undefined) continue;
-    take(wanted);
+    yield* take(wanted);
     r += 1;
     if (shared[nextShared] === wanted) nextShared += 1;
   }
   return result;
+}
+
+function* elementsOf(list: ListType, items: readonly JsonValue[]): SlicedWork<string[]> {
+  const elements: string[] = [];
+  for (const item of items) {
+    if (isSliceEnd()) yield;
+    elements.push(itemElement(list, item));
+  }
+  return elements;
 }

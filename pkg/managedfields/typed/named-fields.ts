@@ -1,22 +1,21 @@
-import { type FieldSet, selfKey, withSelf } from '../fieldpath/field-set.ts';
+import type { SlicedWork } from '#pkg/apimachinery/index';
+import { addingSelf, copyingSet, type FieldSet, selfKey } from '../fieldpath/field-set.ts';
+import { isSliceEnd } from '../fieldpath/slice-end.ts';
 import type { MapType, TypeNode } from './type-node.ts';
 import { nodeAtElement } from './typed-value.ts';
 
 /** The set with the named fields above its members as members, too. Keys of maps are not named fields. */
-export function addNamedFields(node: TypeNode, set: FieldSet): FieldSet {
-  return addBelow(node, set);
-}
-
-function addBelow(node: TypeNode | undefined, set: FieldSet): FieldSet {
+export function* addingNamedFields(node: TypeNode | undefined, set: FieldSet): SlicedWork<FieldSet> {
   let result = set;
-  for (const element of Object.keys(set)) {
+  for (const element in set) {
+    if (isSliceEnd()) yield;
     if (element === selfKey) continue;
     const below = set[element]!;
     if (isLeaf(below)) continue;
-    let added = addBelow(nodeBelow(node, element), below);
-    if (isNamedField(node, element)) added = withSelf(added);
+    let added = yield* addingNamedFields(nodeBelow(node, element), below);
+    if (isNamedField(node, element)) added = yield* addingSelf(added);
     if (added === below) continue;
-    if (result === set) result = { ...set };
+    if (result === set) result = yield* copyingSet(set);
     result[element] = added;
   }
   return result;

@@ -1,8 +1,9 @@
-import type { JsonValue } from '#pkg/apimachinery/index';
-import { type FieldSet, leaf, withSelf } from '../fieldpath/field-set.ts';
+import { type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
+import { addingSelf, type FieldSet, leaf } from '../fieldpath/field-set.ts';
+import { isSliceEnd } from '../fieldpath/slice-end.ts';
 import { itemElement } from './list-item.ts';
 import type { ListType, MapType, TypeNode } from './type-node.ts';
-import { asList, asMap, elementOf, valueKind, nodeAt } from './typed-value.ts';
+import { asList, asMap, elementOf, isLeafValue, valueKind, nodeAt } from './typed-value.ts';
 import { isEmptyMap } from '../fieldpath/is-empty.ts';
 
 /**
@@ -10,49 +11,48 @@ import { isEmptyMap } from '../fieldpath/is-empty.ts';
  * not the named fields above them. An item that is there twice is a member without what is in it.
  * @throws InvalidItem for a value that was not validated.
  */
-export function toFieldSet(node: TypeNode, value: JsonValue): FieldSet {
-  const set = valueSet(node, value);
+export function* collectingFields(node: TypeNode, value: JsonValue): SlicedWork<FieldSet> {
+  const set = yield* valueSet(node, value);
   return set === undefined || set === leaf ? {} : set;
 }
 
 /** The set of a value: `leaf` if it is a member itself, undefined if it is empty and no member. */
-function valueSet(node: TypeNode, value: JsonValue): FieldSet | undefined {
-  switch (valueKind(node, value)) {
-    case 'scalar':
-      return leaf;
-    case 'list':
-      return node.list.isAtomic ? leaf : itemSets(node.list, asList(value) ?? []);
-    default:
-      return node.map.isAtomic ? leaf : fieldSets(node.map, value);
-  }
+function* valueSet(node: TypeNode, value: JsonValue): SlicedWork<FieldSet | undefined> {
+  if (isLeafValue(node, value)) return leaf;
+  return valueKind(node, value) === 'list'
+    ? yield* itemSets(node.list, asList(value) ?? [])
+    : yield* fieldSets(node.map, value);
 }
 
-function fieldSets(map: MapType, value: JsonValue): FieldSet | undefined {
+function* fieldSets(map: MapType, value: JsonValue): SlicedWork<FieldSet | undefined> {
   const object = asMap(value);
   if (object === undefined) return undefined;
   let result: FieldSet | undefined;
   for (const key of Object.keys(object)) {
+    if (isSliceEnd()) yield;
     const member = object[key]!;
     const node = nodeAt(map, key);
     if (node === undefined) continue;
-    const set = valueSet(node, member);
+    const set = isLeafValue(node, member) ? leaf : yield* valueSet(node, member);
     const isOwn = member === null || isEmptyMap(member) || !map.fields.has(key);
-    const own = isOwn ? addSelf(set) : set;
+    const own = isOwn ? yield* asMember(set) : set;
     if (own !== undefined) (result ??= {})[elementOf(map, key)] = own;
   }
   return result;
 }
 
-function itemSets(list: ListType, items: readonly JsonValue[]): FieldSet | undefined {
+function* itemSets(list: ListType, items: readonly JsonValue[]): SlicedWork<FieldSet | undefined> {
   let result: FieldSet | undefined;
   for (const item of items) {
+    if (isSliceEnd()) yield;
     const element = itemElement(list, item);
     result ??= {};
-    result[element] = Object.hasOwn(result, element) ? leaf : addSelf(valueSet(list.item, item));
+    const isLeaf = Object.hasOwn(result, element) || isLeafValue(list.item, item);
+    result[element] = isLeaf ? leaf : yield* asMember(yield* valueSet(list.item, item));
   }
   return result;
 }
 
-function addSelf(set: FieldSet | undefined): FieldSet {
-  return set === undefined || set === leaf ? leaf : withSelf(set);
+function* asMember(set: FieldSet | undefined): SlicedWork<FieldSet> {
+  return set === undefined || set === leaf ? leaf : yield* addingSelf(set);
 }

@@ -12,6 +12,18 @@ export function valueKind(node: TypeNode, value: JsonValue): ValueKind {
   return typeof value === 'object' ? 'map' : 'scalar';
 }
 
+/** Whether the value is one leaf: a scalar, or a list or map that nobody owns a part of. */
+export function isLeafValue(node: TypeNode, value: JsonValue): boolean {
+  switch (valueKind(node, value)) {
+    case 'scalar':
+      return true;
+    case 'list':
+      return node.list.isAtomic;
+    default:
+      return node.map.isAtomic;
+  }
+}
+
 export function asMap(value: MaybeValue): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }

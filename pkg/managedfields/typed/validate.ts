@@ -1,6 +1,13 @@
-import { isJsonObject, isPrototypeKey, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import {
+  isJsonObject,
+  isPrototypeKey,
+  type JsonObject,
+  type JsonValue,
+  type SlicedWork,
+} from '#pkg/apimachinery/index';
 import { formatNumber } from '../fieldpath/element-value.ts';
 import { formatElements } from '../fieldpath/path-element.ts';
+import { isSliceEnd } from '../fieldpath/slice-end.ts';
 import { InvalidItem, itemElement } from './list-item.ts';
 import type { ListType, MapType, ScalarType, TypeNode } from './type-node.ts';
 import { elementOf, valueKind, nodeAt } from './typed-value.ts';
@@ -15,9 +22,13 @@ export interface ValidateOptions {
 }
 
 /** What keeps a value from having the type: a path and a reason each, `.spec.x: field not declared in schema`. */
-export function validateTyped(node: TypeNode, value: JsonValue, options: ValidateOptions = {}): string[] {
+export function* validatingTyped(
+  node: TypeNode,
+  value: JsonValue,
+  options: ValidateOptions = {},
+): SlicedWork<string[]> {
   const walk = new ValidationWalk(options.allowDuplicates === true);
-  walk.visit(node, value);
+  yield* walk.visit(node, value);
   return walk.errors;
 }
 
@@ -30,52 +41,55 @@ class ValidationWalk {
     this.#allowDuplicates = allowDuplicates;
   }
 
-  visit(node: TypeNode, value: JsonValue): void {
+  *visit(node: TypeNode, value: JsonValue): SlicedWork<void> {
     if (value === null || this.errors.length >= maxErrors) return;
-    if (this.#path.length > maxDepth) return this.#report(`nested deeper than ${maxDepth} levels`);
-    switch (valueKind(node, value)) {
-      case 'scalar': {
-        const problem = scalarProblem(node.scalar, value);
-        if (problem !== undefined) this.#report(problem);
-        return;
-      }
-      case 'list':
-        if (Array.isArray(value)) this.#visitItems(node.list, value);
-        else this.#report(`expected list, got &{${describeValue(value)}}`);
-        return;
-      case 'map':
-        if (isJsonObject(value)) this.#visitFields(node.map, value);
-        else this.#report(`expected map, got &{${describeValue(value)}}`);
-    }
+    const kind = valueKind(node, value);
+    if (this.#path.length > maxDepth) this.#report(`nested deeper than ${maxDepth} levels`);
+    else if (kind === 'scalar') this.#visitScalar(node.scalar, value);
+    else if (kind === 'list' && Array.isArray(value)) yield* this.#visitItems(node.list, value);
+    else if (kind === 'map' && isJsonObject(value)) yield* this.#visitFields(node.map, value);
+    else this.#report(`expected ${kind}, got &{${describeValue(value)}}`);
   }
 
-  #visitItems(list: ListType, items: readonly JsonValue[]): void {
+  #visitScalar(type: ScalarType, value: JsonValue): void {
+    const problem = value === null ? undefined : scalarProblem(type, value);
+    if (problem !== undefined) this.#report(problem);
+  }
+
+  *#visitItems(list: ListType, items: readonly JsonValue[]): SlicedWork<void> {
     const seen = new Set<string>();
     for (const [index, item] of items.entries()) {
-      let element = `i:${index}`;
-      if (!list.isAtomic) {
-        try {
-          element = itemElement(list, item);
-        } catch (error) {
-          if (!(error instanceof InvalidItem)) throw error;
-          return this.#report(`element ${index}: ${error.message}`);
-        }
-        if (seen.has(element) && !this.#allowDuplicates)
-          this.#report(`duplicate entries for key ${formatElements([element], formatNumber)}`);
-        seen.add(element);
-      }
+      if (isSliceEnd()) yield;
+      const element = list.isAtomic ? `i:${index}` : this.#elementOf(list, item, index);
+      if (element === undefined) return;
+      if (seen.has(element) && !this.#allowDuplicates)
+        this.#report(`duplicate entries for key ${formatElements([element], formatNumber)}`);
+      if (!list.isAtomic) seen.add(element);
       this.#path.push(element);
-      this.visit(list.item, item);
+      if (valueKind(list.item, item) === 'scalar') this.#visitScalar(list.item.scalar, item);
+      else yield* this.visit(list.item, item);
       this.#path.pop();
     }
   }
 
-  #visitFields(map: MapType, value: JsonObject): void {
+  #elementOf(list: ListType, item: JsonValue, index: number): string | undefined {
+    try {
+      return itemElement(list, item);
+    } catch (error) {
+      if (!(error instanceof InvalidItem)) throw error;
+      this.#report(`element ${index}: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  *#visitFields(map: MapType, value: JsonObject): SlicedWork<void> {
     for (const key of Object.keys(value)) {
+      if (isSliceEnd()) yield;
       const node = isPrototypeKey(key) ? undefined : nodeAt(map, key);
       this.#path.push(elementOf(map, key));
       if (node === undefined) this.#report('field not declared in schema');
-      else this.visit(node, value[key]!);
+      else if (valueKind(node, value[key]!) === 'scalar') this.#visitScalar(node.scalar, value[key]!);
+      else yield* this.visit(node, value[key]!);
       this.#path.pop();
     }
   }
