@@ -5,6 +5,8 @@ export interface FuzzTargets {
   posts: string;
   notes: string;
   frees: string;
+  /** A model with every type of list and map; also served as v2. */
+  shapes: string;
   /** Continue tokens that the server returned for `?limit=2` with this query. */
   continueTokens: readonly { search: string; token: string }[];
   /** The newest revision at the start of the run. */
@@ -54,6 +56,34 @@ const postSchema = {
   },
 };
 
+const item = { type: 'object', required: ['name'], properties: { name: text, port: { type: 'integer' }, value: free } };
+const keyed = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], items: item };
+const shape = {
+  text,
+  count: { type: 'integer' },
+  flag: { type: 'boolean' },
+  either: { 'x-kubernetes-int-or-string': true },
+  set: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
+  numbers: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'number' } },
+  atoms: { type: 'array', items: free },
+  keyed,
+  ports: {
+    ...keyed,
+    'x-kubernetes-list-map-keys': ['port', 'protocol'],
+    items: {
+      type: 'object',
+      required: ['port'],
+      properties: { port: { type: 'integer' }, protocol: { type: 'string', default: 'TCP' }, inner: keyed },
+    },
+  },
+  map: { type: 'object', additionalProperties: { type: 'string' } },
+  maps: { type: 'object', additionalProperties: { type: 'object', properties: { set: { ...keyed }, text } } },
+  whole: { type: 'object', 'x-kubernetes-map-type': 'atomic', properties: { text, count: { type: 'integer' } } },
+  free,
+};
+/** The fields of a spec of `shapes`. */
+export const shapeFields: readonly string[] = Object.keys(shape);
+
 const postIndexes = [
   { name: 'spec.title', path: 'spec.title', type: 'string' },
   { name: 'spec.priority', path: 'spec.priority', type: 'integer' },
@@ -95,6 +125,22 @@ export async function createFuzzTargets(
     indexes: [],
     subresources: {},
   });
+  const shapeSchema = {
+    type: 'object',
+    properties: {
+      spec: { type: 'object', properties: { ...shape, replicas: { type: 'integer' } } },
+      status: { type: 'object', properties: { ...shape, replicas: { type: 'integer' } } },
+    },
+  };
+  await define(call, {
+    kind: 'Shape',
+    plural: 'shapes',
+    scope: 'Cluster',
+    schema: shapeSchema,
+    indexes: [],
+    subresources: { status: {}, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } },
+    versions: ['v1', 'v2'],
+  });
   const base = `/apis/${group}/v1`;
   const posts = `${base}/posts`;
   for (let i = 0; i < 30; i += 1) {
@@ -131,6 +177,7 @@ export async function createFuzzTargets(
     posts,
     notes: `${base}/namespaces/default/notes`,
     frees: `${base}/frees`,
+    shapes: `${base}/shapes`,
     continueTokens,
     revision,
     secrets,
@@ -144,18 +191,23 @@ interface Definition {
   schema: object;
   indexes: object[];
   subresources: object;
+  /** The first is stored. Default: v1. */
+  versions?: string[];
 }
 
-async function define(call: Call, { kind, plural, scope, schema, indexes, subresources }: Definition): Promise<void> {
-  const version = {
-    name: 'v1',
+async function define(
+  call: Call,
+  { kind, plural, scope, schema, indexes, subresources, versions: served = ['v1'] }: Definition,
+): Promise<void> {
+  const versions = served.map((name, at) => ({
+    name,
     served: true,
-    storage: true,
+    storage: at === 0,
     schema: { openAPIV3Schema: schema },
-    indexes,
+    ...(at === 0 ? { indexes } : {}),
     subresources,
-  };
-  const spec = { group, scope, names: { kind, plural, singular: kind.toLowerCase() }, versions: [version] };
+  }));
+  const spec = { group, scope, names: { kind, plural, singular: kind.toLowerCase() }, versions };
   await demand(call, 'POST', definitions, {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

@@ -25,7 +25,16 @@ const area: AttackArea = {
   weight: 1,
   generate: () => ({ changes: 'never', requests: [get('/x'), json('POST', '/x', '{}')] }),
 };
-const fixtures = { token: 't', posts: '', notes: '', frees: '', continueTokens: [], revision: 1, secrets: [] };
+const fixtures = {
+  token: 't',
+  posts: '',
+  notes: '',
+  shapes: '',
+  frees: '',
+  continueTokens: [],
+  revision: 1,
+  secrets: [],
+};
 
 interface Facts {
   state?: () => number;
