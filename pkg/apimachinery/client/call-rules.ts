@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../meta/object.ts';
 import { encodeJson } from '../serializer/encode-json.ts';
 import { newBadRequest } from '../status/status-error.ts';
-import { validateName } from '../validation/name.ts';
+import { pathSegmentViolation } from '../validation/name.ts';
 import type { DeleteOptions } from './client.ts';
 
 /**
@@ -46,6 +46,6 @@ export function encodeRequestBody(value: unknown): string {
 }
 
 function checkSegment(what: string, text: string): void {
-  const violation = typeof text === 'string' ? validateName(text, 'path-segment') : 'must be a string';
+  const violation = typeof text === 'string' ? pathSegmentViolation(text) : 'must be a string';
   if (violation !== undefined) throw newBadRequest(`the ${what} in the request is not valid: ${violation}`);
 }

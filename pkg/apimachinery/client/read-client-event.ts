@@ -11,7 +11,14 @@ export function readClientEvent<T extends AnyObject>(
   line: string,
   facts: Pick<AnswerFacts, 'requestId'> = {},
 ): ClientEvent<T> {
-  const event = parse(line);
+  return clientEventOf<T>(parse(line), facts);
+}
+
+/** The same of a line that is parsed already. */
+export function clientEventOf<T extends AnyObject>(
+  event: unknown,
+  facts: Pick<AnswerFacts, 'requestId'> = {},
+): ClientEvent<T> {
   if (isJsonObject(event) && event['type'] === 'ERROR') throw statusErrorFrom(event['object'], facts);
   if (isJsonObject(event) && isJsonObject(event['object']) && isJsonObject(event['object']['metadata'])) {
     const { type, object } = event;

@@ -3,14 +3,15 @@ import { parseTimestamp } from '../serializer/timestamp.ts';
 import type { IndexType, IndexValue } from './index-definition.ts';
 
 const integerSyntax = /^-?\d{1,16}$/;
-const firstDate = Date.parse('0001-01-01T00:00:00Z');
-const lastDate = Date.parse('9999-12-31T23:59:59.999Z');
+// Without work at load, so that the module is left out where only texts are formatted.
+const firstDate = /* @__PURE__ */ Date.parse('0001-01-01T00:00:00Z');
+const lastDate = /* @__PURE__ */ Date.parse('9999-12-31T23:59:59.999Z');
 const numberSyntax = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Descriptions of the values of each type, for error messages. */
 export const indexTypeDescriptions: Record<IndexType, string> = {
   string: 'a string without U+0000 and unpaired surrogates',
-  integer: `an integer between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
+  integer: 'an integer between -9007199254740991 and 9007199254740991',
   number: 'a finite number',
   boolean: 'true or false',
   date: 'an RFC 3339 date',

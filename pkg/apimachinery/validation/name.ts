@@ -33,7 +33,8 @@ export function validateName(name: string, rule: NameRule): string | undefined {
 }
 
 /** Names that need no escape in a URL, like `system:view`. */
-function pathSegmentViolation(name: string): string | undefined {
+/** The violation of `path-segment`. It needs no other rule, so that small clients need none either. */
+export function pathSegmentViolation(name: string): string | undefined {
   if (name === '' || name === '.' || name === '..') return `may not be "${name}"`;
   if (name.length > 253) return 'must be no more than 253 characters';
   if (name.includes('/')) return 'may not contain "/"';

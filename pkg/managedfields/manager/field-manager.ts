@@ -37,7 +37,6 @@ import {
   readingManagedFields,
   textOf,
   UnreadableManagedFields,
-  writeEntry,
   writingManagedFields,
 } from './managed-fields-list.ts';
 import { newFieldSet, newResetFilter, type ResetFields } from './reset-fields.ts';
@@ -182,8 +181,9 @@ export class FieldManager {
     const node = this.#nodeOf(self.apiVersion);
     if (node === undefined) return [];
     const { changed } = yield* comparingTyped(node, newEmptyObject(object), withoutManagedFields(object));
-    const set = differenceOfSets(this.#filterOf(subresource)(changed), unownedFields);
-    return isEmpty(set) ? [] : [writeEntry({ ...self, time: formatTimestamp(now), set })];
+    const set = yield* subtractingSets(this.#filterOf(subresource)(changed), unownedFields);
+    if (isEmpty(set)) return [];
+    return yield* writingManagedFields(new Map([['', { ...self, time: formatTimestamp(now), set }]]));
   }
 
   /** The managers of the live object; all that an object without any has belongs to `before-first-apply`. */

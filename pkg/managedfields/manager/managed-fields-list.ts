@@ -124,7 +124,7 @@ export function* writingManagedFields(managers: Managers): SlicedWork<ManagedFie
 }
 
 /** The members of an entry are sorted by name, as in all that Kubernetes writes of an object without a Go type. */
-export function writeEntry({
+function writeEntry({
   name,
   isApplied,
   apiVersion,

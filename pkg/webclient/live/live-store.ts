@@ -1,11 +1,19 @@
-import { isStatusError, StatusError, type AnyObject, type ObjectList, type Stored } from '#pkg/apimachinery/index';
-import { pause } from '../pause.ts';
-import type { FetchEventStream } from '../watch/event-stream.ts';
+import {
+  isStatusError,
+  StatusError,
+  type AnyObject,
+  type ClientEvent,
+  type ObjectList,
+  type Stored,
+} from '#pkg/apimachinery/index';
+import { Backoff } from '../backoff.ts';
+import type { ChangeSink } from '../stream/shared-stream.ts';
 
 /** The requests of one selection. */
 export interface LiveSource<T extends AnyObject> {
   list(signal: AbortSignal): Promise<ObjectList<T>>;
-  watch(since: string, signal: AbortSignal): Promise<FetchEventStream<T>>;
+  /** Tells `sink` the changes after `since`, until they end. @throws StatusError: 410 means to list again */
+  follow(since: string, sink: ChangeSink<T>, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -15,12 +23,11 @@ export interface LiveSource<T extends AnyObject> {
 export type LiveState =
   { name: 'loading' | 'live' | 'catching up' } | { name: 'stale'; staleSince: Date; failure?: StatusError };
 
-/** Milliseconds between tries: doubled from the first to the last. */
-const firstWaitMs = 200;
-const longestWaitMs = 15_000;
+/** Longest wait for a frame: a page in the background paints none. */
+const hiddenFrameMs = 100;
 
-/** The objects of one selection: listed once, then changed by the events of a watch, which is resumed for ever. */
-export class LiveStore<T extends AnyObject> {
+/** The objects of one selection: listed once, then changed by events, which are resumed for ever. */
+export class LiveStore<T extends AnyObject> implements ChangeSink<T> {
   readonly objects = new Map<string, Stored<T>>();
   /** Increases with every change of the objects. */
   version = 0;
@@ -32,13 +39,15 @@ export class LiveStore<T extends AnyObject> {
   readonly #end = new AbortController();
   #revision: string | undefined;
   #lastSign = Date.now();
+  readonly #backoff = new Backoff();
+  #isToldSoon = false;
 
   constructor(source: LiveSource<T>) {
     this.#source = source;
     void this.#run();
   }
 
-  /** Calls `listener` after each change of objects or state, once for all events that came together. */
+  /** Calls `listener` after each change of objects or state, once for all events that came together or within a frame. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -50,46 +59,48 @@ export class LiveStore<T extends AnyObject> {
     this.#end.abort();
   }
 
+  live(): void {
+    if (this.state.name !== 'live') this.#setState({ name: 'live' });
+  }
+
+  take(events: readonly ClientEvent<T>[]): void {
+    this.#backoff.reset();
+    this.#lastSign = Date.now();
+    for (const event of events) {
+      if (event.type === 'BOOKMARK') {
+        this.#revision = event.resourceVersion;
+        continue;
+      }
+      const { uid, resourceVersion } = event.object.metadata;
+      this.#revision = resourceVersion;
+      if (event.type === 'DELETED') this.objects.delete(uid);
+      else this.objects.set(uid, event.object);
+      this.version += 1;
+    }
+    if (events.length > 0) this.#notify();
+  }
+
+  behind(isStale: boolean, failure?: StatusError): void {
+    const staleSince = new Date(this.#lastSign);
+    this.#setState(
+      isStale ? { name: 'stale', staleSince, ...(failure === undefined ? {} : { failure }) } : { name: 'catching up' },
+    );
+  }
+
   /** Never rejects: it tries again until it is stopped. */
   async #run(): Promise<void> {
     const { signal } = this.#end;
-    let waitMs = firstWaitMs;
     while (!signal.aborted) {
       try {
         if (this.#revision === undefined) this.#replace(await this.#source.list(signal));
-        await this.#follow(this.#revision!, signal, () => (waitMs = firstWaitMs));
+        await this.#source.follow(this.#revision!, this, signal);
       } catch (error) {
         if (signal.aborted) return;
         if (isStatusError(error, 'Expired')) this.#revision = undefined;
-        else this.#setStale(error instanceof StatusError ? error : undefined);
+        else this.behind(true, error instanceof StatusError ? error : undefined);
       }
-      await pause(waitMs * (0.5 + Math.random() / 2), signal).catch(() => undefined);
-      waitMs = Math.min(longestWaitMs, waitMs * 2);
+      await this.#backoff.wait(signal);
     }
-  }
-
-  async #follow(since: string, signal: AbortSignal, onAlive: () => void): Promise<void> {
-    const stream = await this.#source.watch(since, signal);
-    this.#setState({ name: 'live' });
-    for await (const events of stream.batches()) {
-      onAlive();
-      this.#lastSign = Date.now();
-      for (const event of events) {
-        if (event.type === 'BOOKMARK') {
-          this.#revision = event.resourceVersion;
-          continue;
-        }
-        const { uid, resourceVersion } = event.object.metadata;
-        this.#revision = resourceVersion;
-        if (event.type === 'DELETED') this.objects.delete(uid);
-        else this.objects.set(uid, event.object);
-        this.version += 1;
-      }
-      if (events.length > 0) this.#notify();
-    }
-    if (signal.aborted) return;
-    if (stream.wasSilent) this.#setStale(undefined);
-    else this.#setState({ name: 'catching up' });
   }
 
   /** Objects that did not change stay the same values. */
@@ -108,17 +119,23 @@ export class LiveStore<T extends AnyObject> {
     this.#notify();
   }
 
-  #setStale(failure: StatusError | undefined): void {
-    const staleSince = new Date(this.#lastSign);
-    this.#setState({ name: 'stale', staleSince, ...(failure === undefined ? {} : { failure }) });
-  }
-
   #setState(state: LiveState): void {
     this.state = state;
     this.#notify();
   }
 
+  /** Once a frame where frames are painted. */
   #notify(): void {
-    for (const listener of this.#listeners) listener();
+    if (this.#isToldSoon) return;
+    this.#isToldSoon = true;
+    const tell = (): void => {
+      if (!this.#isToldSoon) return;
+      this.#isToldSoon = false;
+      for (const listener of this.#listeners) listener();
+    };
+    const { requestAnimationFrame: onFrame } = globalThis as { requestAnimationFrame?: (tell: () => void) => void };
+    if (onFrame === undefined) return tell();
+    onFrame(tell);
+    setTimeout(tell, hiddenFrameMs);
   }
 }

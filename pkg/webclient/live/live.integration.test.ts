@@ -52,10 +52,10 @@ describe('a live list', () => {
     await posts.remove('b');
   });
 
-  test('shares its stream with another of the same selection, in another order', async () => {
-    let watches = 0;
+  test('shares the stream of its connection with others, and its objects with those of the same selection', async () => {
+    let streams = 0;
     const counting: typeof fetch = (url, init) => {
-      if ((url as string).includes('watch=true')) watches += 1;
+      if ((url as string).endsWith('/streams')) streams += 1;
       return fetch(url, init);
     };
     const counted = connect({ url: env.url, credential: env.token, fetch: counting }).resource(postType);
@@ -69,7 +69,7 @@ describe('a live list', () => {
       ['d', 'c'],
     ]);
     await until(first, () => first.state.name === 'live');
-    expect(watches).toBe(1);
+    expect(streams).toBe(1);
     first.stop();
     first.stop();
     await posts.remove('c');
@@ -80,10 +80,11 @@ describe('a live list', () => {
 
   test('says that it is stale while the server is silent or away, and catches up', async () => {
     const labels = { test: 'stale' };
-    const proxy = await NoisyProxy.start([env.url], 1, { ...noFaults, frozen: 1 });
+    const proxy = await NoisyProxy.start([env.url], 1, noFaults);
     const noisy = connect({ url: proxy.url, credential: env.token, maxSilenceMs: 300 }).resource(postType);
     const list = live(noisy, { labels });
     await until(list, () => list.state.name === 'live');
+    proxy.rates = { ...noFaults, frozen: 1 };
     await posts.create({ metadata: { name: 'e', labels }, spec: { title: 'e' } });
     await until(list, () => list.state.name === 'stale');
     expect(list.state).toEqual({ name: 'stale', staleSince: expect.any(Date) });
@@ -92,6 +93,33 @@ describe('a live list', () => {
     list.stop();
     await proxy.stop();
     await posts.remove('e');
+  });
+
+  test.each([403, 404])('watches by itself where the server refuses streams (%i)', async (status) => {
+    let watches = 0;
+    const withoutStreams: typeof fetch = (url, init) => {
+      if ((url as string).endsWith('/streams')) return Promise.resolve(new Response('{}', { status }));
+      if ((url as string).includes('watch=true')) watches += 1;
+      return fetch(url, init);
+    };
+    const old = connect({ url: env.url, credential: env.token, fetch: withoutStreams }).resource(postType);
+    const labels = { test: `old-${status}` };
+    const list = live(old, { labels });
+    await until(list, () => list.state.name === 'live');
+    await posts.create({ metadata: { name: 'old', labels }, spec: { title: 'old' } });
+    await until(list, () => list.current.length === 1);
+    expect(watches).toBe(1);
+    list.stop();
+    await posts.remove('old');
+  });
+
+  test('takes more selections than one stream does', async () => {
+    const lists = Array.from({ length: 70 }, (_, i) => live(posts, { labels: { test: 'many', n: String(i) } }));
+    await Promise.all(lists.map((list) => until(list, () => list.state.name === 'live')));
+    await posts.create({ metadata: { name: 'many', labels: { test: 'many', n: '69' } }, spec: { title: 'm' } });
+    await until(lists[69]!, () => lists[69]!.current.length === 1);
+    for (const list of lists) list.stop();
+    await posts.remove('many');
   });
 
   test('tells why it cannot begin, and tries again', async () => {
@@ -106,8 +134,9 @@ describe('a live list', () => {
 
   test.each([1, 2])('equals the server in the end, after faults of every kind (seed %i)', async (seed) => {
     const rates = { refused: 0.1, lostAnswer: 0.1, expired: 0.1, halved: 0.1, frozen: 0.02 };
-    const { held, stored, reversals } = await runLive({ env, posts, seed, writes: 40, rates });
+    const { held, stored, followed, watched, reversals } = await runLive({ env, posts, seed, writes: 40, rates });
     expect(held).toEqual(stored);
+    expect(followed).toEqual(watched);
     expect(reversals).toEqual([]);
   });
 });

@@ -1,8 +1,10 @@
 import type { AnyObject, ObjectList, Stored } from '#pkg/apimachinery/index';
 import { selectionParams, type IndexTypes, type MetadataIndexes, type WhereSelection } from '../resource/query.ts';
-import type { Resource } from '../resource/resource.ts';
+import { acceptOf, type Resource } from '../resource/resource.ts';
+import type { RequestSender } from '../request/sender.ts';
+import { SharedStream } from '../stream/shared-stream.ts';
 import { LiveList } from './live-list.ts';
-import { LiveStore } from './live-store.ts';
+import { LiveStore, type LiveSource } from './live-store.ts';
 
 export interface LiveQuery<T extends AnyObject, Indexes extends IndexTypes> extends WhereSelection<Indexes> {
   /** Order of the objects. Default: by namespace and name. */
@@ -19,9 +21,11 @@ interface SharedStore {
 const chunkSize = 500;
 /** By connection and selection. */
 const shared = new WeakMap<object, Map<string, SharedStore>>();
+const streams = new WeakMap<RequestSender, SharedStream[]>();
 
 /**
- * The objects of the selection, kept up to date. Lists of one selection share one stream, whatever their order. Stop the
+ * The objects of the selection, kept up to date. All lists of a connection share one stream, and those of
+ * one selection their objects, whatever their order. Stop the
  * list at the end.
  */
 export function live<T extends AnyObject, Indexes extends IndexTypes>(
@@ -53,8 +57,41 @@ function newStore<T extends AnyObject, Indexes extends IndexTypes>(
 ): LiveStore<T> {
   return new LiveStore<T>({
     list: (signal) => listAll(resource, { ...query, signal }),
-    watch: (since, signal) => resource.watch({ ...query, since, signal }),
+    follow: changesOf(resource, query),
   });
+}
+
+/** The changes of a selection, by the stream of its connection; by a watch where the server refuses streams. */
+export function changesOf<T extends AnyObject, Indexes extends IndexTypes>(
+  resource: Resource<T, Indexes>,
+  { omitManagedFields = true, ...selection }: Omit<LiveQuery<T, Indexes & MetadataIndexes>, 'compare'>,
+): LiveSource<T>['follow'] {
+  const { model, namespace, connection } = resource;
+  const target = {
+    group: model.group,
+    version: model.version,
+    resource: model.plural,
+    ...(namespace === '' ? {} : { namespace }),
+    ...Object.fromEntries(selectionParams(selection)),
+  };
+  return async (since, sink, signal) => {
+    const stream = streamOf(connection, acceptOf(omitManagedFields));
+    if (await stream.follow(target, since, sink, signal)) return;
+    const watch = await resource.watch({ ...selection, omitManagedFields, since, signal });
+    sink.live();
+    for await (const events of watch.batches()) sink.take(events);
+    sink.behind(watch.wasSilent);
+  };
+}
+
+function streamOf(connection: RequestSender, accept: string): SharedStream {
+  const ofConnection = streams.get(connection) ?? [];
+  streams.set(connection, ofConnection);
+  const found = ofConnection.find((stream) => stream.accept === accept && !stream.isFull);
+  if (found !== undefined) return found;
+  const stream = new SharedStream(connection, accept);
+  ofConnection.push(stream);
+  return stream;
 }
 
 /** One snapshot, read in chunks. */

@@ -23,8 +23,8 @@ test('a live list equals the server after faults, whatever they are', async () =
         halved: rate(0.3),
         frozen: rate(0.1),
       };
-      const { held, stored, reversals } = await runLive({ env, posts, seed, writes: 60, rates });
-      expect({ seed, held, reversals }).toEqual({ seed, held: stored, reversals: [] });
+      const { held, stored, followed, watched, reversals } = await runLive({ env, posts, seed, writes: 60, rates });
+      expect({ seed, held, followed, reversals }).toEqual({ seed, held: stored, followed: watched, reversals: [] });
     }
   };
   await Promise.all(Array.from({ length: sideBySide }, follow));

@@ -259,6 +259,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   }
 }
 
-function acceptOf(omitManagedFields = true): string {
+/** The media type of answers with objects. */
+export function acceptOf(omitManagedFields = true): string {
   return `application/json${omitManagedFields ? withoutManagedFields : ''}`;
 }

@@ -42,14 +42,19 @@ export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
   }
 
   /** The events in batches as they arrive; an empty batch is a sign of life. */
-  async *batches(): AsyncGenerator<ClientEvent<T>[]> {
+  batches(): AsyncGenerator<ClientEvent<T>[]> {
+    return this.lines((line) => readClientEvent<T>(line));
+  }
+
+  /** The same of lines that `read` reads. */
+  async *lines<Line>(read: (line: string) => Line): AsyncGenerator<Line[]> {
     const lines = readLines(this.#body);
     try {
       for (;;) {
         const silence = setTimeout(() => this.#endSilence(), this.#maxSilenceMs);
         const next = await lines.next().finally(() => clearTimeout(silence));
         if (next.done === true || this.#isClosed) return;
-        yield next.value.map((line) => readClientEvent<T>(line));
+        yield next.value.map(read);
       }
     } catch (error) {
       // A broken connection is an end: the reader watches again from the last revision.

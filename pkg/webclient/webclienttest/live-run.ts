@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Stored } from '#pkg/apimachinery/index';
+import type { ClientEvent, Stored } from '#pkg/apimachinery/index';
 import { SeededRandom } from '../../testenv/faults/seeded-random.ts';
 import type { Post, TestEnv } from '../../testenv/index.ts';
 import { connect } from '../connect.ts';
-import { live } from '../live/live.ts';
+import { changesOf, live } from '../live/live.ts';
+import type { IndexTypes, WhereSelection } from '../resource/query.ts';
 import type { Resource } from '../resource/resource.ts';
+import type { ChangeSink } from '../stream/shared-stream.ts';
 import { NoisyProxy, noFaults, type NetworkFaultRates } from './noisy-proxy.ts';
 
 export interface LiveRun {
@@ -17,16 +19,19 @@ export interface LiveRun {
 }
 
 export interface LiveResult {
-  /** What the live list had in the end, and what the server has: revisions by name. */
-  held: Record<string, string>;
-  stored: Record<string, string>;
+  /** What the live lists had in the end, and what the server has: of each selection, revisions by name. */
+  held: Record<string, string>[];
+  stored: Record<string, string>[];
   /** A change that went back in an object's revisions. */
   reversals: string[];
+  /** The events of one subscription of the same stream, and those of a watch without faults. */
+  followed: string[];
+  watched: string[];
 }
 
 /**
- * Random writes with names of this seed, while a live list follows them through a bad network over all replicas; then
- * the faults end.
+ * Random writes with names of this seed, while several live lists follow them by one stream through a bad network over
+ * all replicas; then the faults end.
  */
 export async function runLive({ env, posts, seed, writes, rates }: LiveRun): Promise<LiveResult> {
   const random = new SeededRandom(seed);
@@ -37,30 +42,90 @@ export async function runLive({ env, posts, seed, writes, rates }: LiveRun): Pro
   );
   const connection = connect({ url: proxy.url, credential: env.token, maxSilenceMs: 400 });
   const run = `run-${seed}-`;
-  const list = live(connection.resource(posts.model), { labels: { run: String(seed) } });
+  const labels = { run: String(seed) };
+  const names = Array.from({ length: 4 }, (_, i) => `${run}${i}`);
+  const selections: Selection[] = [
+    { labels },
+    { where: { 'metadata.name': { in: names } } },
+    { labels, where: { 'metadata.name': names[0]! } },
+  ];
+  const noisy = connection.resource(posts.model);
+  const lists = selections.map((selection) => live(noisy, selection));
   const newest = new Map<string, number>();
   const reversals: string[] = [];
-  list.subscribe(() => {
-    for (const { metadata } of list.current) {
-      const revision = Number(metadata.resourceVersion);
-      if (revision < (newest.get(metadata.uid) ?? 0)) reversals.push(`${metadata.name} went back to ${revision}`);
-      newest.set(metadata.uid, revision);
-    }
-  });
+  for (const [at, list] of lists.entries())
+    list.subscribe(() => {
+      for (const { metadata } of list.current) {
+        const revision = Number(metadata.resourceVersion);
+        const key = `${at} ${metadata.uid}`;
+        if (revision < (newest.get(key) ?? 0)) reversals.push(`${metadata.name} went back to ${revision}`);
+        newest.set(key, revision);
+      }
+    });
+  const { metadata } = await posts.list({ limit: 1 });
+  const end = new AbortController();
+  const since = metadata.resourceVersion;
+  const watched = collect(await posts.watch({ since, labels, signal: end.signal }));
+  const followed = follow(noisy, labels, since, end.signal);
   try {
     for (let i = 0; i < writes; i += 1) {
       await writeOne(posts, run, random);
       if (random.chance(0.02)) proxy.cutAll();
+      // Lists come and go, and the others miss nothing.
+      if (random.chance(0.1)) live(noisy, { labels: { run: `${seed}-${i}` } }).stop();
     }
     proxy.rates = noFaults;
     proxy.cutAll();
-    const stored = await storedRevisions(posts, seed);
-    for (let tries = 0; tries < 200 && !isSame(revisionsOf(list.current), stored); tries += 1) await delay(50);
-    return { held: revisionsOf(list.current), stored, reversals };
+    const stored = await Promise.all(selections.map((selection) => storedRevisions(posts, selection)));
+    const held = (): Record<string, string>[] => lists.map((list) => revisionsOf(list.current));
+    for (let tries = 0; tries < 200 && !(isSame(held(), stored) && isSame(followed, watched)); tries += 1)
+      await delay(50);
+    return { held: held(), stored, reversals, followed, watched };
   } finally {
-    list.stop();
+    end.abort();
+    for (const list of lists) list.stop();
     await proxy.stop();
   }
+}
+
+type Selection = WhereSelection<IndexTypes>;
+
+const textOf = (event: ClientEvent<Post>): string[] =>
+  event.type === 'BOOKMARK'
+    ? []
+    : [`${event.type} ${event.object.metadata.name} ${event.object.metadata.resourceVersion}`];
+
+/** The events so far, and those that come. */
+function collect(watch: AsyncIterable<ClientEvent<Post>>): string[] {
+  const events: string[] = [];
+  void (async () => {
+    for await (const event of watch) events.push(...textOf(event));
+  })();
+  return events;
+}
+
+/** The same of a subscription that goes on after each error, whatever it says: the history is there. */
+function follow(noisy: Resource<Post>, labels: Record<string, string>, since: string, signal: AbortSignal): string[] {
+  const events: string[] = [];
+  let position = since;
+  const sink: ChangeSink<Post> = {
+    live: () => undefined,
+    behind: () => undefined,
+    take: (batch) => {
+      for (const event of batch) {
+        events.push(...textOf(event));
+        position = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
+      }
+    },
+  };
+  const source = changesOf(noisy, { labels });
+  void (async () => {
+    while (!signal.aborted) {
+      await source(position, sink, signal).catch(() => undefined);
+      await delay(20);
+    }
+  })();
+  return events;
 }
 
 async function writeOne(posts: Resource<Post>, run: string, random: SeededRandom): Promise<void> {
@@ -78,14 +143,14 @@ async function writeOne(posts: Resource<Post>, run: string, random: SeededRandom
   else await posts.patch(name, { spec: { title: String(random.below(1000)) } });
 }
 
-async function storedRevisions(posts: Resource<Post>, seed: number): Promise<Record<string, string>> {
-  return revisionsOf((await posts.list({ labels: { run: String(seed) }, limit: 1000 })).items);
+async function storedRevisions(posts: Resource<Post>, selection: Selection): Promise<Record<string, string>> {
+  return revisionsOf((await posts.list({ ...selection, limit: 1000 })).items);
 }
 
 function revisionsOf(items: readonly Stored<Post>[]): Record<string, string> {
   return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 }
 
-function isSame(a: Record<string, string>, b: Record<string, string>): boolean {
+function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

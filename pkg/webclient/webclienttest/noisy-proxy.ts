@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { SeededRandom } from '../../testenv/faults/seeded-random.ts';
 
 /** Probabilities of faults, each for one request, or for one piece of a watch. */
@@ -9,7 +11,7 @@ export interface NetworkFaultRates {
   refused: number;
   /** The request is carried out, and its answer is lost. */
   lostAnswer: number;
-  /** A watch begins with an ERROR of code 410. */
+  /** A watch begins with an ERROR of code 410; in a stream, an error of any code is that of one subscription. */
   expired: number;
   /** A piece of a watch arrives by half, and the connection breaks. */
   halved: number;
@@ -55,16 +57,16 @@ export class NoisyProxy {
   }
 
   #handle(incoming: IncomingMessage, answer: ServerResponse): void {
-    const isWatch = incoming.url?.includes('watch=true') === true;
+    const isStream = incoming.url === streamPath;
+    const isWatch = isStream || incoming.url?.includes('watch=true') === true;
     const { refused, lostAnswer, expired } = this.rates;
     if (this.#random.chance(refused)) {
       refuse(incoming, answer);
       return;
     }
-    if (isWatch && this.#random.chance(expired)) {
-      answer.end(
-        `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'gone' } })}\n`,
-      );
+    const isExpired = isWatch && this.#random.chance(expired);
+    if (isExpired && !isStream) {
+      answer.end(errorLine({}, 410));
       return;
     }
     const isLost = !isWatch && this.#random.chance(lostAnswer);
@@ -79,6 +81,7 @@ export class NoisyProxy {
         }
         answer.writeHead(response.statusCode!, response.headers);
         answer.flushHeaders();
+        if (isExpired) void sent.then((body) => answer.write(this.#errorOfOne(body)));
         if (!isWatch) {
           response.pipe(answer);
           return;
@@ -87,9 +90,15 @@ export class NoisyProxy {
         response.on('end', () => answer.end());
       },
     );
+    const sent = isExpired ? text(incoming.pipe(new PassThrough())) : Promise.resolve('');
     upstream.on('error', () => answer.destroy());
     answer.on('close', () => upstream.destroy());
     incoming.pipe(upstream);
+  }
+
+  #errorOfOne(body: string): string {
+    const { subscriptions } = JSON.parse(body) as { subscriptions: { id: string }[] };
+    return errorLine({ id: this.#random.pick(subscriptions).id }, this.#random.pick([403, 410, 429]));
   }
 
   #pass(chunk: Buffer, answer: ServerResponse): void {
@@ -103,6 +112,14 @@ export class NoisyProxy {
       answer.write(chunk);
     }
   }
+}
+
+const streamPath = '/apis/stream.svc.run/v1alpha1/streams';
+const reasons: Record<number, string> = { 403: 'Forbidden', 410: 'Expired', 429: 'TooManyRequests' };
+
+function errorLine(head: object, code: number): string {
+  const object = { kind: 'Status', code, reason: reasons[code], message: 'the test says so' };
+  return `${JSON.stringify({ ...head, type: 'ERROR', object })}\n`;
 }
 
 const frozen = new WeakSet<ServerResponse>();
