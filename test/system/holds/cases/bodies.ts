@@ -1,6 +1,6 @@
 import { once, type HoldCase } from '../hold-case.ts';
 import type { MeasuredRequest } from '../measured-server.ts';
-import { collectionOf, define, many, members, nested, object, openObject, withSpec } from '../sample-model.ts';
+import { collectionOf, define, group, many, members, nested, object, openObject, withSpec } from '../sample-model.ts';
 
 const plural = 'bodies';
 const largest = 3 * 1024 * 1024 - 500;
@@ -16,6 +16,17 @@ function post(spec: unknown): MeasuredRequest {
 function postMetadata(metadata: Record<string, unknown>): MeasuredRequest {
   made += 1;
   return postText(JSON.stringify({ ...object(plural, '', {}), metadata: { name: `m${made}`, ...metadata } }));
+}
+
+/** An entry whose fields are not sorted. */
+function entry(manager: string, count: number): Record<string, unknown> {
+  return {
+    manager,
+    operation: 'Update',
+    apiVersion: `${group}/v1`,
+    fieldsType: 'FieldsV1',
+    fieldsV1: { 'f:spec': members(count, () => ({}), `f:${manager}-`) },
+  };
 }
 
 function postAs(version: string, spec: unknown): MeasuredRequest {
@@ -104,6 +115,8 @@ export function bodyCases(): HoldCase[] {
       'managed fields',
       () => postMetadata({ managedFields: [{ manager: 'm', fieldsV1: members(45_000, () => ({})) }] }),
     ],
+    ['managed fields of one manager', () => postMetadata({ managedFields: [entry('m', 45_000)] })],
+    ['managed fields of many managers', () => postMetadata({ managedFields: many(1000, (i) => entry(`m${i}`, 40)) })],
   ];
   const texts: [string, () => MeasuredRequest][] = [
     ['short lines', () => yaml(filled((i) => `  k${i}: ${i}\n`, 100_000).replace(/[^\n]*$/, ''))],
