@@ -1,6 +1,7 @@
 /**
- * `@svc/sdk`: what authors of plugins and controllers import, and nothing else. Models, controllers, endpoints, the
- * Client they speak the API through, and the failures it answers with.
+ * `@svc/sdk`: what authors of plugins, controllers and programs import, and nothing else. Models, controllers,
+ * endpoints, the Client they speak the API through (`RestClient` in a program of their own), and the failures it answers
+ * with.
  */
 export {
   ApplyConflict,
@@ -39,6 +40,7 @@ export {
   type WatchOptions,
   type WriteOptions,
 } from '#pkg/apimachinery/index';
+export { RestClient, type ConnectOptions, type RestClientOptions } from '#pkg/client/index';
 export {
   addFinalizer,
   and,

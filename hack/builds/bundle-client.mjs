@@ -5,14 +5,12 @@
  *
  *   node hack/builds/bundle-client.mjs [FOLDER]    default of the output: dist/client
  */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { exportOf, repository, writeManifest, writeTypes } from './write-package.mjs';
 
-const repository = fileURLToPath(new URL('../..', import.meta.url));
 /** By their names in the package. */
 const entries = { index: 'pkg/webclient/index.ts', react: 'pkg/webclient/react/index.ts' };
 
@@ -74,35 +72,14 @@ async function bundleClient(folder) {
   });
   for (const name of readdirSync(folder)) if (/^shared-\w+\.js$/.test(name)) rmSync(join(folder, name));
   for (const { path, text } of modules) writeFileSync(path, text);
-  const compiler = createRequire(import.meta.url).resolve('typescript/package.json');
-  const { bin } = JSON.parse(readFileSync(compiler, 'utf8'));
-  execFileSync(
-    process.execPath,
-    [join(dirname(compiler), bin.tsc), '-p', 'tsconfig.client.json', '--outDir', join(folder, 'types')],
-    { cwd: repository, stdio: 'inherit' },
-  );
-  const { version, license } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
-  const exportOf = (name) => ({ types: `./types/${entries[name].replace(/ts$/, 'd.ts')}`, default: `./${name}.js` });
-  const description = 'The API of svc for front ends: objects, lists that stay up to date, edits that merge.';
-  writeFileSync(
-    join(folder, 'package.json'),
-    `${JSON.stringify(
-      {
-        name: '@svc/client',
-        version,
-        description,
-        license,
-        type: 'module',
-        sideEffects: false,
-        exports: { '.': exportOf('index'), './react': exportOf('react') },
-        peerDependencies: { react: '^18.0.0 || ^19.0.0' },
-        peerDependenciesMeta: { react: { optional: true } },
-        imports: { '#pkg/*': './types/pkg/*.d.ts' },
-      },
-      undefined,
-      2,
-    )}\n`,
-  );
+  writeTypes(folder, 'tsconfig.client.json');
+  writeManifest(folder, {
+    name: '@svc/client',
+    description: 'The API of svc for front ends: objects, lists that stay up to date, edits that merge.',
+    exports: { '.': exportOf('index.js', entries.index), './react': exportOf('react.js', entries.react) },
+    peerDependencies: { react: '^18.0.0 || ^19.0.0' },
+    peerDependenciesMeta: { react: { optional: true } },
+  });
 }
 
 if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))

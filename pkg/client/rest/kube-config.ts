@@ -1,15 +1,20 @@
 import type { RequestOptions } from 'node:https';
-import type { KubeConfig } from '@kubernetes/client-node';
 import { parseServerUrl, type Credentials, type ServerEndpoint } from './server-endpoint.ts';
 
 /** Credentials are read again after this time, because their tokens may have been renewed. Milliseconds. */
 const credentialsLifeMs = 30_000;
 
+/** A `KubeConfig` of `@kubernetes/client-node`. */
+export interface LoadedKubeConfig {
+  getCurrentCluster(): { server: string; proxyUrl?: string | undefined } | null;
+  applyToHTTPSOptions(options: RequestOptions): Promise<void>;
+}
+
 /**
  * Reads a kubeconfig: the file, or by default the one that kubectl would use (`KUBECONFIG`, `~/.kube/config`, a pod's
  * service account). Loads the Kubernetes client only here, because it takes 0.4 s and 80 MB.
  */
-export async function loadKubeConfig(file?: string): Promise<KubeConfig> {
+export async function loadKubeConfig(file?: string): Promise<LoadedKubeConfig> {
   const { KubeConfig: Config } = await import('@kubernetes/client-node');
   const config = new Config();
   if (file === undefined) config.loadFromDefault();
@@ -20,12 +25,12 @@ export async function loadKubeConfig(file?: string): Promise<KubeConfig> {
 /** The server of the current context, with its user's certificate, token, password or credential program. */
 export class KubeConfigEndpoint implements ServerEndpoint {
   readonly url: URL;
-  readonly #config: KubeConfig;
+  readonly #config: LoadedKubeConfig;
   readonly #isProxied: boolean;
   #asked: { at: number; credentials: Promise<Credentials> } | undefined;
 
   /** @throws TypeError if the current context has no server */
-  constructor(config: KubeConfig) {
+  constructor(config: LoadedKubeConfig) {
     const cluster = config.getCurrentCluster();
     if (cluster === null) throw new TypeError('the current context of the kubeconfig names no server');
     this.url = parseServerUrl(cluster.server);

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { KubeConfig } from '@kubernetes/client-node';
 import {
   checkDeletePreconditions,
   checkObjectKey,
@@ -40,7 +39,7 @@ import { emptyEventStream } from '../stream/empty-event-stream.ts';
 import { impersonatingEndpoint, type ImpersonatedUser } from './impersonating-endpoint.ts';
 import { CallSet } from './call-set.ts';
 import { fixedEndpoint, type ServerEndpoint } from './server-endpoint.ts';
-import { KubeConfigEndpoint } from './kube-config.ts';
+import { KubeConfigEndpoint, type LoadedKubeConfig } from './kube-config.ts';
 import { readAnswer, warningTexts } from './read-answer.ts';
 import { RestEventStream } from './rest-event-stream.ts';
 import { defaultRestLimits, type RestLimits } from './rest-limits.ts';
@@ -111,7 +110,7 @@ export class RestClient implements Client {
   }
 
   /** The server and user of its current context; see `loadKubeConfig`. @throws TypeError if it has no server */
-  static fromKubeConfig(config: KubeConfig, options: RestClientOptions = {}): RestClient {
+  static fromKubeConfig(config: LoadedKubeConfig, options: RestClientOptions = {}): RestClient {
     return new RestClient(new KubeConfigEndpoint(config), options);
   }
 
