@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../meta/object.ts';
 import { encodeJson } from '../serializer/encode-json.ts';
 import { newBadRequest } from '../status/status-error.ts';
-import { pathSegmentViolation } from '../validation/name.ts';
+import { pathSegmentViolation } from '../validation/path-segment.ts';
 import type { DeleteOptions } from './client.ts';
 
 /**

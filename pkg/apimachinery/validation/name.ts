@@ -1,4 +1,5 @@
 import type { NameRule } from '../scheme/model.ts';
+import { pathSegmentViolation } from './path-segment.ts';
 
 const dnsLabel = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const dnsSubdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
@@ -30,13 +31,4 @@ export function validateName(name: string, rule: NameRule): string | undefined {
   const { max, form, text } = rules[rule];
   if (name.length > max) return `must be no more than ${max} characters`;
   return form.test(name) ? undefined : text;
-}
-
-/** Names that need no escape in a URL, like `system:view`. */
-/** The violation of `path-segment`. It needs no other rule, so that small clients need none either. */
-export function pathSegmentViolation(name: string): string | undefined {
-  if (name === '' || name === '.' || name === '..') return `may not be "${name}"`;
-  if (name.length > 253) return 'must be no more than 253 characters';
-  if (name.includes('/')) return 'may not contain "/"';
-  return name.includes('%') ? 'may not contain "%"' : undefined;
 }
