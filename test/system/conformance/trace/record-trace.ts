@@ -55,12 +55,7 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
           kind: modelKind(name),
           hasStatus,
           hasScale,
-          // Many who update, so that the oldest become `ancient-changes`.
-          ...random.pick([
-            { updaters: 3, applies: 0.6 },
-            { updaters: 3, applies: 0.6 },
-            { updaters: 40, applies: 0.2 },
-          ]),
+          ...random.pick([fewUpdaters, fewUpdaters, manyUpdaters]),
           appliers: random.between(1, 5),
         },
         isPaced,
@@ -79,6 +74,10 @@ export async function recordTraces(options: RecordOptions): Promise<Trace[]> {
   await client.remove(first);
   return traces;
 }
+
+const fewUpdaters = { updaters: 3, applies: 0.6 };
+/** So many that the oldest become `ancient-changes`. */
+const manyUpdaters = { updaters: 40, applies: 0.1 };
 
 interface TraceRecorderOptions {
   client: StepClient;
@@ -100,7 +99,8 @@ class TraceRecorder {
 
   async run(steps: number, versions: Readonly<Record<string, JsonSchema>>): Promise<void> {
     const { client, trace, random, steps: common, isPaced } = this.#options;
-    for (let step = 0; step < steps; step += 1) {
+    const count = common.updaters === manyUpdaters.updaters ? 2 * steps : steps;
+    for (let step = 0; step < count; step += 1) {
       if (isPaced) await pauseUntilNextSecond();
       const request = randomStep(random, this.#live, { ...common, name: this.#name, versions });
       const answer = await client.step(request, trace.definition, this.#name);

@@ -144,6 +144,9 @@ class TraceReplay implements ReplayedTrace {
   #isComparedNoMore({ request, status, answer, scaled }: RequestStep): boolean {
     const recorded = this.#live?.recorded;
     if (rewritesKeptReplicas(request, recorded, scaled)) return true;
+    // An object without any entry is not tracked: here it has none, there one of fields that we reset.
+    const entries = recorded === undefined ? [] : managedFieldsOf(recorded);
+    if (entries.length > 0 && entries.flatMap(comparableEntry).length === 0) return true;
     if (request.verb === 'apply' && status === 200 && countsUnstoredNull(answer, recorded)) return true;
     if (!this.#hasVersions) return false;
     return status < 300 ? lostManagedFields(recorded, answer) : failedToConvert(status, answer);
