@@ -5,7 +5,7 @@
  */
 export { accessMigrations } from './migrations.ts';
 export { AccessDatabase } from './access-database.ts';
-export { accessPrefixOf } from './access-paths.ts';
+export { accessPrefixes, accessPrefixOf } from './access-paths.ts';
 export { AccessServer } from './access-server.ts';
 export { AccessService, type AccessSettings } from './access-service.ts';
 export { adminUsername, ensureAdministrator } from './administrator/ensure-administrator.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { accessPrefixes, accessPrefixOf } from '#pkg/access/index';
 import { describeWithHelm, renderChart, type Values } from './render-chart.ts';
 import { podsOf, type PodSpec } from './rules/release.ts';
 import type { KubernetesDocument } from './validate-document.ts';
@@ -471,6 +472,98 @@ describeWithHelm('the chart', () => {
   test('has its result of the migration check before helm times out, after 5 minutes', async () => {
     expect((await specOf('Job svc-migration-check', { database })) as object).toMatchObject({
       activeDeadlineSeconds: 240,
+    });
+  });
+
+  describe('access management at the host of the platform', () => {
+    const reached = (onPlatformHost: string, more: Values = {}): Values => ({
+      database,
+      accessServer: { onPlatformHost },
+      ingress: { enabled: true, host: 'svc.example.com' },
+      gateway: { enabled: true, hostnames: ['svc.example.com'], parentRefs: [{ name: 'gateway' }] },
+      networkPolicy: { enabled: true },
+      ...more,
+    });
+    interface Route {
+      path: string;
+      to: string;
+    }
+
+    async function ingressRoutes(values: Values): Promise<Route[]> {
+      interface Ingress {
+        rules: { host: string; http: { paths: { path: string; backend: { service: { name: string } } }[] } }[];
+      }
+      const { rules } = (await specOf('Ingress svc', values)) as Ingress;
+      expect(rules.map(({ host }) => host)).toEqual(['svc.example.com']);
+      return rules[0]!.http.paths.map(({ path, backend }) => ({ path, to: backend.service.name }));
+    }
+
+    async function gatewayRoutes(values: Values): Promise<Route[]> {
+      interface HttpRoute {
+        rules: { matches?: { path: { type: string; value: string } }[]; backendRefs: { name: string }[] }[];
+      }
+      const { rules } = (await specOf('HTTPRoute svc-apiserver', values)) as HttpRoute;
+      for (const { matches = [] } of rules) expect(matches.length).toBeLessThanOrEqual(8);
+      return rules.flatMap(({ matches = [{ path: { type: 'PathPrefix', value: '/' } }], backendRefs }) =>
+        matches.map(({ path }) => ({ path: path.value, to: backendRefs[0]!.name })),
+      );
+    }
+
+    async function apiServerEnv(values: Values): Promise<{ name: string; value?: string }[]> {
+      const pods = await podSpecs(values);
+      const { env } = pods.get('Deployment svc-apiserver')!.containers[0]!;
+      return (env as { name: string; value?: string }[]).filter(({ name }) => name.startsWith('SVC_SERVER_ACCESS_'));
+    }
+
+    async function apiServerEgress(values: Values): Promise<string> {
+      const { egress } = (await specOf('NetworkPolicy svc-apiserver', values)) as { egress: object[] };
+      return JSON.stringify(egress);
+    }
+
+    test('is forwarded by the API servers, by default', async () => {
+      const { accessServer: _default, ...byDefault } = reached('');
+      for (const values of [byDefault, reached('forward')]) {
+        expect(await apiServerEnv(values)).toEqual([
+          { name: 'SVC_SERVER_ACCESS_URL', value: 'http://svc-access-server.prod.svc:80' },
+        ]);
+        const all = [{ path: '/', to: 'svc-apiserver' }];
+        expect([await ingressRoutes(values), await gatewayRoutes(values)]).toEqual([all, all]);
+        expect(await apiServerEgress(values)).toMatch(/\{"port":8091\}.*"access-server"/);
+      }
+    });
+
+    test('is forwarded by TLS, if pods speak it', async () => {
+      const values = reached('forward', { tls: { existingSecret: 'own' } });
+      expect(await apiServerEnv(values)).toEqual([
+        { name: 'SVC_SERVER_ACCESS_URL', value: 'https://svc-access-server.prod.svc:443' },
+        { name: 'SVC_SERVER_ACCESS_CA_FILE', value: '/etc/svc/tls/ca.crt' },
+      ]);
+      expect(await apiServerEgress(values)).toMatch(/\{"port":8444\}.*"access-server"/);
+    });
+
+    test('is routed to, by exactly the paths that API servers forward', async () => {
+      const values = reached('ingress');
+      expect(await apiServerEnv(values)).toEqual([]);
+      expect(await apiServerEgress(values)).not.toContain('access-server');
+      const routes = await ingressRoutes(values);
+      expect(await gatewayRoutes(values)).toEqual(routes);
+      expect(routes.at(-1)).toEqual({ path: '/', to: 'svc-apiserver' });
+      const accessPaths = routes.slice(0, -1);
+      expect(new Set(accessPaths.map(({ to }) => to))).toEqual(new Set(['svc-access-server']));
+      for (const { path } of accessPaths) expect(accessPrefixOf(`${path}/x`)).toBe(path);
+      expect(accessPaths.map(({ path }) => path).toSorted()).toEqual([...accessPrefixes].toSorted());
+    });
+
+    test('is neither, if the values say so or it does not run', async () => {
+      for (const values of [reached('none'), reached('forward', { accessServer: { enabled: false } })]) {
+        const all = [{ path: '/', to: 'svc-apiserver' }];
+        expect([await apiServerEnv(values), await ingressRoutes(values), await gatewayRoutes(values)]).toEqual([
+          [],
+          all,
+          all,
+        ]);
+        expect(await apiServerEgress(values)).not.toContain('access-server');
+      }
     });
   });
 });

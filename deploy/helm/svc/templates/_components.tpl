@@ -41,6 +41,20 @@
 {{- include "svc.serviceUrl" (dict "root" . "component" (index (include "svc.components" . | fromYamlArray) 0)) -}}
 {{- end -}}
 
+{{/* The first parts of the paths that access management answers at the host of the platform, too. */}}
+{{- define "svc.accessPaths" -}}
+[/api/v1/authentication, /api/v1/users, /api/v1/orgs, /api/v1/rbac, /api/v1/audits, /api/docs, /api/openapi.json, /login, /logout, /settings, /assets]
+{{- end -}}
+
+{{/* Access management, if its paths are reached so at the host of the platform. Takes root and how. */}}
+{{- define "svc.accessOnPlatformHost" -}}
+{{- range $component := include "svc.components" .root | fromYamlArray }}
+{{- if and (eq .key "accessServer") (eq $.root.Values.accessServer.onPlatformHost $.how) }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "svc.podsOf" -}}
 matchLabels:
   {{- include "svc.selectorLabels" .root | nindent 2 }}

@@ -50,6 +50,10 @@
 - { name: SVC_SECURITY_ACCESS_SERVER_TOKEN_FILE, value: {{ include "svc.serviceTokenFile" (dict "root" . "of" "accessServer") }} }
 {{- end }}
 {{- end }}
+{{- with include "svc.accessOnPlatformHost" (dict "root" . "how" "forward") | fromYaml }}
+- { name: SVC_SERVER_ACCESS_URL, value: {{ include "svc.serviceUrl" (dict "root" $ "component" .) | quote }} }
+{{- include "svc.apiCaEnv" (dict "root" $ "prefix" "SVC_SERVER_ACCESS") }}
+{{- end }}
 {{- end -}}
 
 {{- define "svc.env.access-server" -}}

@@ -30,7 +30,7 @@
 tls.crt: tls.crt
 tls.key: tls.key
 {{ end -}}
-{{- if ne .component.name "apiserver" }}{{ with include "svc.tlsCaKey" .root }}{{ . | quote }}: ca.crt{{ end }}{{ end -}}
+{{- if or (ne .component.name "apiserver") (include "svc.accessOnPlatformHost" (dict "root" .root "how" "forward")) }}{{ with include "svc.tlsCaKey" .root }}{{ . | quote }}: ca.crt{{ end }}{{ end -}}
 {{- end -}}
 
 {{/* A folder that is empty at each start, as a source of a volume. Takes how much may be in it; empty: as much as the node has. */}}
