@@ -1,5 +1,5 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { useLocation, useSearchParams } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { StreamNote } from '../interface/stream-note.tsx';
@@ -11,7 +11,7 @@ import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { readTable, type RowMeta } from '../server/read-table.ts';
 import { missingRule } from '../server/missing-rule.ts';
-import { modelOfPath, newLink, objectLink } from '../shell/links.ts';
+import { fieldsLink, modelOfPath, newLink, objectLink } from '../shell/links.ts';
 import { NamespaceChooser } from '../shell/namespace-chooser.tsx';
 import { texts } from '../texts/texts.ts';
 import { FilterBar } from './filter-bar.tsx';
@@ -89,6 +89,7 @@ function ModelList({ model }: { model: ModelInfo }) {
           {total === undefined ? texts.loading : texts.list.total(total, snapshot.isLowerBound)}
         </p>
         <StreamNote stream={snapshot.stream} />
+        <Link href={fieldsLink(model)}>{texts.fields.link}</Link>
         {model.namespaced ? (
           <NamespaceChooser value={view.namespace} onChange={(namespace) => setView({ ...view, namespace })} />
         ) : undefined}

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@svc/client';
 import { useEffect, useState } from 'react';
+import { readSchema } from '../server/open-api.ts';
 import { readDefinition } from '../server/discovery.ts';
 import type { ModelInfo } from '../server/model-info.ts';
 
@@ -26,6 +27,7 @@ interface Definition {
       name: string;
       schema?: { openAPIV3Schema?: JsonObject };
       additionalPrinterColumns?: { name: string; jsonPath: string }[];
+      selectableFields?: { jsonPath: string }[];
       indexes?: { name: string; path?: string; type?: IndexFact['type']; unique?: boolean }[];
     }[];
   };
@@ -38,6 +40,16 @@ const common: readonly IndexFact[] = [
   { name: 'metadata.ownerReferences.uid', type: 'string', isMulti: true },
 ];
 
+/** A built-in model has no definition: its schema tells what can be selected by. @throws StatusError */
+async function selectableFields(model: ModelInfo): Promise<readonly IndexFact[]> {
+  const schema = await readSchema(model);
+  return (schema?.root['x-kubernetes-selectable-fields'] ?? []).map(({ fieldPath }) => textIndex(fieldPath));
+}
+
+function textIndex(name: string): IndexFact {
+  return { name, type: 'string', isMulti: false };
+}
+
 /** @throws StatusError */
 export async function readModelFacts(model: ModelInfo): Promise<ModelFacts> {
   const definition = await readDefinition(model);
@@ -48,6 +60,12 @@ export async function readModelFacts(model: ModelInfo): Promise<ModelFacts> {
     type,
     isMulti: path.includes('[*]'),
   }));
+  const selectable =
+    definition === undefined
+      ? await selectableFields(model)
+      : (version?.selectableFields ?? [])
+          .map(({ jsonPath }) => textIndex(jsonPath.replace(/^\./, '')))
+          .filter(({ name }) => own.every((each) => each.name !== name));
   const sortOf = new Map([
     ['Name', 'metadata.name'],
     ['Age', 'metadata.creationTimestamp'],
@@ -57,7 +75,7 @@ export async function readModelFacts(model: ModelInfo): Promise<ModelFacts> {
     if (index !== undefined) sortOf.set(name, index.name);
   }
   return {
-    indexes: [...own.map(({ name, type, isMulti }) => ({ name, type, isMulti })), ...common],
+    indexes: [...own.map(({ name, type, isMulti }) => ({ name, type, isMulti })), ...selectable, ...common],
     sortOf,
     definition,
     isKnown: true,

@@ -2,8 +2,8 @@ import { isStatusError, type AnyObject, type JsonObject, type JsonValue, type St
 import { useEffect, useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { followChanges } from '../server/follow-changes.ts';
-import { models } from '../server/discovery.ts';
-import { apiVersionOf, resourceOf, type ModelInfo } from '../server/model-info.ts';
+import { findModel } from '../server/discovery.ts';
+import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { objectLink } from '../shell/links.ts';
 import { formatDate, texts } from '../texts/texts.ts';
 
@@ -96,7 +96,7 @@ interface OwnerProps {
 }
 
 function Owner({ apiVersion, kind, name, namespace }: OwnerProps) {
-  const model = models.get()?.find((each) => each.kind === kind && apiVersionOf(each) === apiVersion);
+  const model = findModel(apiVersion, kind);
   const text = `${kind} ${name}`;
   if (model === undefined) return text;
   const place = model.namespaced && namespace !== undefined ? { namespace, name } : { name };
@@ -162,6 +162,7 @@ const eventType: ModelInfo = {
   hasStatusSubresource: false,
   verbs: [],
   shortNames: [],
+  versions: ['v1'],
 };
 const maxEvents = 50;
 

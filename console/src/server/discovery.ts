@@ -1,6 +1,6 @@
 import { isStatusError, type JsonObject } from '@svc/client';
 import { followChanges } from './follow-changes.ts';
-import type { ModelInfo } from './model-info.ts';
+import { apiVersionOf, type ModelInfo } from './model-info.ts';
 import { Observable } from './observable.ts';
 import { server } from './server.ts';
 
@@ -31,6 +31,7 @@ export const definitionType: ModelInfo = {
   hasStatusSubresource: true,
   verbs: [],
   shortNames: [],
+  versions: ['v1'],
 };
 
 /** Reads all models that can be listed. @throws StatusError */
@@ -46,7 +47,9 @@ export async function readModels(): Promise<readonly ModelInfo[]> {
     for (const { version, resources } of versions) {
       for (const each of resources) {
         const key = `${group}/${each.resource}`;
-        if (each.verbs.includes('list') && !found.has(key)) found.set(key, modelOf(group, version, each));
+        const known = found.get(key);
+        if (known !== undefined) found.set(key, { ...known, versions: [...known.versions, version] });
+        else if (each.verbs.includes('list')) found.set(key, modelOf(group, version, each));
       }
     }
   }
@@ -66,7 +69,17 @@ function modelOf(group: string, version: string, resource: DiscoveredResource): 
     hasStatusSubresource: resource.subresources?.some(({ subresource }) => subresource === 'status') ?? false,
     verbs: resource.verbs,
     shortNames: resource.shortNames ?? [],
+    versions: [version],
   };
+}
+
+/** The model of an object, in the version that the object has. */
+export function findModel(apiVersion: unknown, kind: unknown): ModelInfo | undefined {
+  for (const model of models.get() ?? []) {
+    const version = model.versions.find((each) => apiVersionOf({ ...model, version: each }) === apiVersion);
+    if (version !== undefined && model.kind === kind) return { ...model, version };
+  }
+  return undefined;
 }
 
 /** Keeps `models` up to date until the signal aborts. Who may not watch definitions gets new models with a reload. */

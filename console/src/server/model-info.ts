@@ -5,6 +5,8 @@ import { server } from './server.ts';
 export interface ModelInfo extends WebModel<AnyObject, IndexTypes> {
   verbs: readonly string[];
   shortNames: readonly string[];
+  /** All that are served, the preferred one first. */
+  versions: readonly string[];
 }
 
 export type AnyResource = Resource<AnyObject>;

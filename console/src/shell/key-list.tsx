@@ -8,6 +8,7 @@ const keys: readonly (readonly [keys: readonly string[], action: string])[] = [
   [['Ctrl S'], texts.keys.save],
   [['?'], texts.keys.help],
   [['g', 'o'], texts.keys.overview],
+  [['g', 'a'], texts.keys.apply],
   [['/'], texts.keys.filter],
   [['n'], texts.keys.create],
   [['j', 'k'], texts.keys.rows],

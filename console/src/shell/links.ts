@@ -13,6 +13,10 @@ export function newLink(model: Pick<ModelInfo, 'group' | 'plural'>, namespace: s
   return listLink(model, namespace).replace(/(\?|$)/, '/new$1');
 }
 
+export function fieldsLink(model: Pick<ModelInfo, 'group' | 'plural'>): string {
+  return `${listLink(model)}/fields`;
+}
+
 export function objectLink(
   model: Pick<ModelInfo, 'group' | 'plural'>,
   { namespace = '', name }: { namespace?: string; name: string },

@@ -29,6 +29,7 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
     <nav id="navigation" className={isOpen ? 'navigation open' : 'navigation'} aria-label={texts.navigation.label}>
       <ul>
         <li>{link('/', texts.navigation.overview)}</li>
+        <li>{link('/apply', texts.navigation.apply)}</li>
       </ul>
       <input
         type="search"

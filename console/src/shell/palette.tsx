@@ -68,6 +68,7 @@ function useCommands(onKeys: () => void): Command[] {
   const readable = all.filter((model) => may({ verb: 'list', model }));
   return [
     { id: 'overview', text: texts.navigation.overview, words: '', act: () => navigate('/') },
+    { id: 'apply', text: texts.navigation.apply, words: 'yaml', act: () => navigate('/apply') },
     { id: 'keys', text: texts.palette.keys, words: '', act: onKeys },
     ...readable.map((model) => ({
       id: `go ${modelName(model)}`,

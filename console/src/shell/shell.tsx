@@ -13,6 +13,8 @@ import { texts } from '../texts/texts.ts';
 import { Navigation } from './navigation.tsx';
 
 // What few visits need is loaded when it is opened.
+const ApplyPage = lazy(() => import('../apply/apply-page.tsx'));
+const FieldsPage = lazy(() => import('../fields/fields-page.tsx'));
 const NewPage = lazy(() => import('../object/new-page.tsx'));
 const Palette = lazy(() => import('./palette.tsx'));
 const KeyList = lazy(() => import('./key-list.tsx'));
@@ -39,6 +41,7 @@ export function Shell({ user }: { user: SessionUser }) {
   useShortcut('Control+k', () => setDialog('palette'));
   useShortcut('?', () => setDialog('keys'));
   useShortcut('g o', () => navigate('/'));
+  useShortcut('g a', () => navigate('/apply'));
 
   return (
     <div className="shell">
@@ -79,7 +82,9 @@ export function Shell({ user }: { user: SessionUser }) {
           <Suspense fallback={<p role="status">{texts.loading}</p>}>
             <Switch>
               <Route path="/" component={OverviewPage} />
+              <Route path="/apply" component={ApplyPage} />
               <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...params} />}</Route>
+              <Route path="/g/:group/:plural/fields">{(params) => <FieldsPage key={location} {...params} />}</Route>
               <Route path="/g/:group/:plural/new">{(params) => <NewPage key={location} {...params} />}</Route>
               <Route path="/g/:group/:plural/:namespace/:name">
                 {(params) => <ObjectPage key={location} {...params} />}

@@ -122,6 +122,23 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
     });
   });
 
+  test('a model shows its indexes and its fields, a built-in one too', async () => {
+    await site.visit(list, async (page) => {
+      await page.getByRole('link', { name: 'Fields' }).click();
+      await page.getByRole('heading', { name: 'Fields of Post' }).waitFor();
+      await page.getByRole('row', { name: 'priority integer yes' }).waitFor();
+      await page.getByText('spec', { exact: true }).click();
+      await page.getByText('value 0 to 1000').waitFor();
+      await page.getByText('title string required').waitFor();
+      await expectAccessible(page);
+      await page.getByRole('navigation', { name: 'Models' }).getByRole('link', { name: 'Event' }).click();
+      await page.getByRole('link', { name: 'Fields' }).click();
+      await page.getByText('involvedObject', { exact: true }).click();
+      await page.getByText('fieldPath', { exact: true }).waitFor();
+      await page.getByRole('row', { name: 'involvedObject.name string yes' }).waitFor();
+    });
+  });
+
   test('a list follows what others write, and says that it is live', async () => {
     await site.visit(`${list}&f=metadata.name%5E%3Dlive`, async (page) => {
       await page.getByText('No object matches the filter.').waitFor();

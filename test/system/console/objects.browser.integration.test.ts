@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, drawPicture, expectAccessible } from './console-site.ts';
 import { post, postDefinition, postsPath } from './posts.ts';
 
@@ -169,6 +170,67 @@ if (!hasBrowser) test.skip('WARNING: OBJECTS IN THE CONSOLE ARE NOT TESTED: ther
       await page.getByRole('alert').getByText('spec.titel').waitFor();
       await page.getByRole('navigation', { name: 'Models' }).getByRole('link', { name: 'Secret' }).click();
       await page.getByRole('heading', { name: 'Secret' }).waitFor();
+    });
+  });
+
+  test('comes with others from files, which are checked and compared before they are applied', async () => {
+    await site.api('POST', postsPath, post('applied', { title: 'Before' }));
+    const definition = { ...postDefinition, metadata: { name: 'notes.blog.example.com' } };
+    const names = { plural: 'notes', singular: 'note', kind: 'Note' };
+    const files = [
+      [post('applied', { title: 'After' }), { ...post('fresh', { title: 'Fresh' }), kind: 'Nothing' }],
+      [
+        {
+          apiVersion: 'blog.example.com/v1',
+          kind: 'Note',
+          metadata: { name: 'note', namespace: 'paper' },
+          spec: { title: 'A' },
+        },
+        { ...definition, spec: { ...definition.spec, names } },
+        { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'paper' } },
+      ],
+    ];
+    await site.visit('/', async (page) => {
+      await page.getByRole('link', { name: 'Apply files' }).click();
+      await page.getByLabel('Choose files').setInputFiles(
+        files.map((objects, at) => ({
+          name: `${at}.yaml`,
+          mimeType: 'application/yaml',
+          buffer: Buffer.from(objects.map((each) => JSON.stringify(each)).join('\n---\n')),
+        })),
+      );
+      await page.getByRole('button', { name: 'Check' }).click();
+      const results = page.locator('.applied > li');
+      await results.first().waitFor();
+      const told = async (): Promise<string[]> =>
+        (await results.allInnerTexts()).map((text) => text.split('\n')[0]!.trim());
+      const needed = [
+        'Namespace paper will be created Difference',
+        'CustomResourceDefinition notes.blog.example.com will be created Difference',
+      ];
+      const rest = [
+        'Nothing fresh refused',
+        'Note paper/note needs what is in these files, and is checked when it is applied',
+      ];
+      // The title is a field of whoever created it.
+      expect(await told()).toEqual([...needed, 'Post applied refused', ...rest]);
+      await page.getByText('The server has no Nothing of blog.example.com/v1.').waitFor();
+      await expectAccessible(page);
+      await page.getByLabel('Take over fields that others manage').check();
+      await page.getByRole('button', { name: 'Check' }).click();
+      await results.first().waitFor();
+      expect(await told()).toEqual([...needed, 'Post applied will change Difference', ...rest]);
+      await page.getByRole('button', { name: 'Difference: Post applied' }).click();
+      await page.locator('.difference').getByText('After').waitFor();
+      await expectAccessible(page);
+      expect(await site.api('GET', `${postsPath}/applied`)).toMatchObject({ spec: { title: 'Before' } });
+      await page.getByRole('button', { name: 'Apply 5 objects' }).click();
+      await pollUntil(async () => (await told()).at(-1) === 'Note paper/note applied');
+      expect((await told()).filter((text) => text.endsWith(' refused'))).toEqual(['Nothing fresh refused']);
+    });
+    expect(await site.api('GET', `${postsPath}/applied`)).toMatchObject({ spec: { title: 'After' } });
+    expect(await site.api('GET', '/apis/blog.example.com/v1/namespaces/paper/notes/note')).toMatchObject({
+      spec: { title: 'A' },
     });
   });
 
