@@ -1,36 +1,38 @@
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { databaseUrlOf, killPrograms, startServe, type Served } from '../../../cmd/svc/start-test-program.ts';
-import { buildConsole } from '../../../hack/builds/build-console.mjs';
+import { buildConsole, isConsoleBuilt } from '../../../hack/builds/build-console.mjs';
 import { accessibilityFaults, complaintsOf, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
-import { startConsoleOrigin, type ConsoleOrigin } from './console-origin.ts';
+import { withPathLock } from '../harness/build/with-path-lock.ts';
 
-/** A server with the console, and a browser. */
+const repository = fileURLToPath(new URL('../../../', import.meta.url));
+const dist = join(repository, 'console/dist');
+
+interface ConsoleSiteParts {
+  folder: string;
+  database: TestDatabase;
+  served: Served;
+  browser: Browser;
+}
+
+/** `svc serve` with the console as it is built now, and a browser. */
 export class ConsoleSite {
-  readonly dist: string;
+  readonly dist = dist;
   readonly #folder: string;
   readonly #database: TestDatabase;
   readonly #served: Served;
-  readonly #origin: ConsoleOrigin;
   readonly #browser: Browser;
 
-  private constructor(parts: {
-    folder: string;
-    database: TestDatabase;
-    served: Served;
-    origin: ConsoleOrigin;
-    browser: Browser;
-  }) {
-    this.#folder = parts.folder;
-    this.dist = join(parts.folder, 'dist');
-    this.#database = parts.database;
-    this.#served = parts.served;
-    this.#origin = parts.origin;
-    this.#browser = parts.browser;
+  private constructor({ folder, database, served, browser }: ConsoleSiteParts) {
+    this.#folder = folder;
+    this.#database = database;
+    this.#served = served;
+    this.#browser = browser;
   }
 
   static async start(): Promise<ConsoleSite> {
@@ -38,21 +40,16 @@ export class ConsoleSite {
     const folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-console-'));
     await chmod(folder, 0o711);
     const database = await createTestDatabase();
+    await buildOnce();
     const [served, browser] = await Promise.all([
       startServe(join(folder, 'data'), [`--svc.database.url=${databaseUrlOf(database)}`]),
       startBrowser(),
-      buildConsole(join(folder, 'dist')),
     ]);
-    const origin = await startConsoleOrigin({
-      dist: join(folder, 'dist'),
-      platform: served.url,
-      access: served.accessUrl,
-    });
-    return new ConsoleSite({ folder, database, served, origin, browser });
+    return new ConsoleSite({ folder, database, served, browser });
   }
 
   get url(): string {
-    return this.#origin.url;
+    return this.#served.url;
   }
 
   async adminPassword(): Promise<string> {
@@ -77,7 +74,7 @@ export class ConsoleSite {
   /** A new person, who can log in with the returned password. */
   async addUser(username: string): Promise<string> {
     const password = 'three wet boots';
-    const session = await fetch(`${this.#served.accessUrl}/api/v1/authentication/sessions/`, {
+    const session = await fetch(`${this.url}/api/v1/authentication/sessions/`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ username: 'admin', password: await this.adminPassword() }),
@@ -87,7 +84,7 @@ export class ConsoleSite {
       .getSetCookie()
       .map((text) => text.split(';')[0])
       .join('; ');
-    const created = await fetch(`${this.#served.accessUrl}/api/v1/users/users/`, {
+    const created = await fetch(`${this.url}/api/v1/users/users/`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-csrftoken': token, cookie },
       body: JSON.stringify({ username, name: username, password, email: `${username}@example.com` }),
@@ -131,11 +128,17 @@ export class ConsoleSite {
 
   async stop(): Promise<void> {
     await this.#browser.close();
-    await this.#origin.stop();
     await killPrograms();
     await this.#database.drop();
     await rm(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** Another test file may be building it at the same time. */
+async function buildOnce(): Promise<void> {
+  const page = join(dist, 'index.html');
+  if (!isConsoleBuilt()) await rm(page, { force: true });
+  await withPathLock(page, () => buildConsole());
 }
 
 /** Draws the picture of a page of the documentation: `SVC_TEST_PICTURES=docs/images npm test -- test/system/console`. */
