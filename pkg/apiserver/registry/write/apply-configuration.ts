@@ -110,6 +110,7 @@ async function createOf(model: ModelContext, request: ApplyRequest, context: Wri
 }
 
 /** A null of metadata is absence: `creationTimestamp: null`, for example, which programs in Go write. */
-function appliesNull({ metadata: _, ...content }: JsonApiObject): boolean {
+function appliesNull(configuration: JsonApiObject): boolean {
+  const { metadata: _, ...content } = configuration;
   return hasNull(content);
 }
