@@ -5,7 +5,7 @@ import type { OrgChoice } from '../model/org-choice.ts';
 import { defaultOrgId, rootOrgId, type Person } from '../model/person.ts';
 import type { Verdict } from '../model/verdict.ts';
 import type { Facts } from '../fixtures/facts.ts';
-import type { MatrixRequest } from '../wire/matrix-request.ts';
+import type { MatrixRequest, ServerName } from '../wire/matrix-request.ts';
 import type { Making } from '../fixtures/disposable-records.ts';
 import { addCookie, type CredentialStore } from '../wire/credential-store.ts';
 import type { AccessRoute } from './access-routes.ts';
@@ -20,6 +20,8 @@ export interface AccessCells {
   readonly inOrganization: ReadonlySet<string>;
 }
 
+/** Access management itself, the platform in its process, and one that forwards. */
+const servers: readonly ServerName[] = ['access', 'access', 'platform', 'basic'];
 /** Share of HEAD among reads; like GET without the body. */
 const headShare = 0.06;
 
@@ -54,6 +56,7 @@ export function accessCell(
         ? onPage(judged, identity)
         : judged;
   const isBare = random.chance(0.2);
+  const server = isAlsoOnPlatform(route) ? random.pick(servers) : 'access';
   const isHead = route.method === 'GET' && random.chance(headShare);
   return {
     number,
@@ -62,6 +65,7 @@ export function accessCell(
       route: `${isHead ? 'HEAD' : route.method} ${route.path} ${route.id ?? ''}`.trim(),
       person: describe(person),
       organization: choice.name,
+      ...(server === 'access' ? {} : { at: server }),
       ...(credential.session?.another === true ? { another: another.username } : {}),
     },
     verdict: isHead ? { allowed: verdict.allowed, status: verdict.status, why: verdict.why } : verdict,
@@ -71,7 +75,7 @@ export function accessCell(
     request: (origins, made) => {
       const path = route.path.replace('{id}', () => made ?? idOf(route.id, person, facts));
       const request: MatrixRequest = {
-        server: 'access',
+        server,
         method: isHead ? 'HEAD' : route.method,
         target: isBare ? path.replace(/\/$/, '') : path,
         headers: { Accept: 'application/json', ...route.headers },
@@ -81,10 +85,17 @@ export function accessCell(
         request.headers['Content-Type'] = 'application/json';
       }
       const chosen = withOrganization(request, choice);
-      credentialStore.present(credential, chosen, { person, another, origin: origins.access });
-      return chosen;
+      credentialStore.present(credential, chosen, { person, another, origin: origins[server] });
+      // A platform refuses this itself, with 400, before it forwards anything.
+      const isSentTwice = Array.isArray(chosen.headers['Authorization']);
+      return server === 'basic' && isSentTwice ? { ...chosen, server: 'platform' } : chosen;
     },
   };
+}
+
+/** The platform answers these paths itself, or nobody does. */
+function isAlsoOnPlatform({ path }: AccessRoute): boolean {
+  return !/^\/(?:metrics|debug\/|api\/v1\/nothing\/)/.test(path);
 }
 
 /** Would a change by this session be carried out? */
