@@ -87,6 +87,7 @@ const headerNames = [
   'Cookie',
   'Forwarded',
   'X-Forwarded-For',
+  'X-SVC-Forwarded',
   'X-Forwarded-Host',
   'X-Forwarded-Proto',
   'X-Real-IP',
