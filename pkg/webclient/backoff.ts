@@ -13,10 +13,22 @@ export class Backoff {
     this.#nextMs = firstWaitMs;
   }
 
-  /** Resolves after the time, or as soon as the signal aborts. Never all at once: others were sent away, too. */
+  /**
+   * Resolves after the time, or as soon as the browser is online again or the signal aborts. Never all at once: others
+   * were sent away, too.
+   */
   async wait(signal: AbortSignal): Promise<void> {
-    const ms = this.#nextMs;
-    this.#nextMs = Math.min(longestWaitMs, ms * 2);
-    await pause(ms * (0.5 + Math.random() / 2), signal).catch(() => undefined);
+    const ms = this.#nextMs * (0.5 + Math.random() / 2);
+    this.#nextMs = Math.min(longestWaitMs, this.#nextMs * 2);
+    const end = new AbortController();
+    const wake = (): void => end.abort();
+    // Node.js has no events of its network.
+    const page = globalThis as Partial<EventTarget>;
+    signal.addEventListener('abort', wake);
+    page.addEventListener?.('online', wake);
+    if (signal.aborted) wake();
+    await pause(ms, end.signal).catch(() => undefined);
+    signal.removeEventListener('abort', wake);
+    page.removeEventListener?.('online', wake);
   }
 }
