@@ -152,6 +152,22 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
     });
   });
 
+  test('a list says since when it may be behind, and catches up', async () => {
+    await site.api('POST', postsPath, post('behind', { title: 'Before' }));
+    await site.visit('/', async (page) => {
+      // The server refuses every watch of posts, but answers lists.
+      await page.route(/posts\?.*watch=true/, (route) => route.fulfill({ status: 429, body: '' }));
+      await page.goto(`${site.url}/console${list}&f=metadata.name%3Dbehind`);
+      await page.getByRole('gridcell', { name: 'Before' }).waitFor();
+      await page.getByText(/^Not up to date since/).waitFor();
+      await expectAccessible(page);
+      await site.api('PATCH', `${postsPath}/behind`, { spec: { title: 'After' } });
+      await page.unrouteAll();
+      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByRole('gridcell', { name: 'After' }).waitFor();
+    });
+  });
+
   test('a list of any length is a grid for the keyboard, of which few rows are elements', async () => {
     await site.visit(numbered, async (page) => {
       const grid = page.getByRole('grid', { name: 'Objects of Post' });
