@@ -11,7 +11,7 @@ export const importRules = [
     name: 'resolves',
     comment: 'there is no such module',
     from: {},
-    to: { couldNotResolve: true, pathNot: '^@svc/sdk$' },
+    to: { couldNotResolve: true, pathNot: '^@svc/(?:sdk|client)$' },
   },
   {
     name: 'no-path',
