@@ -21,8 +21,6 @@ const compressAssets: Plugin = {
 };
 
 const platform = process.env['SVC_CONSOLE_PLATFORM'] ?? 'http://127.0.0.1:8090';
-const access = process.env['SVC_CONSOLE_ACCESS'] ?? 'http://127.0.0.1:8091';
-const accessPaths = '^/(?:api/v1/(?:authentication|users|orgs|rbac|audits)|api/docs|login|settings)(?:/|$)';
 
 /** `npm run build:console` writes `console/dist`; `npm run dev:console` serves the sources, next to a running server. */
 export default defineConfig({
@@ -54,6 +52,6 @@ export default defineConfig({
   },
   plugins: [compressAssets],
   server: {
-    proxy: { [accessPaths]: access, '^/(?:api|apis|openapi|version)(?:/|$)': platform },
+    proxy: { '^/(?!console/)': platform },
   },
 });

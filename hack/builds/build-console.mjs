@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 /** What the console is made of. */
-const inputs = ['console', 'pkg/webclient'];
+const inputs = ['console', 'pkg/webclient', 'pkg/apimachinery'];
 
 /** @throws Error of vite, which has printed what is wrong */
 export async function buildConsole(folder = join(repository, 'console/dist')) {

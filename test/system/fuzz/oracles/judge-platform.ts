@@ -11,14 +11,16 @@ const known = new Set([
   200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 414, 415, 417, 422, 429, 431, 503, 504,
 ]);
 
+/** To pages, which are not API paths: the reference and the console. */
+const redirects = new Set(['308 ../docs', '308 ./console/', '302 ./console/']);
+
 /** The content platform's contract; source: extension-api.md, sections 1, 2 and 4. */
 export const platformJudge = outcomeJudge(judgeAnswer);
 
 function judgeAnswer(request: WireRequest, answer: Answer): Violation | undefined {
   const { status } = answer;
   const location = headerOf(answer, 'location');
-  // The documentation page is not an API path.
-  if (status === 308 && location === '../docs') return undefined;
+  if (redirects.has(`${status} ${location}`)) return undefined;
   if (status === 101) return judgeWebSocket(answer);
   if (!known.has(status)) return violation('unknown status', String(status));
   if (status >= 400 && headerOf(answer, 'cache-control') !== 'no-cache, private')
