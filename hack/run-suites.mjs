@@ -96,7 +96,7 @@ const suites = [
 function sampleOfWholeTests() {
   return [
     'hack/start',
-    'test/system/(chart/chart|console|observability/alerts|react|sdk)',
+    'test/system/(chart/chart|observability/alerts|(console|react|sdk)/.*)',
     'pkg/access/pages/pages\\.browser',
     'pkg/storage/.*/synchronous-standby',
   ];
