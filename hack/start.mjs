@@ -3,10 +3,10 @@
  * `npm start -- --svc.server.port=9000`. Another command may come first: `npm start -- migrate`.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { buildInputs, writeBuildInfo } from './builds/build-info.mjs';
+import { buildInputs, isNewer, writeBuildInfo } from './builds/build-info.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const main = join(root, 'dist/cmd/svc/main.js');
@@ -50,13 +50,6 @@ function needsBuild() {
   if (!existsSync(main) || !existsSync(stamp)) return true;
   const built = statSync(stamp).mtimeMs;
   return buildInputs.some((path) => isNewer(join(root, path), built));
-}
-
-/** Checks folders too: removing or renaming a file changes only its folder. */
-function isNewer(path, time) {
-  const entry = statSync(path);
-  if (entry.mtimeMs >= time) return true;
-  return entry.isDirectory() && readdirSync(path).some((name) => isNewer(join(path, name), time));
 }
 
 async function build() {

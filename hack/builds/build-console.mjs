@@ -4,13 +4,14 @@
  *
  *   node hack/builds/build-console.mjs [FOLDER]    default of the output: console/dist
  */
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isNewer } from './build-info.mjs';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 /** What the console is made of. */
-const inputs = ['console', 'pkg/webclient', 'pkg/apimachinery'];
+const inputs = ['console/index.html', 'console/src', 'console/vite.config.ts', 'pkg/webclient', 'pkg/apimachinery'];
 
 /** @throws Error of vite, which has printed what is wrong */
 export async function buildConsole(folder = join(repository, 'console/dist')) {
@@ -35,12 +36,6 @@ export function isConsoleBuilt(root = repository) {
   if (!existsSync(page)) return false;
   const built = statSync(page).mtimeMs;
   return !inputs.some((path) => isNewer(join(root, path), built));
-}
-
-function isNewer(path, time) {
-  const entry = statSync(path);
-  if (!entry.isDirectory()) return entry.mtimeMs >= time;
-  return readdirSync(path).some((name) => name !== 'dist' && isNewer(join(path, name), time));
 }
 
 if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await buildConsole(process.argv[2]);

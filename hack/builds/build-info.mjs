@@ -6,7 +6,7 @@
  * without .git, such as that of the image, and for a program that runs from its sources (dev-build.mjs).
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,6 +23,16 @@ export const buildInputs = [
   'tsconfig.build.json',
 ];
 const release = /^v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/;
+
+/**
+ * Whether a file or folder has changed since `time`, in milliseconds. Checks folders too: removing or renaming a file
+ * changes only its folder.
+ */
+export function isNewer(path, time) {
+  const entry = statSync(path);
+  if (entry.mtimeMs >= time) return true;
+  return entry.isDirectory() && readdirSync(path).some((name) => isNewer(join(path, name), time));
+}
 
 export function buildInfo(root = repository, env = process.env) {
   if (env.BUILD_VERSION) return { version: env.BUILD_VERSION, commit: env.BUILD_COMMIT ?? '' };

@@ -7,7 +7,7 @@ export interface ServerConnectOptions extends RequestSenderOptions {
   accessUrl?: string;
 }
 
-export interface ReadOptions extends CallOptions {
+export interface PathReadOptions extends CallOptions {
   query?: URLSearchParams;
   /** Default `application/json`. */
   accept?: string;
@@ -24,7 +24,7 @@ export interface ServerConnection {
     options?: { namespace?: string },
   ): Resource<T, Indexes>;
   /** The JSON of any path of the server: discovery, a table, a document. @throws StatusError for every failure */
-  read(path: string, options?: ReadOptions): Promise<unknown>;
+  read(path: string, options?: PathReadOptions): Promise<unknown>;
   /** Begins a session, whose cookies the browser keeps. @throws StatusError 400 for a wrong password, or a locked account */
   login(credentials: { username: string; password: string }): Promise<LoginSession>;
   /** Ends the session, if there is one. */

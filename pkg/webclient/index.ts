@@ -33,10 +33,11 @@ export {
   type ServerConnectOptions,
   type ServerConnection,
   type LoginSession,
-  type ReadOptions,
+  type PathReadOptions,
 } from './connect.ts';
 export { selectionParams } from './resource/query.ts';
 export type { RequestSenderOptions } from './request/sender.ts';
+export { RetryBackoff } from './retry-backoff.ts';
 export type {
   ApplyCallOptions,
   CallOptions,

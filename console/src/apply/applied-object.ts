@@ -1,5 +1,5 @@
 import { isStatusError, type AnyObject, type JsonObject, type JsonValue, type Stored } from '@svc/client';
-import { definitionType, findModel, readModels } from '../server/discovery.ts';
+import { definitionInfo, findModel, readModels } from '../server/discovery.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { editableText } from '../object/editable-text.ts';
 import { texts } from '../texts/texts.ts';
@@ -23,13 +23,13 @@ interface Named extends JsonObject {
   metadata: JsonObject & { name: string };
 }
 
-export interface ApplyOptions {
+export interface ForceOption {
   /** Take over fields that others manage, instead of a conflict. */
   force: boolean;
 }
 
 /** Asks the server what applying each object would do; nothing is stored. */
-export async function checkObjects(objects: readonly JsonObject[], options: ApplyOptions): Promise<AppliedObject[]> {
+export async function checkObjects(objects: readonly JsonObject[], options: ForceOption): Promise<AppliedObject[]> {
   const sorted = inOrder(objects);
   const checked: AppliedObject[] = [];
   for (const [at, object] of sorted.entries()) checked.push(await checkObject(object, at, { ...options, all: sorted }));
@@ -39,7 +39,7 @@ export async function checkObjects(objects: readonly JsonObject[], options: Appl
 async function checkObject(
   object: JsonObject,
   at: number,
-  { force, all }: ApplyOptions & { all: readonly JsonObject[] },
+  { force, all }: ForceOption & { all: readonly JsonObject[] },
 ): Promise<AppliedObject> {
   const result = { object, title: titleOf(object, at), before: '', after: '' };
   if (!isNamed(object)) return { ...result, state: 'failed', failure: new Error(texts.editor.notObject) };
@@ -65,7 +65,7 @@ async function checkObject(
 /** Applies one object after the other, and tells of each. An object of a new definition waits until it is served. */
 export async function applyObjects(
   objects: readonly AppliedObject[],
-  options: ApplyOptions,
+  options: ForceOption,
   onResult: (index: number, result: AppliedObject) => void,
 ): Promise<void> {
   for (const [index, each] of objects.entries()) {
@@ -126,7 +126,7 @@ function placeOf({ namespaced }: ModelInfo, metadata: Named['metadata']): { name
 
 /** What others need comes first: namespaces, then definitions. */
 function inOrder(objects: readonly JsonObject[]): JsonObject[] {
-  const rank = ({ kind }: JsonObject): number => (kind === 'Namespace' ? 0 : kind === definitionType.kind ? 1 : 2);
+  const rank = ({ kind }: JsonObject): number => (kind === 'Namespace' ? 0 : kind === definitionInfo.kind ? 1 : 2);
   return objects.flatMap(membersOf).toSorted((a, b) => rank(a) - rank(b));
 }
 
@@ -141,7 +141,7 @@ function isNamespace({ kind, metadata }: JsonObject, name: JsonValue | undefined
 }
 
 function defines(definition: JsonObject, { apiVersion, kind }: Named): boolean {
-  if (definition['kind'] !== definitionType.kind) return false;
+  if (definition['kind'] !== definitionInfo.kind) return false;
   const { spec } = definition as { spec?: { group?: string; names?: { kind?: string } } };
   return spec?.names?.kind === kind && apiVersion.startsWith(`${spec?.group}/`);
 }

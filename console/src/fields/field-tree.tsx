@@ -1,9 +1,9 @@
 import { useState } from 'react';
-import { resolved, type ModelSchema, type Schema } from '../server/open-api.ts';
+import { resolved, type ModelSchema, type OpenApiSchema } from '../server/open-api.ts';
 import { texts } from '../texts/texts.ts';
 
 interface FieldTreeProps {
-  schema: Schema;
+  schema: OpenApiSchema;
   shared: ModelSchema['shared'];
 }
 
@@ -51,14 +51,14 @@ function Field({ name, schema, shared, isRequired }: FieldTreeProps & { name: st
 }
 
 /** The schema of the objects in a field: itself, the elements of its list, or the values of its map. */
-function fieldsOf(schema: Schema, shared: ModelSchema['shared']): Schema | undefined {
+function fieldsOf(schema: OpenApiSchema, shared: ModelSchema['shared']): OpenApiSchema | undefined {
   if (schema.properties !== undefined) return schema;
   const inner =
     schema.items ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined);
   return inner === undefined ? undefined : fieldsOf(resolved(inner, shared), shared);
 }
 
-function typeText(schema: Schema, shared: ModelSchema['shared']): string {
+function typeText(schema: OpenApiSchema, shared: ModelSchema['shared']): string {
   const { fields } = texts;
   if (schema['x-kubernetes-int-or-string'] === true) return fields.intOrString;
   if (schema.items !== undefined) {
@@ -72,7 +72,7 @@ function typeText(schema: Schema, shared: ModelSchema['shared']): string {
   return `${schema.type ?? fields.anything}${schema.format === undefined ? '' : ` (${schema.format})`}`;
 }
 
-function rulesText(schema: Schema): string {
+function rulesText(schema: OpenApiSchema): string {
   const rules = [
     schema.enum === undefined
       ? undefined

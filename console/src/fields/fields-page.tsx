@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useTitle } from '../interface/use-title.ts';
 import { useModelFacts } from '../list/model-facts.ts';
-import { definitionType, models } from '../server/discovery.ts';
+import { definitionInfo, models } from '../server/discovery.ts';
 import { apiVersionOf, modelName, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { readSchema, type ModelSchema } from '../server/open-api.ts';
@@ -32,7 +32,7 @@ function ModelFields({ model }: { model: ModelInfo }) {
       <p>
         <code>{apiVersionOf(model)}</code> {texts.fields.versions(model.versions.join(', '))}{' '}
         {definition === undefined ? undefined : (
-          <Link href={objectLink(definitionType, { name: modelName(model) })}>{texts.fields.definition}</Link>
+          <Link href={objectLink(definitionInfo, { name: modelName(model) })}>{texts.fields.definition}</Link>
         )}
       </p>
       <h2 id="indexes">{texts.fields.indexes}</h2>

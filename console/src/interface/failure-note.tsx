@@ -16,8 +16,12 @@ export function FailureNote({ failure, title = texts.failed }: { failure: unknow
           ))}
         </ul>
       ) : (
-        <p>{failure instanceof Error ? failure.message : String(failure)}</p>
+        <p>{messageOf(failure)}</p>
       )}
     </div>
   );
+}
+
+export function messageOf(failure: unknown): string {
+  return failure instanceof Error ? failure.message : String(failure);
 }

@@ -1,14 +1,15 @@
 import { isStatusError } from '@svc/client';
 import { useEffect, useRef, useState } from 'react';
+import { messageOf } from '../interface/failure-note.tsx';
 import { PageDialog } from '../interface/page-dialog.tsx';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { RowMeta } from '../server/read-table.ts';
 import { texts } from '../texts/texts.ts';
-import type { Selection } from './selection.ts';
+import type { SelectedRows } from './selection.ts';
 
 export interface BulkDeleteProps {
   model: ModelInfo;
-  selection: Selection;
+  selection: SelectedRows;
   onDeleted: (uids: ReadonlySet<string>) => void;
   onClose: () => void;
 }
@@ -134,7 +135,7 @@ async function removeAll(model: ModelInfo, rows: readonly RowMeta[], options: Re
         onDeleted(row.uid);
       } catch (error) {
         if (isStatusError(error, 'NotFound')) onDeleted(row.uid);
-        else onFailure(row, error instanceof Error ? error.message : String(error));
+        else onFailure(row, messageOf(error));
       }
     }
   };

@@ -19,7 +19,7 @@ import { readListView, selectionOf, toggleSort, writeListView, type ListView } f
 import { ListWindow, type WindowSnapshot } from './list-window.ts';
 import { useModelFacts } from './model-facts.ts';
 import { ObjectGrid } from './object-grid.tsx';
-import { toggled, withAll, without, type Selection } from './selection.ts';
+import { toggled, withAll, without, type SelectedRows } from './selection.ts';
 
 const BulkDelete = lazy(() => import('./bulk-delete.tsx'));
 
@@ -42,7 +42,7 @@ function ModelList({ model }: { model: ModelInfo }) {
   const setView = (next: ListView): void => setParams(writeListView(next), { replace: true });
   const facts = useModelFacts(model);
   const { list, snapshot } = useListWindow(model, view);
-  const [selection, setSelection] = useState<Selection>(new Map());
+  const [selection, setSelection] = useState<SelectedRows>(new Map());
   const [isTooMany, setTooMany] = useState(false);
   const [isDeleting, setDeleting] = useState(false);
   const [failure, setFailure] = useState<unknown>(undefined);
@@ -52,7 +52,7 @@ function ModelList({ model }: { model: ModelInfo }) {
   const ruleMissing = (verb: string): string | undefined =>
     may({ verb, model }) ? undefined : missingRule({ verb, model, namespace: view.namespace });
 
-  const select = (next: Selection): void => {
+  const select = (next: SelectedRows): void => {
     setTooMany(false);
     setSelection(next);
   };

@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import type { TableColumn, TableRow } from '../server/read-table.ts';
 import { texts } from '../texts/texts.ts';
 import { directionOf } from './list-view.ts';
-import type { Selection } from './selection.ts';
+import type { SelectedRows } from './selection.ts';
 
 export interface ObjectGridProps {
   label: string;
@@ -13,7 +13,7 @@ export interface ObjectGridProps {
   row: (index: number) => TableRow | undefined;
   /** The rows that are visible now. */
   onShow: (first: number, last: number) => void;
-  selection: Selection;
+  selection: SelectedRows;
   /** With `range`: all rows from the one before to this. */
   onSelect: (index: number, options: { range: boolean }) => void;
   selectAll: ReactNode;

@@ -94,10 +94,10 @@ function NewObject({ model }: { model: ModelInfo }) {
   );
 }
 
-interface Schema {
+interface OpenApiSchema {
   type?: string;
   default?: unknown;
-  properties?: Record<string, Schema>;
+  properties?: Record<string, OpenApiSchema>;
   required?: string[];
   enum?: unknown[];
 }
@@ -105,7 +105,7 @@ interface Schema {
 /** What an object of the model needs at least, with its required fields. */
 function sampleObject(model: ModelInfo, namespace: string, definition: JsonObject | undefined): JsonObject {
   const spec = (
-    definition as { spec: { versions: { name: string; schema?: { openAPIV3Schema?: Schema } }[] } } | undefined
+    definition as { spec: { versions: { name: string; schema?: { openAPIV3Schema?: OpenApiSchema } }[] } } | undefined
   )?.spec.versions.find(({ name }) => name === model.version)?.schema?.openAPIV3Schema?.properties?.['spec'];
   return {
     apiVersion: apiVersionOf(model),
@@ -115,7 +115,7 @@ function sampleObject(model: ModelInfo, namespace: string, definition: JsonObjec
   };
 }
 
-function sampleValue(schema: Schema): unknown {
+function sampleValue(schema: OpenApiSchema): unknown {
   if (schema.default !== undefined) return schema.default;
   if (schema.enum !== undefined) return schema.enum[0];
   switch (schema.type) {

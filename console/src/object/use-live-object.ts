@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { followChanges, type StreamState } from '../server/follow-changes.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 
-export interface LiveObject {
+export interface FollowedObject {
   /** Undefined until it is read, and when it is gone. */
   object: Stored<AnyObject> | undefined;
   isGone: boolean;
@@ -11,16 +11,21 @@ export interface LiveObject {
   stream: StreamState;
 }
 
-const nothing: LiveObject = { object: undefined, isGone: false, failure: undefined, stream: { name: 'connecting' } };
+const nothing: FollowedObject = {
+  object: undefined,
+  isGone: false,
+  failure: undefined,
+  stream: { name: 'connecting' },
+};
 
 /** An object as the server has it now. */
-export function useLiveObject(model: ModelInfo, namespace: string, name: string): LiveObject {
+export function useLiveObject(model: ModelInfo, namespace: string, name: string): FollowedObject {
   const [state, setState] = useState(nothing);
   useEffect(() => {
     const end = new AbortController();
     const { signal } = end;
     const resource = resourceOf(model, namespace);
-    const change = (next: Partial<LiveObject>): void => {
+    const change = (next: Partial<FollowedObject>): void => {
       if (!signal.aborted) setState((known) => ({ ...known, ...next }));
     };
     const read = async (): Promise<void> => {

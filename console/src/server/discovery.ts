@@ -22,7 +22,7 @@ interface DiscoveryList {
 
 const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-export const definitionType: ModelInfo = {
+export const definitionInfo: ModelInfo = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   kind: 'CustomResourceDefinition',
@@ -84,7 +84,7 @@ export function findModel(apiVersion: unknown, kind: unknown): ModelInfo | undef
 
 /** Keeps `models` up to date until the signal aborts. Who may not watch definitions gets new models with a reload. */
 export function followModels(signal: AbortSignal): void {
-  followChanges(server.resource(definitionType), {
+  followChanges(server.resource(definitionInfo), {
     signal,
     onEvents: () => void readModels().catch(() => undefined),
     // Nobody is told: without the right to see definitions the list of models is that of the start.
@@ -95,7 +95,7 @@ export function followModels(signal: AbortSignal): void {
 /** The definition of a model; undefined for a built-in one, and for who may not see definitions. */
 export async function readDefinition({ group, plural }: ModelInfo): Promise<JsonObject | undefined> {
   try {
-    return (await server.resource(definitionType).get(`${plural}.${group}`)) as unknown as JsonObject;
+    return (await server.resource(definitionInfo).get(`${plural}.${group}`)) as unknown as JsonObject;
   } catch (error) {
     if (isStatusError(error, 'NotFound') || isStatusError(error, 'Forbidden')) return undefined;
     throw error;

@@ -1,5 +1,13 @@
-import type { AnyObject, ClientEvent, IndexTypes, Resource, StatusError, WhereSelection } from '@svc/client';
-import { isStatusError, StatusError as StatusErrorClass } from '@svc/client';
+import {
+  isStatusError,
+  RetryBackoff,
+  StatusError,
+  type AnyObject,
+  type ClientEvent,
+  type IndexTypes,
+  type Resource,
+  type WhereSelection,
+} from '@svc/client';
 import { whenVisible } from './when-visible.ts';
 
 /** `live`: every change arrives. `stale`: since then the server could not be reached. */
@@ -15,9 +23,6 @@ export interface FollowOptions {
   isEnd?: (failure: unknown) => boolean;
 }
 
-const firstWaitMs = 200;
-const longestWaitMs = 15_000;
-
 /**
  * Tells of every change of a selection while the page is visible, until the signal aborts. A hidden page has no stream,
  * because a browser has six connections to a server; it hears `onEvents([])` when it is visible again.
@@ -30,7 +35,7 @@ async function follow(
   resource: Resource<AnyObject>,
   { signal, selection = {}, onEvents, onState, isEnd }: FollowOptions,
 ): Promise<void> {
-  let waitMs = firstWaitMs;
+  const backoff = new RetryBackoff();
   let lastSign = new Date();
   while (!signal.aborted) {
     // Ends the stream when the page is hidden, too.
@@ -42,7 +47,7 @@ async function follow(
       onState?.({ name: 'live' });
       onEvents([]);
       for await (const events of stream.batches()) {
-        waitMs = firstWaitMs;
+        backoff.reset();
         lastSign = new Date();
         const changes = events.filter(({ type }) => type !== 'BOOKMARK');
         if (changes.length > 0) onEvents(changes);
@@ -54,13 +59,9 @@ async function follow(
         onState?.({
           name: 'stale',
           since: lastSign,
-          ...(error instanceof StatusErrorClass ? { failure: error } : {}),
+          ...(error instanceof StatusError ? { failure: error } : {}),
         });
     }
-    if (visible.aborted) continue;
-    await new Promise((resolve) => {
-      setTimeout(resolve, waitMs * (0.5 + Math.random() / 2));
-    });
-    waitMs = Math.min(longestWaitMs, waitMs * 2);
+    if (!visible.aborted) await backoff.wait(signal);
   }
 }

@@ -2,7 +2,7 @@ import { apiVersionOf, type ModelInfo } from './model-info.ts';
 import { server } from './server.ts';
 
 /** A schema as the server's OpenAPI documents have it, as much of it as the console shows. */
-export interface Schema {
+export interface OpenApiSchema {
   type?: string;
   format?: string;
   description?: string;
@@ -17,10 +17,10 @@ export interface Schema {
   maxItems?: number;
   nullable?: boolean;
   required?: string[];
-  properties?: Record<string, Schema>;
-  additionalProperties?: Schema | boolean;
-  items?: Schema;
-  allOf?: Schema[];
+  properties?: Record<string, OpenApiSchema>;
+  additionalProperties?: OpenApiSchema | boolean;
+  items?: OpenApiSchema;
+  allOf?: OpenApiSchema[];
   $ref?: string;
   'x-kubernetes-int-or-string'?: boolean;
   'x-kubernetes-preserve-unknown-fields'?: boolean;
@@ -32,9 +32,9 @@ export interface Schema {
 }
 
 export interface ModelSchema {
-  root: Schema;
+  root: OpenApiSchema;
   /** What a `$ref` names. */
-  shared: Readonly<Record<string, Schema>>;
+  shared: Readonly<Record<string, OpenApiSchema>>;
 }
 
 /** Undefined if the document has no schema of this model. @throws StatusError */
@@ -43,7 +43,7 @@ export async function readSchema(model: ModelInfo): Promise<ModelSchema | undefi
   const place = paths[`${model.group === '' ? 'api' : 'apis'}/${apiVersionOf(model)}`];
   if (place === undefined) return undefined;
   const { components } = (await server.read(place.serverRelativeURL)) as {
-    components: { schemas: Record<string, Schema> };
+    components: { schemas: Record<string, OpenApiSchema> };
   };
   const shared = components.schemas;
   const root = Object.values(shared).find(
@@ -57,10 +57,10 @@ export async function readSchema(model: ModelInfo): Promise<ModelSchema | undefi
 }
 
 /** The schema that a reference means, with what stands next to the reference. */
-export function resolved(schema: Schema, shared: ModelSchema['shared']): Schema {
+export function resolved(schema: OpenApiSchema, shared: ModelSchema['shared']): OpenApiSchema {
   const { $ref, allOf = [], ...own } = schema;
   const parts = [...($ref === undefined ? [] : [{ $ref }]), ...allOf];
-  return parts.reduce<Schema>((found, part) => {
+  return parts.reduce<OpenApiSchema>((found, part) => {
     const { $ref: reference, ...rest } = part;
     const named = reference === undefined ? {} : shared[reference.slice('#/components/schemas/'.length)];
     return { ...named, ...rest, ...found };

@@ -48,10 +48,6 @@ export function* unitingSets(a: FieldSet, b: FieldSet): SlicedWork<FieldSet> {
   return result;
 }
 
-export function uniteSets(a: FieldSet, b: FieldSet): FieldSet {
-  return runSync(unitingSets(a, b));
-}
-
 /** The union of all. Pairs are united first, so that a large set is not copied for each small one. */
 export function* unitingAll(sets: readonly FieldSet[]): SlicedWork<FieldSet> {
   let left = [...sets];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { JsonObject } from '#pkg/apimachinery/index';
-import { readFieldsV1 } from './fields-v1.ts';
+import { runSync, type JsonObject } from '#pkg/apimachinery/index';
+import { readingFieldsV1 } from './fields-v1.ts';
 
 describe('reading fieldsV1', () => {
   test.each([
@@ -14,10 +14,10 @@ describe('reading fieldsV1', () => {
     ['a key in another form', { 'k:{"b": 1.0, "a":"<"}': {} }, { 'k:{"a":"\\u003c","b":1}': {} }],
     ['an index', { 'i:+1': {} }, { 'i:1': {} }],
   ])('%s', (_, fields: JsonObject, expected) => {
-    const set = readFieldsV1(fields);
+    const set = runSync(readingFieldsV1(fields));
     expect(set).toEqual(expected);
     expect(Object.keys(set)).toEqual(Object.keys(expected));
-    expect(readFieldsV1(set as unknown as JsonObject)).toBe(set);
+    expect(runSync(readingFieldsV1(set as unknown as JsonObject))).toBe(set);
   });
 
   test.each([
@@ -30,17 +30,17 @@ describe('reading fieldsV1', () => {
     ['a key that is no object', { 'k:1': {} }],
     ['an index that is no number', { 'i:a': {} }],
   ])('%s cannot be read', (_, fields) => {
-    expect(() => readFieldsV1(fields)).toThrow(SyntaxError);
+    expect(() => runSync(readingFieldsV1(fields))).toThrow(SyntaxError);
   });
 
   test('more levels than an object has cannot be read', () => {
     let fields: JsonObject = {};
     for (let level = 0; level < 10_000; level += 1) fields = { 'f:a': fields };
-    expect(() => readFieldsV1(fields)).toThrow('more than 256 levels');
+    expect(() => runSync(readingFieldsV1(fields))).toThrow('more than 256 levels');
   });
 
   test('a field may have any name', () => {
     const fields = JSON.parse('{"f:__proto__":{"f:constructor":{}},"f:toString":{}}') as JsonObject;
-    expect(readFieldsV1(fields)).toBe(fields);
+    expect(runSync(readingFieldsV1(fields))).toBe(fields);
   });
 });

@@ -1,4 +1,4 @@
-import { compareIndexValues, isJsonObject, type JsonValue, runSync, type SlicedWork } from '#pkg/apimachinery/index';
+import { compareIndexValues, isJsonObject, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
 import { copySet, type FieldSet, leaf, selfKey, uniteValues } from './field-set.ts';
 import { isNormalElement, normalizeElement } from './path-element.ts';
 import { isEmpty, isEmptyMap } from './is-empty.ts';
@@ -18,10 +18,6 @@ export function* readingFieldsV1(fields: JsonValue | undefined): SlicedWork<Fiel
   if (!(selfKey in set)) return set;
   const { [selfKey]: _, ...rest } = set;
   return rest;
-}
-
-export function readFieldsV1(fields: JsonValue | undefined): FieldSet {
-  return runSync(readingFieldsV1(fields));
 }
 
 /** Whether a set is in the form in which sets are written, as nearly all are. */

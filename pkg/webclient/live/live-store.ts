@@ -6,7 +6,7 @@ import {
   type ObjectList,
   type Stored,
 } from '#pkg/apimachinery/index';
-import { Backoff } from '../backoff.ts';
+import { RetryBackoff } from '../retry-backoff.ts';
 import type { ChangeSink } from '../stream/shared-stream.ts';
 
 /** The requests of one selection. */
@@ -39,7 +39,7 @@ export class LiveStore<T extends AnyObject> implements ChangeSink<T> {
   readonly #end = new AbortController();
   #revision: string | undefined;
   #lastSign = Date.now();
-  readonly #backoff = new Backoff();
+  readonly #backoff = new RetryBackoff();
   #isToldSoon = false;
 
   constructor(source: LiveSource<T>) {

@@ -1,5 +1,5 @@
 import { clientEventOf, StatusError, type AnyObject, type ClientEvent } from '#pkg/apimachinery/index';
-import { Backoff } from '../backoff.ts';
+import { RetryBackoff } from '../retry-backoff.ts';
 import type { RequestSender } from '../request/sender.ts';
 import { FetchEventStream } from '../watch/event-stream.ts';
 
@@ -103,7 +103,7 @@ export class SharedStream {
 
   /** Follows until `end` aborts. Never rejects. `before` is ended once this one takes over. */
   async #run(end: AbortController, before: AbortController): Promise<void> {
-    const backoff = new Backoff();
+    const backoff = new RetryBackoff();
     while (!end.signal.aborted && this.#followers.size > 0) {
       let isStale = true;
       let failure: StatusError | undefined;
@@ -124,7 +124,7 @@ export class SharedStream {
   }
 
   /** Answers, at the end of the connection, whether it was silent. */
-  async #connect(end: AbortController, before: AbortController, backoff: Backoff): Promise<boolean> {
+  async #connect(end: AbortController, before: AbortController, backoff: RetryBackoff): Promise<boolean> {
     const followers = new Map(this.#followers);
     const limit = new AbortController();
     const abort = (): void => limit.abort();

@@ -18,7 +18,7 @@ export interface LiveRun {
   rates: NetworkFaultRates;
 }
 
-export interface LiveResult {
+export interface LiveRunResult {
   /** What the live lists had in the end, and what the server has: of each selection, revisions by name. */
   held: Record<string, string>[];
   stored: Record<string, string>[];
@@ -33,7 +33,7 @@ export interface LiveResult {
  * Random writes with names of this seed, while several live lists follow them by one stream through a bad network over
  * all replicas; then the faults end.
  */
-export async function runLive({ env, posts, seed, writes, rates }: LiveRun): Promise<LiveResult> {
+export async function runLive({ env, posts, seed, writes, rates }: LiveRun): Promise<LiveRunResult> {
   const random = new SeededRandom(seed);
   const proxy = await NoisyProxy.start(
     env.servers.map(({ url }) => url),

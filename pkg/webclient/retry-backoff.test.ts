@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { Backoff } from './backoff.ts';
+import { RetryBackoff } from './retry-backoff.ts';
 
 const page = globalThis as { addEventListener?: unknown; removeEventListener?: unknown };
 let events: EventTarget;
@@ -24,7 +24,7 @@ async function endsWithin(wait: Promise<void>, ms: number): Promise<boolean> {
 }
 
 test('each wait is longer, up to 15 s; a success begins again', async () => {
-  const backoff = new Backoff();
+  const backoff = new RetryBackoff();
   const { signal } = new AbortController();
   for (const most of [200, 400, 800, 1600, 3200, 6400, 12_800, 15_000, 15_000]) {
     const wait = backoff.wait(signal);
@@ -36,15 +36,15 @@ test('each wait is longer, up to 15 s; a success begins again', async () => {
 });
 
 test('a wait ends when the browser is online again', async () => {
-  const wait = new Backoff().wait(new AbortController().signal);
+  const wait = new RetryBackoff().wait(new AbortController().signal);
   events.dispatchEvent(new Event('online'));
   expect(await endsWithin(wait, 0)).toBe(true);
 });
 
 test('a wait ends when its signal aborts, or has aborted', async () => {
   const end = new AbortController();
-  const wait = new Backoff().wait(end.signal);
+  const wait = new RetryBackoff().wait(end.signal);
   end.abort();
   expect(await endsWithin(wait, 0)).toBe(true);
-  expect(await endsWithin(new Backoff().wait(end.signal), 0)).toBe(true);
+  expect(await endsWithin(new RetryBackoff().wait(end.signal), 0)).toBe(true);
 });

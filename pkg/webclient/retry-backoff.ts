@@ -5,7 +5,7 @@ const firstWaitMs = 200;
 const longestWaitMs = 15_000;
 
 /** The waits between tries. */
-export class Backoff {
+export class RetryBackoff {
   #nextMs = firstWaitMs;
 
   /** A try has succeeded. */
