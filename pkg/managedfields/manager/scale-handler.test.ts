@@ -64,6 +64,22 @@ describe('the ownership of replicas', () => {
     expect(handler.toParent(entries)).toEqual([{ ...before, apiVersion }]);
   });
 
+  test('joins what an entry of who scales owns already', () => {
+    const scaler = { operation: 'Update', subresource: 'scale' } as const;
+    const handler = new ScaleHandler({
+      entries: [owner, entry('hpa', { 'f:spec': { 'f:y': {} } }, scaler)],
+      apiVersion,
+      manager: 'hpa',
+      replicasPaths,
+    });
+    const scale = scaleOf(1, handler.toSubresource());
+    const entries = fields.update(scale, scaleOf(2), { manager: 'hpa', subresource: 'scale', now: 0 });
+    expect(handler.toParent(entries)).toEqual([
+      entry('a', { 'f:spec': { 'f:x': {} } }),
+      entry('hpa', { 'f:spec': { 'f:size': {}, 'f:y': {} } }, scaler),
+    ]);
+  });
+
   test('is a conflict for who applies another number, and is taken with force', () => {
     const handler = new ScaleHandler({ entries: [owner], apiVersion, manager: 'b', replicasPaths });
     const scale = scaleOf(1, handler.toSubresource());

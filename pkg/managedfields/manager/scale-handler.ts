@@ -1,4 +1,4 @@
-import { differenceOfSets, type FieldSet, hasPath } from '../fieldpath/field-set.ts';
+import { differenceOfSets, type FieldSet, hasPath, uniteValues } from '../fieldpath/field-set.ts';
 import { fieldElement } from '../fieldpath/path-element.ts';
 import { type Managers, managerKey } from '../merge/managers.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
@@ -79,10 +79,12 @@ export class ScaleHandler {
     const path = this.#paths.get(this.#apiVersion);
     for (const manager of scale.values()) {
       if (path === undefined || !hasPath(manager.set, replicasPathOfScale)) continue;
-      const added = { ...manager, apiVersion: this.#apiVersion, set: pathSet(path) };
+      const added = { ...manager, apiVersion: this.#apiVersion };
       const key = managerKey(added);
+      const kept = result.get(key)?.set;
+      const set = kept === undefined ? pathSet(path) : uniteValues(kept, pathSet(path));
       // As Kubernetes has it: what comes from a Scale has no time.
-      result.set(key, { ...added, time: parent.get(key)?.time });
+      result.set(key, { ...added, set, time: parent.get(key)?.time });
     }
     return writeManagedFields(result);
   }

@@ -9,7 +9,8 @@
  * - An object that does not fit the schema of another version is compared as far as it fits; Kubernetes answers 500, or
  *   drops all sets.
  * - The status of another version is reset, too, at the object's own endpoint.
- * - At `/scale` a manager whose number stays keeps it; Kubernetes makes two entries of one manager, and forgets one.
+ * - At `/scale` a manager has one entry, with the replicas if the number stays, too; Kubernetes makes two entries of one
+ *   manager, and forgets one.
  * - An apply of a Scale takes replicas that nobody owns as those of `before-first-apply`; Kubernetes answers 500.
  * - A configuration that does not fit the schema is refused with 400; Kubernetes answers 500.
  * - A null that the merge leaves, in a map whose last field was removed, is absence; Kubernetes refuses the apply.
@@ -20,7 +21,8 @@
  * - A Scale shows 0 replicas, and names the largest number in a refusal; Kubernetes leaves both out.
  * - At `/status` all other fields are reset; Kubernetes resets only metadata and spec.
  * - A null within a list of a merge patch stays, as RFC 7386 says; Kubernetes removes it if the list is new.
- * - A manager that is sorted before `ancient-changes` is united with it; Kubernetes loses the united set.
+ * - An entry that is older than `ancient-changes`, as one of `/scale`, which has no time, is united with it; Kubernetes
+ *   deletes the united entry, so that its fields have no owner.
  */
 import { appendFileSync, existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -28,6 +28,30 @@ export function failedToConvert(status: number, answer: JsonObject): boolean {
 }
 
 /**
+ * A write that makes too many entries unites the oldest as `ancient-changes`. Where such an entry is there already and
+ * another one is older, as one of `/scale`, which has no time, Kubernetes deletes what it united.
+ */
+export function lostAncientChanges(live: JsonObject | undefined, answer: JsonObject): boolean {
+  const updates = live === undefined ? [] : managedFieldsOf(live).filter(({ operation }) => operation === 'Update');
+  return updates.slice(1).some(isAncientChanges) && !managedFieldsOf(answer).some(isAncientChanges);
+}
+
+function isAncientChanges({ manager }: JsonObject): boolean {
+  return manager === 'ancient-changes';
+}
+
+/**
+ * At `/scale` Kubernetes adds the replicas as an entry beside the one that the manager has already of other fields, and
+ * forgets one of them at the next write.
+ */
+export function hasEntryTwice(scaled: JsonObject): boolean {
+  const identities = managedFieldsOf(scaled).map(({ fieldsV1: _fields, time: _time, ...identity }) =>
+    JSON.stringify(identity),
+  );
+  return new Set(identities).size < identities.length;
+}
+
+/**
  * At `/scale` Kubernetes takes the replicas from managers who keep them, and gives them back in other entries: with the
  * version of the request, without a time, and beside the entry that the manager has already.
  */

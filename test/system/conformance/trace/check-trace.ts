@@ -24,6 +24,8 @@ import {
   comparable,
   failedToConvert,
   failedToConvertScale,
+  hasEntryTwice,
+  lostAncientChanges,
   lostManagedFields,
   managedFieldsOf,
   messageOf,
@@ -91,6 +93,7 @@ class TraceModel {
       now,
       requested: requestedFields(request, live),
     });
+    if (lostAncientChanges(live, answer)) return [];
     return compare('managedFields', managedFieldsOf(answer), keepTimes(entries, answer, live));
   }
 
@@ -98,7 +101,7 @@ class TraceModel {
   #checkScale(request: StepRequest, live: JsonObject, { status, answer, scaled }: StepAnswer): StepDifference[] {
     const { verb, manager, force = false, version, dryRun } = request;
     if (dryRun || failedToConvertScale('scale', status) || (status >= 300 && verb !== 'apply')) return [];
-    if (rewritesKeptReplicas(request, live, scaled)) return [];
+    if (rewritesKeptReplicas(request, live, scaled) || (scaled !== undefined && hasEntryTwice(scaled))) return [];
     const tracker = this.#trackers.get(version)!;
     const paths = scalePaths;
     const object = (scaled ?? {}) as JsonApiObject;

@@ -6,6 +6,8 @@ import {
   comparable,
   failedToConvert,
   failedToConvertScale,
+  hasEntryTwice,
+  lostAncientChanges,
   lostManagedFields,
   managedFieldsOf,
   messageOf,
@@ -143,7 +145,8 @@ class TraceReplay implements ReplayedTrace {
   /** From where on the peer's managed fields are others by intent. */
   #isComparedNoMore({ request, status, answer, scaled }: RequestStep): boolean {
     const recorded = this.#live?.recorded;
-    if (rewritesKeptReplicas(request, recorded, scaled)) return true;
+    if (rewritesKeptReplicas(request, recorded, scaled) || lostAncientChanges(recorded, scaled ?? answer)) return true;
+    if (scaled !== undefined && hasEntryTwice(scaled)) return true;
     // An object without any entry is not tracked: here it has none, there one of fields that we reset.
     const entries = recorded === undefined ? [] : managedFieldsOf(recorded);
     if (entries.length > 0 && entries.flatMap(comparableEntry).length === 0) return true;
