@@ -15,7 +15,8 @@ import {
   type SetFilter,
 } from './managers.ts';
 import { takingFromOthers } from './update-managers.ts';
-import { isEmpty } from '../fieldpath/is-empty.ts';
+import { isEmpty, isEmptyMap } from '../fieldpath/is-empty.ts';
+import { isSliceEnd } from '../fieldpath/slice-end.ts';
 
 export interface Application {
   live: JsonObject;
@@ -38,10 +39,11 @@ export function* applyingConfig(application: Application, managers: Managers): S
   const node = nodeOf(self.apiVersion)!;
   const key = managerKey(self);
   const last = managers.get(key);
-  const merged = yield* mergingTyped(node, live, config);
+  const merged = (yield* mergingTyped(node, live, config)) as JsonObject;
   const set = filter(yield* collectingFields(node, config));
   managers.set(key, { ...self, time: last?.time, set });
-  const pruned = yield* pruning(merged as JsonObject, { last, self: managers.get(key)!, nodeOf, convert }, managers);
+  const releases = last !== undefined && (yield* mayRelease(last, managers.get(key)!, config));
+  const pruned = releases ? yield* pruning(merged, { last, self, nodeOf, convert }, managers) : merged;
   yield* takingFromOthers(
     { from: live, to: pruned, apiVersion: self.apiVersion, nodeOf, convert, filter },
     managers,
@@ -51,9 +53,27 @@ export function* applyingConfig(application: Application, managers: Managers): S
   return pruned;
 }
 
-interface Pruning extends Pick<Application, 'nodeOf' | 'convert'> {
-  last: ManagerState | undefined;
-  self: ManagerState;
+/**
+ * False if the manager applied nothing before that it does not apply now. An empty map may release what is in the live
+ * one: it owns the map alone.
+ */
+function* mayRelease(last: ManagerState, now: ManagerState, config: JsonObject): SlicedWork<boolean> {
+  if (last.apiVersion !== now.apiVersion || !isEmpty(yield* subtractingSets(last.set, now.set))) return true;
+  return yield* hasEmptyMap(config);
+}
+
+/** Whether an empty map, or null, is anywhere in it. */
+function* hasEmptyMap(value: JsonObject | readonly JsonValue[]): SlicedWork<boolean> {
+  for (const member of Object.values(value)) {
+    if (isSliceEnd()) yield;
+    if (member === null || isEmptyMap(member)) return true;
+    if (typeof member === 'object' && (yield* hasEmptyMap(member))) return true;
+  }
+  return false;
+}
+
+interface Pruning extends Pick<Application, 'nodeOf' | 'convert' | 'self'> {
+  last: ManagerState;
 }
 
 /** Removes what the manager applied last and nobody owns now; in the version of `self`. */
@@ -62,9 +82,6 @@ function* pruning(
   { last, self, nodeOf, convert }: Pruning,
   managers: Managers,
 ): SlicedWork<JsonObject> {
-  if (last === undefined) return merged;
-  // Nothing is released.
-  if (last.apiVersion === self.apiVersion && isEmpty(yield* subtractingSets(last.set, self.set))) return merged;
   const node = nodeOf(last.apiVersion);
   if (node === undefined) return merged;
   const lastSet = yield* addingNamedFields(node, last.set);

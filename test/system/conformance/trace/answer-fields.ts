@@ -28,12 +28,21 @@ export function failedToConvert(status: number, answer: JsonObject): boolean {
 }
 
 /**
- * A write that makes too many entries unites the oldest as `ancient-changes`. Where such an entry is there already and
- * another one is older, as one of `/scale`, which has no time, Kubernetes deletes what it united.
+ * A write that makes too many entries unites the oldest of a version as `ancient-changes`. Where such an entry is there
+ * already and another one is older, as one of `/scale`, which has no time, Kubernetes deletes what it united.
  */
 export function lostAncientChanges(live: JsonObject | undefined, answer: JsonObject): boolean {
   const updates = live === undefined ? [] : managedFieldsOf(live).filter(({ operation }) => operation === 'Update');
-  return updates.slice(1).some(isAncientChanges) && !managedFieldsOf(answer).some(isAncientChanges);
+  const left = new Set(managedFieldsOf(answer).filter(isAncientChanges).map(versionOf));
+  return updates.some((entry, index) => {
+    const version = versionOf(entry);
+    const isOldest = !updates.slice(0, index).some((older) => versionOf(older) === version);
+    return isAncientChanges(entry) && !isOldest && !left.has(version);
+  });
+}
+
+function versionOf({ apiVersion }: JsonObject): unknown {
+  return apiVersion;
 }
 
 function isAncientChanges({ manager }: JsonObject): boolean {
