@@ -1,11 +1,10 @@
 import {
-  isStatusError,
-  RetryBackoff,
-  StatusError,
+  follow,
   type AnyObject,
   type ClientEvent,
   type IndexTypes,
   type Resource,
+  type StatusError,
   type WhereSelection,
 } from '@svc/client';
 import { whenVisible } from './when-visible.ts';
@@ -24,44 +23,42 @@ export interface FollowOptions {
 }
 
 /**
- * Tells of every change of a selection while the page is visible, until the signal aborts. A hidden page has no stream,
- * because a browser has six connections to a server; it hears `onEvents([])` when it is visible again.
+ * Tells of every change of a selection while the page is visible, until the signal aborts. A hidden page follows nothing;
+ * it hears `onEvents([])` when it is visible again.
  */
 export function followChanges(resource: Resource<AnyObject>, options: FollowOptions): void {
-  void follow(resource, options);
+  void followWhileVisible(resource, options);
 }
 
-async function follow(
+async function followWhileVisible(
   resource: Resource<AnyObject>,
   { signal, selection = {}, onEvents, onState, isEnd }: FollowOptions,
 ): Promise<void> {
-  const backoff = new RetryBackoff();
-  let lastSign = new Date();
-  while (!signal.aborted) {
-    // Ends the stream when the page is hidden, too.
-    const visible = await whenVisible(signal);
-    if (signal.aborted) return;
-    try {
-      const { metadata } = await resource.list({ ...selection, limit: 1, signal: visible });
-      const stream = await resource.watch({ ...selection, since: metadata.resourceVersion, signal: visible });
-      onState?.({ name: 'live' });
-      onEvents([]);
-      for await (const events of stream.batches()) {
-        backoff.reset();
-        lastSign = new Date();
-        const changes = events.filter(({ type }) => type !== 'BOOKMARK');
-        if (changes.length > 0) onEvents(changes);
-      }
-      if (stream.wasSilent) onState?.({ name: 'stale', since: lastSign });
-    } catch (error) {
-      if (signal.aborted || isEnd?.(error) === true) return;
-      if (!visible.aborted && !isStatusError(error, 'Expired'))
-        onState?.({
-          name: 'stale',
-          since: lastSign,
-          ...(error instanceof StatusError ? { failure: error } : {}),
-        });
-    }
-    if (!visible.aborted) await backoff.wait(signal);
+  const ended = new AbortController();
+  signal.addEventListener('abort', () => ended.abort());
+  if (signal.aborted) ended.abort();
+  while (!ended.signal.aborted) {
+    const visible = await whenVisible(ended.signal);
+    if (ended.signal.aborted) return;
+    follow(resource, {
+      ...selection,
+      signal: visible,
+      onEvents,
+      onState: (state) => {
+        if (state.name === 'live') onState?.({ name: 'live' });
+        if (state.name !== 'stale') return;
+        const { staleSince: since, failure } = state;
+        if (isEnd?.(failure) === true) ended.abort();
+        else onState?.({ name: 'stale', since, ...(failure === undefined ? {} : { failure }) });
+      },
+    });
+    await endOf(visible);
   }
+}
+
+function endOf(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve());
+  });
 }

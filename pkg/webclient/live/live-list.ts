@@ -1,5 +1,6 @@
 import type { AnyObject, Stored } from '#pkg/apimachinery/index';
-import type { LiveState, LiveStore } from './live-store.ts';
+import type { LiveState } from './change-feed.ts';
+import type { LiveStore } from './live-store.ts';
 
 /** A list that stays up to date, with the state of its stream. */
 export class LiveList<T extends AnyObject> {

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { definePosts, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { connect } from '../connect.ts';
 import type { Resource } from '../resource/resource.ts';
 import { runLive } from '../webclienttest/live-run.ts';
 import { noFaults, NoisyProxy } from '../webclienttest/noisy-proxy.ts';
+import { follow } from './follow.ts';
 import type { LiveList } from './live-list.ts';
 import { live } from './live.ts';
 
@@ -120,6 +122,41 @@ describe('a live list', () => {
     await until(lists[69]!, () => lists[69]!.current.length === 1);
     for (const list of lists) list.stop();
     await posts.remove('many');
+  });
+
+  test('changes are followed without the objects, and missed ones are told', async () => {
+    const labels = { test: 'follow' };
+    await posts.create({ metadata: { name: 'f', labels }, spec: { title: 'f' } });
+    const proxy = await NoisyProxy.start([env.url], 1, noFaults);
+    const noisy = connect({ url: proxy.url, credential: env.token }).resource(postType);
+    const end = new AbortController();
+    const told: string[] = [];
+    const states: string[] = [];
+    follow(noisy, {
+      labels,
+      signal: end.signal,
+      onEvents: (events) =>
+        told.push(events.map((event) => `${event.type} ${'object' in event ? event.object.metadata.name : ''}`).join()),
+      onState: ({ name }) => states.push(name),
+    });
+    await pollUntil(() => states.at(-1) === 'live');
+    expect(told).toEqual(['']);
+    await posts.patch('f', { spec: { title: 'changed' } });
+    await pollUntil(() => told.at(-1) === 'MODIFIED f');
+    proxy.rates = { ...noFaults, expired: 1 };
+    proxy.cutAll();
+    await pollUntil(() => told.at(-1) === '');
+    expect(states).toContain('catching up');
+    proxy.rates = noFaults;
+    proxy.cutAll();
+    await pollUntil(() => states.at(-1) === 'live');
+    await posts.remove('f');
+    await pollUntil(() => told.at(-1) === 'DELETED f');
+    const count = told.length;
+    end.abort();
+    follow(noisy, { labels, signal: end.signal, onEvents: () => told.push('after the end') });
+    expect(told.length).toBe(count);
+    await proxy.stop();
   });
 
   test('tells why it cannot begin, and tries again', async () => {

@@ -3,8 +3,9 @@ import { selectionParams, type IndexTypes, type MetadataIndexes, type WhereSelec
 import { acceptOf, type Resource } from '../resource/resource.ts';
 import type { RequestSender } from '../request/sender.ts';
 import { SharedStream } from '../stream/shared-stream.ts';
+import type { LiveSource } from './change-feed.ts';
 import { LiveList } from './live-list.ts';
-import { LiveStore, type LiveSource } from './live-store.ts';
+import { LiveStore } from './live-store.ts';
 
 export interface LiveQuery<T extends AnyObject, Indexes extends IndexTypes> extends WhereSelection<Indexes> {
   /** Order of the objects. Default: by namespace and name. */
@@ -24,9 +25,8 @@ const shared = new WeakMap<object, Map<string, SharedStore>>();
 const streams = new WeakMap<RequestSender, SharedStream[]>();
 
 /**
- * The objects of the selection, kept up to date. All lists of a connection share one stream, and those of
- * one selection their objects, whatever their order. Stop the
- * list at the end.
+ * The objects of the selection, kept up to date. All lists of a connection share one stream, and those of one selection
+ * their objects, whatever their order. Stop the list at the end.
  */
 export function live<T extends AnyObject, Indexes extends IndexTypes>(
   resource: Resource<T, Indexes>,

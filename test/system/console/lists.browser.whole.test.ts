@@ -60,8 +60,8 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
   test('a list says since when it may be behind, and catches up', async () => {
     await site.api('POST', postsPath, post('behind', { title: 'Before' }));
     await site.visit('/', async (page) => {
-      // The server refuses every watch of posts, but answers lists.
-      await page.route(/posts\?.*watch=true/, (route) => route.fulfill({ status: 429, body: '' }));
+      // The server refuses every stream, but answers lists.
+      await page.route(/streams$/, (route) => route.fulfill({ status: 429, body: '' }));
       await page.goto(`${site.url}/console${list}&f=metadata.name%3Dbehind`);
       await page.getByRole('gridcell', { name: 'Before' }).waitFor();
       await page.getByText(/^Not up to date since/).waitFor();
