@@ -1,5 +1,5 @@
 import { isStatusError, type AnyObject, type IndexTypes } from '#pkg/apimachinery/index';
-import { RequestSender, type RequestSenderOptions } from './request/sender.ts';
+import { RequestSender, type OutgoingCall, type RequestSenderOptions } from './request/sender.ts';
 import { Resource, type CallOptions, type WebModel } from './resource/resource.ts';
 
 export interface ServerConnectOptions extends RequestSenderOptions {
@@ -11,6 +11,10 @@ export interface PathReadOptions extends CallOptions {
   query?: URLSearchParams;
   /** Default `application/json`. */
   accept?: string;
+}
+
+export interface PathSendOptions extends Omit<PathReadOptions, 'accept'>, Pick<OutgoingCall, 'body'> {
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 }
 
 export interface LoginSession {
@@ -25,6 +29,11 @@ export interface ServerConnection {
   ): Resource<T, Indexes>;
   /** The JSON of any path of the server: discovery, a table, a document. @throws StatusError for every failure */
   read(path: string, options?: PathReadOptions): Promise<unknown>;
+  /**
+   * Writes to any path of the server: access management, an endpoint of a plugin. The JSON of the answer, undefined if
+   * it has none. It is sent once, without an Idempotency-Key. @throws StatusError for every failure
+   */
+  send(path: string, options: PathSendOptions): Promise<unknown>;
   /** Begins a session, whose cookies the browser keeps. @throws StatusError 400 for a wrong password, or a locked account */
   login(credentials: { username: string; password: string }): Promise<LoginSession>;
   /** Ends the session, if there is one. */
@@ -44,6 +53,7 @@ export function connect({ accessUrl, ...options }: ServerConnectOptions = {}): S
   return {
     resource: (model, { namespace } = {}) => new Resource(sender, model, namespace),
     read: (path, call = {}) => sender.json({ method: 'GET', path, ...call }),
+    send: (path, call) => sender.json({ path, ...call, isRepeatable: false }),
     login: async (body) => {
       const call = { method: 'POST', path: sessions, body, isRepeatable: false } as const;
       const { csrf_token: token, user } = (await access.json(call)) as LoginSession & { csrf_token: string };

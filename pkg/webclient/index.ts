@@ -34,6 +34,7 @@ export {
   type ServerConnection,
   type LoginSession,
   type PathReadOptions,
+  type PathSendOptions,
 } from './connect.ts';
 export { selectionParams } from './resource/query.ts';
 export type { RequestSenderOptions } from './request/sender.ts';

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { Observable, useObservable } from './observable.ts';
 import type { ModelInfo } from './model-info.ts';
-import { server } from './server.ts';
+import { refusals, server } from './server.ts';
 
 interface Rule {
   verbs: string[];
@@ -31,33 +31,76 @@ const review = {
 const noNamespace = '-';
 
 const rules = new Observable<ReadonlyMap<string, readonly Rule[]>>(new Map());
-const asked = new Set<string>();
+/** The version of the rights that was asked for, by namespace. */
+const asked = new Map<string, number>();
 
-/** Rights may have changed: they are asked for again. */
+/** Another number whenever the rights of the user may have changed: what depends on them is read again. */
+export const rightsVersion = new Observable(0);
+
+/** Of rights that are shown. */
+const maxAgeMs = 60_000;
+/** Many refusals at once are one reason to read again. */
+const refusalPauseMs = 5000;
+
+/** Another person may be here: nothing is known of their rights. */
 export function forgetPermissions(): void {
-  asked.clear();
   rules.set(new Map());
+  renewRights();
 }
 
-async function readRules(namespace: string): Promise<void> {
-  if (asked.has(namespace)) return;
-  asked.add(namespace);
+function renewRights(): void {
+  rightsVersion.set(rightsVersion.get() + 1);
+}
+
+/** Until the signal aborts, reads rights again after a refusal, and every minute while the page is visible. */
+export function followRights(signal: AbortSignal): void {
+  let last = Date.now();
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  const renew = (): void => {
+    clearTimeout(waiting);
+    waiting = undefined;
+    last = Date.now();
+    renewRights();
+  };
+  const renewOld = (): void => {
+    if (!document.hidden && Date.now() - last >= maxAgeMs) renew();
+  };
+  const timer = setInterval(renewOld, maxAgeMs);
+  document.addEventListener('visibilitychange', renewOld, { signal });
+  const unsubscribe = refusals.subscribe(() => {
+    waiting ??= setTimeout(renew, Math.max(0, last + refusalPauseMs - Date.now()));
+  });
+  signal.addEventListener('abort', () => {
+    clearInterval(timer);
+    clearTimeout(waiting);
+    unsubscribe();
+  });
+}
+
+/** What was known stays until the answer comes. */
+async function readRules(namespace: string, version: number): Promise<void> {
+  if (asked.get(namespace) === version) return;
+  asked.set(namespace, version);
   try {
     const answer = (await server.resource(review).create({
       metadata: {},
       spec: { namespace: namespace === '' ? noNamespace : namespace },
     })) as unknown as { status: { resourceRules: Rule[] } };
-    rules.set(new Map(rules.get()).set(namespace, answer.status.resourceRules));
+    if (asked.get(namespace) !== version) return;
+    const read = answer.status.resourceRules;
+    if (JSON.stringify(read) !== JSON.stringify(rules.get().get(namespace)))
+      rules.set(new Map(rules.get()).set(namespace, read));
   } catch {
     // Unknown rights permit: the server decides in any case.
-    asked.delete(namespace);
+    if (asked.get(namespace) === version) asked.delete(namespace);
   }
 }
 
 /** Answers whether the user has rights in this namespace; all are there until the server has told. */
 export function usePermissions(namespace: string): (right: Omit<Right, 'namespace'>) => boolean {
   const known = useObservable(rules).get(namespace);
-  useEffect(() => void readRules(namespace), [namespace, known]);
+  const version = useObservable(rightsVersion);
+  useEffect(() => void readRules(namespace, version), [namespace, version]);
   return (right) => known === undefined || known.some((rule) => allows(rule, right));
 }
 

@@ -19,6 +19,9 @@ export const session = new Observable<SessionState>({ name: 'checking' });
 /** What the server warned of since the last write began: unknown fields that it dropped, for example. */
 export const warnings = new Observable<readonly string[]>([]);
 
+/** How often the server has answered 403: the rights of the user may be others than those that are shown. */
+export const refusals = new Observable(0);
+
 /** The server that this page comes from, asked with the session of the browser. */
 export const server: ServerConnection = connect({
   fieldManager: 'svc-console',
@@ -26,6 +29,7 @@ export const server: ServerConnection = connect({
   fetch: async (input, init) => {
     const response = await fetch(input, init);
     if (response.status === 401) expireSession();
+    if (response.status === 403) refusals.set(refusals.get() + 1);
     return response;
   },
 });

@@ -7,7 +7,7 @@ import { ObjectPage } from '../object/object-page.tsx';
 import { OverviewPage } from '../pages/overview-page.tsx';
 import { followModels, models, readModels } from '../server/discovery.ts';
 import { useObservable } from '../server/observable.ts';
-import { forgetPermissions } from '../server/permissions.ts';
+import { followRights, forgetPermissions } from '../server/permissions.ts';
 import type { SessionUser } from '../server/server.ts';
 import { texts } from '../texts/texts.ts';
 import { Navigation } from './navigation.tsx';
@@ -33,6 +33,7 @@ export function Shell({ user }: { user: SessionUser }) {
     forgetPermissions();
     readModels().then(() => setFailure(undefined), setFailure);
     followModels(end.signal);
+    followRights(end.signal);
     return () => end.abort();
   }, [user]);
   useEffect(() => setNavigationOpen(false), [location]);

@@ -131,6 +131,10 @@ describe('a resource', () => {
     });
     expect(table).toMatchObject({ kind: 'Table', rows: [{ object: { metadata: { name: 'listed' } } }] });
     expect(await failureOf(server.read('/apis/nothing'))).toMatchObject({ code: 404 });
+    const body = { apiVersion: 'test.example.com/v1', kind: 'Post', ...draft('sent') };
+    expect(await server.send(posts.path, { method: 'POST', body })).toMatchObject({ metadata: { name: 'sent' } });
+    await posts.remove('sent');
+    expect(await failureOf(server.send('/apis/nothing', { method: 'PUT', body: {} }))).toMatchObject({ code: 405 });
     await posts.remove('listed');
   });
 

@@ -27,6 +27,7 @@ export class ConsoleSite {
   readonly #database: TestDatabase;
   readonly #served: Served;
   readonly #browser: Browser;
+  #session: Promise<Record<string, string>> | undefined;
 
   private constructor({ folder, database, served, browser }: ConsoleSiteParts) {
     this.#folder = folder;
@@ -74,6 +75,29 @@ export class ConsoleSite {
   /** A new person, who can log in with the returned password. */
   async addUser(username: string): Promise<string> {
     const password = 'three wet boots';
+    await this.accessApi('POST', '/api/v1/users/users/', {
+      username,
+      name: username,
+      password,
+      email: `${username}@example.com`,
+    });
+    return password;
+  }
+
+  /** As the administrator, past the console: a path of access management. Undefined for an answer without a body. */
+  async accessApi(method: string, path: string, body?: unknown): Promise<unknown> {
+    this.#session ??= this.#beginSession();
+    const answer = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...(await this.#session) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  }
+
+  async #beginSession(): Promise<Record<string, string>> {
     const session = await fetch(`${this.url}/api/v1/authentication/sessions/`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -84,13 +108,7 @@ export class ConsoleSite {
       .getSetCookie()
       .map((text) => text.split(';')[0])
       .join('; ');
-    const created = await fetch(`${this.url}/api/v1/users/users/`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-csrftoken': token, cookie },
-      body: JSON.stringify({ username, name: username, password, email: `${username}@example.com` }),
-    });
-    if (!created.ok) throw new Error(`${created.status} ${await created.text()}`);
-    return password;
+    return { 'x-csrftoken': token, cookie };
   }
 
   /**
