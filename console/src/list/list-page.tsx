@@ -14,13 +14,16 @@ import { missingRule } from '../server/missing-rule.ts';
 import { fieldsLink, modelOfPath, newLink, objectLink } from '../shell/links.ts';
 import { NamespaceChooser } from '../shell/namespace-chooser.tsx';
 import { texts } from '../texts/texts.ts';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { readListView, selectionOf, toggleSort, writeListView, type ListView } from './list-view.ts';
 import { ListWindow, type WindowSnapshot } from './list-window.ts';
 import { useModelFacts } from './model-facts.ts';
 import { ObjectGrid } from './object-grid.tsx';
+import { shownColumns } from './shown-columns.ts';
 import { toggled, withAll, without, type SelectedRows } from './selection.ts';
 
+const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'));
 const BulkDelete = lazy(() => import('./bulk-delete.tsx'));
 
 export function ListPage({ group, plural }: { group: string; plural: string }) {
@@ -39,12 +42,15 @@ function ModelList({ model }: { model: ModelInfo }) {
   const [params, setParams] = useSearchParams();
   const text = params.toString();
   const view = useMemo(() => readListView(new URLSearchParams(text)), [text]);
+  const rowsText = writeListView({ ...view, columns: [] }).toString();
+  /** Other columns are the same rows. */
+  const rowsView = useMemo(() => readListView(new URLSearchParams(rowsText)), [rowsText]);
   const setView = (next: ListView): void => setParams(writeListView(next), { replace: true });
   const facts = useModelFacts(model);
-  const { list, snapshot } = useListWindow(model, view);
+  const { list, snapshot } = useListWindow(model, rowsView);
   const [selection, setSelection] = useState<SelectedRows>(new Map());
   const [isTooMany, setTooMany] = useState(false);
-  const [isDeleting, setDeleting] = useState(false);
+  const [dialog, setDialog] = useState<'delete' | 'columns' | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const previous = useRef<number | undefined>(undefined);
   const firstField = useRef<HTMLSelectElement>(null);
@@ -57,7 +63,7 @@ function ModelList({ model }: { model: ModelInfo }) {
     setSelection(next);
   };
   // What another view does not show is not selected unseen.
-  useEffect(() => select(new Map()), [text]);
+  useEffect(() => select(new Map()), [rowsText]);
 
   const create = (): void => navigate(newLink(model, view.namespace));
   useShortcut('/', () => firstField.current?.focus());
@@ -80,6 +86,8 @@ function ModelList({ model }: { model: ModelInfo }) {
   };
   const onShow = useCallback((first: number, last: number) => list?.show(first, last), [list]);
   const { total } = snapshot;
+  const columns = useMemo(() => shownColumns(snapshot.columns, view.columns), [snapshot.columns, view.columns]);
+  const close = (): void => setDialog(undefined);
   const isFiltered = view.conditions.length + view.labels.length > 0;
   return (
     <div className="list-page">
@@ -100,13 +108,19 @@ function ModelList({ model }: { model: ModelInfo }) {
         ) : undefined}
       </div>
       <FilterBar indexes={facts.indexes} view={view} onChange={setView} firstField={firstField} />
+      <div className="list-tools">
+        <button type="button" className="button plain" onClick={() => setDialog('columns')}>
+          {texts.columns.open}
+        </button>
+        <SnippetAction request={{ model, namespace: view.namespace, selection: selectionOf(view), sort: view.sort }} />
+      </div>
       {snapshot.failure === undefined ? undefined : <FailureNote failure={snapshot.failure} />}
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
       {selection.size === 0 ? undefined : (
         <div className="bulk" role="region" aria-label={texts.list.selected(selection.size)}>
           <span>{texts.list.selected(selection.size)}</span>
           {isTooMany ? <span>{texts.list.tooMany(maxSelected)}</span> : undefined}
-          <ActionButton kind="danger" onAction={() => setDeleting(true)} missingRule={ruleMissing('delete')}>
+          <ActionButton kind="danger" onAction={() => setDialog('delete')} missingRule={ruleMissing('delete')}>
             {texts.list.remove}
           </ActionButton>
           <button type="button" className="button plain" onClick={() => select(new Map())}>
@@ -120,7 +134,7 @@ function ModelList({ model }: { model: ModelInfo }) {
       {snapshot.columns.length === 0 || total === 0 ? undefined : (
         <ObjectGrid
           label={texts.list.rows(model.kind)}
-          columns={snapshot.columns.filter(({ priority }) => priority === 0)}
+          columns={columns}
           rowCount={total ?? 0}
           row={(index) => list?.row(index)}
           onShow={onShow}
@@ -145,16 +159,25 @@ function ModelList({ model }: { model: ModelInfo }) {
           onSort={(key, options) => setView({ ...view, sort: toggleSort(view.sort, key, options) })}
         />
       )}
-      {isDeleting ? (
-        <Suspense>
+      <Suspense>
+        {dialog === 'delete' ? (
           <BulkDelete
             model={model}
             selection={selection}
             onDeleted={(uids) => select(without(selection, uids))}
-            onClose={() => setDeleting(false)}
+            onClose={close}
           />
-        </Suspense>
-      ) : undefined}
+        ) : undefined}
+        {dialog === 'columns' ? (
+          <ColumnsDialog
+            all={snapshot.columns}
+            indexes={facts.indexes}
+            view={view}
+            onChange={setView}
+            onClose={close}
+          />
+        ) : undefined}
+      </Suspense>
     </div>
   );
 }

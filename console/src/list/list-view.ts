@@ -7,6 +7,8 @@ export interface ListView {
   labels: readonly LabelCondition[];
   /** `spec.year`, or `spec.year,desc`. */
   sort: readonly string[];
+  /** Names of columns in their order; empty: those that the model always shows. */
+  columns: readonly string[];
 }
 
 export const fieldOperators = ['=', '!=', '^=', '>=', '<=', '>', '<', 'exists', 'missing'] as const;
@@ -31,15 +33,17 @@ export function readListView(params: URLSearchParams): ListView {
     conditions: params.getAll('f').flatMap((text) => parseCondition(text) ?? []),
     labels: params.getAll('l').flatMap((text) => parseLabel(text) ?? []),
     sort: params.getAll('sort'),
+    columns: params.getAll('col'),
   };
 }
 
-export function writeListView({ namespace, conditions, labels, sort }: ListView): URLSearchParams {
+export function writeListView({ namespace, conditions, labels, sort, columns }: ListView): URLSearchParams {
   const params = new URLSearchParams();
   if (namespace !== '') params.set('ns', namespace);
   for (const condition of conditions) params.append('f', conditionText(condition));
   for (const label of labels) params.append('l', labelText(label));
   for (const key of sort) params.append('sort', key);
+  for (const name of columns) params.append('col', name);
   return params;
 }
 
@@ -114,6 +118,15 @@ export function directionOf(sort: readonly string[], key: string): 'ascending' |
   return found.endsWith(',desc') ? 'descending' : 'ascending';
 }
 
-function keyOf(sortKey: string): string {
+/** The order with another direction of this key. */
+export function withSortKey(
+  sort: readonly string[],
+  key: string,
+  direction: 'ascending' | 'descending',
+): readonly string[] {
+  return sort.map((each) => (keyOf(each) !== key ? each : direction === 'descending' ? `${key},desc` : key));
+}
+
+export function keyOf(sortKey: string): string {
   return sortKey.replace(/,(?:asc|desc)$/, '');
 }

@@ -1,14 +1,15 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { TableColumn, TableRow } from '../server/read-table.ts';
+import type { TableRow } from '../server/read-table.ts';
 import { texts } from '../texts/texts.ts';
 import { directionOf } from './list-view.ts';
 import type { SelectedRows } from './selection.ts';
+import type { ShownColumn } from './shown-columns.ts';
 
 export interface ObjectGridProps {
   label: string;
-  columns: readonly TableColumn[];
+  columns: readonly ShownColumn[];
   rowCount: number;
   row: (index: number) => TableRow | undefined;
   /** The rows that are visible now. */
@@ -22,7 +23,7 @@ export interface ObjectGridProps {
   hasNamespaces: boolean;
   sort: readonly string[];
   /** The index that sorts by a column, if there is one. */
-  sortKeyOf: (column: TableColumn) => string | undefined;
+  sortKeyOf: (column: ShownColumn) => string | undefined;
   onSort: (key: string, options: { add: boolean }) => void;
 }
 
@@ -106,7 +107,7 @@ export function ObjectGrid(props: ObjectGridProps) {
       <div role="rowgroup" className="grid-body" style={{ height: rows.getTotalSize() }}>
         {items.map((item) => {
           const shown = row(item.index);
-          const cells = shown === undefined ? [] : cellsOf(shown, hasNamespaces);
+          const cells = shown === undefined ? [] : cellsOf(shown, columns, hasNamespaces);
           const isSelected = shown !== undefined && selection.has(shown.object.metadata.uid);
           return (
             <div
@@ -164,7 +165,7 @@ export function ObjectGrid(props: ObjectGridProps) {
 
 function GridHeader({ columns, hasNamespaces, selectAll, sort, sortKeyOf, onSort }: ObjectGridProps) {
   const [name, ...others] = columns;
-  const shown: readonly (TableColumn | undefined)[] = hasNamespaces ? [name, undefined, ...others] : columns;
+  const shown: readonly (ShownColumn | undefined)[] = hasNamespaces ? [name, undefined, ...others] : columns;
   return (
     <div role="rowgroup" className="grid-head">
       <div role="row" aria-rowindex={1} className="grid-row">
@@ -206,9 +207,9 @@ function GridHeader({ columns, hasNamespaces, selectAll, sort, sortKeyOf, onSort
 }
 
 /** The texts of a row: its name first, then its namespace where several are shown. */
-function cellsOf({ cells, object }: TableRow, hasNamespaces: boolean): string[] {
-  const all = cells.map((cell) => (cell === null ? '' : String(cell)));
-  return hasNamespaces ? [all[0] ?? '', object.metadata.namespace ?? '', ...all.slice(1)] : all;
+function cellsOf({ cells, object }: TableRow, columns: readonly ShownColumn[], hasNamespaces: boolean): string[] {
+  const [name = '', ...others] = columns.map(({ at }) => String(cells[at] ?? ''));
+  return hasNamespaces ? [name, object.metadata.namespace ?? '', ...others] : [name, ...others];
 }
 
 function targetOf(

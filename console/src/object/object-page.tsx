@@ -12,6 +12,7 @@ import type { ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { texts } from '../texts/texts.ts';
 import { ObjectOverview } from './object-overview.tsx';
 import { useLiveObject } from './use-live-object.ts';
@@ -53,6 +54,7 @@ function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: s
       <div className="page-head">
         <h1>{name}</h1>
         <StreamNote stream={stream} />
+        <SnippetAction request={{ model, namespace, name }} />
         {object === undefined ? undefined : <DeleteAction model={model} object={object} />}
       </div>
       {failure === undefined ? undefined : <FailureNote failure={failure} />}

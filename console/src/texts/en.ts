@@ -1,8 +1,6 @@
-const number = new Intl.NumberFormat('en');
-
-function plural(count: number, one: string, other: string): string {
-  return `${number.format(count)} ${count === 1 ? one : other}`;
-}
+import { columns } from './en/columns.ts';
+import { number, plural } from './en/numbers.ts';
+import { snippet } from './en/snippet.ts';
 
 export const en = {
   product: 'svc console',
@@ -10,6 +8,7 @@ export const en = {
   language: 'en',
   cancel: 'Cancel',
   close: 'Close',
+  copy: 'Copy',
   loading: 'Loading…',
   retry: 'Try again',
   failed: 'That did not work',
@@ -134,6 +133,9 @@ export const en = {
     done: (count: number) => `${plural(count, 'object', 'objects')} deleted.`,
     failures: (count: number) => `${plural(count, 'object was', 'objects were')} not deleted:`,
   },
+
+  columns,
+  snippet,
 
   object: {
     tabs: 'Parts of the object',

@@ -53,6 +53,11 @@ export class ConsoleSite {
     return this.#served.url;
   }
 
+  /** The administrator's token. */
+  get token(): string {
+    return this.#served.token;
+  }
+
   async adminPassword(): Promise<string> {
     return (await readFile(join(this.#folder, 'data/initial-admin-password'), 'utf8')).trim();
   }

@@ -24,6 +24,7 @@ const view = fc.record({
   conditions: fc.array(condition, { maxLength: 5 }),
   labels: fc.array(label, { maxLength: 5 }),
   sort: fc.array(name, { maxLength: 3 }),
+  columns: fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }),
 });
 
 describe('what a list shows', () => {
@@ -38,7 +39,7 @@ describe('what a list shows', () => {
   test('is read from any URL without a failure', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(fc.constantFrom('f', 'l', 'ns', 'sort'), fc.string()), { maxLength: 5 }),
+        fc.array(fc.tuple(fc.constantFrom('f', 'l', 'ns', 'sort', 'col'), fc.string()), { maxLength: 5 }),
         (pairs) => {
           const read = readListView(new URLSearchParams(pairs));
           expect(readListView(writeListView(read))).toEqual(read);

@@ -75,7 +75,7 @@ export async function createPosts(site: ConsoleSite, count: number): Promise<voi
         postsPath,
         post(
           `post-${String(at).padStart(3, '0')}`,
-          { title: `Post ${at}`, priority: at },
+          { title: `Post ${at}`, body: `Text of ${at}`, priority: at },
           { parity: at % 2 === 0 ? 'even' : 'odd' },
         ),
       );

@@ -1,0 +1,16 @@
+export const columns = {
+  open: 'Columns and order',
+  title: 'Columns and order',
+  columns: 'Columns',
+  order: 'Order',
+  noOrder: 'By namespace and name.',
+  add: 'Sort by another field, too',
+  addButton: 'Add',
+  direction: (key: string) => `Direction of ${key}`,
+  ascending: 'ascending',
+  descending: 'descending',
+  earlier: (what: string) => `Move ${what} forward`,
+  later: (what: string) => `Move ${what} back`,
+  drop: (key: string) => `Do not sort by ${key}`,
+  reset: 'As the model has them',
+};

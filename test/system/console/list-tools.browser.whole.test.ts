@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
+import { ConsoleSite, expectAccessible } from './console-site.ts';
+import { createPosts, post, postDefinition, postsPath } from './posts.ts';
+
+const run = promisify(execFile);
+const repository = fileURLToPath(new URL('../../..', import.meta.url));
+
+if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chromium', () => undefined);
+
+(hasBrowser ? describe : describe.skip)('what a list of the console can do', () => {
+  let site: ConsoleSite;
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-list-tools-'));
+    site = await ConsoleSite.start();
+    await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      ...postDefinition,
+      spec: { ...postDefinition.spec, versions: postDefinition.spec.versions.map(withBodyColumn) },
+    });
+    await createPosts(site, 30);
+  });
+  afterAll(async () => {
+    await site?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const list = '/g/blog.example.com/posts?ns=default';
+
+  test('a view is a command and a module that answer the same, and no secret is in them', async () => {
+    await site.api('POST', postsPath, post('quote', { title: "it's", priority: 7 }, { parity: 'odd' }));
+    const view = `${list}&f=priority%3E%3D5&f=metadata.name%5E%3Dpost-&f=metadata.name!%3Dit%27s%20%22%24(id)%22&l=parity=odd&sort=priority,desc&sort=metadata.name`;
+    await site.visit(view, async (page) => {
+      await page.getByRole('link', { name: 'post-029' }).waitFor();
+      await page.getByRole('button', { name: 'As code' }).click();
+      await page.getByRole('dialog', { name: 'This view as code' }).waitFor();
+      await expectAccessible(page);
+      const fields = ['labelSelector=parity=odd', 'sort=priority,desc', 'sort=metadata.name'];
+      const { curl, sdk } = await snippetsOf(page);
+      for (const field of fields) expect(curl).toContain(field);
+      expect(`${curl}${sdk}`).not.toContain(site.token);
+      const expected = Array.from({ length: 13 }, (_, at) => `post-0${String(29 - 2 * at).padStart(2, '0')}`);
+      const answer = JSON.parse(await runCommand(curl)) as { items: { metadata: { name: string } }[] };
+      expect(answer.items.map(({ metadata }) => metadata.name)).toEqual(expected);
+      const printed = await runModule(
+        `${sdk}\nconsole.log(JSON.stringify(items.map(({ metadata }) => metadata.name)));`,
+      );
+      expect(JSON.parse(printed.split('\n').at(-2)!)).toEqual(expected);
+      await page.keyboard.press('Escape');
+      await page.getByRole('link', { name: 'post-029' }).click();
+      await page.getByRole('heading', { name: 'post-029' }).waitFor();
+      await page.getByRole('button', { name: 'As code' }).click();
+      const object = await snippetsOf(page);
+      const stored = await site.api('GET', `${postsPath}/post-029`);
+      expect(JSON.parse(await runCommand(object.curl))).toEqual(stored);
+      const read = await runModule(`${object.sdk}\nconsole.log(object.metadata.uid);`);
+      expect(read.split('\n').at(-2)).toBe((stored['metadata'] as { uid: string }).uid);
+      await page.getByRole('button', { name: 'Copy curl' }).click();
+      await page.getByText(/^Copied\.|^The text is selected/).waitFor();
+    });
+  });
+
+  test('columns and the order are chosen by keys, are in the URL, and can be reset', async () => {
+    await site.visit(`${list}&f=metadata.name%5E%3Dpost-`, async (page) => {
+      const heads = (): Promise<string[]> => page.getByRole('columnheader').allInnerTexts();
+      const headsAre = (expected: string[]): Promise<unknown> =>
+        pollUntil(
+          async () => (await heads()).slice(1).join() === expected.join(),
+          undefined,
+          `columns ${expected.join()}`,
+        );
+      await page.getByRole('link', { name: 'post-000' }).waitFor();
+      await headsAre(['Name', 'Title', 'Priority', 'Age']);
+      await page.getByRole('button', { name: 'Columns and order' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Columns and order' });
+      await dialog.getByRole('checkbox', { name: 'Body' }).press('Space');
+      await dialog.getByRole('checkbox', { name: 'Age' }).press('Space');
+      await dialog.getByRole('button', { name: 'Move Body forward' }).press('Enter');
+      await page.keyboard.press('Enter');
+      await dialog.getByLabel('Sort by another field, too').selectOption('priority');
+      await dialog.getByRole('button', { name: 'Add' }).press('Enter');
+      await dialog.getByLabel('Sort by another field, too').selectOption('metadata.name');
+      await dialog.getByRole('button', { name: 'Add' }).press('Enter');
+      await dialog.getByLabel('Direction of priority').selectOption('descending');
+      await expectAccessible(page);
+      await page.keyboard.press('Escape');
+      await headsAre(['Name ▲', 'Body', 'Title', 'Priority ▼']);
+      await page.getByRole('row', { name: /post-029 Text of 29 Post 29 29/ }).waitFor();
+      const { searchParams } = new URL(page.url());
+      expect(searchParams.getAll('sort')).toEqual(['priority,desc', 'metadata.name']);
+      await page.reload();
+      await headsAre(['Name ▲', 'Body', 'Title', 'Priority ▼']);
+      await page.getByRole('button', { name: 'Columns and order' }).click();
+      await dialog.getByRole('button', { name: 'As the model has them' }).click();
+      await headsAre(['Name', 'Title', 'Priority', 'Age']);
+    });
+  });
+
+  async function runCommand(text: string): Promise<string> {
+    return (await run('bash', ['-c', text], { env: { ...process.env, TOKEN: site.token } })).stdout;
+  }
+
+  async function runModule(text: string): Promise<string> {
+    const file = join(folder, 'view.mjs');
+    const client = new URL('../../../pkg/webclient/index.ts', import.meta.url).href;
+    await writeFile(file, text.replace(`'@svc/client'`, `'${client}'`));
+    const args = ['--conditions=source', '--import', 'tsx', file];
+    const env = { ...process.env, TOKEN: site.token };
+    return (await run(process.execPath, args, { cwd: repository, env })).stdout;
+  }
+});
+
+async function snippetsOf(page: Page): Promise<{ curl: string; sdk: string }> {
+  const [curl = '', sdk = ''] = await page.getByRole('dialog').locator('pre').allTextContents();
+  return { curl, sdk };
+}
+
+/** A column that is shown only if somebody wants it. */
+function withBodyColumn(version: (typeof postDefinition.spec.versions)[number]): object {
+  const [title, ...others] = version.additionalPrinterColumns;
+  const body = { name: 'Body', type: 'string', jsonPath: '.spec.body', priority: 1 };
+  return { ...version, additionalPrinterColumns: [title, body, ...others] };
+}
