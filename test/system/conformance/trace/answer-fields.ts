@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../../../pkg/apimachinery/index.ts';
+import { hasNull } from '../../../../pkg/apiserver/schema/json-value.ts';
 import type { StepRequest } from './trace.ts';
 
 export function messageOf({ message }: JsonObject): string {
@@ -25,6 +26,28 @@ export function lostManagedFields(live: JsonObject | undefined, answer: JsonObje
 /** The same at an apply, which is answered with 500 then. */
 export function failedToConvert(status: number, answer: JsonObject): boolean {
   return status === 500 && !messageOf(answer).startsWith('failed to create typed patch object');
+}
+
+/**
+ * A null in a field without a type, which allows none: Kubernetes counts it as a change, in generation, times or
+ * revision, and does not store it.
+ */
+export function countsUnstoredNull(
+  { verb, body }: StepRequest,
+  live: JsonObject | undefined,
+  answer: JsonObject,
+): boolean {
+  return (
+    verb === 'apply' &&
+    live !== undefined &&
+    (generationOf(answer) !== generationOf(live) ||
+      (hasNull(body) && !isDeepStrictEqual(managedFieldsOf(answer), managedFieldsOf(live)))) &&
+    isDeepStrictEqual({ ...comparable(answer), metadata: {} }, { ...comparable(live), metadata: {} })
+  );
+}
+
+export function generationOf(object: JsonObject | undefined): number {
+  return ((object?.['metadata'] as JsonObject | undefined)?.['generation'] as number | undefined) ?? 0;
 }
 
 /**

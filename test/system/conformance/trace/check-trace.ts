@@ -22,6 +22,7 @@ import { FieldManager, newTypeSchema, TypedError } from '../../../../pkg/managed
 import { scalePaths } from '../generate/random-schema.ts';
 import {
   comparable,
+  countsUnstoredNull,
   failedToConvert,
   failedToConvertScale,
   hasEntryTwice,
@@ -147,12 +148,13 @@ class TraceModel {
     if (status === 422 || (this.#hasVersions && failedToConvert(status, answer))) return [];
     if (status >= 300) return [{ what: 'a refusal', expected: answer, actual: result.object }];
     const object = this.#store(result.object as unknown as JsonObject, live, request);
+    const withComparedTime = countsUnstoredNull(request, live, answer) ? withoutTime : (entry: JsonObject) => entry;
     return [
       ...compare('object', comparable(answer), comparable(object)),
       ...compare(
         'managedFields',
-        withOneTime(managedFieldsOf(answer), now),
-        withOneTime(keepTimes(result.managedFields, object, live), now),
+        withOneTime(managedFieldsOf(answer), now).map(withComparedTime),
+        withOneTime(keepTimes(result.managedFields, object, live), now).map(withComparedTime),
       ),
     ];
   }

@@ -5,7 +5,9 @@ import type { StepClient } from '../client/step-client.ts';
 import {
   comparable,
   failedToConvert,
+  countsUnstoredNull,
   failedToConvertScale,
+  generationOf,
   hasEntryTwice,
   lostAncientChanges,
   lostManagedFields,
@@ -150,7 +152,7 @@ class TraceReplay implements ReplayedTrace {
     // An object without any entry is not tracked: here it has none, there one of fields that we reset.
     const entries = recorded === undefined ? [] : managedFieldsOf(recorded);
     if (entries.length > 0 && entries.flatMap(comparableEntry).length === 0) return true;
-    if (request.verb === 'apply' && status === 200 && countsUnstoredNull(answer, recorded)) return true;
+    if (status === 200 && countsUnstoredNull(request, recorded, answer)) return true;
     if (!this.#hasVersions) return false;
     return status < 300 ? lostManagedFields(recorded, answer) : failedToConvert(status, answer);
   }
@@ -199,15 +201,6 @@ function isAnsweredOtherwise({ request: { verb, subresource, body }, status, ans
   );
 }
 
-/** Kubernetes counts a null in a field without a type, which allows none, as a change, and does not store it. */
-function countsUnstoredNull(answer: JsonObject, live: JsonObject | undefined): boolean {
-  return (
-    live !== undefined &&
-    generationOf(answer) !== generationOf(live) &&
-    isDeepStrictEqual({ ...comparable(answer), metadata: {} }, { ...comparable(live), metadata: {} })
-  );
-}
-
 /** Kubernetes misses `apiVersion` and `kind` of an embedded resource only where the write is not one of `/status`. */
 function isRefusedByFullValidation({ request, status }: RequestStep, ours: StepAnswer): boolean {
   if (request.subresource !== 'status' || status >= 300 || ours.status !== 422) return false;
@@ -232,10 +225,6 @@ function comparableObject(
     generations: generationOf(object) - generationOf(live),
     managedFields: times.numbered(entries).flatMap(comparableEntry),
   };
-}
-
-function generationOf(object: JsonObject | undefined): number {
-  return ((object?.['metadata'] as JsonObject | undefined)?.['generation'] as number | undefined) ?? 0;
 }
 
 function isWritten(object: JsonObject, live: JsonObject | undefined): boolean {
