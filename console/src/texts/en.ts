@@ -1,8 +1,10 @@
 import { columns } from './en/columns.ts';
+import { form } from './en/form.ts';
 import { number, plural } from './en/numbers.ts';
 import { snippet } from './en/snippet.ts';
 
 export const en = {
+  form,
   product: 'svc console',
   number: (value: number) => number.format(value),
   language: 'en',

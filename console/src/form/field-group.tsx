@@ -1,0 +1,228 @@
+import type { JsonValue } from '@svc/client';
+import { useId, useRef, useState, type ComponentType, type ReactNode } from 'react';
+import { texts } from '../texts/texts.ts';
+import { inHintedOrder } from './field-hints.ts';
+import { isObject, ownValue, withMoved } from './field-path.ts';
+import { useFormActions } from './form-context.ts';
+import { blocksOf, fieldsIn, newValue, type FormField } from './form-field.ts';
+
+export interface FieldViewProps {
+  field: FormField;
+  /** Else it is the name of the field. */
+  label?: string;
+  /** Further buttons. */
+  actions?: ReactNode;
+}
+
+interface FieldGroupProps {
+  field: FormField;
+  /** Shows one field, and what is in it by `FieldGroup`. */
+  View: ComponentType<FieldViewProps>;
+}
+
+/** What is in an object, a map or a list. */
+export function FieldGroup({ field, View }: FieldGroupProps) {
+  switch (field.kind) {
+    case 'object':
+      return <ObjectFields field={field} View={View} />;
+    case 'map':
+      return <MapEntries field={field} View={View} />;
+    case 'list':
+      return <ListElements field={field} View={View} />;
+    default:
+      return <View field={field} label={field.name === '' ? texts.form.root : field.name} />;
+  }
+}
+
+/** An object with more fields shows at first those that are required or there. */
+const fewFields = 8;
+
+function ObjectFields({ field, View }: FieldGroupProps) {
+  const { shared, hints } = useFormActions();
+  const [isWhole, setWhole] = useState(false);
+  // A field that became absent while it was shown stays in its place.
+  const seen = useRef(new Set<string>());
+  const all = inHintedOrder(fieldsIn(field, shared), hints);
+  const blocks = blocksOf(field.schema);
+  const isMany = all.length > fewFields;
+  const shown = all.filter((each) => {
+    if (blocks?.includes(each.name) === true) return each.value !== undefined;
+    const isMore = hints.get(each.listed)?.more === true || (isMany && hints.get(each.listed)?.order === undefined);
+    if (isWhole || !isMore || each.place === 'required' || each.value !== undefined) seen.current.add(each.name);
+    return seen.current.has(each.name);
+  });
+  const hidden =
+    all.length - shown.length - (blocks?.filter((name) => ownValue(field.value, name) === undefined).length ?? 0);
+  return (
+    <>
+      {blocks === undefined ? undefined : <Blocks field={field} blocks={blocks} />}
+      {shown.map((each) => (
+        <View key={`${each.kind === 'others' ? 'others' : 'field'} ${each.name}`} field={each} />
+      ))}
+      {hidden > 0 ? (
+        <button
+          type="button"
+          className="button plain"
+          aria-label={texts.form.moreOf(hidden, field.id === '' ? texts.form.root : field.id)}
+          onClick={() => setWhole(true)}
+        >
+          {texts.form.more(hidden)}
+        </button>
+      ) : undefined}
+    </>
+  );
+}
+
+/** Which one of several blocks there is. One that was left comes back as it was. */
+function Blocks({ field, blocks }: { field: FormField; blocks: readonly string[] }) {
+  const { get, set, shared } = useFormActions();
+  const left = useRef(new Map<string, JsonValue>());
+  const name = useId();
+  const present = blocks.filter((block) => ownValue(field.value, block) !== undefined);
+  const choose = (chosen: string): void => {
+    const object = get(field.path);
+    const before = isObject(object) ? object : {};
+    for (const block of blocks) {
+      const value = ownValue(before, block);
+      if (value !== undefined && block !== chosen) left.current.set(block, value);
+    }
+    const kept = Object.entries(before).filter(([key]) => key === chosen || !blocks.includes(key));
+    const value =
+      ownValue(before, chosen) ?? left.current.get(chosen) ?? newValue(field.schema.properties![chosen]!, shared);
+    set(field.path, { ...Object.fromEntries(kept), [chosen]: value });
+  };
+  return (
+    <fieldset className="form-blocks">
+      <legend>{texts.form.choose}</legend>
+      {blocks.map((block) => (
+        <label key={block} className="check">
+          <input
+            type="radio"
+            name={name}
+            checked={present.length === 1 && present[0] === block}
+            onChange={() => choose(block)}
+          />
+          {block}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** So many rows are shown at once. */
+const rowsAtOnce = 50;
+
+function useRows<T>(rows: readonly T[]): { shown: readonly T[]; more: ReactNode } {
+  const [count, setCount] = useState(rowsAtOnce);
+  const hidden = rows.length - count;
+  return {
+    shown: rows.slice(0, count),
+    more:
+      hidden > 0 ? (
+        <button type="button" className="button plain" onClick={() => setCount(count + rowsAtOnce)}>
+          {texts.form.moreRows(Math.min(hidden, rowsAtOnce))}
+        </button>
+      ) : undefined,
+  };
+}
+
+function MapEntries({ field, View }: FieldGroupProps) {
+  const { shared, set } = useFormActions();
+  const [key, setKey] = useState('');
+  const id = useId();
+  const { shown, more } = useRows(fieldsIn(field, shared));
+  const isTaken = ownValue(field.value, key) !== undefined;
+  const add = (): void => {
+    if (key === '' || isTaken) return;
+    const { additionalProperties } = field.schema;
+    set([...field.path, key], newValue(typeof additionalProperties === 'object' ? additionalProperties : {}, shared));
+    setKey('');
+  };
+  return (
+    <>
+      {shown.map((each) => (
+        <View key={each.name} field={each} />
+      ))}
+      {more}
+      <div className="form-add">
+        <input
+          aria-label={texts.form.keyOf(field.id)}
+          aria-invalid={isTaken}
+          aria-describedby={id}
+          placeholder={texts.form.key}
+          autoComplete="off"
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') add();
+          }}
+        />
+        <button
+          type="button"
+          className="button plain"
+          aria-label={texts.form.addTo(field.id)}
+          aria-disabled={key === '' || isTaken}
+          onClick={add}
+        >
+          {texts.form.add}
+        </button>
+        <span id={id} className="field-fault">
+          {isTaken ? texts.form.keyTaken : ''}
+        </span>
+      </div>
+    </>
+  );
+}
+
+function ListElements({ field, View }: FieldGroupProps) {
+  const { shared, set, get } = useFormActions();
+  const { schema, path, id } = field;
+  const elements = fieldsIn(field, shared);
+  const { shown, more } = useRows(elements);
+  const hasOrder = schema['x-kubernetes-list-type'] !== 'set';
+  const move = (at: number): void => set(path, withMoved(get(path) as JsonValue[], at, at - 1));
+  return (
+    <>
+      {shown.map((each, at) => (
+        <View
+          key={each.name}
+          field={each}
+          label={elementLabel(field, each, at)}
+          actions={
+            hasOrder && at > 0 ? (
+              <button
+                type="button"
+                className="form-action"
+                aria-label={texts.form.upField(each.id)}
+                onClick={() => move(at)}
+              >
+                {texts.form.up}
+              </button>
+            ) : undefined
+          }
+        />
+      ))}
+      {more}
+      <div className="form-add">
+        <button
+          type="button"
+          className="button plain"
+          aria-label={texts.form.addTo(id)}
+          onClick={() => set([...path, elements.length], newValue(schema.items!, shared))}
+        >
+          {texts.form.add}
+        </button>
+      </div>
+    </>
+  );
+}
+
+/** An element of a list with keys is known by them. */
+function elementLabel({ schema }: FormField, { value }: FormField, at: number): string {
+  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+  const named = keys
+    .map((key) => [key, ownValue(value, key)] as const)
+    .filter(([, of]) => of !== undefined && of !== '')
+    .map(([key, of]) => `${key}=${typeof of === 'string' ? of : JSON.stringify(of)}`);
+  return named.length === 0 ? texts.form.element(at + 1) : named.join(', ');
+}
