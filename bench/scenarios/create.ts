@@ -5,6 +5,7 @@ import type { RequestPlan } from '../load/request-plan.ts';
 import { group, limitedModel, unauditedModel, unlimitedModel, writtenModel } from '../sample-post.ts';
 import type { Sample } from '../report/sample.ts';
 import type { SqlLoadJob } from '../load/sql-load.ts';
+import { fillFactor } from '../../pkg/storage/postgres/table/table.ts';
 import { WorkerProcess } from '../../test/system/harness/process/worker-process.ts';
 import { retryUntilTrue } from '../../test/system/harness/retry-until-true.ts';
 
@@ -121,8 +122,8 @@ async function prepareInserts(
   const source = `platform.m_${String(model?.['id'])}`;
   await database.query(
     `CREATE SCHEMA bench;
-     CREATE TABLE bench.plain (LIKE ${source} INCLUDING ALL) WITH (fillfactor = 85);
-     CREATE TABLE bench.logged (LIKE ${source} INCLUDING ALL) WITH (fillfactor = 85);
+     CREATE TABLE bench.plain (LIKE ${source} INCLUDING ALL) WITH (fillfactor = ${fillFactor});
+     CREATE TABLE bench.logged (LIKE ${source} INCLUDING ALL) WITH (fillfactor = ${fillFactor});
      CREATE TABLE bench.log (LIKE platform.change_log INCLUDING ALL);
      CREATE SEQUENCE bench.revision;
      CREATE TABLE bench.row AS SELECT * FROM ${source} WHERE name = 'model-of-a-row'`,

@@ -4,7 +4,7 @@ import { timeline } from './history/epoch.ts';
 import { quotaFunctions, quotaTables } from './quota/quota-sql.ts';
 import { leaseHeld, leaseResource } from './table/lease-fence.ts';
 import { ownerFunctions } from './table/owner-elements.ts';
-import { tableName } from './table/table.ts';
+import { fillFactor, tableName } from './table/table.ts';
 
 /**
  * Schema `platform`. A released migration is never changed: a later one amends it.
@@ -22,6 +22,7 @@ export const platformMigrations = [
   { name: '0009_gaps', beside: '0008_audit_events', up: createGaps },
   { name: '0010_quotas', beside: '0009_gaps', up: createQuotas },
   { name: '0011_managed_fields', beside: '0010_quotas', up: addManagedFields },
+  { name: '0012_fill_factor', beside: '0011_managed_fields', up: setFillFactor },
 ];
 
 /** Null until the first check: the incarnation of an existing database is not known. */
@@ -144,6 +145,12 @@ async function addManagedFields(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE platform.models ADD COLUMN has_managed boolean NOT NULL DEFAULT false`.execute(db);
   await sql`ALTER TABLE platform.change_log ADD COLUMN old_managed text, ADD COLUMN new_managed text`.execute(db);
   await sql`ALTER TABLE platform.idempotency_keys ADD COLUMN managed text`.execute(db);
+}
+
+/** For rows to come: no row moves. A replica of an earlier release creates tables with less room, which only cost more. */
+async function setFillFactor(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ id: number }>`SELECT id FROM platform.models ORDER BY id`.execute(db);
+  for (const row of rows) await sql.raw(`ALTER TABLE ${tableName(row)} SET (fillfactor = ${fillFactor})`).execute(db);
 }
 
 async function createStorage(db: Kysely<unknown>): Promise<void> {

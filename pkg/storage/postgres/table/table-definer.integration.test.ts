@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from 'pg';
+import type { JsonObject } from '#pkg/apimachinery/index';
 import { Database, silentLog, type DatabaseLog } from '#pkg/database/index';
 import { pollUntil } from '../../../testenv/faults/poll-until.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
@@ -8,9 +9,11 @@ import {
   resourceOf,
   sampleModel,
   sampleObject,
+  updateOf,
   widgetIndexes,
   type StoreModel,
 } from '../../storetest/sample-model.ts';
+import { platformMigrations } from '../migrations.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { tableName } from './table.ts';
@@ -131,5 +134,40 @@ describe('a store that is open', () => {
     await reader.query('COMMIT');
     await store.ensureModel(after);
     await pollUntil(async () => (await store.indexStates(resourceOf(after))).every(({ state }) => state === 'ready'));
+  });
+
+  test.each([1370, 1700, 1950])(
+    'a row of %i bytes has room for its next version on its page, so that an update touches no index',
+    async (bytes) => {
+      const model = sampleModel(`roomy${bytes}`, { indexes: [] });
+      await store.ensureModel(model);
+      const spec = (letter: string): JsonObject => ({ text: letter.repeat(bytes - 285) });
+      const [first] = await Promise.all(
+        [0, 1, 2, 3, 4, 5, 6, 7].map((i) => store.write(createOf(model, sampleObject(`o${i}`, { spec: spec('a') })))),
+      );
+      const table = await tableOf(model);
+      const placeOfFirst = async (): Promise<{ page: number; bytes: number }> => {
+        const { rows } = await database.pool.query<{ page: number; bytes: number }>(
+          `SELECT (ctid::text::point)[0]::int AS page, pg_column_size(m.*) AS bytes FROM ${table} m WHERE name = 'o0'`,
+        );
+        return rows[0]!;
+      };
+      const before = await placeOfFirst();
+      expect(Math.abs(before.bytes - bytes)).toBeLessThan(50);
+      await store.write(updateOf(model, first!, spec('b')));
+      expect(await placeOfFirst()).toMatchObject({ page: before.page });
+    },
+  );
+
+  test('the migration gives tables of earlier releases the same room', async () => {
+    const model = sampleModel('narrow', { indexes: [] });
+    await store.ensureModel(model);
+    const table = await tableOf(model);
+    const options = async (): Promise<unknown> =>
+      (await database.pool.query('SELECT reloptions FROM pg_class WHERE oid = $1::regclass', [table])).rows;
+    const made = await options();
+    await database.pool.query(`ALTER TABLE ${table} SET (fillfactor = 85)`);
+    await platformMigrations.find(({ name }) => name === '0012_fill_factor')!.up(database.kysely);
+    expect(await options()).toEqual(made);
   });
 });

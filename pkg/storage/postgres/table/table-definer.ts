@@ -10,7 +10,7 @@ import { isLeaseTable, leaseHeld } from './lease-fence.ts';
 import { limitTables } from './limited-tables.ts';
 import { ownersTrigger } from './owner-elements.ts';
 import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
-import { indexName, isNamespaceTable, sqlType, tableName, type Column, type Table } from './table.ts';
+import { fillFactor, indexName, isNamespaceTable, sqlType, tableName, type Column, type Table } from './table.ts';
 
 /** Lock for changes to the tables of models: one at a time over all replicas. */
 const definitionLock = 818;
@@ -173,7 +173,7 @@ export class TableDefiner {
     await client.query(
       `CREATE TABLE ${name} (namespace text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, rev bigint NOT NULL, uid uuid NOT NULL, ` +
         `created timestamptz NOT NULL, deleted timestamptz, labels text[] COLLATE "C" NOT NULL, fingerprint text NOT NULL, body text NOT NULL, managed text` +
-        `${columns.map((column) => `, ${columnDefinition(column)}`).join('')}, PRIMARY KEY (namespace, name)) WITH (fillfactor = 85)`,
+        `${columns.map((column) => `, ${columnDefinition(column)}`).join('')}, PRIMARY KEY (namespace, name)) WITH (fillfactor = ${fillFactor})`,
     );
     await client.query(ownersTrigger(table));
     await client.query(`CREATE INDEX m_${table.id}_labels ON ${name} USING gin (labels) ${ginOptions}`);

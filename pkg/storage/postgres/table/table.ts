@@ -40,6 +40,12 @@ export function computedColumns(columns: readonly Column[]): ComputedColumn[] | 
   return computed.length === 0 ? undefined : computed;
 }
 
+/**
+ * Percent of a page that new rows fill. A row has at most 2 kB outside of TOAST, a quarter of a page, so a new version of
+ * any row finds room next to the old one, and no index changes.
+ */
+export const fillFactor = 75;
+
 /** Schema-qualified name; safe to put into SQL. */
 export function tableName(table: Pick<Table, 'id'>): string {
   return `platform.m_${table.id}`;
