@@ -28,12 +28,32 @@ export interface ForceOption {
   force: boolean;
 }
 
-/** Asks the server what applying each object would do; nothing is stored. */
-export async function checkObjects(objects: readonly JsonObject[], options: ForceOption): Promise<AppliedObject[]> {
-  const sorted = inOrder(objects);
-  const checked: AppliedObject[] = [];
-  for (const [at, object] of sorted.entries()) checked.push(await checkObject(object, at, { ...options, all: sorted }));
-  return checked;
+/** How far work on many objects is, and when it stops. */
+export interface RunOptions extends ForceOption {
+  /** After it no further one begins. */
+  signal: AbortSignal;
+  onResult: (index: number, result: AppliedObject) => void;
+}
+
+const concurrentChecks = 4;
+
+/**
+ * Asks the server what applying each object would do; nothing is stored. `objects` are in the order in which they will
+ * be applied.
+ */
+export async function checkObjects(
+  objects: readonly JsonObject[],
+  { signal, onResult, force }: RunOptions,
+): Promise<void> {
+  const needed = objects.filter(({ kind }) => kind === 'Namespace' || kind === definitionInfo.kind);
+  const waiting = objects.entries();
+  const work = async (): Promise<void> => {
+    for (const [at, object] of waiting) {
+      if (signal.aborted) return;
+      onResult(at, await checkObject(object, at, { force, all: needed }));
+    }
+  };
+  await Promise.all(Array.from({ length: concurrentChecks }, work));
 }
 
 async function checkObject(
@@ -62,20 +82,20 @@ async function checkObject(
   }
 }
 
-/** Applies one object after the other, and tells of each. An object of a new definition waits until it is served. */
+/** Applies those that are not, one after the other. An object of a new definition waits until it is served. */
 export async function applyObjects(
   objects: readonly AppliedObject[],
-  options: ForceOption,
-  onResult: (index: number, result: AppliedObject) => void,
+  { signal, onResult, force }: RunOptions,
 ): Promise<void> {
   for (const [index, each] of objects.entries()) {
+    if (signal.aborted) return;
     const { object } = each;
-    if (!isNamed(object)) continue;
+    if (each.state === 'applied' || !isNamed(object)) continue;
     try {
       const known = findModel(object.apiVersion, object.kind);
       const model = known ?? (each.state === 'waiting' ? await servedModel(object) : undefined);
       if (model === undefined) throw new Error(texts.apply.noModel(object.apiVersion, object.kind));
-      await apply(model, object, { ...options, dryRun: false });
+      await apply(model, object, { force, dryRun: false });
       onResult(index, { ...each, state: 'applied' });
     } catch (failure) {
       onResult(index, { ...each, state: 'failed', failure });
@@ -124,8 +144,8 @@ function placeOf({ namespaced }: ModelInfo, metadata: Named['metadata']): { name
   return { name, namespace: typeof namespace === 'string' ? namespace : 'default' };
 }
 
-/** What others need comes first: namespaces, then definitions. */
-function inOrder(objects: readonly JsonObject[]): JsonObject[] {
+/** What others need comes first: namespaces, then definitions. A `List` is its members. */
+export function inOrder(objects: readonly JsonObject[]): JsonObject[] {
   const rank = ({ kind }: JsonObject): number => (kind === 'Namespace' ? 0 : kind === definitionInfo.kind ? 1 : 2);
   return objects.flatMap(membersOf).toSorted((a, b) => rank(a) - rank(b));
 }

@@ -1,27 +1,47 @@
-import { useState } from 'react';
-import { Difference } from '../editor/difference.tsx';
+import { useEffect, useRef, useState } from 'react';
 import { YamlEditor } from '../editor/yaml-editor.tsx';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useUnsaved } from '../interface/unsaved.ts';
 import { useTitle } from '../interface/use-title.ts';
-import { readText } from '../object/editable-text.ts';
 import { texts } from '../texts/texts.ts';
-import { applyObjects, checkObjects, type AppliedObject } from './applied-object.ts';
+import { applyObjects, checkObjects, inOrder, type AppliedObject, type RunOptions } from './applied-object.ts';
+import { AppliedList } from './applied-list.tsx';
+import { longText, readTexts } from './read-texts.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- It has no names.
+import './apply.css';
 
 /** The server refuses larger bodies, one object at a time; this bounds what the page holds. */
-const maxBytes = 10 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
+/** Results are shown anew after so many. */
+const resultsAtOnce = 25;
+
+interface Progress {
+  state: 'checking' | 'applying' | 'stopped';
+  done: number;
+  all: number;
+}
+
+/** A file that is not in the editor: it is too long to be read there, or is JSON lines. */
+interface ChosenFile {
+  name: string;
+  text: string;
+}
 
 /** Many objects at once: checked and compared first, applied then. */
 export default function ApplyPage() {
   useTitle(texts.apply.title);
   const [text, setText] = useState('');
+  const [files, setFiles] = useState<readonly ChosenFile[]>([]);
   const [force, setForce] = useState(false);
   const [objects, setObjects] = useState<readonly AppliedObject[] | undefined>(undefined);
+  const [progress, setProgress] = useState<Progress | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
-  const isDone = objects?.every(({ state }) => state === 'applied') ?? false;
-  useUnsaved(text !== '' && !isDone);
+  const end = useRef(new AbortController());
+  useEffect(() => () => end.current.abort(), []);
+  const left = objects?.filter(({ state }) => state !== 'applied').length ?? 0;
+  useUnsaved((text !== '' || files.length > 0) && !(objects !== undefined && left === 0));
 
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     setFailure(undefined);
@@ -34,28 +54,59 @@ export default function ApplyPage() {
       setBusy(false);
     }
   };
-  const change = (next: string): void => {
-    setText(next);
-    // What was checked is another text.
+  /** What was checked is another text. */
+  const forget = (): void => {
     setObjects(undefined);
+    setProgress(undefined);
+  };
+  /** Collects results, and shows how far it is. */
+  const runWith = async (
+    state: 'checking' | 'applying',
+    all: number,
+    { results, work }: { results: (AppliedObject | undefined)[]; work: (options: RunOptions) => Promise<void> },
+  ): Promise<void> => {
+    end.current = new AbortController();
+    const { signal } = end.current;
+    let done = 0;
+    const show = (): void => setProgress({ state, done, all });
+    show();
+    const onResult = (index: number, result: AppliedObject): void => {
+      results[index] = result;
+      done += 1;
+      show();
+      if (state === 'applying' && done % resultsAtOnce === 0) setObjects(results.filter((each) => each !== undefined));
+    };
+    await work({ force, signal, onResult });
+    setProgress(signal.aborted ? { state: 'stopped', done, all } : undefined);
+    const whole = results.filter((each) => each !== undefined);
+    // What was not checked cannot be applied.
+    setObjects(whole.length === results.length ? whole : undefined);
   };
   const check = (): Promise<void> =>
     attempt(async () => {
-      const found = readText(text);
+      forget();
+      const found = inOrder(await readTexts([text, ...files.map((file) => file.text)]));
       if (found.length === 0) throw new Error(texts.apply.empty);
-      setObjects(await checkObjects(found, { force }));
+      await runWith('checking', found.length, {
+        results: Array.from({ length: found.length }, () => undefined),
+        work: (options) => checkObjects(found, options),
+      });
     });
   const applyAll = (): Promise<void> =>
     attempt(() =>
-      applyObjects(objects!, { force }, (index, result) => {
-        setObjects((known) => known?.with(index, result));
-      }),
+      runWith('applying', left, { results: [...objects!], work: (options) => applyObjects(objects!, options) }),
     );
-  const readFiles = (files: readonly File[]): Promise<void> =>
+  const readFiles = (chosen: readonly File[]): Promise<void> =>
     attempt(async () => {
-      if (files.reduce((sum, { size }) => sum + size, 0) > maxBytes) throw new Error(texts.apply.tooLarge);
-      const contents = await Promise.all(files.map((file) => file.text()));
-      change([text, ...contents].filter((each) => each.trim() !== '').join('\n---\n'));
+      const held = text.length + files.reduce((sum, file) => sum + file.text.length, 0);
+      if (chosen.reduce((sum, { size }) => sum + size, held) > maxBytes) throw new Error(texts.apply.tooLarge);
+      const read = await Promise.all(chosen.map(async (file) => ({ name: file.name, text: await file.text() })));
+      const isApart = (file: ChosenFile): boolean =>
+        file.text.length > longText || /\.(?:jsonl|ndjson)$/.test(file.name);
+      const short = read.filter((file) => !isApart(file)).map((file) => file.text);
+      setText([text, ...short].filter((each) => each.trim() !== '').join('\n---\n'));
+      setFiles([...files, ...read.filter(isApart)]);
+      forget();
     });
 
   return (
@@ -68,17 +119,43 @@ export default function ApplyPage() {
           <input
             type="file"
             multiple
-            accept=".yaml,.yml,.json"
+            accept=".yaml,.yml,.json,.jsonl,.ndjson"
             onChange={(event) => {
-              const files = [...(event.target.files ?? [])];
+              const chosen = [...(event.target.files ?? [])];
               // The same file can be chosen again.
               event.target.value = '';
-              void readFiles(files);
+              void readFiles(chosen);
             }}
           />
         </label>
       </p>
-      <YamlEditor label={texts.apply.text} value={text} onChange={change} />
+      {files.length === 0 ? undefined : (
+        <ul className="chips" aria-label={texts.apply.chosen}>
+          {files.map((file, at) => (
+            <li key={`${at} ${file.name}`}>
+              {file.name} ({texts.apply.size(file.text.length)})
+              <button
+                type="button"
+                aria-label={texts.apply.drop(file.name)}
+                onClick={() => {
+                  setFiles(files.toSpliced(at, 1));
+                  forget();
+                }}
+              >
+                ×
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <YamlEditor
+        label={texts.apply.text}
+        value={text}
+        onChange={(next) => {
+          setText(next);
+          forget();
+        }}
+      />
       <div className="buttons apply-buttons">
         <ActionButton
           kind={objects === undefined ? 'primary' : 'plain'}
@@ -87,9 +164,9 @@ export default function ApplyPage() {
         >
           {texts.apply.check}
         </ActionButton>
-        {objects === undefined || isDone ? undefined : (
+        {objects === undefined || left === 0 ? undefined : (
           <ActionButton kind="primary" onAction={() => void applyAll()} isDisabled={isBusy}>
-            {texts.apply.apply(objects.length)}
+            {texts.apply.apply(left)}
           </ActionButton>
         )}
         <label className="check">
@@ -98,52 +175,30 @@ export default function ApplyPage() {
             checked={force}
             onChange={(event) => {
               setForce(event.target.checked);
-              setObjects(undefined);
+              forget();
             }}
           />
           {texts.apply.force}
         </label>
       </div>
+      {progress === undefined ? undefined : <ProgressNote progress={progress} onStop={() => end.current.abort()} />}
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
-      {objects === undefined ? undefined : (
-        <section aria-labelledby="results">
-          <h2 id="results">{texts.apply.results}</h2>
-          <ul className="applied">
-            {objects.map((each, at) => (
-              <li key={`${at} ${each.title}`}>
-                <Result result={each} />
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {objects === undefined ? undefined : <AppliedList objects={objects} />}
     </div>
   );
 }
 
-function Result({ result: { title, state, failure, before, after } }: { result: AppliedObject }) {
-  const [isOpen, setOpen] = useState(false);
-  const hasDifference = state === 'change' || state === 'create';
+function ProgressNote({ progress, onStop }: { progress: Progress; onStop: () => void }) {
+  const { state, done, all } = progress;
   return (
-    <>
-      <p>
-        <strong>{title}</strong> <span className={`outcome ${state}`}>{texts.apply.states[state]}</span>{' '}
-        {hasDifference ? (
-          <button
-            type="button"
-            className="button plain"
-            aria-expanded={isOpen}
-            aria-label={`${texts.apply.difference}: ${title}`}
-            onClick={() => setOpen(!isOpen)}
-          >
-            {texts.apply.difference}
-          </button>
-        ) : undefined}
-      </p>
-      {failure === undefined ? undefined : <FailureNote failure={failure} title={title} />}
-      {isOpen && hasDifference ? (
-        <Difference label={`${texts.apply.difference}: ${title}`} before={before} after={after} />
-      ) : undefined}
-    </>
+    <div className="apply-progress">
+      {state === 'stopped' ? undefined : <progress aria-label={texts.apply[state]} max={all} value={done} />}
+      <span role="status">{state === 'stopped' ? texts.apply.stopped(done, all) : texts.bulk.progress(done, all)}</span>
+      {state === 'stopped' ? undefined : (
+        <button type="button" className="button danger" onClick={onStop}>
+          {texts.bulk.stop}
+        </button>
+      )}
+    </div>
   );
 }

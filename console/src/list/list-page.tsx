@@ -24,7 +24,9 @@ import { shownColumns } from './shown-columns.ts';
 import { toggled, withAll, without, type SelectedRows } from './selection.ts';
 
 const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'));
-const BulkDelete = lazy(() => import('./bulk-delete.tsx'));
+const ExportDialog = lazy(() => import('../export/export-dialog.tsx'));
+const BulkChange = lazy(() => import('../bulk/bulk-change.tsx'));
+const BulkDelete = lazy(() => import('../bulk/bulk-delete.tsx'));
 
 export function ListPage({ group, plural }: { group: string; plural: string }) {
   useObservable(models);
@@ -50,7 +52,7 @@ function ModelList({ model }: { model: ModelInfo }) {
   const { list, snapshot } = useListWindow(model, rowsView);
   const [selection, setSelection] = useState<SelectedRows>(new Map());
   const [isTooMany, setTooMany] = useState(false);
-  const [dialog, setDialog] = useState<'delete' | 'columns' | undefined>(undefined);
+  const [dialog, setDialog] = useState<'delete' | 'change' | 'columns' | 'export' | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const previous = useRef<number | undefined>(undefined);
   const firstField = useRef<HTMLSelectElement>(null);
@@ -112,6 +114,12 @@ function ModelList({ model }: { model: ModelInfo }) {
         <button type="button" className="button plain" onClick={() => setDialog('columns')}>
           {texts.columns.open}
         </button>
+        <button type="button" className="button plain" onClick={() => setDialog('export')}>
+          {texts.exported.open}
+        </button>
+        <Link className="button" href="/apply">
+          {texts.list.import}
+        </Link>
         <SnippetAction request={{ model, namespace: view.namespace, selection: selectionOf(view), sort: view.sort }} />
       </div>
       {snapshot.failure === undefined ? undefined : <FailureNote failure={snapshot.failure} />}
@@ -120,6 +128,9 @@ function ModelList({ model }: { model: ModelInfo }) {
         <div className="bulk" role="region" aria-label={texts.list.selected(selection.size)}>
           <span>{texts.list.selected(selection.size)}</span>
           {isTooMany ? <span>{texts.list.tooMany(maxSelected)}</span> : undefined}
+          <ActionButton onAction={() => setDialog('change')} missingRule={ruleMissing('patch')}>
+            {texts.bulk.change.open}
+          </ActionButton>
           <ActionButton kind="danger" onAction={() => setDialog('delete')} missingRule={ruleMissing('delete')}>
             {texts.list.remove}
           </ActionButton>
@@ -165,6 +176,15 @@ function ModelList({ model }: { model: ModelInfo }) {
             model={model}
             selection={selection}
             onDeleted={(uids) => select(without(selection, uids))}
+            onClose={close}
+          />
+        ) : undefined}
+        {dialog === 'change' ? <BulkChange model={model} selection={selection} onClose={close} /> : undefined}
+        {dialog === 'export' ? (
+          <ExportDialog
+            model={model}
+            list={{ namespace: view.namespace, sort: view.sort, ...selectionOf(view) }}
+            selection={selection}
             onClose={close}
           />
         ) : undefined}

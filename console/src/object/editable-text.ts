@@ -17,16 +17,21 @@ const serverFields = [
 
 /** The YAML of what a person can change. */
 export function editableText(model: ModelInfo, object: AnyObject): string {
+  return toYaml(editableObject(model, object));
+}
+
+/** What a person can change. */
+export function editableObject(model: ModelInfo, object: AnyObject): JsonObject {
   const { metadata, ...others } = structuredClone(object) as unknown as JsonObject & { metadata: JsonObject };
   const { apiVersion, kind, ...content } = others;
   if (model.hasStatusSubresource) delete content['status'];
   for (const field of serverFields) delete metadata[field];
-  return toYaml({
+  return {
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(kind === undefined ? {} : { kind }),
     metadata,
     ...content,
-  });
+  };
 }
 
 /**

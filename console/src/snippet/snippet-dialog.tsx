@@ -1,4 +1,5 @@
 import { useId, useRef, useState } from 'react';
+import { FailureNote } from '../interface/failure-note.tsx';
 import { PageDialog } from '../interface/page-dialog.tsx';
 import { texts } from '../texts/texts.ts';
 import { curlText } from './curl-text.ts';
@@ -13,8 +14,7 @@ export default function SnippetDialog({ request, onClose }: { request: ShownRequ
       <p>
         {texts.snippet.token} {request.name === undefined ? texts.snippet.page(shownSize) : undefined}
       </p>
-      <Snippet name={texts.snippet.curl} text={curlText(request, location.origin)} />
-      <Snippet name={texts.snippet.sdk} text={sdkText(request, location.origin)} />
+      <Snippets request={request} />
       <div className="buttons">
         <button type="button" className="button plain" onClick={onClose}>
           {texts.close}
@@ -22,6 +22,20 @@ export default function SnippetDialog({ request, onClose }: { request: ShownRequ
       </div>
     </PageDialog>
   );
+}
+
+function Snippets({ request }: { request: ShownRequest }) {
+  try {
+    return (
+      <>
+        <Snippet name={texts.snippet.curl} text={curlText(request, location.origin)} />
+        <Snippet name={texts.snippet.sdk} text={sdkText(request, location.origin)} />
+      </>
+    );
+  } catch (error) {
+    // The URL may name a field that no selector can name.
+    return <FailureNote failure={error} />;
+  }
 }
 
 function Snippet({ name, text }: { name: string; text: string }) {

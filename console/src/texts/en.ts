@@ -1,4 +1,7 @@
+import { apply } from './en/apply.ts';
+import { bulk } from './en/bulk.ts';
 import { columns } from './en/columns.ts';
+import { exported } from './en/export.ts';
 import { form } from './en/form.ts';
 import { number, plural } from './en/numbers.ts';
 import { snippet } from './en/snippet.ts';
@@ -82,6 +85,7 @@ export const en = {
 
   list: {
     create: 'New',
+    import: 'Import',
     total: (count: number, isLowerBound: boolean) =>
       isLowerBound ? `at least ${plural(count, 'object', 'objects')}` : plural(count, 'object', 'objects'),
     live: 'Live',
@@ -125,18 +129,9 @@ export const en = {
     },
   },
 
-  bulk: {
-    title: (count: number) => `Delete ${plural(count, 'object', 'objects')}?`,
-    more: (count: number) => `and ${number.format(count)} more`,
-    confirm: 'Delete',
-    progress: (done: number, all: number) => `${number.format(done)} of ${number.format(all)} done`,
-    stop: 'Stop',
-    stopped: 'Stopped.',
-    done: (count: number) => `${plural(count, 'object', 'objects')} deleted.`,
-    failures: (count: number) => `${plural(count, 'object was', 'objects were')} not deleted:`,
-  },
-
+  bulk,
   columns,
+  exported,
   snippet,
 
   object: {
@@ -226,27 +221,5 @@ export const en = {
     nullable: 'may be null',
   },
 
-  apply: {
-    title: 'Apply files',
-    intro: 'Paste YAML or JSON of one or many objects, or choose files. Nothing is stored before you apply.',
-    files: 'Choose files',
-    text: 'Objects',
-    check: 'Check',
-    apply: (count: number) => `Apply ${plural(count, 'object', 'objects')}`,
-    force: 'Take over fields that others manage',
-    empty: 'There is no object in the text.',
-    document: (at: number) => `Document ${number.format(at)}`,
-    noModel: (apiVersion: string, kind: string) => `The server has no ${kind} of ${apiVersion}.`,
-    tooLarge: 'The files are larger than 10 MiB together.',
-    results: 'Result',
-    states: {
-      create: 'will be created',
-      change: 'will change',
-      same: 'is already so',
-      applied: 'applied',
-      waiting: 'needs what is in these files, and is checked when it is applied',
-      failed: 'refused',
-    },
-    difference: 'Difference',
-  },
+  apply,
 };

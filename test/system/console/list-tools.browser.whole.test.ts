@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { parseAllDocuments } from 'yaml';
 import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, expectAccessible } from './console-site.ts';
@@ -102,6 +103,138 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
       await dialog.getByRole('button', { name: 'As the model has them' }).click();
       await headsAre(['Name', 'Title', 'Priority', 'Age']);
     });
+  });
+
+  test('a change of many objects is checked before it is made, can be stopped, and names what failed', async () => {
+    await site.api('PATCH', `${postsPath}/post-003`, { metadata: { labels: { team: 'blue' } } });
+    await site.visit(`${list}&f=metadata.name%5E%3Dpost-00`, async (page) => {
+      await page.getByRole('link', { name: 'post-000' }).waitFor();
+      await page.getByRole('checkbox', { name: 'Select all that match' }).click();
+      await page.getByRole('button', { name: 'Change', exact: true }).click();
+      const dialog = page.getByRole('dialog', { name: 'Change 10 objects' });
+      await dialog.getByRole('button', { name: 'Check' }).click();
+      await dialog.getByText('A label or an annotation has no key.').waitFor();
+      await expectAccessible(page);
+      await dialog.getByLabel('Any fields, by a merge patch').check();
+      await dialog.getByRole('textbox', { name: 'Merge patch' }).fill('spec: { priority: 5000 }');
+      await dialog.getByRole('button', { name: 'Check' }).click();
+      await dialog.getByText('10 objects would be refused:').waitFor();
+      await dialog.getByText('0 objects will change.').waitFor();
+      await expectAccessible(page);
+      await dialog.getByRole('button', { name: 'Back' }).click();
+      await dialog.getByLabel('Labels and annotations').check();
+      await dialog.getByLabel('Key').fill('team');
+      await dialog.getByLabel('Value').fill('blue');
+      const held: (() => void)[] = [];
+      await page.route(/dryRun=All/, async (route) => {
+        await new Promise<void>((resolve) => {
+          held.push(resolve);
+        });
+        await route.continue();
+      });
+      await dialog.getByRole('button', { name: 'Check' }).click();
+      await pollUntil(() => held.length === 4, undefined, 'four requests at once');
+      await dialog.getByRole('button', { name: 'Stop' }).click();
+      for (const release of held) release();
+      await dialog.getByText(/^Stopped\. [34] objects will change/).waitFor();
+      await page.unrouteAll();
+      await dialog.getByRole('button', { name: 'Back' }).click();
+      await dialog.getByRole('button', { name: 'Check' }).click();
+      await dialog.getByText('9 objects will change. 1 object is already so.').waitFor();
+      // Another object of the same name is not what was selected.
+      await site.api('DELETE', `${postsPath}/post-004`);
+      await site.api('POST', postsPath, post('post-004', { title: 'Another', priority: 4 }));
+      await dialog.getByRole('button', { name: 'Change 9 objects' }).click();
+      await dialog.getByText('8 objects changed.').waitFor();
+      await dialog.getByText('default/post-004').waitFor();
+      await dialog.getByRole('button', { name: 'Try again with these' }).click();
+      await dialog.getByText('0 objects changed.').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+    });
+    const { total } = await site.api('GET', `${postsPath}?labelSelector=team%3Dblue&page=1&size=1`);
+    expect(total).toBe(9);
+    expect(await site.api('GET', `${postsPath}/post-004`)).not.toHaveProperty('metadata.labels.team');
+  });
+
+  test('objects are exported as a file, whole or without what the server sets, and imported again', async () => {
+    await site.visit(`${list}&f=metadata.name%5E%3Dpost-01&sort=priority,desc`, async (page) => {
+      const save = async (): Promise<{ name: string; text: string }> => {
+        const dialog = page.getByRole('dialog', { name: 'Export objects' });
+        const [download] = await Promise.all([
+          page.waitForEvent('download'),
+          dialog.getByRole('button', { name: 'Export' }).click(),
+        ]);
+        return { name: download.suggestedFilename(), text: await readFile(await download.path(), 'utf8') };
+      };
+      await page.getByRole('link', { name: 'post-019' }).waitFor();
+      await page.getByRole('checkbox', { name: 'Select post-018' }).click();
+      await page.getByRole('checkbox', { name: 'Select post-012' }).click();
+      await page.getByRole('button', { name: 'Export' }).click();
+      await expectAccessible(page);
+      const chosen = await save();
+      expect(chosen.name).toBe('posts.blog.example.com.yaml');
+      const documents = parseAllDocuments(chosen.text).map((document) => document.toJS() as object);
+      const exported = (at: number): object => ({
+        apiVersion: 'blog.example.com/v1',
+        kind: 'Post',
+        metadata: { name: `post-0${at}`, namespace: 'default', labels: { parity: 'even' } },
+        spec: { title: `Post ${at}`, body: `Text of ${at}`, priority: at },
+      });
+      expect(documents).toEqual([exported(12), exported(18)]);
+      await page.getByLabel('All that match the filter').check();
+      await page.getByLabel('JSON lines').check();
+      const all = await save();
+      const objects = all.text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { metadata: { name: string } });
+      expect(objects.map(({ metadata }) => metadata.name)).toEqual(
+        Array.from({ length: 10 }, (_, at) => `post-0${19 - at}`),
+      );
+      await page.getByLabel('Leave out what the server sets').uncheck();
+      const stored = await site.api('GET', `${postsPath}/post-019`);
+      expect(JSON.parse((await save()).text.split('\n')[0]!)).toEqual(stored);
+      await page.keyboard.press('Escape');
+
+      await site.api('DELETE', `${postsPath}/post-018`);
+      await site.api('PATCH', `${postsPath}/post-017`, { spec: { title: 'Changed' } });
+      await page.getByRole('link', { name: 'Import' }).click();
+      const wrong = all.text.replace('"Post 15"', '7');
+      await page.getByLabel('Take over fields that others manage').check();
+      await page
+        .getByLabel('Choose files')
+        .setInputFiles({ name: all.name, mimeType: 'application/x-ndjson', buffer: Buffer.from(wrong) });
+      await page.getByRole('button', { name: 'Check' }).click();
+      const states = page.getByLabel('Show');
+      await states.waitFor();
+      expect(await states.getByRole('option').allInnerTexts()).toEqual([
+        'All 10',
+        '7: is already so',
+        '1: will be created',
+        '1: will change',
+        '1: refused',
+      ]);
+      await states.selectOption('failed');
+      await page.getByText('spec.title').waitFor();
+      expect(await page.locator('.applied > li').count()).toBe(1);
+      await expectAccessible(page);
+      const held: (() => void)[] = [];
+      await page.route(/post-017\?(?!.*dryRun)/, async (route) => {
+        await new Promise<void>((resolve) => {
+          held.push(resolve);
+        });
+        await route.continue();
+      });
+      await page.getByRole('button', { name: 'Apply 10 objects' }).click();
+      await pollUntil(() => held.length === 1, undefined, 'the third object');
+      await page.getByRole('button', { name: 'Stop' }).click();
+      held[0]!();
+      await page.getByText('Stopped after 3 of 10.').waitFor();
+      await page.getByRole('button', { name: 'Apply 7 objects' }).click();
+      await page.getByRole('button', { name: 'Apply 1 object' }).waitFor();
+    });
+    expect(await site.api('GET', `${postsPath}/post-017`)).toMatchObject({ spec: { title: 'Post 17' } });
+    expect(await site.api('GET', `${postsPath}/post-018`)).toMatchObject({ spec: { title: 'Post 18' } });
   });
 
   async function runCommand(text: string): Promise<string> {

@@ -1,0 +1,100 @@
+import { isStatusError } from '@svc/client';
+import { useState } from 'react';
+import { PageDialog } from '../interface/page-dialog.tsx';
+import { resourceOf, type ModelInfo } from '../server/model-info.ts';
+import type { RowMeta } from '../server/read-table.ts';
+import { texts } from '../texts/texts.ts';
+import { BulkReport, fullName, namesShown } from './bulk-report.tsx';
+import { useBulkRun } from './use-bulk-run.ts';
+
+export interface BulkDeleteProps {
+  model: ModelInfo;
+  selection: ReadonlyMap<string, RowMeta>;
+  onDeleted: (uids: ReadonlySet<string>) => void;
+  onClose: () => void;
+}
+
+/** Asks, deletes one object after the other, and can be stopped. */
+export default function BulkDelete({ model, selection, onDeleted, onClose }: BulkDeleteProps) {
+  // What is deleted is what was shown, whatever is selected meanwhile.
+  const [rows] = useState(() => [...selection.values()]);
+  const { progress, start, stop } = useBulkRun<RowMeta>();
+  const run = async (chosen: readonly RowMeta[]): Promise<void> => {
+    const deleted = new Set<string>();
+    await start(chosen, async (row) => {
+      await remove(model, row);
+      deleted.add(row.uid);
+    });
+    onDeleted(deleted);
+  };
+  const title = texts.bulk.title(rows.length);
+  if (progress === undefined)
+    return (
+      <PageDialog title={title} onClose={onClose}>
+        <Names rows={rows} />
+        <div className="buttons">
+          <button type="button" className="button danger" onClick={() => void run(rows)}>
+            {texts.bulk.confirm}
+          </button>
+          <button type="button" className="button plain" onClick={onClose}>
+            {texts.cancel}
+          </button>
+        </div>
+      </PageDialog>
+    );
+  const { state, succeeded, failures } = progress;
+  return (
+    <PageDialog title={title} onClose={onClose} isDismissable={state !== 'running'}>
+      <BulkReport
+        label={title}
+        progress={progress}
+        running={texts.bulk.progress}
+        result={texts.bulk.done(succeeded)}
+        failed={texts.bulk.failures}
+      />
+      <div className="buttons">
+        {state === 'running' ? (
+          <button type="button" className="button danger" onClick={stop}>
+            {texts.bulk.stop}
+          </button>
+        ) : (
+          <>
+            {failures.length === 0 ? undefined : (
+              <button
+                type="button"
+                className="button danger"
+                onClick={() => void run(failures.map(({ item }) => item))}
+              >
+                {texts.bulk.again}
+              </button>
+            )}
+            <button type="button" className="button plain" onClick={onClose}>
+              {texts.close}
+            </button>
+          </>
+        )}
+      </div>
+    </PageDialog>
+  );
+}
+
+function Names({ rows }: { rows: readonly RowMeta[] }) {
+  return (
+    <>
+      <ul>
+        {rows.slice(0, namesShown).map((row) => (
+          <li key={row.uid}>{fullName(row)}</li>
+        ))}
+      </ul>
+      {rows.length > namesShown ? <p>{texts.bulk.more(rows.length - namesShown)}</p> : undefined}
+    </>
+  );
+}
+
+async function remove(model: ModelInfo, row: RowMeta): Promise<void> {
+  try {
+    await resourceOf(model).remove(row, { uid: row.uid });
+  } catch (error) {
+    if (!isStatusError(error, 'NotFound')) throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import type { ReactNode } from 'react';
+import type { RowMeta } from '../server/read-table.ts';
+import { texts } from '../texts/texts.ts';
+import type { BulkProgress } from './use-bulk-run.ts';
+
+/** More would not be read. */
+export const namesShown = 10;
+
+interface BulkReportProps {
+  label: string;
+  progress: BulkProgress<RowMeta>;
+  running: (done: number, all: number) => string;
+  /** What has been reached when it has ended. */
+  result: ReactNode;
+  failed: (count: number) => string;
+}
+
+/** How far work on many objects is, what it has reached, and which objects failed. */
+export function BulkReport({ label, progress, running, result, failed }: BulkReportProps) {
+  const { state, all, succeeded, failures } = progress;
+  const done = succeeded + failures.length;
+  return (
+    <>
+      <progress aria-label={label} max={all} value={done} />
+      <p role="status">
+        {state === 'running' ? running(done, all) : undefined}
+        {state === 'stopped' ? `${texts.bulk.stopped} ` : undefined}
+        {state === 'running' ? undefined : result}
+      </p>
+      {failures.length === 0 ? undefined : (
+        <div role="alert" className="note failure">
+          <p>{failed(failures.length)}</p>
+          <ul>
+            {failures.slice(0, namesShown).map(({ item, message }) => (
+              <li key={item.uid}>
+                <strong>{fullName(item)}</strong>: {message}
+              </li>
+            ))}
+          </ul>
+          {failures.length > namesShown ? <p>{texts.bulk.more(failures.length - namesShown)}</p> : undefined}
+        </div>
+      )}
+    </>
+  );
+}
+
+export function fullName({ name, namespace }: RowMeta): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
