@@ -1,11 +1,10 @@
 import { isStatusError, type AnyObject, type JsonObject, type JsonValue, type Stored } from '@svc/client';
-import { useEffect, useState, type ReactNode } from 'react';
-import { Link } from 'wouter';
+import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
 import { followChanges } from '../server/follow-changes.ts';
-import { findModel } from '../server/discovery.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
-import { objectLink } from '../shell/links.ts';
 import { formatDate, texts } from '../texts/texts.ts';
+
+const OwnerTree = lazy(() => import('../owners/owner-tree.tsx'));
 
 /** What an object is and how it is: metadata, conditions, events. */
 export function ObjectOverview({ model, object }: { model: ModelInfo; object: Stored<AnyObject> }) {
@@ -19,13 +18,16 @@ export function ObjectOverview({ model, object }: { model: ModelInfo; object: St
       )}
       <Metadata model={model} object={object} />
       <Conditions object={object} />
+      <Suspense>
+        <OwnerTree key={object.metadata.uid} object={object} />
+      </Suspense>
       <Events object={object} />
     </>
   );
 }
 
 function Metadata({ object }: { model: ModelInfo; object: Stored<AnyObject> }) {
-  const { name, namespace, creationTimestamp, labels = {}, annotations = {}, ownerReferences = [] } = object.metadata;
+  const { name, namespace, creationTimestamp, labels = {}, annotations = {} } = object.metadata;
   return (
     <section aria-labelledby="metadata">
       <h2 id="metadata">{texts.object.metadata}</h2>
@@ -38,19 +40,6 @@ function Metadata({ object }: { model: ModelInfo; object: Stored<AnyObject> }) {
         </Fact>
         <Fact name={texts.object.annotations}>
           <Pairs pairs={annotations} />
-        </Fact>
-        <Fact name={texts.object.owners}>
-          {ownerReferences.length === 0 ? (
-            texts.object.none
-          ) : (
-            <ul>
-              {ownerReferences.map((owner) => (
-                <li key={owner.uid}>
-                  <Owner {...owner} namespace={namespace} />
-                </li>
-              ))}
-            </ul>
-          )}
         </Fact>
         <Fact name={texts.object.uid}>
           <code>{object.metadata.uid}</code>
@@ -86,21 +75,6 @@ function Pairs({ pairs }: { pairs: Readonly<Record<string, string>> }) {
       ))}
     </ul>
   );
-}
-
-interface OwnerProps {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  namespace: string | undefined;
-}
-
-function Owner({ apiVersion, kind, name, namespace }: OwnerProps) {
-  const model = findModel(apiVersion, kind);
-  const text = `${kind} ${name}`;
-  if (model === undefined) return text;
-  const place = model.namespaced && namespace !== undefined ? { namespace, name } : { name };
-  return <Link href={objectLink(model, place)}>{text}</Link>;
 }
 
 function Conditions({ object }: { object: Stored<AnyObject> }) {

@@ -4,6 +4,7 @@ import { columns } from './en/columns.ts';
 import { exported } from './en/export.ts';
 import { form } from './en/form.ts';
 import { number, plural } from './en/numbers.ts';
+import { owners } from './en/owners.ts';
 import { snippet } from './en/snippet.ts';
 
 export const en = {
@@ -132,6 +133,7 @@ export const en = {
   bulk,
   columns,
   exported,
+  owners,
   snippet,
 
   object: {
@@ -146,7 +148,6 @@ export const en = {
     created: 'Created',
     labels: 'Labels',
     annotations: 'Annotations',
-    owners: 'Owners',
     uid: 'UID',
     revision: 'Revision',
     none: 'none',

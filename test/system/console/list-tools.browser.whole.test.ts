@@ -237,6 +237,35 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
     expect(await site.api('GET', `${postsPath}/post-018`)).toMatchObject({ spec: { title: 'Post 18' } });
   });
 
+  test('an object shows its owners up to the top, and its dependents as far down as one asks', async () => {
+    const create = async (name: string, owner?: Record<string, unknown>): Promise<Record<string, unknown>> => {
+      const object = post(name, { title: name }) as { metadata: object };
+      const { uid = '', name: ownerName = '' } = (owner?.['metadata'] ?? {}) as { uid?: string; name?: string };
+      const reference = { apiVersion: 'blog.example.com/v1', kind: 'Post', name: ownerName, uid };
+      const ownerReferences = owner === undefined ? [] : [reference];
+      return site.api('POST', postsPath, { ...object, metadata: { ...object.metadata, ownerReferences } });
+    };
+    const top = await create('tree-top');
+    const middle = await create('tree-middle', top);
+    for (const at of [0, 1]) await create(`tree-leaf-${at}`, middle);
+    await site.visit('/g/blog.example.com/posts/default/tree-leaf-0', async (page) => {
+      const section = page.getByRole('region', { name: 'Owners and dependents' });
+      await section.getByRole('link', { name: 'Post tree-top' }).waitFor();
+      await section.getByRole('button', { name: 'Find dependents of tree-leaf-0' }).click();
+      await section.getByText('No object that you may list names it as its owner.').waitFor();
+      await section.getByRole('link', { name: 'Post tree-top' }).click();
+      await page.getByRole('heading', { name: 'tree-top' }).waitFor();
+      await section.getByText('No object owns this one.').waitFor();
+      await section.getByRole('button', { name: 'Find dependents of tree-top' }).press('Enter');
+      await section.getByRole('button', { name: 'Find dependents of tree-middle' }).press('Enter');
+      await section.getByRole('link', { name: 'tree-leaf-1' }).waitFor();
+      await expectAccessible(page);
+      await section.getByRole('link', { name: 'Post: 2' }).click();
+      await page.getByText('2 objects', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'tree-leaf-0' }).waitFor();
+    });
+  });
+
   async function runCommand(text: string): Promise<string> {
     return (await run('bash', ['-c', text], { env: { ...process.env, TOKEN: site.token } })).stdout;
   }
