@@ -210,6 +210,11 @@ export interface Store {
   indexStates(resource: GroupResource): Promise<IndexState[]>;
 
   get(resource: GroupResource, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined>;
+  /**
+   * An object as the change feed delivered it last, from memory; undefined if it is not kept, as most are not. It may be
+   * outdated, so it serves only to compute a write from.
+   */
+  findRecent(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined>;
   write(write: Write, options?: StoreWriteOptions): Promise<StoredObject>;
   /**
    * Stores an idempotency key whose request changed nothing, with the object that it found. StorageError

@@ -27,6 +27,7 @@ import type {
 import { PostgresAuditLog } from './audit/postgres-audit-log.ts';
 import { BatchRunner } from './write/batch-runner.ts';
 import { ChangeLog } from './change-log/change-log.ts';
+import { RecentObjects } from './change-log/recent-objects.ts';
 import { IdempotencyKeyReader } from './write/idempotency-key-reader.ts';
 import { Compactor } from './history/compactor.ts';
 import { isStaleTable } from './connection/database-failure.ts';
@@ -105,6 +106,7 @@ export class PostgresStore implements Store {
   readonly #connection: WriterConnection;
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
+  readonly #recent: RecentObjects;
   readonly #keys: KeyReader;
   readonly #idempotencyKeys: IdempotencyKeyReader;
   readonly #computer: KeyComputer;
@@ -199,7 +201,7 @@ export class PostgresStore implements Store {
       log,
       ownsFiles,
       onGap: () => {
-        for (const cache of [this.#catalog, this.#counter, this.#bounds]) cache.forgetAll();
+        for (const cache of [this.#catalog, this.#counter, this.#bounds, this.#recent]) cache.forgetAll();
       },
     });
     this.#connection = new WriterConnection(database);
@@ -215,6 +217,7 @@ export class PostgresStore implements Store {
     this.#batcher = new WriteBatcher(runner, outageLimitMs);
     this.#counter = new ObjectCounter(this.#reads, this.changes);
     this.#bounds = new MatchBounds(this.changes);
+    this.#recent = new RecentObjects(this.changes);
     const snapshots = new Snapshots(this.#snapshots);
     const lists = { pool: this.#reads, counter: this.#counter, bounds: this.#bounds, large };
     this.#pages = new PageReader({ ...lists, snapshots });
@@ -248,6 +251,10 @@ export class PostgresStore implements Store {
 
   get(resource: GroupResource, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined> {
     return this.#onTable(resource, (table) => this.#keys.get(table, key, readBudget));
+  }
+
+  async findRecent(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined> {
+    return this.#recent.find(await translated(this.#tableOf(resource)), key);
   }
 
   async write(write: Write, options: StoreWriteOptions = {}): Promise<StoredObject> {
@@ -360,6 +367,7 @@ export class PostgresStore implements Store {
     await this.#builder.stop();
     this.#counter.close();
     this.#bounds.close();
+    this.#recent.close();
     await this.changes.stop();
     await this.#notifications.stop();
     await this.#connection.drop();

@@ -4,7 +4,7 @@ import type { Change } from '../change.ts';
 import { decodeBody } from '../body.ts';
 import type { Store } from '../store.ts';
 import type { StorePair } from './store-pair.ts';
-import { createOf, resourceOf, sampleModel, sampleObject } from './sample-model.ts';
+import { createOf, deleteOf, resourceOf, sampleModel, sampleObject, updateOf } from './sample-model.ts';
 
 const model = sampleModel('changing', { indexes: [] });
 const resource = resourceOf(model);
@@ -77,6 +77,20 @@ export function changeCases(pair: () => StorePair): void {
     expect(changes[1]!.old).toMatchObject({ revision: created, body: changes[0]!.body });
     expect(changes[2]!.old).toMatchObject({ revision: updated, body: changes[1]!.body });
     stop();
+  });
+
+  test('an object that changed is known without a read, on every replica', async () => {
+    const { store, other } = pair();
+    const key = { namespace: '', name: 'recent' };
+    const created = await store.write(createOf(model, sampleObject('recent')));
+    await other.changes.catchUp();
+    expect(await Promise.all([store, other].map((each) => each.findRecent(resource, key)))).toEqual([created, created]);
+    const updated = await other.write(updateOf(model, created, { i: 1 }));
+    await store.changes.catchUp();
+    expect(await store.findRecent(resource, key)).toEqual(updated);
+    await store.write(deleteOf(model, updated));
+    expect(await store.findRecent(resource, key)).toBeUndefined();
+    expect(await store.findRecent(resource, { namespace: '', name: 'absent' })).toBeUndefined();
   });
 
   test('history can be read from any revision that is kept', async () => {

@@ -30,6 +30,11 @@ export class ObjectWrite implements WriteIntent {
   /** Releases the memory that this attempt reserved. */
   endParsing: (() => void) | undefined;
 
+  /**
+   * May `from` be outdated, because it is what this process saw last? Then the attempt counts only if it reaches the
+   * store, which compares the revision; otherwise the next one reads the database.
+   */
+  mayBeOutdated: boolean;
   /** For update and delete: the stored object. `old` is the same object in the form of the request's version. */
   from: StoredObject | undefined;
   old: JsonApiObject | undefined;
@@ -64,6 +69,7 @@ export class ObjectWrite implements WriteIntent {
     this.type = request.verb;
     this.key = request.verb === 'create' ? { namespace: request.namespace, name: '' } : request.key;
     this.memory = context.memory;
+    this.mayBeOutdated = request.verb !== 'create' && !context.dryRun && model.converter === undefined;
   }
 
   /** Set where a webhook converts. */

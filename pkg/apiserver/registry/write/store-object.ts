@@ -19,8 +19,12 @@ import { markForDeletion } from './prepare-deletion.ts';
 /** Names tried for one generateName. */
 const maxNames = 8;
 
-/** Stores the object. An update without changes only records the outcome for the request's idempotency key. */
+/**
+ * Stores the object. An update without changes only records the outcome for the request's idempotency key.
+ * @throws StartAgain for an update that changes nothing of a state that may be outdated
+ */
 export async function storeObject(write: ObjectWrite): Promise<void> {
+  if (write.isUnchanged && write.mayBeOutdated) throw new StartAgain();
   if (write.isUnchanged) await rememberUnchanged(write);
   else write.stored = await storeChange(write);
 }
@@ -59,11 +63,13 @@ function commit(write: ObjectWrite): Promise<StoredObject> {
   return strategy.commit === undefined ? writeToStore(write) : strategy.commit(write, () => writeToStore(write));
 }
 
-async function writeToStore({ request, model, type, object, from, context }: ObjectWrite): Promise<StoredObject> {
+async function writeToStore(write: ObjectWrite): Promise<StoredObject> {
+  const { request, model, type, object, from, context } = write;
   const { store, resource, codec, converter } = model;
   // A deletion needs no webhook: it keeps the form in which the object is stored.
   const fingerprint = request.verb === 'delete' && converter !== undefined ? from!.fingerprint : codec.fingerprint;
   const { requestAudit, dryRun } = context;
+  write.mayBeOutdated = false;
   const audit = dryRun ? undefined : requestAudit?.rowOf({ code: type === 'create' ? 201 : 200, object });
   const stored = await store.write(
     type === 'create' ? { type, resource, object, fingerprint } : { type, resource, object, fingerprint, from: from! },

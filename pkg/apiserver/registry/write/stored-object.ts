@@ -18,7 +18,9 @@ export function readStoredObject(write: ObjectWrite): void | Promise<void> {
 
 async function read(write: ObjectWrite, key: ObjectKey): Promise<void> {
   const { store, resource } = write.model;
-  const from = await store.get(resource, key, write.memory?.readBudget);
+  const recent = write.mayBeOutdated ? await store.findRecent(resource, key) : undefined;
+  write.mayBeOutdated = recent !== undefined;
+  const from = recent ?? (await store.get(resource, key, write.memory?.readBudget));
   if (from === undefined) throw newNotFound(resource, key.name);
   write.from = from;
   write.endParsing = await write.memory?.parse(storedLength(from));

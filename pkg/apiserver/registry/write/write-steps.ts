@@ -54,8 +54,9 @@ export const writeSteps: readonly WriteStep[] = [
 const maxRestarts = 10;
 
 /**
- * Runs the steps until the object is stored. An update or delete starts again from the newest state after a conflict;
- * every write does when the definition was changed, or a generated name is taken.
+ * Runs the steps until the object is stored. An update or delete starts again from the newest state after a conflict,
+ * and where it fails on a state that may be outdated; every write does when the definition was changed, or a generated
+ * name is taken.
  * @throws StatusError
  */
 export function runWrite(write: ObjectWrite): Promise<void> {
@@ -71,7 +72,8 @@ async function runAttempt(write: ObjectWrite): Promise<void> {
     try {
       return await runSteps(write);
     } catch (error) {
-      if (!(error instanceof StartAgain)) throw error;
+      if (write.mayBeOutdated) write.mayBeOutdated = false;
+      else if (!(error instanceof StartAgain)) throw error;
     }
   }
   throw newServiceUnavailable('the definition of this resource keeps changing: try again later');
