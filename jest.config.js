@@ -8,13 +8,18 @@ if (!hasRealData)
 /** Tests that run for minutes, of whole programs that work together: `make whole`, and CI. */
 const isWhole = process.env['SVC_TEST_WHOLE'] === '1';
 
+const folders = ['bench', 'cmd', 'hack', 'pkg', 'test'].map((folder) => `<rootDir>/${folder}`);
+
 export default {
+  // Elsewhere are no tests, and a fresh clone would list all packages of npm.
+  roots: folders,
   testPathIgnorePatterns: [
     '/node_modules/',
     ...(isWhole ? [] : ['\\.whole\\.test\\.ts$']),
     ...(hasRealData ? [] : ['/real-definitions', '/open-api-documents']),
   ],
-  testMatch: ['bench', 'cmd', 'hack', 'pkg', 'test'].map((folder) => `<rootDir>/${folder}/**/*.test.ts`),
+  testMatch: folders.map((folder) => `${folder}/**/*.test.ts`),
+  testSequencer: '<rootDir>/hack/jest/sequencer.js',
   runtime: '<rootDir>/hack/jest/runtime.js',
   testEnvironment: '<rootDir>/hack/jest/environment.js',
   testEnvironmentOptions: {
