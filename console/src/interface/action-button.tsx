@@ -8,6 +8,8 @@ export interface ActionButtonProps {
   isDisabled?: boolean;
   /** The rule that the user lacks: the button is shown, says so, and does nothing. */
   missingRule?: string | undefined;
+  /** Why nobody can do it now: shown in the same way. */
+  reason?: string | undefined;
 }
 
 /** A button that explains why it cannot be used, to the pointer, the keyboard and the screen reader alike. */
@@ -17,25 +19,27 @@ export function ActionButton({
   kind = 'plain',
   isDisabled = false,
   missingRule,
+  reason,
 }: ActionButtonProps) {
   const id = useId();
-  const isOff = isDisabled || missingRule !== undefined;
+  const why = missingRule === undefined ? reason : texts.navigation.noRight(missingRule);
+  const isOff = isDisabled || why !== undefined;
   return (
     <span className="action">
       <button
         type="button"
         className={`button ${kind}`}
         aria-disabled={isOff}
-        aria-describedby={missingRule === undefined ? undefined : id}
+        aria-describedby={why === undefined ? undefined : id}
         onClick={() => {
           if (!isOff) onAction();
         }}
       >
         {children}
       </button>
-      {missingRule === undefined ? undefined : (
+      {why === undefined ? undefined : (
         <span role="tooltip" id={id} className="reason">
-          {texts.navigation.noRight(missingRule)}
+          {why}
         </span>
       )}
     </span>

@@ -9,6 +9,7 @@ const keys: readonly (readonly [keys: readonly string[], action: string])[] = [
   [['?'], texts.keys.help],
   [['g', 'o'], texts.keys.overview],
   [['g', 'a'], texts.keys.apply],
+  [['g', 'u'], texts.access.keys],
   [['/'], texts.keys.filter],
   [['n'], texts.keys.create],
   [['j', 'k'], texts.keys.rows],

@@ -30,6 +30,7 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
       <ul>
         <li>{link('/', texts.navigation.overview)}</li>
         <li>{link('/apply', texts.navigation.apply)}</li>
+        <li>{link('/access', texts.access.title)}</li>
       </ul>
       <input
         type="search"

@@ -69,6 +69,7 @@ function useCommands(onKeys: () => void): Command[] {
   return [
     { id: 'overview', text: texts.navigation.overview, words: '', act: () => navigate('/') },
     { id: 'apply', text: texts.navigation.apply, words: 'yaml', act: () => navigate('/apply') },
+    { id: 'access', text: texts.access.title, words: texts.access.words, act: () => navigate('/access') },
     { id: 'keys', text: texts.palette.keys, words: '', act: onKeys },
     ...readable.map((model) => ({
       id: `go ${modelName(model)}`,

@@ -13,6 +13,7 @@ import { texts } from '../texts/texts.ts';
 import { Navigation } from './navigation.tsx';
 
 // What few visits need is loaded when it is opened.
+const AccessPage = lazy(() => import('../access/access-page.tsx'));
 const ApplyPage = lazy(() => import('../apply/apply-page.tsx'));
 const FieldsPage = lazy(() => import('../fields/fields-page.tsx'));
 const NewPage = lazy(() => import('../object/new-page.tsx'));
@@ -43,6 +44,7 @@ export function Shell({ user }: { user: SessionUser }) {
   useShortcut('?', () => setDialog('keys'));
   useShortcut('g o', () => navigate('/'));
   useShortcut('g a', () => navigate('/apply'));
+  useShortcut('g u', () => navigate('/access'));
 
   return (
     <div className="shell">
@@ -84,6 +86,7 @@ export function Shell({ user }: { user: SessionUser }) {
             <Switch>
               <Route path="/" component={OverviewPage} />
               <Route path="/apply" component={ApplyPage} />
+              <Route path="/access/*?" component={AccessPage} />
               <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...params} />}</Route>
               <Route path="/g/:group/:plural/fields">{(params) => <FieldsPage key={location} {...params} />}</Route>
               <Route path="/g/:group/:plural/new">{(params) => <NewPage key={location} {...params} />}</Route>

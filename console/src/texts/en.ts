@@ -1,3 +1,4 @@
+import { access } from './en/access.ts';
 import { apply } from './en/apply.ts';
 import { bulk } from './en/bulk.ts';
 import { columns } from './en/columns.ts';
@@ -19,6 +20,8 @@ export const en = {
   retry: 'Try again',
   failed: 'That did not work',
   skipToContent: 'Skip to the content',
+
+  access,
 
   login: {
     title: 'Log in',

@@ -1,0 +1,43 @@
+import { useState } from 'react';
+import { FailureNote } from '../interface/failure-note.tsx';
+import { PageDialog } from '../interface/page-dialog.tsx';
+import { texts } from '../texts/texts.ts';
+
+export interface Question {
+  title: string;
+  text: string;
+  action: string;
+  act: () => Promise<unknown>;
+}
+
+/** Asks before something that cannot be undone. */
+export function ConfirmDialog({ question, onClose }: { question: Question; onClose: () => void }) {
+  const { title, text, action, act } = question;
+  const [failure, setFailure] = useState<unknown>(undefined);
+  const [isBusy, setBusy] = useState(false);
+  const confirm = async (): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    try {
+      await act();
+      onClose();
+    } catch (error) {
+      setFailure(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <PageDialog title={title} onClose={onClose}>
+      <p>{text}</p>
+      {failure === undefined ? undefined : <FailureNote failure={failure} />}
+      <div className="buttons">
+        <button type="button" className="button danger" aria-disabled={isBusy} onClick={() => void confirm()}>
+          {action}
+        </button>
+        <button type="button" className="button plain" onClick={onClose}>
+          {texts.cancel}
+        </button>
+      </div>
+    </PageDialog>
+  );
+}
