@@ -52,7 +52,7 @@ export function extractIndexKeys(
     if (isComputedIndex(index)) {
       key = computedKeyOf(index, computed);
     } else {
-      const place = JSON.stringify([index.path, index.type, index.default]);
+      const place = placeOf(index);
       const collector = new KeyCollector(index, maxCauses, known.get(place));
       key = collector.collect(object);
       causes.push(...collector.causes);
@@ -74,6 +74,15 @@ export function extractIndexKeys(
 /** The key of an object in one index; a value that the index cannot contain counts as absent. @throws KeyNotComputed */
 export function extractIndexKey(index: IndexDefinition, object: ApiObject, computed?: ComputedKeys): IndexKey {
   return isComputedIndex(index) ? computedKeyOf(index, computed) : new KeyCollector(index, 0).collect(object);
+}
+
+const places = new WeakMap<IndexDefinition, string>();
+
+/** Equal for indexes that have the same values of every object. */
+function placeOf(index: IndexDefinition): string {
+  let place = places.get(index);
+  if (place === undefined) places.set(index, (place = JSON.stringify([index.path, index.type, index.default])));
+  return place;
 }
 
 const parsedPaths = new WeakMap<IndexDefinition, readonly IndexPathSegment[]>();

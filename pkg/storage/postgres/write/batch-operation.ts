@@ -1,4 +1,4 @@
-import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
+import { extractIndexKey, extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
 import { encodeManagedFields, encodeStoredBody, storedLength, withManagedFields } from '../../body.ts';
 import type { AuditRow } from '#pkg/audit/index';
 import { StorageError } from '../../storage-error.ts';
@@ -129,16 +129,10 @@ function exclusivesOf({ table, namespace, name, keys, from, idempotencyKey, comp
   if (isLeaseTable(table)) exclusives.push(fenceKey(namespace, name));
   const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
   if (unique.length === 0) return exclusives;
-  const old =
-    from === undefined
-      ? undefined
-      : extractIndexKeys(
-          table.columns.map((column) => column.index),
-          JSON.parse(from.body) as ApiObject,
-          computed?.old,
-        ).keys;
+  const old = from === undefined ? undefined : (JSON.parse(from.body) as ApiObject);
   for (const i of unique) {
-    for (const value of new Set([keys[i], old?.[i]])) {
+    const released = old === undefined ? null : extractIndexKey(table.columns[i]!.index, old, computed?.old);
+    for (const value of new Set([keys[i], released])) {
       if (value !== null && value !== undefined) exclusives.push(`${table.id}//${i}=${String(value)}`);
     }
   }
