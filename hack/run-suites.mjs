@@ -19,18 +19,26 @@ const allValues = { SVC_TEST_VALUES: 'all', SVC_TEST_SEED: String(Date.now() % 2
 /**
  * In this order. A suite gets `arguments`, and also `sample`, or `whole` and `wholeEnv`; it writes its counts to the
  * file of `--summary`, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as a whole.
- * `runsAlone`: it measures times, keeps the processors busy by itself, or others need what it makes. Of the others a
- * sample starts the long ones first, so that four at a time end together.
+ * `usesBuild`: it starts when `build` has ended. `runsAlone`: it measures times, or keeps the processors busy by itself.
+ * Of the others a sample starts the long ones first, so that four at a time end together.
  */
 const suites = [
-  // It makes the build that later suites run; those beside it need none. The documentation leaves a processor half idle.
-  { name: 'verify', run: npmRun('verify'), whole: ['--whole'] },
+  { name: 'build', run: npmRun('build'), report: 'exit status' },
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
   { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },
-  { name: 'test', run: npmTest(), report: 'jest', wholeEnv: allValues, runsAlone: true },
+  { name: 'verify', run: npmRun('verify'), arguments: ['--built'], whole: ['--whole'], usesBuild: true },
+  { name: 'upgrade', ...built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
+  {
+    name: 'tenants',
+    ...built('tenants'),
+    sample: ['--seconds=4', '--quiet=2', '--flood=2', '--floods=small reads;creates', '--untimed'],
+  },
+  { name: 'rollout', ...built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
+  { name: 'fuzz', ...built('fuzz'), sample: ['--seed=ci', '--requests=2000'], whole: ['--seconds=600'] },
   {
     name: 'whole',
     run: npmTest(),
+    usesBuild: true,
     report: 'jest',
     env: { SVC_TEST_WHOLE: '1' },
     wholeEnv: allValues,
@@ -45,39 +53,32 @@ const suites = [
     arguments: ['pkg/storage/postgres/list/list-plans'],
     isWholeOnly: true,
   },
-  { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
-  // It needs Debian's patroni and etcd-server, which .ci/run does not install, and measures times.
-  { name: 'patroni', run: built('patroni'), isWholeOnly: true, runsAlone: true },
-  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--requests=2000'], whole: ['--seconds=600'] },
-  { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
-  {
-    name: 'tenants',
-    run: built('tenants'),
-    sample: ['--seconds=4', '--quiet=2', '--flood=2', '--floods=small reads;creates', '--untimed'],
-  },
+  // Without a peer the operator in Go is missing, and the suite says so.
+  { name: 'clients', ...built('clients'), arguments: peerArguments(), sample: ['--kills=2', '--seed=ci'] },
   // A fixed seed makes CI reproducible: failures of random values belong to long separate runs, not to the next commit.
   {
     name: 'faults',
-    run: built('faults'),
+    ...built('faults'),
     sample: [
       '--seed=1',
       '--seconds=8',
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
   },
-  { name: 'incidents', run: built('incidents'), sample: ['--sample'] },
-  // Without a peer the operator in Go is missing, and the suite says so.
-  { name: 'clients', run: built('clients'), arguments: peerArguments(), sample: ['--kills=2', '--seed=ci'] },
-  { name: 'matrix', run: built('matrix'), sample: ['--cells=1000', '--seed=ci'] },
-  { name: 'churn', run: built('churn'), sample: ['--rounds=5', '--changes=1', '--seed=3'] },
+  { name: 'churn', ...built('churn'), sample: ['--rounds=5', '--changes=1', '--seed=3'] },
+  { name: 'incidents', ...built('incidents'), sample: ['--sample'] },
+  { name: 'matrix', ...built('matrix'), sample: ['--cells=1000', '--seed=ci'] },
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=5000'] },
+  { name: 'test', run: npmTest(), report: 'jest', wholeEnv: allValues, runsAlone: true },
   // CI machines are shared: refusing the user is a failure, the durations are only printed.
-  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=20'], runsAlone: true },
-  { name: 'holds', run: built('holds'), sample: ['--every=64', '--models=0'], runsAlone: true },
-  { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
+  { name: 'attack', ...built('attack'), sample: ['--sample', '--seconds=20'], runsAlone: true },
+  { name: 'holds', ...built('holds'), sample: ['--every=64', '--models=0'], runsAlone: true },
+  // It needs Debian's patroni and etcd-server, which .ci/run does not install, and measures times.
+  { name: 'patroni', ...built('patroni'), isWholeOnly: true, runsAlone: true },
+  { name: 'timing', ...built('timing'), report: 'exit status', isWholeOnly: true },
   {
     name: 'bench',
-    run: built('bench', 'bench'),
+    ...built('bench', 'bench'),
     report: 'exit status',
     sample: ['--quick', '--only=get,create'],
     runsAlone: true,
@@ -89,7 +90,7 @@ const suites = [
     arguments: peerArguments('--http'),
     isWholeOnly: true,
   },
-  { name: 'capacity', run: built('capacity', 'bench/capacity'), report: 'exit status', isWholeOnly: true },
+  { name: 'capacity', ...built('capacity', 'bench/capacity'), report: 'exit status', isWholeOnly: true },
 ];
 
 /** Those that no other suite covers. */
@@ -116,9 +117,9 @@ function npmTest() {
   return ['npm', 'test', '--silent', '--', '--ci'];
 }
 
-/** Runs the suite against the build of `npm run verify` or `make`. */
+/** Runs the suite against the build, in a run without `build` that of `make`. */
 function built(suite, folder = `test/system/${suite}`) {
-  return [process.execPath, '--import', 'tsx', `${folder}/main.ts`];
+  return { run: [process.execPath, '--import', 'tsx', `${folder}/main.ts`], usesBuild: true };
 }
 
 /** Runs the suite against the sources. */
@@ -154,6 +155,10 @@ const isShallow =
 const chosen = suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly));
 const table = [];
 const files = [];
+let endBuild;
+const buildEnded = chosen.some(({ name }) => name === 'build')
+  ? new Promise((resolve) => (endBuild = resolve))
+  : undefined;
 for (const group of groupSuites(chosen)) {
   const waiting = group.values();
   await Promise.all(Array.from({ length: 4 }, () => runSuites(waiting)));
@@ -181,10 +186,12 @@ async function runSuites(untaken) {
       table.push([suite.name, 'not run: this clone is shallow, and it builds earlier commits']);
       continue;
     }
+    if (suite.usesBuild) await buildEnded;
     const began = Date.now();
     const file = join(reports, `${suite.name}.json`);
     files.push(file);
     const status = await runSuite(suite, file);
+    if (suite.name === 'build') endBuild();
     if (suite.report === 'exit status')
       writeFileSync(file, JSON.stringify(status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }));
     const skipped = skippedBecause(file);
