@@ -10,6 +10,11 @@ describe('reading fieldsV1', () => {
     ['itself at the root, which nobody owns', { '.': {}, 'f:a': {} }, { 'f:a': {} }],
     ['an unknown kind', { 'f:a': { 'z:b': {} }, 'z:c': {} }, { 'f:a': {} }],
     ['keys in another order', { 'v:1': {}, 'f:b': {}, 'f:a': {} }, { 'f:a': {}, 'f:b': {}, 'v:1': {} }],
+    [
+      'keys in the order of their code units, which is not that of their bytes',
+      { 'f:\u{10000}': {}, 'f:\ue000': { 'f:\u{10ffff}': {}, 'f:\uffff': {} } },
+      { 'f:\ue000': { 'f:\uffff': {}, 'f:\u{10ffff}': {} }, 'f:\u{10000}': {} },
+    ],
     ['a number in another form', { 'v:1.0': {}, 'v:1': { 'f:a': {} } }, { 'v:1': { '.': {}, 'f:a': {} } }],
     ['a key in another form', { 'k:{"b": 1.0, "a":"<"}': {} }, { 'k:{"a":"\\u003c","b":1}': {} }],
     ['an index', { 'i:+1': {} }, { 'i:1': {} }],

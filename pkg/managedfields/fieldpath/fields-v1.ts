@@ -26,7 +26,7 @@ function isWritten(fields: JsonValue, depth: number): boolean {
   let previous = '';
   for (const key in fields) {
     const value = fields[key]!;
-    if (!(previous < key) || (key !== selfKey && !isNormalElement(key))) return false;
+    if (!isBefore(previous, key) || (key !== selfKey && !isNormalElement(key))) return false;
     if (!isEmptyMap(value) && (key === selfKey || !isWritten(value, depth + 1))) return false;
     previous = key;
   }
@@ -62,7 +62,7 @@ export function sortFieldSet(set: FieldSet): FieldSet {
   let previous = '';
   let isSorted = true;
   for (const element in set) {
-    isSorted = isSorted && previous < element;
+    isSorted = isSorted && isBefore(previous, element);
     previous = element;
     const below = set[element]!;
     const sortedBelow = below === leaf || isEmpty(below) ? below : sortFieldSet(below);
@@ -76,13 +76,19 @@ export function sortFieldSet(set: FieldSet): FieldSet {
 function sortLevel(set: FieldSet): FieldSet {
   let previous = '';
   for (const element in set) {
-    if (!(previous < element)) return sorted(set);
+    if (!isBefore(previous, element)) return sorted(set);
     previous = element;
   }
   return set;
 }
 
 const surrogate = /[\ud800-\udfff]/;
+
+/** By their bytes, whose order differs from that of code units where one has a character of two units. */
+function isBefore(a: string, b: string): boolean {
+  const isByUnits = a < b;
+  return surrogate.test(isByUnits ? a : b) ? compareIndexValues(a, b) < 0 : isByUnits;
+}
 
 function sorted(set: FieldSet): FieldSet {
   const elements = Object.keys(set).toSorted();
