@@ -62,6 +62,14 @@ const spec: JsonSchema = {
         },
       },
     },
+    settings: {
+      type: 'object',
+      required: ['apiVersion', 'kind', 'name'],
+      properties: Object.fromEntries(
+        ['apiVersion', 'kind', 'namespace', 'name'].map((field) => [field, { ...text, maxLength: 253 }]),
+      ),
+      description: 'The object that holds its settings, of a model of its own.',
+    },
   },
 };
 
@@ -115,6 +123,7 @@ const status: JsonSchema = {
       items: condition,
     },
     models: { ...texts, description: 'Names of the definitions it registered.' },
+    controllers: { ...texts, description: 'Names of the controllers that it runs.' },
     endpoints: { type: 'array', items: endpoint },
     presets: { type: 'array', items: preset, description: 'What it shipped.' },
     host: { type: 'object', required: ['url'], properties: { url: text }, description: 'Where its worker runs.' },

@@ -26,6 +26,16 @@ export interface PluginSpec {
   /** Names of the host's environment variables that it sees; no others. */
   environment?: string[];
   limits?: PluginLimits;
+  /** The object that holds its settings, for people who look for them. */
+  settings?: SettingsReference;
+}
+
+export interface SettingsReference {
+  apiVersion: string;
+  kind: string;
+  /** Default: none. */
+  namespace?: string;
+  name: string;
 }
 
 export interface PluginPermission {
@@ -55,6 +65,8 @@ export interface PluginStatus {
   conditions?: Condition[];
   /** Names of the definitions it registered. */
   models?: string[];
+  /** Names of the controllers that it runs. */
+  controllers?: string[];
   endpoints?: PluginEndpoint[];
   /** The stored inventory: what it shipped, written before the objects themselves. */
   presets?: PresetRecord[];

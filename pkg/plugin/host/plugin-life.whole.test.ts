@@ -132,6 +132,7 @@ describe('a folder', () => {
     expect(started.status).toMatchObject({
       version: '1.0.0',
       models: ['notes.notes.example.com'],
+      controllers: ['notes'],
       observedGeneration: started.metadata.generation,
     });
     expect(started.status!.endpoints).toEqual([

@@ -13,6 +13,7 @@ spec:
   dependencies: { images: ^1.0.0 }
   environment: [HTTP_PROXY]
   limits: { memoryMiB: 256 }
+  settings: { apiVersion: blog.example.com/v1, kind: Settings, name: blog }
   enabled: true
 `;
 
@@ -40,6 +41,7 @@ test('a valid manifest is parsed unchanged', () => {
       dependencies: { images: '^1.0.0' },
       environment: ['HTTP_PROXY'],
       limits: { memoryMiB: 256 },
+      settings: { apiVersion: 'blog.example.com/v1', kind: 'Settings', name: 'blog' },
       enabled: true,
     },
   });
@@ -143,6 +145,11 @@ describe('a mistake is named', () => {
       'a text that is too long',
       withSpec(`{ version: 1.0.0, displayName: ${'a'.repeat(101)} }`),
       'spec.displayName is longer than 100 characters',
+    ],
+    [
+      'settings without a name',
+      withSpec('{ version: 1.0.0, settings: { apiVersion: a/v1, kind: B } }'),
+      'spec.settings.name is missing',
     ],
     ['a list instead of a map', withSpec('[]'), 'spec must be an object, not array'],
     [

@@ -133,7 +133,7 @@ export async function applyContent(
 
 async function bringUp(worker: PluginWorker, options: StartPluginOptions): Promise<StatusChange> {
   const { record, client, lister, url, signal, takeOver } = options;
-  const { models, endpoints } = worker.description;
+  const { models, controllers, endpoints } = worker.description;
   await step('Healthy', async () =>
     refuseEndpointConflicts({ plugin: record.name, endpoints }, lister(pluginType).list()),
   );
@@ -149,6 +149,7 @@ async function bringUp(worker: PluginWorker, options: StartPluginOptions): Promi
     phase: 'Started',
     version: record.spec.version,
     models: names,
+    controllers: [...controllers],
     endpoints: [...endpoints],
     host: url === undefined ? undefined : { url },
     conditions: {

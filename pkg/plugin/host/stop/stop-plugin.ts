@@ -30,6 +30,7 @@ export async function stopPlugin(options: StopPluginOptions & { stopWorker: () =
   await record.change({
     phase: 'Disabled',
     models: undefined,
+    controllers: undefined,
     restarts: undefined,
     conditions: {
       DependenciesMet: undefined,
