@@ -8,6 +8,7 @@ import { useTitle } from '../interface/use-title.ts';
 import { models } from '../server/discovery.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
+import { PlotToggle } from '../plots/plot-toggle.tsx';
 import { usePermissions } from '../server/permissions.ts';
 import { readTable, type RowMeta } from '../server/read-table.ts';
 import { missingRule } from '../server/missing-rule.ts';
@@ -100,6 +101,7 @@ function ModelList({ model }: { model: ModelInfo }) {
         </p>
         <StreamNote stream={snapshot.stream} />
         <Link href={fieldsLink(model)}>{texts.fields.link}</Link>
+        <PlotToggle model={model} view={view} facts={facts} />
         {model.namespaced ? (
           <NamespaceChooser value={view.namespace} onChange={(namespace) => setView({ ...view, namespace })} />
         ) : undefined}

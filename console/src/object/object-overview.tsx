@@ -1,5 +1,7 @@
 import { isStatusError, type AnyObject, type JsonObject, type JsonValue, type Stored } from '@svc/client';
 import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
+import { DataTable } from '../interface/data-table.tsx';
+import { eventInfo } from '../server/event-info.ts';
 import { followChanges } from '../server/follow-changes.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { formatDate, texts } from '../texts/texts.ts';
@@ -21,7 +23,7 @@ export function ObjectOverview({ model, object }: { model: ModelInfo; object: St
       <Suspense>
         <OwnerTree key={object.metadata.uid} object={object} />
       </Suspense>
-      <Events object={object} />
+      <ObjectEvents object={object} />
     </>
   );
 }
@@ -77,7 +79,8 @@ function Pairs({ pairs }: { pairs: Readonly<Record<string, string>> }) {
   );
 }
 
-function Conditions({ object }: { object: Stored<AnyObject> }) {
+/** What `status.conditions` says. */
+export function Conditions({ object }: { object: Stored<AnyObject> }) {
   const conditions = conditionsOf(object);
   if (conditions.length === 0) return undefined;
   const { condition } = texts.object;
@@ -85,7 +88,7 @@ function Conditions({ object }: { object: Stored<AnyObject> }) {
   return (
     <section aria-labelledby="conditions">
       <h2 id="conditions">{texts.object.conditions}</h2>
-      <Table
+      <DataTable
         label={texts.object.conditions}
         columns={columns}
         rows={conditions.map((each) => [
@@ -100,47 +103,10 @@ function Conditions({ object }: { object: Stored<AnyObject> }) {
   );
 }
 
-function Table({ label, columns, rows }: { label: string; columns: readonly string[]; rows: readonly string[][] }) {
-  return (
-    <div className="table-box" role="group" aria-label={label} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((cells, at) => (
-            <tr key={`${at} ${cells[0]}`}>
-              {cells.map((cell, column) => (
-                <td key={columns[column]}>{cell}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-const eventType: ModelInfo = {
-  group: '',
-  version: 'v1',
-  kind: 'Event',
-  plural: 'events',
-  namespaced: true,
-  hasStatusSubresource: false,
-  verbs: [],
-  shortNames: [],
-  versions: ['v1'],
-};
 const maxEvents = 50;
 
-function Events({ object }: { object: Stored<AnyObject> }) {
+/** The newest events of an object, as they come. */
+export function ObjectEvents({ object }: { object: Stored<AnyObject> }) {
   const events = useEvents(object);
   const { event } = texts.object;
   return (
@@ -149,7 +115,7 @@ function Events({ object }: { object: Stored<AnyObject> }) {
       {events === 'forbidden' ? <p>{texts.object.noEventsRight}</p> : undefined}
       {events?.length === 0 ? <p>{texts.object.noEvents}</p> : undefined}
       {events === undefined || events === 'forbidden' || events.length === 0 ? undefined : (
-        <Table
+        <DataTable
           label={texts.object.events}
           columns={[event.type, event.reason, event.message, event.last, event.count]}
           rows={events.map((each) => [
@@ -172,7 +138,7 @@ function useEvents({ metadata }: Stored<AnyObject>): readonly JsonObject[] | 'fo
   useEffect(() => {
     const end = new AbortController();
     const { signal } = end;
-    const resource = resourceOf(eventType, namespace);
+    const resource = resourceOf(eventInfo, namespace);
     const selection = { where: { 'involvedObject.uid': uid } };
     const fail = (failure: unknown): boolean => {
       const isForbidden = isStatusError(failure, 'Forbidden');

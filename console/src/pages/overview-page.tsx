@@ -8,6 +8,7 @@ import { useObservable } from '../server/observable.ts';
 import { readTable } from '../server/read-table.ts';
 import { listLink } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
+import { Attention } from './attention.tsx';
 
 interface Count {
   total: number;
@@ -15,8 +16,9 @@ interface Count {
 }
 
 const concurrent = 4;
+const refreshMs = 30_000;
 
-/** All models with the number of their objects. */
+/** What somebody should look at, and all models with the number of their objects. */
 export function OverviewPage() {
   useTitle(texts.overview.title);
   const all = useObservable(models);
@@ -24,8 +26,10 @@ export function OverviewPage() {
   return (
     <>
       <h1>{texts.overview.title}</h1>
+      <Attention />
+      <h2>{texts.overview.models}</h2>
       <p>{texts.overview.intro}</p>
-      <div className="table-box" role="group" aria-label={texts.overview.title} tabIndex={0}>
+      <div className="table-box" role="group" aria-label={texts.overview.models} tabIndex={0}>
         <table>
           <thead>
             <tr>
@@ -61,6 +65,13 @@ function countText(count: Count | 'forbidden' | undefined): string {
 
 function useCounts(all: readonly ModelInfo[] | undefined): ReadonlyMap<string, Count | 'forbidden'> {
   const [counts, setCounts] = useState<ReadonlyMap<string, Count | 'forbidden'>>(new Map());
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) setRound((before) => before + 1);
+    }, refreshMs);
+    return () => clearInterval(timer);
+  }, []);
   useEffect(() => {
     const end = new AbortController();
     const waiting = (all ?? []).values();
@@ -73,7 +84,7 @@ function useCounts(all: readonly ModelInfo[] | undefined): ReadonlyMap<string, C
     };
     for (let worker = 0; worker < concurrent; worker += 1) void work();
     return () => end.abort();
-  }, [all]);
+  }, [all, round]);
   return counts;
 }
 

@@ -8,6 +8,8 @@ interface Rule {
   apiGroups?: string[];
   resources?: string[];
   resourceNames?: string[];
+  /** Of a rule about paths; `/docs*` is any path that begins so. */
+  nonResourceURLs?: string[];
 }
 
 /** A right as a rule of a role has it. */
@@ -85,9 +87,10 @@ async function readRules(namespace: string, version: number): Promise<void> {
     const answer = (await server.resource(review).create({
       metadata: {},
       spec: { namespace: namespace === '' ? noNamespace : namespace },
-    })) as unknown as { status: { resourceRules: Rule[] } };
+    })) as unknown as { status: { resourceRules: Rule[]; nonResourceRules: Rule[] } };
     if (asked.get(namespace) !== version) return;
-    const read = answer.status.resourceRules;
+    const { resourceRules, nonResourceRules } = answer.status;
+    const read = [...resourceRules, ...nonResourceRules];
     if (JSON.stringify(read) !== JSON.stringify(rules.get().get(namespace)))
       rules.set(new Map(rules.get()).set(namespace, read));
   } catch {
@@ -102,6 +105,21 @@ export function usePermissions(namespace: string): (right: Omit<Right, 'namespac
   const version = useObservable(rightsVersion);
   useEffect(() => void readRules(namespace, version), [namespace, version]);
   return (right) => known === undefined || known.some((rule) => allows(rule, right));
+}
+
+/** May the user get a path that belongs to no model? Yes until the server has told. */
+export function usePathPermission(path: string): boolean {
+  const known = useObservable(rules).get('');
+  const version = useObservable(rightsVersion);
+  useEffect(() => void readRules('', version), [version]);
+  return (
+    known === undefined ||
+    known.some(
+      ({ verbs, nonResourceURLs = [] }) =>
+        has(verbs, 'get') &&
+        nonResourceURLs.some((url) => url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1)))),
+    )
+  );
 }
 
 function allows(rule: Rule, { verb, model, name }: Omit<Right, 'namespace'>): boolean {

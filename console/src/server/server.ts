@@ -22,17 +22,26 @@ export const warnings = new Observable<readonly string[]>([]);
 /** How often the server has answered 403: the rights of the user may be others than those that are shown. */
 export const refusals = new Observable(0);
 
+/** Notices that the session has ended, and that something was refused. */
+const sessionFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  if (response.status === 401) expireSession();
+  if (response.status === 403) refusals.set(refusals.get() + 1);
+  return response;
+};
+
 /** The server that this page comes from, asked with the session of the browser. */
 export const server: ServerConnection = connect({
   fieldManager: 'svc-console',
   warn: (text) => warnings.set([...warnings.get(), text]),
-  fetch: async (input, init) => {
-    const response = await fetch(input, init);
-    if (response.status === 401) expireSession();
-    if (response.status === 403) refusals.set(refusals.get() + 1);
-    return response;
-  },
+  fetch: sessionFetch,
 });
+
+/** A path that answers with text, whatever its status. @throws TypeError if there is no answer, or the signal's reason */
+export async function readText(path: string, signal: AbortSignal): Promise<{ status: number; text: string }> {
+  const response = await sessionFetch(path, { signal });
+  return { status: response.status, text: await response.text() };
+}
 
 function expireSession(): void {
   const state = session.get();

@@ -31,6 +31,9 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
         <li>{link('/', texts.navigation.overview)}</li>
         <li>{link('/apply', texts.navigation.apply)}</li>
         <li>{link('/access', texts.access.title)}</li>
+        <li>{link('/plugins', texts.navigation.plugins)}</li>
+        <li>{link('/events', texts.navigation.events)}</li>
+        <li>{link('/health', texts.navigation.health)}</li>
       </ul>
       <input
         type="search"

@@ -70,6 +70,9 @@ function useCommands(onKeys: () => void): Command[] {
     { id: 'overview', text: texts.navigation.overview, words: '', act: () => navigate('/') },
     { id: 'apply', text: texts.navigation.apply, words: 'yaml', act: () => navigate('/apply') },
     { id: 'access', text: texts.access.title, words: texts.access.words, act: () => navigate('/access') },
+    { id: 'plugins', text: texts.navigation.plugins, words: '', act: () => navigate('/plugins') },
+    { id: 'events', text: texts.navigation.events, words: 'warnings', act: () => navigate('/events') },
+    { id: 'health', text: texts.navigation.health, words: 'metrics', act: () => navigate('/health') },
     { id: 'keys', text: texts.palette.keys, words: '', act: onKeys },
     ...readable.map((model) => ({
       id: `go ${modelName(model)}`,

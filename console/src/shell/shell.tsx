@@ -15,8 +15,12 @@ import { Navigation } from './navigation.tsx';
 // What few visits need is loaded when it is opened.
 const AccessPage = lazy(() => import('../access/access-page.tsx'));
 const ApplyPage = lazy(() => import('../apply/apply-page.tsx'));
+const EventsPage = lazy(() => import('../events/events-page.tsx'));
 const FieldsPage = lazy(() => import('../fields/fields-page.tsx'));
+const HealthPage = lazy(() => import('../health/health-page.tsx'));
 const NewPage = lazy(() => import('../object/new-page.tsx'));
+const PluginPage = lazy(() => import('../plugins/plugin-page.tsx'));
+const PluginsPage = lazy(() => import('../plugins/plugins-page.tsx'));
 const Palette = lazy(() => import('./palette.tsx'));
 const KeyList = lazy(() => import('./key-list.tsx'));
 const AccountDialog = lazy(() => import('./account-dialog.tsx'));
@@ -45,6 +49,9 @@ export function Shell({ user }: { user: SessionUser }) {
   useShortcut('g o', () => navigate('/'));
   useShortcut('g a', () => navigate('/apply'));
   useShortcut('g u', () => navigate('/access'));
+  useShortcut('g p', () => navigate('/plugins'));
+  useShortcut('g e', () => navigate('/events'));
+  useShortcut('g h', () => navigate('/health'));
 
   return (
     <div className="shell">
@@ -87,6 +94,10 @@ export function Shell({ user }: { user: SessionUser }) {
               <Route path="/" component={OverviewPage} />
               <Route path="/apply" component={ApplyPage} />
               <Route path="/access/*?" component={AccessPage} />
+              <Route path="/plugins" component={PluginsPage} />
+              <Route path="/plugins/:name">{(params) => <PluginPage key={location} {...params} />}</Route>
+              <Route path="/events" component={EventsPage} />
+              <Route path="/health" component={HealthPage} />
               <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...params} />}</Route>
               <Route path="/g/:group/:plural/fields">{(params) => <FieldsPage key={location} {...params} />}</Route>
               <Route path="/g/:group/:plural/new">{(params) => <NewPage key={location} {...params} />}</Route>

@@ -2,10 +2,14 @@ import { access } from './en/access.ts';
 import { apply } from './en/apply.ts';
 import { bulk } from './en/bulk.ts';
 import { columns } from './en/columns.ts';
+import { events } from './en/events.ts';
 import { exported } from './en/export.ts';
 import { form } from './en/form.ts';
+import { health } from './en/health.ts';
 import { number, plural } from './en/numbers.ts';
 import { owners } from './en/owners.ts';
+import { plots } from './en/plots.ts';
+import { plugins } from './en/plugins.ts';
 import { snippet } from './en/snippet.ts';
 
 export const en = {
@@ -40,6 +44,9 @@ export const en = {
     open: 'Menu',
     overview: 'Overview',
     apply: 'Apply files',
+    plugins: 'Plugins',
+    events: 'Events',
+    health: 'System health',
     core: 'core',
     find: 'Find a model',
     none: 'No model has this name.',
@@ -68,6 +75,9 @@ export const en = {
     help: 'this list',
     overview: 'go to the overview',
     apply: 'go to apply files',
+    plugins: 'go to plugins',
+    events: 'go to events',
+    health: 'go to system health',
     filter: 'filter the list',
     create: 'new object',
     save: 'save',
@@ -80,6 +90,12 @@ export const en = {
   overview: {
     title: 'Overview',
     intro: 'The models of this server, and how many objects of each you can see.',
+    plugins: 'Plugins',
+    pluginsInOrder: (count: number) =>
+      count === 0 ? 'There are no plugins.' : `${plural(count, 'plugin', 'plugins')}, all in order.`,
+    warnings: 'Newest warnings',
+    noWarnings: 'There are no warnings.',
+    models: 'Models',
     model: 'Model',
     group: 'Group',
     objects: 'Objects',
@@ -226,4 +242,9 @@ export const en = {
   },
 
   apply,
+
+  events,
+  health,
+  plots,
+  plugins,
 };

@@ -1,6 +1,6 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -147,6 +147,15 @@ export class ConsoleSite {
     await page.getByLabel('Password').fill(password ?? (await this.adminPassword()));
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.getByRole('button', { name: `Logged in as ${user}` }).waitFor();
+  }
+
+  /** A plugin whose folder has these files. */
+  async addPlugin(name: string, files: Readonly<Record<string, string>>): Promise<void> {
+    const plugin = join(this.#folder, 'data/plugins', name);
+    for (const [file, text] of Object.entries(files)) {
+      await mkdir(dirname(join(plugin, file)), { recursive: true });
+      await writeFile(join(plugin, file), text);
+    }
   }
 
   async stop(): Promise<void> {

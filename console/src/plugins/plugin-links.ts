@@ -1,0 +1,3 @@
+export function pluginLink(name: string): string {
+  return `/plugins/${encodeURIComponent(name)}`;
+}

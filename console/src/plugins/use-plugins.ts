@@ -1,0 +1,19 @@
+import { useMemo } from 'react';
+import { resourceOf } from '../server/model-info.ts';
+import { asPlugin, pluginInfo, type PluginObject } from '../server/plugin-info.ts';
+import { useLiveRead, type LiveRead, type LiveSource } from '../server/use-live-read.ts';
+
+const maxPlugins = 1000;
+
+/** All plugins by name, as they are now. */
+export function usePlugins(): LiveRead<PluginObject[]> {
+  return useLiveRead(useMemo(sourceOfPlugins, []));
+}
+
+function sourceOfPlugins(): LiveSource<PluginObject[]> {
+  const resource = resourceOf(pluginInfo);
+  return {
+    resource,
+    read: async (signal) => (await resource.list({ limit: maxPlugins, signal })).items.map(asPlugin),
+  };
+}

@@ -1,0 +1,82 @@
+import { isStatusError, type IndexTypes, type WhereSelection } from '@svc/client';
+import { useEffect, useState } from 'react';
+import { followChanges, type StreamState } from './follow-changes.ts';
+import type { AnyResource } from './model-info.ts';
+
+/** Keep it in a `useMemo`: another one is read from the start. */
+export interface LiveSource<T> {
+  resource: AnyResource;
+  /** A change of these objects reads anew. */
+  selection?: WhereSelection<IndexTypes>;
+  read: (signal: AbortSignal) => Promise<T>;
+  /** Between the end of a read and the next one. Milliseconds; default 500. */
+  minPauseMs?: number;
+}
+
+export interface LiveRead<T> {
+  /** Of the newest read that succeeded. */
+  value: T | undefined;
+  /** Of the newest read; undefined once one succeeds. */
+  failure: unknown;
+  stream: StreamState;
+}
+
+const nothing = { value: undefined, failure: undefined, stream: { name: 'connecting' } } as const;
+
+/** What a read answers, read again whenever the selection changes. Without a source nothing is read. */
+export function useLiveRead<T>(source: LiveSource<T> | undefined): LiveRead<T> {
+  const [state, setState] = useState<LiveRead<T> & { source: LiveSource<T> | undefined }>({ ...nothing, source });
+  useEffect(() => {
+    if (source === undefined) return undefined;
+    return followSource(source, (change) =>
+      setState((known) => ({ ...(known.source === source ? known : nothing), ...change, source })),
+    );
+  }, [source]);
+  // What another source told is not shown as this one's.
+  return state.source === source ? state : nothing;
+}
+
+/** Reads until the returned function is called. */
+function followSource<T>(
+  { resource, selection = {}, read, minPauseMs = 500 }: LiveSource<T>,
+  change: (change: Partial<LiveRead<T>>) => void,
+): () => void {
+  const end = new AbortController();
+  const { signal } = end;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isReading = false;
+  let isOutdated = false;
+  const readNow = async (): Promise<void> => {
+    isReading = true;
+    isOutdated = false;
+    try {
+      const value = await read(signal);
+      if (!signal.aborted) change({ value, failure: undefined });
+    } catch (failure) {
+      if (!signal.aborted) change({ failure });
+    }
+    isReading = false;
+    if (!signal.aborted) timer = setTimeout(rest, minPauseMs);
+  };
+  const rest = (): void => {
+    timer = undefined;
+    if (isOutdated) void readNow();
+  };
+  const refresh = (): void => {
+    isOutdated = true;
+    if (!isReading && timer === undefined) void readNow();
+  };
+  refresh();
+  followChanges(resource, {
+    signal,
+    selection,
+    onEvents: refresh,
+    onState: (stream) => change({ stream }),
+    // The read says so; who may not watch reads once.
+    isEnd: (failure) => isStatusError(failure, 'Forbidden'),
+  });
+  return () => {
+    clearTimeout(timer);
+    end.abort();
+  };
+}
