@@ -114,18 +114,33 @@ const name = 'namespace-makers';
       await page.getByRole('link', { name: 'Changes' }).click();
       await page.getByRole('searchbox', { name: 'Username' }).fill('mia');
       await page.keyboard.press('Enter');
-      await page.getByRole('row', { name: /mia revoke personal token/ }).first().waitFor();
-      await page.getByRole('row', { name: /mia create personal token/ }).first().waitFor();
-      await page.getByRole('row', { name: /mia delete access key/ }).first().waitFor();
+      await page
+        .getByRole('row', { name: /mia revoke personal token/ })
+        .first()
+        .waitFor();
+      await page
+        .getByRole('row', { name: /mia create personal token/ })
+        .first()
+        .waitFor();
+      await page
+        .getByRole('row', { name: /mia delete access key/ })
+        .first()
+        .waitFor();
       await expectAccessible(page);
       await drawPicture(page, 'console-audit');
       await page.getByRole('button', { name: 'Clear' }).click();
       await page.getByLabel(/^Kind/).selectOption('role in an organization');
-      await page.getByRole('row', { name: /admin create role in an organization mia: OrgUser in Press/ }).first().waitFor();
+      await page
+        .getByRole('row', { name: /admin create role in an organization mia: OrgUser in Press/ })
+        .first()
+        .waitFor();
       await page.getByRole('link', { name: 'Logins' }).click();
       await page.getByRole('searchbox', { name: 'Username' }).fill('mia');
       await page.getByLabel(/^Reason/).selectOption('wrong password or username');
-      await page.getByRole('row', { name: /mia wrong password or username/ }).first().waitFor();
+      await page
+        .getByRole('row', { name: /mia wrong password or username/ })
+        .first()
+        .waitFor();
       await expectAccessible(page);
 
       await page.getByRole('navigation', { name: 'Users and access' }).getByRole('link', { name: 'Users' }).click();
