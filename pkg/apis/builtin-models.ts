@@ -1,5 +1,6 @@
 import type { Model } from '#pkg/apimachinery/index';
 import { definitionModel } from './apiextensions/definition-model.ts';
+import { savedViewModel } from './console/saved-view-model.ts';
 import { leaseModel } from './coordination/lease-model.ts';
 import { configMapModel } from './core/config-map-model.ts';
 import { eventModel } from './core/event-model.ts';
@@ -20,6 +21,7 @@ export const builtinModels: readonly Model[] = [
   leaseModel,
   definitionModel,
   pluginModel,
+  savedViewModel,
   clusterRoleModel,
   clusterRoleBindingModel,
   roleModel,

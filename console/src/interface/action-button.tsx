@@ -4,8 +4,12 @@ import { texts } from '../texts/texts.ts';
 export interface ActionButtonProps {
   children: ReactNode;
   onAction: () => void;
+  /** Enter in a field of its form does the same. */
+  isSubmit?: boolean;
   kind?: 'primary' | 'danger' | 'plain';
   isDisabled?: boolean;
+  /** The accessible name, where the text is a sign. */
+  label?: string;
   /** The rule that the user lacks: the button is shown, says so, and does nothing. */
   missingRule?: string | undefined;
   /** Why nobody can do it now: shown in the same way. */
@@ -17,7 +21,9 @@ export function ActionButton({
   children,
   onAction,
   kind = 'plain',
+  isSubmit = false,
   isDisabled = false,
+  label,
   missingRule,
   reason,
 }: ActionButtonProps) {
@@ -27,11 +33,13 @@ export function ActionButton({
   return (
     <span className="action">
       <button
-        type="button"
+        type={isSubmit ? 'submit' : 'button'}
         className={`button ${kind}`}
+        aria-label={label}
         aria-disabled={isOff}
         aria-describedby={why === undefined ? undefined : id}
-        onClick={() => {
+        onClick={(event) => {
+          event.preventDefault();
           if (!isOff) onAction();
         }}
       >

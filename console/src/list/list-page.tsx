@@ -24,6 +24,7 @@ import { ObjectGrid } from './object-grid.tsx';
 import { shownColumns } from './shown-columns.ts';
 import { toggled, withAll, without, type SelectedRows } from './selection.ts';
 
+const ViewsDialog = lazy(() => import('../views/views-dialog.tsx'));
 const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'));
 const ExportDialog = lazy(() => import('../export/export-dialog.tsx'));
 const BulkChange = lazy(() => import('../bulk/bulk-change.tsx'));
@@ -53,7 +54,7 @@ function ModelList({ model }: { model: ModelInfo }) {
   const { list, snapshot } = useListWindow(model, rowsView);
   const [selection, setSelection] = useState<SelectedRows>(new Map());
   const [isTooMany, setTooMany] = useState(false);
-  const [dialog, setDialog] = useState<'delete' | 'change' | 'columns' | 'export' | undefined>(undefined);
+  const [dialog, setDialog] = useState<'delete' | 'change' | 'columns' | 'export' | 'views' | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const previous = useRef<number | undefined>(undefined);
   const firstField = useRef<HTMLSelectElement>(null);
@@ -113,6 +114,9 @@ function ModelList({ model }: { model: ModelInfo }) {
       </div>
       <FilterBar indexes={facts.indexes} view={view} onChange={setView} firstField={firstField} />
       <div className="list-tools">
+        <button type="button" className="button plain" onClick={() => setDialog('views')}>
+          {texts.views.open}
+        </button>
         <button type="button" className="button plain" onClick={() => setDialog('columns')}>
           {texts.columns.open}
         </button>
@@ -190,6 +194,7 @@ function ModelList({ model }: { model: ModelInfo }) {
             onClose={close}
           />
         ) : undefined}
+        {dialog === 'views' ? <ViewsDialog model={model} view={view} onClose={close} /> : undefined}
         {dialog === 'columns' ? (
           <ColumnsDialog
             all={snapshot.columns}

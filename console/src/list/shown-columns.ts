@@ -5,7 +5,7 @@ export interface ShownColumn extends TableColumn {
   at: number;
 }
 
-/** The name first; then the chosen columns in their order, or, without a choice, those that the model always shows. */
+/** The first column, which leads to the object; then the chosen ones in their order, or those that are always shown. */
 export function shownColumns(all: readonly TableColumn[], chosen: readonly string[]): ShownColumn[] {
   const [name, ...others] = all.map((column, at) => ({ ...column, at }));
   if (name === undefined) return [];

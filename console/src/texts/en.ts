@@ -11,6 +11,7 @@ import { owners } from './en/owners.ts';
 import { plots } from './en/plots.ts';
 import { plugins } from './en/plugins.ts';
 import { snippet } from './en/snippet.ts';
+import { views } from './en/views.ts';
 
 export const en = {
   form,
@@ -154,6 +155,7 @@ export const en = {
   exported,
   owners,
   snippet,
+  views,
 
   object: {
     tabs: 'Parts of the object',

@@ -154,7 +154,7 @@ describe('the built-in roles', () => {
       { 'Content-Type': 'application/merge-patch+json' },
     );
     await server.visit();
-    expect((await server.call('root', 'GET', kept)).body.rules).toHaveLength(3);
+    expect((await server.call('root', 'GET', kept)).body.rules).toHaveLength(4);
   });
 
   test('are created once by several servers that start together', async () => {

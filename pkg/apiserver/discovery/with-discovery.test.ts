@@ -61,6 +61,7 @@ describe('the legacy documents', () => {
         apiVersion: 'v1',
         groups: [
           { name: 'apiextensions.k8s.io' },
+          { name: 'console.svc.run' },
           { name: 'coordination.k8s.io' },
           { name: 'plugin.svc.run' },
           { name: 'rbac.authorization.k8s.io' },

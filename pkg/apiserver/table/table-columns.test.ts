@@ -78,6 +78,7 @@ const known: Readonly<Record<string, string>> = {
   ResourceQuota: 'Name Request Limit Age',
   CustomResourceDefinition: 'Name Created-At',
   Plugin: 'Name Version Enabled Phase Age',
+  SavedView: 'Name Title Model Age',
 };
 
 function columnsOf(kind: string) {

@@ -258,6 +258,7 @@ describe('files', () => {
       'a.example.com/v1beta1.ts',
       'apiextensions.k8s.io/v1.ts',
       'blog.example.com/v1.ts',
+      'console.svc.run/v1alpha1.ts',
       'coordination.k8s.io/v1.ts',
       'core/v1.ts',
       'plugin.svc.run/v1alpha1.ts',

@@ -266,6 +266,84 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
     });
   });
 
+  test('a view is saved for everybody, replaced and deleted by who may, and one of a plugin is read', async () => {
+    const views = '/apis/console.svc.run/v1alpha1/savedviews';
+    await site.api('POST', views, {
+      apiVersion: 'console.svc.run/v1alpha1',
+      kind: 'SavedView',
+      metadata: { name: 'shipped' },
+      spec: {
+        title: 'Urgent',
+        description: 'By a plugin',
+        model: 'posts.blog.example.com',
+        namespace: 'default',
+        fields: ['priority>=25', '=no condition'],
+        sort: ['priority,desc'],
+        columns: ['Name', 'Priority'],
+      },
+    });
+    await site.visit(`${list}&f=priority%3C3&l=parity%3Deven&sort=priority,desc`, async (page) => {
+      const dialog = page.getByRole('dialog', { name: 'Views of Post' });
+      const open = (): Promise<void> => page.getByRole('button', { name: 'Views', exact: true }).click();
+      await page.getByRole('link', { name: 'post-002' }).waitFor();
+      await open();
+      await dialog.getByText('By a plugin').waitFor();
+      await dialog.getByLabel('Title').fill('Least');
+      await dialog.getByLabel('Title').press('Enter');
+      await dialog.getByText('Saved as Least. Everybody can see it.').waitFor();
+      await dialog.getByRole('link', { name: 'Least' }).waitFor();
+      await expectAccessible(page);
+      await dialog.getByRole('link', { name: 'Urgent' }).click();
+      await page.getByText('5 objects', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'post-029' }).waitFor();
+      expect((await page.getByRole('columnheader').allInnerTexts()).slice(1)).toEqual(['Name', 'Priority ▼']);
+      await open();
+      await dialog.getByRole('link', { name: 'Least' }).click();
+      await page.getByText('2 objects', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Remove the condition parity=even' }).click();
+      await page.getByText('3 objects', { exact: true }).waitFor();
+      await open();
+      await dialog.getByLabel('Title').fill('Least');
+      await dialog.getByRole('button', { name: 'Replace' }).click();
+      await dialog.getByText('Saved as Least. Everybody can see it.').waitFor();
+      await dialog.getByRole('button', { name: 'Delete the view Urgent' }).click();
+      await dialog.getByText('Urgent is deleted.').waitFor();
+      await dialog.getByRole('link', { name: 'Urgent' }).waitFor({ state: 'detached' });
+    });
+    const { items } = (await site.api('GET', views)) as { items: { spec: object }[] };
+    expect(items.map(({ spec }) => spec)).toEqual([
+      {
+        title: 'Least',
+        model: 'posts.blog.example.com',
+        namespace: 'default',
+        fields: ['priority<3'],
+        labels: [],
+        sort: ['priority,desc'],
+        columns: [],
+      },
+    ]);
+    const password = await site.addUser('viewer');
+    await site.api('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'viewer' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+      subjects: [{ kind: 'User', name: 'viewer', apiGroup: 'rbac.authorization.k8s.io' }],
+    });
+    await site.visit(
+      list,
+      async (page) => {
+        await page.getByRole('button', { name: 'Views', exact: true }).click();
+        const dialog = page.getByRole('dialog', { name: 'Views of Post' });
+        await dialog.getByRole('link', { name: 'Least' }).waitFor();
+        await dialog.getByLabel('Title').fill('Mine');
+        await dialog.getByText('create savedviews.console.svc.run').waitFor({ state: 'attached' });
+        expect(await dialog.getByRole('button', { name: 'Save' }).getAttribute('aria-disabled')).toBe('true');
+      },
+      { user: 'viewer', password },
+    );
+  });
+
   async function runCommand(text: string): Promise<string> {
     return (await run('bash', ['-c', text], { env: { ...process.env, TOKEN: site.token } })).stdout;
   }

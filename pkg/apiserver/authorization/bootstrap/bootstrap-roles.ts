@@ -1,4 +1,12 @@
-import { leaseModel, pluginGroup, rbacGroup, streamGroup, systemNamespace, type PolicyRule } from '#pkg/apis/index';
+import {
+  leaseModel,
+  pluginGroup,
+  rbacGroup,
+  savedViewModel,
+  streamGroup,
+  systemNamespace,
+  type PolicyRule,
+} from '#pkg/apis/index';
 
 const read = ['get', 'list', 'watch'];
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update'];
@@ -41,7 +49,11 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
     name: 'system:aggregate-to-edit',
     partOf: ['edit'],
     // Whoever may read Secrets can act as whatever they belong to: `view` may not.
-    rules: [rule(read, [''], ['secrets']), rule(write, [''], ['configmaps', 'events', 'secrets'])],
+    rules: [
+      rule(read, [''], ['secrets']),
+      rule(write, [''], ['configmaps', 'events', 'secrets']),
+      rule(write, [savedViewModel.group], ['savedviews']),
+    ],
   },
   {
     name: 'system:aggregate-to-view',
@@ -62,6 +74,8 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       rule(['create'], ['authentication.k8s.io'], ['selfsubjectreviews']),
       // A stream gives nobody a watch that the roles do not allow.
       rule(['create'], [streamGroup], ['streams']),
+      // A view says how to look at objects, and shows none.
+      rule(read, [savedViewModel.group], ['savedviews']),
     ],
   },
   {

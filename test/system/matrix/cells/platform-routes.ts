@@ -221,6 +221,8 @@ function clusterRoutes(): PlatformRoute[] {
   const definitions = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
   const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   const plugins = { group: 'plugin.svc.run', resource: 'plugins' };
+  const views = { group: 'console.svc.run', resource: 'savedviews' };
+  const viewsPath = '/apis/console.svc.run/v1alpha1/savedviews';
   const pluginsPath = '/apis/plugin.svc.run/v1alpha1/plugins';
   const roles = { group: rbacGroup, resource: 'clusterroles' };
   const bindings = { group: rbacGroup, resource: 'clusterrolebindings' };
@@ -270,6 +272,14 @@ function clusterRoutes(): PlatformRoute[] {
       { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'svc-apiserver-matrix' }, spec: {} },
       { grants: { anybody: true } },
     ),
+    list(views, viewsPath),
+    create(views, viewsPath, {
+      apiVersion: 'console.svc.run/v1alpha1',
+      kind: 'SavedView',
+      metadata: { name: 'matrix-new' },
+      spec: { title: 'New', model: `widgets.${modelGroup}` },
+    }),
+    remove({ ...views, name: 'missing' }, `${viewsPath}/missing`, 404),
     list(plugins, pluginsPath),
     {
       method: 'GET',

@@ -54,6 +54,11 @@ const builtInEdit: readonly Rule[] = [
     resources: ['configmaps', 'events', 'secrets'],
     verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
   },
+  {
+    apiGroups: ['console.svc.run'],
+    resources: ['savedviews'],
+    verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
+  },
 ];
 const builtInAdmin: readonly Rule[] = [
   {
@@ -93,6 +98,7 @@ const basicUser: readonly Rule[] = [
   },
   { apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'], verbs: ['create'] },
   { apiGroups: ['stream.svc.run'], resources: ['streams'], verbs: ['create'] },
+  { apiGroups: ['console.svc.run'], resources: ['savedviews'], verbs: read },
 ];
 
 /** docs/security.md: the garbage collector and presets concern every kind; no right to bind or escalate anything. */
