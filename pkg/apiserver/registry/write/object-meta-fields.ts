@@ -12,8 +12,13 @@ export function newObjectMeta(
   const { generateName, labels, annotations, ownerReferences, finalizers, managedFields } = sent;
   return orderedMeta({
     name,
-    ...optional({ generateName, labels, annotations, ownerReferences, finalizers, managedFields }),
-    ...(namespace === '' ? {} : { namespace }),
+    generateName,
+    labels,
+    annotations,
+    ownerReferences,
+    finalizers,
+    managedFields,
+    namespace,
     uid: randomUUID(),
     generation: 1,
     creationTimestamp: formatTimestamp(now),
@@ -26,7 +31,9 @@ export function newObjectMeta(
  */
 export function changedObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta {
   const { labels, annotations, ownerReferences, finalizers } = sent;
-  const {
+  const { name, generateName, namespace, uid, generation } = old;
+  const { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } = old;
+  return orderedMeta({
     name,
     generateName,
     namespace,
@@ -35,32 +42,17 @@ export function changedObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta
     creationTimestamp,
     deletionTimestamp,
     deletionGracePeriodSeconds,
-  } = old;
-  return orderedMeta({
-    name,
-    ...optional({
-      generateName,
-      namespace,
-      uid,
-      generation,
-      creationTimestamp,
-      deletionTimestamp,
-      deletionGracePeriodSeconds,
-    }),
-    ...optional({
-      labels,
-      annotations,
-      ownerReferences,
-      finalizers,
-      managedFields: sent.managedFields ?? old.managedFields,
-    }),
+    labels,
+    annotations,
+    ownerReferences,
+    finalizers,
+    managedFields: sent.managedFields ?? old.managedFields,
   });
 }
 
 /** Metadata of an object whose status changes: the old metadata except for managedFields. */
 export function statusObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta {
-  const { resourceVersion: _, ...kept } = old;
-  return orderedMeta({ ...kept, ...optional({ managedFields: sent.managedFields ?? old.managedFields }) });
+  return orderedMeta({ ...old, managedFields: sent.managedFields ?? old.managedFields });
 }
 
 /** Metadata of an object that is marked for deletion because of its finalizers. */
@@ -89,10 +81,14 @@ const order = [
   'managedFields',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
-/** Orders the fields and drops empty ones, so that `labels: {}` is no change. */
-function orderedMeta(meta: ObjectMeta): ObjectMeta {
-  const entries = order.map((field) => [field, meta[field]] as const).filter(([, value]) => !isEmpty(value));
-  return Object.fromEntries(entries) as unknown as ObjectMeta;
+/** Orders the fields, and drops others, resourceVersion among them, and empty ones, so that `labels: {}` is no change. */
+function orderedMeta(meta: { [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined }): ObjectMeta {
+  const ordered: Partial<Record<keyof ObjectMeta, unknown>> = {};
+  for (const field of order) {
+    const value = meta[field];
+    if (!isEmpty(value)) ordered[field] = value;
+  }
+  return ordered as ObjectMeta;
 }
 
 function isEmpty(value: unknown): boolean {
@@ -101,13 +97,6 @@ function isEmpty(value: unknown): boolean {
     value === '' ||
     (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
   );
-}
-
-type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-/** Drops undefined fields: an optional field may be absent, but never undefined. */
-function optional<T extends object>(fields: T): Present<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
 /** Without vowels and similar characters, so that names contain no words. Source: k8s.io/apimachinery/pkg/util/rand. */
