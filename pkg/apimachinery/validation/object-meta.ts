@@ -27,7 +27,7 @@ export interface MetaValidation {
 }
 
 const maxCauses = 100;
-const maxLabels = 256;
+export const maxLabels = 256;
 const maxFinalizers = 64;
 /** Far above real use; their size is limited too, but only one by one. */
 const maxAnnotations = 10_000;

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { isStatusError } from '#pkg/apimachinery/index';
-import type { ResourceStorage } from '../../rest/served-resource.ts';
+import type { ResourceStorage, UpdateRequest } from '../../rest/served-resource.ts';
 import { systemWrite } from '../../rest/write-context.ts';
 import { BackgroundQueue } from '../model/background-queue.ts';
+import { hasRoomForNameLabel } from './namespace-strategy.ts';
 
 /** The queue's only key. */
 const all = 'namespaces';
@@ -59,15 +60,19 @@ export class NamespaceLabeller {
   /** The namespaces' strategy sets the label in every update. */
   async #label(name: string, signal: AbortSignal): Promise<void> {
     const key = { namespace: '', name };
+    let hasRoom = true;
+    const transform: UpdateRequest['transform'] = (current) => {
+      hasRoom = hasRoomForNameLabel(current.metadata);
+      return current;
+    };
     try {
       await this.#options
         .storage()
-        ?.update({ key, subresource: '', preconditions: {}, transform: (current) => current }, systemWrite(signal));
+        ?.update({ key, subresource: '', preconditions: {}, transform }, systemWrite(signal));
     } catch (error) {
-      if (isStatusError(error, 'NotFound')) return;
-      // It has as many labels as an object may have.
-      if (!isStatusError(error, 'Invalid')) throw error;
-      this.#options.log.warn({ err: error, namespace: name }, 'a namespace has no label with its name');
+      if (!isStatusError(error, 'NotFound')) throw error;
     }
+    if (!hasRoom)
+      this.#options.log.warn({ namespace: name }, 'a namespace has too many labels to get the one with its name');
   }
 }

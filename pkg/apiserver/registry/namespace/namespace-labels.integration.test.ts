@@ -79,11 +79,42 @@ test('selectors find it', async () => {
   expect(await namesOf(`labelSelector=!${nameLabel}`)).toEqual([]);
 });
 
+const manyLabels = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`l${i}`, '']));
+
+test('one label of the 256 is the one with its name', async () => {
+  expect((await api.call('POST', namespaces, { body: namespace('most', manyLabels(255)) })).status).toBe(201);
+  const refused = {
+    status: 422,
+    body: {
+      details: {
+        causes: expect.arrayContaining([
+          {
+            reason: 'FieldValueTooMany',
+            field: 'metadata.labels',
+            message: `must have at most 255 items besides ${nameLabel}, which the server sets`,
+          },
+        ]),
+      },
+    },
+  };
+  expect(await api.call('POST', namespaces, { body: namespace('more', manyLabels(256)) })).toMatchObject(refused);
+  expect(await api.call('PUT', `${namespaces}/most`, { body: namespace('most', manyLabels(256)) })).toMatchObject(
+    refused,
+  );
+});
+
 const resource = groupResource(namespaceModel);
 
 /** A namespace as a server stores it that does not know the label. */
-async function storeUnlabelled({ store }: Replica, name: string): Promise<void> {
-  const metadata = { name, uid: randomUUID(), creationTimestamp: '2026-01-01T00:00:00Z', finalizers: ['kubernetes'] };
+async function storeUnlabelled({ store }: Replica, name: string, labels: object = {}): Promise<void> {
+  const metadata = {
+    name,
+    labels,
+    uid: randomUUID(),
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    finalizers: ['kubernetes'],
+  };
   const object = { apiVersion: 'v1', kind: 'Namespace', metadata, status: { phase: 'Active' } } as JsonApiObject;
   await store.write({ type: 'create', resource, object, fingerprint: 'other' });
 }
@@ -100,8 +131,15 @@ test('namespaces without it get it from a server that starts, and from one that 
     for (const name of ['a', 'b', 'c']) await storeUnlabelled(pair.one, name);
     const started = await pair.start();
     for (const name of ['a', 'b', 'c']) await untilLabelled(started, name);
+    await storeUnlabelled(started, 'full', manyLabels(256));
     await storeUnlabelled(started, 'later');
     await untilLabelled(started, 'later');
+    // With as many labels as there may be it stays without, can be changed, and gets it with the first free place.
+    const client = ApiClient.of(started.registry, '', 'v1', 'namespaces');
+    expect((await client.get('full')).metadata.labels).not.toHaveProperty([nameLabel]);
+    await client.patch('full', ({ metadata }) => (metadata.finalizers = []));
+    const { metadata } = await client.patch('full', (object) => delete object.metadata.labels!['l0']);
+    expect(metadata.labels).toMatchObject({ [nameLabel]: 'full' });
   } finally {
     await pair.close();
   }

@@ -1,5 +1,6 @@
 import {
   isJsonObject,
+  maxLabels,
   namespaceFinalizer,
   newForbidden,
   type JsonObject,
@@ -23,7 +24,13 @@ export const namespaceStrategy: Strategy = {
   },
   prepareForUpdate(object, old, subresource) {
     if (subresource === 'status') object.status = { ...statusOf(object), phase: statusOf(old)['phase'] ?? 'Active' };
-    else setNameLabel(object);
+    // An object of an earlier version, with as many labels as there may be: it must not be bound to stay as it is.
+    else if (hasNameLabel(old.metadata) || hasRoomForNameLabel(object.metadata)) setNameLabel(object);
+  },
+  async validate({ metadata }) {
+    if (countLabels(metadata) <= maxLabels) return [];
+    const message = `must have at most ${maxLabels - 1} items besides ${namespaceNameLabel}, which the server sets`;
+    return [{ reason: 'FieldValueTooMany', field: 'metadata.labels', message }];
   },
   prepareForDelete(object) {
     const { name } = object.metadata;
@@ -40,6 +47,15 @@ function statusOf({ status }: JsonApiObject): JsonObject {
 /** Whatever the client sent: Kubernetes sets it as a default of every read and write. */
 function setNameLabel({ metadata }: JsonApiObject): void {
   if (!hasNameLabel(metadata)) metadata.labels = { ...metadata.labels, [namespaceNameLabel]: metadata.name };
+}
+
+/** A namespace that was stored without the label may have as many others as an object may have. */
+export function hasRoomForNameLabel(metadata: ObjectMeta): boolean {
+  return countLabels(metadata) < maxLabels;
+}
+
+function countLabels({ labels }: ObjectMeta): number {
+  return Object.keys(labels ?? {}).length;
 }
 
 export function hasNameLabel({ name, labels }: ObjectMeta): boolean {
