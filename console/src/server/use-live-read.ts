@@ -23,7 +23,12 @@ export interface LiveRead<T> {
 
 const nothing = { value: undefined, failure: undefined, stream: { name: 'connecting' } } as const;
 
-/** What a read answers, read again whenever the selection changes. Without a source nothing is read. */
+/** After a read that failed. Milliseconds. */
+const retryPauseMs = 3000;
+
+/**
+ * What a read answers, read again whenever the selection changes, and while it fails. Without a source nothing is read.
+ */
 export function useLiveRead<T>(source: LiveSource<T> | undefined): LiveRead<T> {
   const [state, setState] = useState<LiveRead<T> & { source: LiveSource<T> | undefined }>({ ...nothing, source });
   useEffect(() => {
@@ -49,18 +54,25 @@ function followSource<T>(
   const readNow = async (): Promise<void> => {
     isReading = true;
     isOutdated = false;
+    let pauseMs = minPauseMs;
     try {
       const value = await read(signal);
       if (!signal.aborted) change({ value, failure: undefined });
     } catch (failure) {
       if (!signal.aborted) change({ failure });
+      // Nothing may change any more: without another try the failure would stay. A lost right does not come back by it.
+      isOutdated ||= !isStatusError(failure, 'Forbidden');
+      pauseMs = Math.max(minPauseMs, retryPauseMs);
     }
     isReading = false;
-    if (!signal.aborted) timer = setTimeout(rest, minPauseMs);
+    if (!signal.aborted) timer = setTimeout(rest, pauseMs);
   };
   const rest = (): void => {
     timer = undefined;
-    if (isOutdated) void readNow();
+    if (!isOutdated) return;
+    // Nobody looks: the read waits.
+    if (document.hidden) timer = setTimeout(rest, retryPauseMs);
+    else void readNow();
   };
   const refresh = (): void => {
     isOutdated = true;

@@ -114,7 +114,12 @@ const notes = {
     await site.visit('/events?ns=default&name=post-001', async (page) => {
       await page.getByRole('row', { name: /Normal Post default\/post-001 Read Somebody read it\. 3$/ }).waitFor();
       await page.getByText('Live', { exact: true }).waitFor();
+      // A read that fails is tried again, even if nothing changes any more.
+      const reads = /\/events\?.*sort=/;
+      await page.route(reads, (route) => route.fulfill({ status: 400, json: { kind: 'Status', message: 'Not now.' } }));
       await addEvent('second', { type: 'Warning', reason: 'Unread', message: 'Nobody read it.' });
+      await page.getByRole('alert').getByText('Not now.').waitFor();
+      await page.unroute(reads);
       await page.getByRole('cell', { name: 'Nobody read it.' }).waitFor();
       await expectAccessible(page);
       await page.getByLabel('Type').selectOption('Warnings');
