@@ -98,10 +98,6 @@ export function* subtractingSets(a: FieldSet, b: FieldSet): SlicedWork<FieldSet>
   return yield* subtracting(a, b, 'member');
 }
 
-export function differenceOfSets(a: FieldSet, b: FieldSet): FieldSet {
-  return runSync(subtractingSets(a, b));
-}
-
 /** `a` without the members of `b` and without all that is below them. */
 export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
   return runSync(subtracting(a, b, 'below'));

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { runSync } from '#pkg/apimachinery/index';
 import { type Managers, managerKey } from '../merge/managers.ts';
 import { cappingManagers } from './cap-managers.ts';
-import { writeManagedFields } from './managed-fields-list.ts';
+import { writingManagedFields } from './managed-fields-list.ts';
 
 function managersOf(
   rows: readonly (readonly [name: string, second: number, apiVersion?: string, isApplied?: boolean])[],
@@ -17,7 +17,7 @@ function managersOf(
 }
 
 const names = (managers: Managers): string[] =>
-  writeManagedFields(managers).map(({ manager, apiVersion, time, fieldsV1 }) =>
+  runSync(writingManagedFields(managers)).map(({ manager, apiVersion, time, fieldsV1 }) =>
     [manager, apiVersion, time?.slice(17, 19), ...Object.keys(fieldsV1)].join(' '),
   );
 

@@ -7,7 +7,6 @@ import {
   type JsonObject,
   type JsonValue,
   parseTimestamp,
-  runSync,
   type SlicedWork,
 } from '#pkg/apimachinery/index';
 import { countElements } from '../fieldpath/field-set.ts';
@@ -21,11 +20,6 @@ export class UnreadableManagedFields extends Error {
     super(message);
     this.name = 'UnreadableManagedFields';
   }
-}
-
-/** @throws UnreadableManagedFields */
-export function readManagedFields(list: JsonValue | undefined): Managers {
-  return runSync(readingManagedFields(list));
 }
 
 /**
@@ -90,10 +84,6 @@ export function isReset(list: JsonValue | undefined): boolean {
 
 function isEmptyEntry(entry: JsonObject): boolean {
   return Object.values(entry).every((value) => value === '' || value === null);
-}
-
-export function writeManagedFields(managers: Managers): ManagedFieldsEntry[] {
-  return runSync(writingManagedFields(managers));
 }
 
 /** Fields of all entries of one object. Each is a key and a value, of which a body may hold no more either. */

@@ -1,8 +1,9 @@
-import { differenceOfSets, type FieldSet, hasPath, uniteValues } from '../fieldpath/field-set.ts';
+import type { SlicedWork } from '#pkg/apimachinery/index';
+import { type FieldSet, hasPath, subtractingSets, unitingSets } from '../fieldpath/field-set.ts';
 import { fieldElement } from '../fieldpath/path-element.ts';
 import { type Managers, managerKey } from '../merge/managers.ts';
 import type { ManagedFieldsEntry } from './managed-fields-entry.ts';
-import { readManagedFields, UnreadableManagedFields, writeManagedFields } from './managed-fields-list.ts';
+import { readingManagedFields, UnreadableManagedFields, writingManagedFields } from './managed-fields-list.ts';
 import { newFieldSet } from './reset-fields.ts';
 import { newTypeSchema, type TypeSchema } from '../typed/type-schema.ts';
 import { TypedError } from '../typed/typed-error.ts';
@@ -44,14 +45,14 @@ export class ScaleHandler {
    * The entries that the Scale has: those that own the replicas, as entries of `autoscaling/v1`.
    * @throws TypedError 400 if the entries of the object cannot be read.
    */
-  toSubresource(): ManagedFieldsEntry[] {
+  *convertingToScale(): SlicedWork<ManagedFieldsEntry[]> {
     const result: Managers = new Map();
-    for (const [key, manager] of readEntries(this.#entries)) {
+    for (const [key, manager] of yield* readingEntries(this.#entries)) {
       const path = this.#paths.get(manager.apiVersion);
       if (path === undefined || !hasPath(manager.set, path)) continue;
       result.set(key, { ...manager, apiVersion: scaleApiVersion, set: replicasOfScale });
     }
-    return writeManagedFields(result);
+    return yield* writingManagedFields(result);
   }
 
   /**
@@ -59,9 +60,9 @@ export class ScaleHandler {
    * loses those of the object. The entry of who wrote it has the version of the request.
    * @throws TypedError 400 if one of the lists cannot be read.
    */
-  toParent(scaleEntries: readonly ManagedFieldsEntry[]): ManagedFieldsEntry[] {
-    const parent = readEntries(this.#entries);
-    const scale = readEntries(scaleEntries);
+  *convertingToParent(scaleEntries: readonly ManagedFieldsEntry[]): SlicedWork<ManagedFieldsEntry[]> {
+    const parent = yield* readingEntries(this.#entries);
+    const scale = yield* readingEntries(scaleEntries);
     const result: Managers = new Map();
     for (const [key, manager] of parent) {
       if (!this.#paths.has(manager.apiVersion)) continue;
@@ -73,7 +74,7 @@ export class ScaleHandler {
         result.set(key, manager);
         continue;
       }
-      const set = differenceOfSets(manager.set, pathSet(path));
+      const set = yield* subtractingSets(manager.set, pathSet(path));
       if (!isEmpty(set)) result.set(key, { ...manager, set });
     }
     const path = this.#paths.get(this.#apiVersion);
@@ -82,11 +83,11 @@ export class ScaleHandler {
       const added = { ...manager, apiVersion: this.#apiVersion };
       const key = managerKey(added);
       const kept = result.get(key)?.set;
-      const set = kept === undefined ? pathSet(path) : uniteValues(kept, pathSet(path));
+      const set = kept === undefined ? pathSet(path) : yield* unitingSets(kept, pathSet(path));
       // As Kubernetes has it: what comes from a Scale has no time.
       result.set(key, { ...added, set, time: parent.get(key)?.time });
     }
-    return writeManagedFields(result);
+    return yield* writingManagedFields(result);
   }
 }
 
@@ -94,9 +95,9 @@ function pathSet(path: readonly string[]): FieldSet {
   return newFieldSet([path.map((element) => element.slice(2))]);
 }
 
-function readEntries(entries: readonly ManagedFieldsEntry[]): Managers {
+function* readingEntries(entries: readonly ManagedFieldsEntry[]): SlicedWork<Managers> {
   try {
-    return readManagedFields([...entries]);
+    return yield* readingManagedFields([...entries]);
   } catch (error) {
     if (!(error instanceof UnreadableManagedFields)) throw error;
     throw new TypedError(`failed to decode managed fields: ${error.message}`);

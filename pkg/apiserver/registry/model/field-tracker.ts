@@ -62,16 +62,17 @@ export class FieldTracker {
   }
 
   /** The entries after a change of the replicas through `/scale`. */
-  updateScale(
+  *updatingScale(
     old: JsonApiObject,
     object: JsonApiObject,
     { paths, manager }: { paths: ScaleSubresource; manager: string },
-  ): ManagedFieldsEntry[] {
+  ): SlicedWork<ManagedFieldsEntry[]> {
     try {
       const handler = this.#scaleHandler(old, manager);
       const options = { manager, subresource: 'scale', now: Date.now() };
-      const entries = managerOfScale().update(scaleWith(handler, old, paths), trackedScale(object, paths), options);
-      return handler.toParent(entries);
+      const scale = yield* scaleWith(handler, old, paths);
+      const entries = yield* managerOfScale().updating(scale, trackedScale(object, paths), options);
+      return yield* handler.convertingToParent(entries);
     } catch {
       return entriesOf(old);
     }
@@ -88,18 +89,19 @@ export class FieldTracker {
   }
 
   /** The Scale that results when `config` is applied to that of `live`, and the entries of the object then. */
-  applyScale(
+  *applyingScale(
     live: JsonApiObject,
     config: JsonApiObject,
     { paths, ...options }: Omit<FieldApplyOptions, 'subresource' | 'now'> & { paths: ScaleSubresource },
-  ): { scale: JsonApiObject; managedFields: ManagedFieldsEntry[] } {
+  ): SlicedWork<{ scale: JsonApiObject; managedFields: ManagedFieldsEntry[] }> {
     const handler = this.#scaleHandler(live, options.manager);
-    const { object, managedFields } = managerOfScale().apply(scaleWith(handler, live, paths), config, {
+    const before = yield* scaleWith(handler, live, paths);
+    const { object, managedFields } = yield* managerOfScale().applying(before, config, {
       ...options,
       subresource: 'scale',
       now: Date.now(),
     });
-    return { scale: object as JsonApiObject, managedFields: handler.toParent(managedFields) };
+    return { scale: object as JsonApiObject, managedFields: yield* handler.convertingToParent(managedFields) };
   }
 
   get #fields(): FieldManager {
@@ -152,9 +154,9 @@ function managerOfScale(): FieldManager {
 }
 
 /** The Scale of an object, with the entries that own its replicas. */
-function scaleWith(handler: ScaleHandler, object: JsonApiObject, paths: ScaleSubresource): JsonApiObject {
+function* scaleWith(handler: ScaleHandler, object: JsonApiObject, paths: ScaleSubresource): SlicedWork<JsonApiObject> {
   const scale = trackedScale(object, paths);
-  const managedFields = handler.toSubresource();
+  const managedFields = yield* handler.convertingToScale();
   if (managedFields.length > 0) scale.metadata.managedFields = managedFields;
   return scale;
 }

@@ -68,14 +68,16 @@ async function applied(
   return object;
 }
 
-function appliedToScale({ model, context }: ObjectWrite, current: JsonApiObject, request: ApplyRequest): JsonApiObject {
+async function appliedToScale(
+  { model, context }: ObjectWrite,
+  current: JsonApiObject,
+  request: ApplyRequest,
+): Promise<JsonApiObject> {
   const { config, force, check } = request;
   const paths = request.scale!;
-  const { scale, managedFields } = model.fields.applyScale(current, config, {
-    manager: context.fieldManager,
-    force,
-    paths,
-  });
+  const { fieldManager: manager, signal } = context;
+  const applying = model.fields.applyingScale(current, config, { manager, force, paths });
+  const { scale, managedFields } = await runInTurns(applying, { signal });
   check(scale, scaleOf(current, paths) as JsonApiObject);
   const object = scaled(current, scale, paths) as JsonApiObject;
   object.metadata.managedFields = managedFields;

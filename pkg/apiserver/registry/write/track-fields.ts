@@ -41,7 +41,7 @@ function* entriesAfter({
   const { scale: paths, subresource } = request;
   return paths === undefined
     ? yield* model.fields.updating(old, object, { manager, subresource, requested: requestedIn(body), convert })
-    : model.fields.updateScale(old!, object, { paths, manager });
+    : yield* model.fields.updatingScale(old!, object, { paths, manager });
 }
 
 function requestedIn({ metadata }: ObjectWrite['body']): ObjectWrite['body'][string] | undefined {

@@ -6,6 +6,7 @@ import {
   formatTimestamp,
   isJsonObject,
   parseTimestamp,
+  runSync,
   StatusError,
   type ApiObject,
   type JsonObject,
@@ -110,12 +111,14 @@ class TraceModel {
     try {
       entries =
         verb === 'apply'
-          ? tracker.applyScale(live as JsonApiObject, cloneJson(request.body) as JsonApiObject, {
-              manager,
-              force,
-              paths,
-            }).managedFields
-          : tracker.updateScale(live as JsonApiObject, object, { manager, paths });
+          ? runSync(
+              tracker.applyingScale(live as JsonApiObject, cloneJson(request.body) as JsonApiObject, {
+                manager,
+                force,
+                paths,
+              }),
+            ).managedFields
+          : runSync(tracker.updatingScale(live as JsonApiObject, object, { manager, paths }));
     } catch (error) {
       return this.#checkRefusal(error, status, answer);
     }
