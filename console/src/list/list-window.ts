@@ -19,14 +19,16 @@ export interface WindowSnapshot {
 const pageSize = 100;
 /** So many pages are held at most. */
 const maxPages = 20;
-/** Between two reads because of changes. */
-const minPauseMs = 250;
+/** Between two reads because of changes: so many times as long as the one before took, within these limits. */
+const pauseFactor = 4;
+const minPauseMs = 40;
+const maxPauseMs = 1000;
 /** Ages are texts of the server. */
 const ageRefreshMs = 30_000;
 
 /**
  * The rows around what is visible of a list of any length, as the server selects, sorts and formats them. Each change of
- * the selection reads the visible pages anew, at most four times a second.
+ * the selection reads the visible pages anew: at once if there was none just before, and otherwise for about a quarter of the time.
  */
 export class ListWindow {
   readonly snapshot = new Observable<WindowSnapshot>({
@@ -46,6 +48,7 @@ export class ListWindow {
   #visible: { first: number; last: number } = { first: 1, last: 1 };
   #refresh: ReturnType<typeof setTimeout> | undefined;
   #lastRefresh = 0;
+  #pauseMs = minPauseMs;
   /** Being read while something changed: the answer may not have the change yet. */
   readonly #outdated = new Set<number>();
 
@@ -105,7 +108,7 @@ export class ListWindow {
         for (const page of this.#pending) this.#outdated.add(page);
         for (const page of visible) this.#read(page);
       },
-      Math.max(0, this.#lastRefresh + minPauseMs - Date.now()),
+      Math.max(0, this.#lastRefresh + this.#pauseMs - Date.now()),
     );
   }
 
@@ -124,9 +127,11 @@ export class ListWindow {
 
   async #readPage(page: number): Promise<void> {
     const { signal } = this.#end;
+    const began = Date.now();
     try {
       const table = await readTable(this.#resource, { ...this.#query, page, size: pageSize, signal });
       if (signal.aborted) return;
+      this.#pauseMs = Math.min(maxPauseMs, Math.max(minPauseMs, pauseFactor * (Date.now() - began)));
       this.#hold(page, table);
       this.#set({
         columns: table.columnDefinitions,
