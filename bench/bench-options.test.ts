@@ -20,7 +20,10 @@ describe('options of the bench', () => {
     expect(() => parseBenchOptions(args)).toThrow(says);
   });
 
-  test('the quick form is small, unless options say otherwise', () => {
+  test('the quick form is small and needs no browser, unless options say otherwise', () => {
+    expect(parseBenchOptions([]).only).toContain('console');
+    expect(parseBenchOptions(['--quick']).only).not.toContain('console');
+    expect(parseBenchOptions(['--quick', '--only=console']).only).toEqual(['console']);
     expect(parseBenchOptions(['--quick'])).toMatchObject({ isQuick: true, rounds: 1, sizes: [1000, 3000] });
     expect(parseBenchOptions(['--quick', '--rounds=2'])).toMatchObject({ rounds: 2 });
   });

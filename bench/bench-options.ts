@@ -14,6 +14,7 @@ export const scenarioNames = [
   'controllers',
   'credentials',
   'tls',
+  'console',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -38,7 +39,8 @@ export interface BenchOptions {
 }
 
 export const usage = `Usage: make bench ARGS='...'
-  --only=get,create,update,list,watch,models,memory,overload,controllers,credentials,tls   scenarios; default all
+  --only=get,create,update,list,watch,models,memory,overload,controllers,credentials,tls,console
+                       scenarios; default all, with --quick all but the console
   --seconds=2          of one window
   --rounds=3           windows of each contender, in turns
   --connections=64,1   closed loops side by side
@@ -74,7 +76,7 @@ export function parseBenchOptions(args: string[]): BenchOptions {
   return {
     only:
       values.only === undefined
-        ? [...scenarioNames]
+        ? scenarioNames.filter((name) => !isQuick || name !== 'console')
         : values.only.split(',').map((name) => oneOf('scenario', name, scenarioNames)),
     seconds: positiveNumber('seconds', values.seconds ?? defaults.seconds),
     warmUpSeconds: isQuick ? 0.1 : 0.5,

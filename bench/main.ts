@@ -11,6 +11,7 @@ import { Report } from './report/report.ts';
 import { limitedModel, modelOfSize, unauditedModel, unlimitedModel, writtenModel } from './sample-post.ts';
 import type { Sample } from './report/sample.ts';
 import { benchBroadList } from './scenarios/broad-list.ts';
+import { benchConsole } from './scenarios/console.ts';
 import { benchControllers } from './scenarios/controllers.ts';
 import { benchCreate } from './scenarios/create.ts';
 import { benchCredentials } from './scenarios/credentials.ts';
@@ -83,6 +84,7 @@ async function runScenarios(run: BenchRun): Promise<void> {
   await scenario(['controllers'], benchControllers);
   await scenario(['credentials'], benchCredentials);
   await scenario(['tls'], benchTls);
+  await scenario(['console'], benchConsole);
 }
 
 async function fillAll(run: BenchRun): Promise<void> {
