@@ -1,6 +1,7 @@
 import type { Model } from '#pkg/apimachinery/index';
 import { definitionModel } from './apiextensions/definition-model.ts';
 import { savedViewModel } from './console/saved-view-model.ts';
+import { formHintModel } from './console/form-hint-model.ts';
 import { leaseModel } from './coordination/lease-model.ts';
 import { configMapModel } from './core/config-map-model.ts';
 import { eventModel } from './core/event-model.ts';
@@ -22,6 +23,7 @@ export const builtinModels: readonly Model[] = [
   definitionModel,
   pluginModel,
   savedViewModel,
+  formHintModel,
   clusterRoleModel,
   clusterRoleBindingModel,
   roleModel,

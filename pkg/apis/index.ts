@@ -17,6 +17,7 @@ export type { StructuralSchemaCheck } from './apiextensions/validate-versions.ts
 export * from './apiextensions/version-priority.ts';
 export * from './builtin-models.ts';
 export * from './console/saved-view-model.ts';
+export * from './console/form-hint-model.ts';
 export * from './coordination/lease-model.ts';
 export * from './core/config-map.ts';
 export * from './core/config-map-model.ts';

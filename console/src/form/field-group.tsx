@@ -1,9 +1,9 @@
 import type { JsonValue } from '@svc/client';
-import { useId, useRef, useState, type ComponentType, type ReactNode } from 'react';
+import { useContext, useId, useRef, useState, type ComponentType, type ReactNode } from 'react';
 import { texts } from '../texts/texts.ts';
 import { inHintedOrder } from './field-hints.ts';
-import { isObject, ownValue, withMoved } from './field-path.ts';
-import { useFormActions } from './form-context.ts';
+import { isObject, isWithin, ownValue, withMoved } from './field-path.ts';
+import { FormFactsContext, useFormActions } from './form-context.ts';
 import { blocksOf, fieldsIn, newValue, type FormField } from './form-field.ts';
 
 export interface FieldViewProps {
@@ -39,16 +39,19 @@ const fewFields = 8;
 
 function ObjectFields({ field, View }: FieldGroupProps) {
   const { shared, hints } = useFormActions();
+  const { causes } = useContext(FormFactsContext);
   const [isWhole, setWhole] = useState(false);
   // A field that became absent while it was shown stays in its place.
   const seen = useRef(new Set<string>());
   const all = inHintedOrder(fieldsIn(field, shared), hints);
   const blocks = blocksOf(field.schema);
   const isMany = all.length > fewFields;
+  const hasCause = ({ id }: FormField): boolean => causes.some(({ field: at = '' }) => isWithin(at, id));
   const shown = all.filter((each) => {
     if (blocks?.includes(each.name) === true) return each.value !== undefined;
     const isMore = hints.get(each.listed)?.more === true || (isMany && hints.get(each.listed)?.order === undefined);
-    if (isWhole || !isMore || each.place === 'required' || each.value !== undefined) seen.current.add(each.name);
+    if (isWhole || !isMore || each.place === 'required' || each.value !== undefined || hasCause(each))
+      seen.current.add(each.name);
     return seen.current.has(each.name);
   });
   const hidden =

@@ -16,11 +16,24 @@ export interface FieldHint {
 /** By the listed name of the field: `spec.ports[*].name`. */
 export type FieldHints = ReadonlyMap<string, FieldHint>;
 
-export const noHints: FieldHints = new Map();
+/** What few people change. */
+export const commonHints: FieldHints = new Map([
+  ['metadata.generateName', { more: true }],
+  ['metadata.finalizers', { more: true }],
+  ['metadata.ownerReferences', { more: true }],
+]);
+
+/** All of them: of two that say the same of one field, the later is right. */
+export function mergedHints(lists: readonly (readonly (FieldHint & { path: string })[])[]): FieldHints {
+  const merged = new Map(commonHints);
+  for (const { path, ...hint } of lists.flat()) merged.set(path, { ...merged.get(path), ...hint });
+  return merged;
+}
 
 /** The fields of an object in the order that the hints wish. */
 export function inHintedOrder(fields: readonly FormField[], hints: FieldHints): FormField[] {
   const rank = ({ listed, kind }: FormField): number =>
-    kind === 'others' ? Number.POSITIVE_INFINITY : (hints.get(listed)?.order ?? Number.MAX_SAFE_INTEGER);
-  return fields.toSorted((a, b) => rank(a) - rank(b) || 0);
+    // Other fields have the name of their object, and are last.
+    kind === 'others' ? Number.MAX_SAFE_INTEGER : (hints.get(listed)?.order ?? Number.MAX_SAFE_INTEGER);
+  return fields.toSorted((a, b) => rank(a) - rank(b));
 }

@@ -31,7 +31,8 @@ function isSame({ kind, value }: FormField, { value: other }: FormField): boolea
 
 function useLabel({ field, label }: FieldViewProps): string {
   const { hints } = useFormActions();
-  return label ?? hints.get(field.listed)?.label ?? (field.kind === 'others' ? texts.form.others : field.name);
+  if (field.kind === 'others') return texts.form.others;
+  return label ?? hints.get(field.listed)?.label ?? field.name;
 }
 
 function Leaf(props: FieldViewProps) {
@@ -43,17 +44,19 @@ function Leaf(props: FieldViewProps) {
   const faults = causesAt(field, causes).map(({ field: at, message }) =>
     at === field.id || at === undefined ? message : `${at}: ${message}`,
   );
-  const isTarget = target !== undefined && field.kind !== 'others' && field.id !== '' && isWithin(target, field.id);
+  const isTarget = target !== undefined && causesAt(field, [target]).length > 0;
   useEffect(() => {
     if (!isTarget) return;
     document.getElementById(id)?.focus();
     arrived();
   }, [isTarget, id, arrived]);
-  const hint = hints.get(field.listed);
+  const hint = field.kind === 'others' ? undefined : hints.get(field.listed);
   const hintText = kindHint(field);
-  const description = [hint?.help ?? field.schema.description, rulesText(field.schema), hintText]
+  const description = (
+    field.kind === 'others' ? [hintText] : [hint?.help ?? field.schema.description, rulesOf(field), hintText]
+  )
     .filter((text) => text !== undefined && text !== '')
-    .join(' ');
+    .join(' · ');
   const waiting = unfinished.get(unfinishedKey(field));
   const labels: ControlLabels = {
     id,
@@ -88,6 +91,12 @@ function Leaf(props: FieldViewProps) {
   );
 }
 
+/** The default is in the control, and so are the values of a choice. */
+function rulesOf({ schema, kind }: FormField): string {
+  const { default: _default, enum: values, ...rules } = schema;
+  return rulesText(kind === 'choice' || values === undefined ? rules : { ...rules, enum: values });
+}
+
 function kindHint({ kind, schema }: FormField): string | undefined {
   if (kind === 'intOrString') return texts.form.intOrString;
   if (kind === 'others') return texts.form.othersHint;
@@ -102,10 +111,10 @@ function Section(props: FieldViewProps) {
   const [isOpen, setOpen] = useState(() => beginsOpen(field));
   const id = useId();
   const label = useLabel(props);
-  const isOnTheWay = target !== undefined && isWithin(target, field.id);
-  if (isOnTheWay && !isOpen) setOpen(true);
   useEffect(() => {
-    if (target !== field.id) return;
+    if (target === undefined || !isWithin(target.field, field.id)) return;
+    setOpen(true);
+    if (target.field !== field.id) return;
     document.getElementById(id)?.focus();
     arrived();
   }, [target, field.id, id, arrived]);
@@ -123,6 +132,7 @@ function Section(props: FieldViewProps) {
           aria-describedby={`${id}-description`}
           onClick={() => setOpen(!isOpen)}
         >
+          <span aria-hidden="true" className="form-arrow" />
           {label}
         </button>
         <Marks field={field} />

@@ -31,8 +31,8 @@ export interface FormActions {
 export interface FormFacts {
   causes: readonly StatusCause[];
   unfinished: ReadonlyMap<string, UnfinishedText>;
-  /** The id of the field that shall have the focus. */
-  target: string | undefined;
+  /** Where the focus shall go: each choice is another object. */
+  target: { field: string } | undefined;
 }
 
 export const FormActionsContext = createContext<FormActions | undefined>(undefined);
@@ -48,7 +48,10 @@ export function unfinishedKey({ id, kind }: FormField): string {
 }
 
 /** The causes that a field shows itself. What a field shows as one text has those of its parts, too. */
-export function causesAt({ id, kind, value }: FormField, causes: readonly StatusCause[]): readonly StatusCause[] {
+export function causesAt<T extends { field?: string }>(
+  { id, kind, value }: FormField,
+  causes: readonly T[],
+): readonly T[] {
   const isWhole = kind !== 'object' && kind !== 'map' && kind !== 'list';
   if (kind === 'others')
     return causes.filter(({ field }) =>

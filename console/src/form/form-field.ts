@@ -9,7 +9,10 @@ import { intOrStringText, isOneLine, isTypable, numberText } from './field-text.
  */
 export type FieldKind = 'text' | 'number' | 'intOrString' | 'choice' | 'object' | 'map' | 'list' | 'yaml' | 'others';
 
-/** Whether a field may be absent: an element of a list, or the value of a map, is there as long as its row. */
+/**
+ * Whether a field may be absent: the value itself and its metadata may not, and an element of a list, or the value of a
+ * map, is there as long as its row.
+ */
 export type FieldPlace = 'root' | 'required' | 'optional' | 'element';
 
 export interface FormField {
@@ -92,9 +95,12 @@ export function fieldsIn(field: FormField, shared: Shared): FormField[] {
       );
     case 'object': {
       const required = new Set(schema.required);
-      const declared = Object.entries(schema.properties ?? {}).map(([name, of]) =>
-        child(name, of, required.has(name) ? 'required' : 'optional'),
-      );
+      const place = (name: string): FieldPlace => {
+        // Every object has metadata.
+        if (field.place === 'root' && name === 'metadata') return 'root';
+        return required.has(name) ? 'required' : 'optional';
+      };
+      const declared = Object.entries(schema.properties ?? {}).map(([name, of]) => child(name, of, place(name)));
       const others = othersOf(field);
       return others === undefined ? declared : [...declared, others];
     }

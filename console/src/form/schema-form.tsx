@@ -2,7 +2,7 @@ import type { JsonValue, StatusCause } from '@svc/client';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { texts } from '../texts/texts.ts';
-import { noHints, type FieldHints } from './field-hints.ts';
+import { commonHints, type FieldHints } from './field-hints.ts';
 import { valueAt, withValueAt, type FieldPath } from './field-path.ts';
 import { FieldGroup } from './field-group.tsx';
 import { FieldView } from './field-view.tsx';
@@ -18,6 +18,7 @@ export interface SchemaFormProps {
   onChange: (value: JsonValue | undefined) => void;
   /** Why the server refuses the value: each is shown at its field. Default: none. */
   causes?: readonly StatusCause[];
+  /** Default: those of metadata. */
   hints?: FieldHints;
   /** Ids of fields that cannot be changed: `metadata.name`. */
   readOnly?: readonly string[];
@@ -36,12 +37,12 @@ export function SchemaForm({
   value,
   onChange,
   causes = none,
-  hints = noHints,
+  hints = commonHints,
   readOnly = none,
   onUnfinished,
 }: SchemaFormProps) {
   const [unfinished, setUnfinished] = useState<ReadonlyMap<string, UnfinishedText>>(new Map());
-  const [target, setTarget] = useState<string | undefined>(undefined);
+  const [target, setTarget] = useState<{ field: string } | undefined>(undefined);
   // Two changes between two renderings build upon each other.
   const current = useRef(value);
   const changed = useRef(onChange);
@@ -82,7 +83,7 @@ export function SchemaForm({
       <FormFactsContext value={facts}>
         <div className="schema-form" role="group" aria-label={texts.form.label}>
           <FieldGroup field={root} View={FieldView} />
-          {causes.length === 0 ? undefined : <Causes causes={causes} onChoose={setTarget} />}
+          {causes.length === 0 ? undefined : <Causes causes={causes} onChoose={(field) => setTarget({ field })} />}
         </div>
       </FormFactsContext>
     </FormActionsContext>

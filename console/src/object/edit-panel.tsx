@@ -8,7 +8,6 @@ import {
 } from '@svc/client';
 import { useEffect, useState } from 'react';
 import { Difference } from '../editor/difference.tsx';
-import { YamlEditor } from '../editor/yaml-editor.tsx';
 import { toYaml } from '../editor/yaml-text.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
@@ -20,18 +19,23 @@ import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { warnings } from '../server/server.ts';
+import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
+import { DraftEditor } from './draft-editor.tsx';
 import { editableText, readEditableText } from './editable-text.ts';
+import type { EditorView } from './editor-tabs.tsx';
+import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
 
 interface EditPanelProps {
   model: ModelInfo;
+  view: EditorView;
   /** The object as it was when the editor was opened. */
   first: Stored<AnyObject>;
   /** As it is now; undefined when it is gone. */
   newest: Stored<AnyObject> | undefined;
 }
 
-/** The YAML of an object: edited while others edit, compared before it is saved, merged by field. */
+/** An object as a form and as YAML: checked while it is edited, edited while others edit, compared before it is saved, merged by field. */
 export default function EditPanel(props: EditPanelProps) {
   const { definition, isKnown } = useModelFacts(props.model);
   // The definition says how lists merge.
@@ -39,7 +43,9 @@ export default function EditPanel(props: EditPanelProps) {
   return isKnown ? <Editor {...props} model={model} /> : <p role="status">{texts.loading}</p>;
 }
 
-function Editor({ model, first, newest }: EditPanelProps) {
+const readOnly = ['metadata.name', 'metadata.generateName', 'metadata.namespace'];
+
+function Editor({ model, view, first, newest }: EditPanelProps) {
   const [edit] = useState(() => beginEdit(resourceOf(model, first.metadata.namespace), first));
   const [base, setBase] = useState(() => editableText(model, first));
   const [text, setText] = useState(base);
@@ -48,14 +54,25 @@ function Editor({ model, first, newest }: EditPanelProps) {
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isReview, setReview] = useState(false);
   const [isBusy, setBusy] = useState(false);
+  const [unfinished, setUnfinished] = useState(0);
+  // Another form, without the texts that were not yet values.
+  const [attempts, setAttempts] = useState(0);
   const warned = useObservable(warnings);
   const { name, namespace = '' } = first.metadata;
   const may = usePermissions(namespace);
   const missing = may({ verb: 'update', model, name })
     ? undefined
     : missingRule({ verb: 'update', model, namespace, name });
+  const schema = useModelSchema(model);
   const isChanged = text !== base;
-  useUnsaved(isChanged);
+  useUnsaved(isChanged || unfinished > 0);
+
+  const isWaiting = !isChanged || isBusy || unfinished > 0 || conflicts.length > 0 || missing !== undefined;
+  const check = useServerCheck(isWaiting ? undefined : text, (signal) => {
+    const draft = readEditableText(model, text, edit.base);
+    warnings.set([]);
+    return resourceOf(model, namespace).update(draft, { dryRun: true, signal });
+  });
 
   /** Shows what the edit has now. */
   const show = (): void => {
@@ -72,6 +89,11 @@ function Editor({ model, first, newest }: EditPanelProps) {
     show();
   });
 
+  const change = (next: string): void => {
+    setText(next);
+    setNote('');
+    setFailure(undefined);
+  };
   const attempt = async (work: () => void | Promise<void>): Promise<void> => {
     setFailure(undefined);
     setNote('');
@@ -109,11 +131,12 @@ function Editor({ model, first, newest }: EditPanelProps) {
     edit.resolve('mine');
     edit.draft = structuredClone(edit.base);
     show();
+    setAttempts(attempts + 1);
     setFailure(undefined);
     setNote('');
     setReview(false);
   };
-  const isOff = !isChanged || isBusy || conflicts.length > 0;
+  const isOff = !isChanged || isBusy || unfinished > 0 || conflicts.length > 0;
   useShortcut('Control+s', () => {
     if (!isOff && missing === undefined) void save();
   });
@@ -127,10 +150,10 @@ function Editor({ model, first, newest }: EditPanelProps) {
         <ActionButton onAction={() => setReview(!isReview)} isDisabled={!isChanged && !isReview}>
           {isReview ? texts.editor.back : texts.editor.review}
         </ActionButton>
-        <ActionButton onAction={discard} isDisabled={!isChanged}>
+        <ActionButton onAction={discard} isDisabled={!isChanged && unfinished === 0}>
           {texts.editor.discard}
         </ActionButton>
-        <span role="status">{note === '' && !isChanged ? texts.editor.unchanged : note}</span>
+        <span role="status">{note === '' ? draftNote({ isChanged, unfinished, check }) : note}</span>
       </div>
       {isOutdated && isChanged ? (
         <div role="alert" className="note warning">
@@ -151,7 +174,18 @@ function Editor({ model, first, newest }: EditPanelProps) {
       ))}
       {isReview ? <Difference label={texts.editor.changes} before={base} after={text} /> : undefined}
       <div hidden={isReview}>
-        <YamlEditor label={texts.editor.label(name)} value={text} onChange={setText} />
+        <DraftEditor
+          attempt={attempts}
+          model={model}
+          schema={schema}
+          view={view}
+          label={texts.editor.label(name)}
+          text={text}
+          onChange={change}
+          causes={failure === undefined ? check.causes : causesOf(failure)}
+          readOnly={readOnly}
+          onUnfinished={setUnfinished}
+        />
       </div>
     </div>
   );

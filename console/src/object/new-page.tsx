@@ -2,22 +2,27 @@ import type { AnyObject, Draft, JsonObject } from '@svc/client';
 import { StatusError } from '@svc/client';
 import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
-import { YamlEditor } from '../editor/yaml-editor.tsx';
 import { TextFault, toYaml } from '../editor/yaml-text.ts';
+import { newValue } from '../form/form-field.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useUnsaved } from '../interface/unsaved.ts';
 import { useTitle } from '../interface/use-title.ts';
-import { useModelFacts } from '../list/model-facts.ts';
 import { models } from '../server/discovery.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { apiVersionOf, resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
+import type { ModelSchema } from '../server/open-api-schema.ts';
 import { usePermissions } from '../server/permissions.ts';
+import { warnings } from '../server/server.ts';
+import { useModelSchema } from '../server/use-model-schema.ts';
 import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
+import { DraftEditor } from './draft-editor.tsx';
 import { readText } from './editable-text.ts';
+import { EditorTabs, editorView } from './editor-tabs.tsx';
+import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
 
 export default function NewPage({ group, plural }: { group: string; plural: string }) {
   useObservable(models);
@@ -30,23 +35,33 @@ function NewObject({ model }: { model: ModelInfo }) {
   useTitle(texts.editor.newTitle(model.kind));
   const [params] = useSearchParams();
   const [, navigate] = useLocation();
-  const { definition, isKnown } = useModelFacts(model);
+  const schema = useModelSchema(model);
+  const view = editorView(params.get('tab')) ?? 'both';
   const [text, setText] = useState<string | undefined>(undefined);
   const [start, setStart] = useState('');
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
+  const [unfinished, setUnfinished] = useState(0);
   const [created, setCreated] = useState<string | undefined>(undefined);
   const namespace = params.get('ns') ?? '';
   const may = usePermissions(namespace);
   const missing = may({ verb: 'create', model }) ? undefined : missingRule({ verb: 'create', model, namespace });
-  useUnsaved(text !== undefined && text !== start && created === undefined);
+  const isChanged = text !== undefined && text !== start;
+  useUnsaved((isChanged || unfinished > 0) && created === undefined);
+  const warned = useObservable(warnings);
+  const isWaiting = !isChanged || isBusy || unfinished > 0 || missing !== undefined || created !== undefined;
+  const check = useServerCheck(isWaiting ? undefined : text, (signal) => {
+    const draft = readDraft(text!);
+    warnings.set([]);
+    return resourceOf(model, namespace).create(draft, { dryRun: true, signal });
+  });
 
   useEffect(() => {
-    if (!isKnown || text !== undefined) return;
-    const sample = toYaml(sampleObject(model, namespace, definition));
+    if (schema === undefined || text !== undefined) return;
+    const sample = toYaml(sampleObject(model, namespace, schema));
     setStart(sample);
     setText(sample);
-  }, [isKnown, text, model, namespace, definition]);
+  }, [schema, text, model, namespace]);
   // Leaves when nothing is unsaved any more.
   useEffect(() => {
     if (created !== undefined) navigate(created);
@@ -56,11 +71,8 @@ function NewObject({ model }: { model: ModelInfo }) {
     setFailure(undefined);
     setBusy(true);
     try {
-      const [object, ...others] = readText(text!);
-      const metadata = object?.['metadata'];
-      if (object === undefined || others.length > 0 || typeof metadata !== 'object' || metadata === null)
-        throw new TextFault(texts.editor.notObject);
-      const stored = await resourceOf(model, namespace).create(object as unknown as Draft<AnyObject>);
+      warnings.set([]);
+      const stored = await resourceOf(model, namespace).create(readDraft(text!));
       setCreated(objectLink(model, stored.metadata));
     } catch (error) {
       setFailure(error);
@@ -69,7 +81,7 @@ function NewObject({ model }: { model: ModelInfo }) {
     }
   };
   useShortcut('Control+s', () => {
-    if (missing === undefined && !isBusy && text !== undefined) void create();
+    if (missing === undefined && !isBusy && unfinished === 0 && text !== undefined) void create();
   });
   return (
     <div className="edit-panel">
@@ -77,62 +89,65 @@ function NewObject({ model }: { model: ModelInfo }) {
         <Link href={listLink(model, namespace)}>{model.kind}</Link>
       </p>
       <h1>{texts.editor.newTitle(model.kind)}</h1>
+      <nav className="tabs" aria-label={texts.object.tabs}>
+        <EditorTabs view={view} />
+      </nav>
       <div className="buttons">
-        <ActionButton kind="primary" onAction={() => void create()} isDisabled={isBusy} missingRule={missing}>
+        <ActionButton
+          kind="primary"
+          onAction={() => void create()}
+          isDisabled={isBusy || unfinished > 0}
+          missingRule={missing}
+        >
           {texts.editor.create}
         </ActionButton>
+        <span role="status">{isChanged ? draftNote({ isChanged, unfinished, check }) : ''}</span>
       </div>
       {failure === undefined ? undefined : (
         <FailureNote failure={failure} title={failure instanceof StatusError ? texts.editor.causes : texts.failed} />
       )}
+      {warned.map((warning) => (
+        <p key={warning} role="alert" className="note warning">
+          {warning}
+        </p>
+      ))}
       {text === undefined ? (
         <p role="status">{texts.loading}</p>
       ) : (
-        <YamlEditor label={texts.editor.newTitle(model.kind)} value={text} onChange={setText} />
+        <DraftEditor
+          model={model}
+          schema={schema}
+          view={view}
+          label={texts.editor.newTitle(model.kind)}
+          text={text}
+          onChange={(next) => {
+            setText(next);
+            setFailure(undefined);
+          }}
+          causes={failure === undefined ? check.causes : causesOf(failure)}
+          onUnfinished={setUnfinished}
+        />
       )}
     </div>
   );
 }
 
-interface OpenApiSchema {
-  type?: string;
-  default?: unknown;
-  properties?: Record<string, OpenApiSchema>;
-  required?: string[];
-  enum?: unknown[];
+/** @throws TextFault if the text is not one object */
+function readDraft(text: string): Draft<AnyObject> {
+  const [object, ...others] = readText(text);
+  const metadata = object?.['metadata'];
+  if (object === undefined || others.length > 0 || typeof metadata !== 'object' || metadata === null)
+    throw new TextFault(texts.editor.notObject);
+  return object as unknown as Draft<AnyObject>;
 }
 
 /** What an object of the model needs at least, with its required fields. */
-function sampleObject(model: ModelInfo, namespace: string, definition: JsonObject | undefined): JsonObject {
-  const spec = (
-    definition as { spec: { versions: { name: string; schema?: { openAPIV3Schema?: OpenApiSchema } }[] } } | undefined
-  )?.spec.versions.find(({ name }) => name === model.version)?.schema?.openAPIV3Schema?.properties?.['spec'];
+function sampleObject(model: ModelInfo, namespace: string, schema: ModelSchema | 'none'): JsonObject {
+  const spec = schema === 'none' ? undefined : schema.root.properties?.['spec'];
   return {
     apiVersion: apiVersionOf(model),
     kind: model.kind,
     metadata: { name: '', ...(model.namespaced ? { namespace: namespace === '' ? 'default' : namespace } : {}) },
-    ...(spec === undefined ? {} : { spec: sampleValue(spec) as JsonObject }),
+    ...(schema === 'none' || spec === undefined ? {} : { spec: newValue(spec, schema.shared) }),
   };
-}
-
-function sampleValue(schema: OpenApiSchema): unknown {
-  if (schema.default !== undefined) return schema.default;
-  if (schema.enum !== undefined) return schema.enum[0];
-  switch (schema.type) {
-    case 'object':
-      return Object.fromEntries(
-        (schema.required ?? []).map((name) => [name, sampleValue(schema.properties?.[name] ?? {})]),
-      );
-    case 'array':
-      return [];
-    case 'integer':
-    case 'number':
-      return 0;
-    case 'boolean':
-      return false;
-    case 'string':
-      return '';
-    default:
-      return null;
-  }
 }

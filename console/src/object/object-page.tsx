@@ -14,6 +14,7 @@ import { usePermissions } from '../server/permissions.ts';
 import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
 import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { texts } from '../texts/texts.ts';
+import { EditorTabs, editorView, type EditorView } from './editor-tabs.tsx';
 import { ObjectOverview } from './object-overview.tsx';
 import { useLiveObject } from './use-live-object.ts';
 
@@ -35,13 +36,11 @@ export function ObjectPage({ group, plural, namespace, name }: ObjectPageProps) 
   return <ObjectView model={model} namespace={namespace === '-' ? '' : namespace} name={name} />;
 }
 
-type Tab = 'overview' | 'yaml';
-
 function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: string; name: string }) {
   useTitle(`${name} · ${model.kind}`);
   const [params] = useSearchParams();
   const [, navigate] = useLocation();
-  const tab: Tab = params.get('tab') === 'yaml' ? 'yaml' : 'overview';
+  const view = editorView(params.get('tab'));
   const { object, isGone, failure, stream } = useLiveObject(model, namespace, name);
   const here = objectLink(model, { namespace, name });
   useShortcut('e', () => navigate(`${here}?tab=yaml`));
@@ -64,16 +63,14 @@ function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: s
         </p>
       ) : undefined}
       <nav className="tabs" aria-label={texts.object.tabs}>
-        <Link href={here} aria-current={tab === 'overview' ? 'page' : undefined}>
+        <Link href={here} aria-current={view === undefined ? 'page' : undefined}>
           {texts.object.overview}
         </Link>
-        <Link href={`${here}?tab=yaml`} aria-current={tab === 'yaml' ? 'page' : undefined}>
-          {texts.object.yaml}
-        </Link>
+        <EditorTabs view={view} />
       </nav>
       {object === undefined && !isGone && failure === undefined ? <p role="status">{texts.loading}</p> : undefined}
-      {object !== undefined && tab === 'overview' ? <ObjectOverview model={model} object={object} /> : undefined}
-      <EditTab model={model} object={object} isShown={tab === 'yaml'} />
+      {object !== undefined && view === undefined ? <ObjectOverview model={model} object={object} /> : undefined}
+      <EditTab model={model} object={object} view={view} />
     </>
   );
 }
@@ -81,18 +78,22 @@ function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: s
 interface EditTabProps {
   model: ModelInfo;
   object: Stored<AnyObject> | undefined;
-  isShown: boolean;
+  /** Undefined: another tab is shown. */
+  view: EditorView | undefined;
 }
 
 /** Once opened, the editor stays, with what was typed, while another tab is shown or the object is deleted. */
-function EditTab({ model, object, isShown }: EditTabProps) {
+function EditTab({ model, object, view }: EditTabProps) {
+  const [last, setLast] = useState<EditorView>('yaml');
+  if (view !== undefined && view !== last) setLast(view);
+  const isShown = view !== undefined;
   const [first, setFirst] = useState<Stored<AnyObject> | undefined>(undefined);
   if (isShown && first === undefined && object !== undefined) setFirst(object);
   if (first === undefined) return undefined;
   return (
     <div hidden={!isShown}>
       <Suspense fallback={<p role="status">{texts.loading}</p>}>
-        <EditPanel model={model} first={first} newest={object} />
+        <EditPanel model={model} view={last} first={first} newest={object} />
       </Suspense>
     </div>
   );

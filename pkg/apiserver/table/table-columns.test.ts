@@ -79,6 +79,7 @@ const known: Readonly<Record<string, string>> = {
   CustomResourceDefinition: 'Name Created-At',
   Plugin: 'Name Version Enabled Phase Age',
   SavedView: 'Name Title Model Age',
+  FormHint: 'Name Model Age',
 };
 
 function columnsOf(kind: string) {

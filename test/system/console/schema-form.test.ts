@@ -51,10 +51,11 @@ function shownValue(field: FormField): JsonValue | undefined {
     case 'object': {
       const fields = fieldsIn(field, {}).filter((each) => each.value !== undefined);
       const declared = fields.filter((each) => each.kind !== 'others');
-      const others = fields.find((each) => each.kind === 'others');
+      const other = fields.find((each) => each.kind === 'others');
+      const others = other === undefined ? undefined : shownValue(other);
       return {
         ...Object.fromEntries(declared.map((each) => [each.name, shownValue(each)!])),
-        ...(others === undefined ? {} : (shownValue(others) as JsonObject | undefined)),
+        ...(isObject(others) ? others : {}),
       };
     }
     default:

@@ -52,7 +52,7 @@ export const form = {
   noSchema: 'The server has no schema of this model: use the YAML.',
   waits: 'The form is back when it can be read.',
   tab: 'Form',
-  both: 'Form and YAML',
+  both: 'Side by side',
   accepted: 'The server would accept this.',
   refused: (count: number) =>
     `The server would refuse this, for ${number.format(count)} ${count === 1 ? 'reason' : 'reasons'}.`,

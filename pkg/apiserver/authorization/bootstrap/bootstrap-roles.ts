@@ -1,4 +1,5 @@
 import {
+  formHintModel,
   leaseModel,
   pluginGroup,
   rbacGroup,
@@ -76,6 +77,8 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       rule(['create'], [streamGroup], ['streams']),
       // A view says how to look at objects, and shows none.
       rule(read, [savedViewModel.group], ['savedviews']),
+      // Who writes them decides what others read beside a field: that is for administrators and plugins.
+      rule(read, [formHintModel.group], ['formhints']),
     ],
   },
   {

@@ -223,6 +223,8 @@ function clusterRoutes(): PlatformRoute[] {
   const plugins = { group: 'plugin.svc.run', resource: 'plugins' };
   const views = { group: 'console.svc.run', resource: 'savedviews' };
   const viewsPath = '/apis/console.svc.run/v1alpha1/savedviews';
+  const hints = { group: 'console.svc.run', resource: 'formhints' };
+  const hintsPath = '/apis/console.svc.run/v1alpha1/formhints';
   const pluginsPath = '/apis/plugin.svc.run/v1alpha1/plugins';
   const roles = { group: rbacGroup, resource: 'clusterroles' };
   const bindings = { group: rbacGroup, resource: 'clusterrolebindings' };
@@ -280,6 +282,14 @@ function clusterRoutes(): PlatformRoute[] {
       spec: { title: 'New', model: `widgets.${modelGroup}` },
     }),
     remove({ ...views, name: 'missing' }, `${viewsPath}/missing`, 404),
+    list(hints, hintsPath),
+    create(hints, hintsPath, {
+      apiVersion: 'console.svc.run/v1alpha1',
+      kind: 'FormHint',
+      metadata: { name: 'matrix-new' },
+      spec: { model: `widgets.${modelGroup}`, fields: [] },
+    }),
+    remove({ ...hints, name: 'missing' }, `${hintsPath}/missing`, 404),
     list(plugins, pluginsPath),
     {
       method: 'GET',

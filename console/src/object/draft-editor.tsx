@@ -1,0 +1,130 @@
+import type { JsonObject, JsonValue, StatusCause } from '@svc/client';
+import { useDeferredValue, useMemo, useRef } from 'react';
+import { YamlEditor } from '../editor/yaml-editor.tsx';
+import { parseYaml, TextFault, toYaml } from '../editor/yaml-text.ts';
+import { isObject } from '../form/field-path.ts';
+import { SchemaForm } from '../form/schema-form.tsx';
+import { useFieldHints } from '../form/use-field-hints.ts';
+import type { ModelInfo } from '../server/model-info.ts';
+import type { ModelSchema } from '../server/open-api-schema.ts';
+import { texts } from '../texts/texts.ts';
+import type { EditorView } from './editor-tabs.tsx';
+
+interface DraftEditorProps {
+  model: ModelInfo;
+  schema: ModelSchema | 'none' | undefined;
+  view: EditorView;
+  /** Of the YAML. */
+  label: string;
+  text: string;
+  onChange: (text: string) => void;
+  causes: readonly StatusCause[];
+  /** Ids of fields that cannot be changed. */
+  readOnly?: readonly string[];
+  onUnfinished: (count: number) => void;
+  /** With another number the form forgets the texts that are not yet values. Default 0. */
+  attempt?: number;
+}
+
+/**
+ * One draft of an object, as a form and as YAML: what one changes, the other shows. The YAML stays as it was typed until
+ * the form changes something.
+ */
+export function DraftEditor(props: DraftEditorProps) {
+  const { model, schema, view, label, text, onChange, causes, readOnly, onUnfinished, attempt = 0 } = props;
+  return (
+    <div className={`draft ${view}`}>
+      <div className="draft-form" hidden={view === 'yaml'}>
+        {schema === undefined ? <p role="status">{texts.loading}</p> : undefined}
+        {schema === 'none' ? <p className="note">{texts.form.noSchema}</p> : undefined}
+        {schema === undefined || schema === 'none' ? undefined : (
+          <DraftForm
+            key={attempt}
+            model={model}
+            schema={schema}
+            text={text}
+            onChange={onChange}
+            causes={causes}
+            readOnly={readOnly}
+            onUnfinished={onUnfinished}
+          />
+        )}
+      </div>
+      <div className="draft-yaml" hidden={view === 'form'}>
+        <YamlEditor label={label} value={text} onChange={onChange} />
+      </div>
+    </div>
+  );
+}
+
+interface DraftFormProps extends Pick<DraftEditorProps, 'model' | 'text' | 'onChange' | 'causes' | 'onUnfinished'> {
+  schema: ModelSchema;
+  readOnly: readonly string[] | undefined;
+}
+
+function DraftForm({ model, schema, text, onChange, causes, readOnly, onUnfinished }: DraftFormProps) {
+  const hints = useFieldHints(model);
+  const written = useRef<{ text: string; object: JsonObject } | undefined>(undefined);
+  // Typing in the YAML does not wait for the form; typing in the form shows at once.
+  const deferred = useDeferredValue(text);
+  const newest = written.current?.text === text ? text : deferred;
+  const read = useMemo(() => {
+    // What the form wrote keeps its parts, so that only what changed is rendered.
+    if (written.current?.text === newest) return written.current.object;
+    try {
+      const object = parseYaml(newest);
+      return isObject(object) ? object : texts.editor.notObject;
+    } catch (error) {
+      if (error instanceof TextFault) return texts.editor.invalid(error.message);
+      throw error;
+    }
+  }, [newest]);
+  const hasStatus = model.hasStatusSubresource;
+  // Kind and version are those of the page, and the status is not a person's.
+  const own = useMemo(() => new Set(['apiVersion', 'kind', ...(hasStatus ? ['status'] : [])]), [hasStatus]);
+  const shown = useMemo(() => {
+    const { properties = {} } = schema.root;
+    return { ...schema, root: { ...schema.root, properties: without(properties, own) } };
+  }, [schema, own]);
+  const value = useMemo(() => (typeof read === 'string' ? undefined : without(read, own)), [read, own]);
+  const last = useRef(value);
+  if (value !== undefined) last.current = value;
+  const change = (next: JsonValue | undefined): void => {
+    if (typeof read === 'string') return;
+    const object = { ...only(read, own, true), ...(isObject(next) ? next : {}), ...only(read, own, false) };
+    written.current = { object, text: toYaml(object) };
+    onChange(written.current.text);
+  };
+  if (hints === undefined) return <p role="status">{texts.loading}</p>;
+  return (
+    <>
+      {typeof read === 'string' ? (
+        <p role="status" className="note warning">
+          {read} {texts.form.waits}
+        </p>
+      ) : undefined}
+      <div hidden={typeof read === 'string'}>
+        <SchemaForm
+          schema={shown}
+          value={last.current}
+          onChange={change}
+          causes={causes}
+          hints={hints}
+          {...(readOnly === undefined ? {} : { readOnly })}
+          onUnfinished={onUnfinished}
+        />
+      </div>
+    </>
+  );
+}
+
+function without<T>(object: Readonly<Record<string, T>>, names: ReadonlySet<string>): Record<string, T> {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.has(name)));
+}
+
+/** The page's own fields: the status is last, the others are first. */
+function only(object: JsonObject, names: ReadonlySet<string>, isFirst: boolean): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).filter(([name]) => names.has(name) && (name !== 'status') === isFirst),
+  );
+}
