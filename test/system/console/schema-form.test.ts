@@ -122,6 +122,7 @@ const { schema: anySchema } = fc.letrec<{ schema: OpenApiSchema; object: OpenApi
     schema: fc.oneof(
       { maxDepth: 4, depthSize: 'medium' },
       tie('scalar'),
+      fc.constant({ type: 'string' }),
       fc.constant({ 'x-kubernetes-int-or-string': true }),
       fc.constant({ 'x-kubernetes-preserve-unknown-fields': true }),
       fc.constant({
@@ -214,7 +215,7 @@ describe('a form of a schema', () => {
     const pair = anySchema.chain((schema) => fc.tuple(fc.constant(schema), valueOf(schema)));
     fc.assert(
       fc.property(pair, ([schema, value]) => expectExactForm(schema, value)),
-      { numRuns: 300 },
+      { numRuns: 1000 },
     );
   });
 
@@ -248,6 +249,18 @@ describe('a form of a schema', () => {
         { numRuns: 5 },
       );
     }
+  });
+
+  test.each<[OpenApiSchema, JsonValue]>([
+    [{ type: 'string' }, 'a\r\nb'],
+    [{ type: 'string' }, 1],
+    [{ type: 'number' }, '12'],
+    [{ 'x-kubernetes-int-or-string': true }, 1.5],
+    [{ type: 'object', properties: { a: {} } }, ['a']],
+    [{ type: 'array', items: {} }, { a: 1 }],
+    [{ type: 'string', enum: ['x'] }, { a: 1 }],
+  ])('%j shows %j as YAML, because its field would change it', (schema, value) => {
+    expect(rootField(schema, {}, value).kind).toBe('yaml');
   });
 
   test('an absent field needs the objects on its way, and an absent one stays absent', () => {
