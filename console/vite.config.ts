@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type BuildEnvironmentOptions, type Plugin } from 'vite';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
@@ -22,6 +22,15 @@ const compressAssets: Plugin = {
 
 const platform = process.env['SVC_CONSOLE_PLATFORM'] ?? 'http://127.0.0.1:8090';
 
+const rolldownOptions = {
+  // Loading a file of the client does nothing by itself, so that what is not used is left out.
+  treeshake: { moduleSideEffects: [{ test: /\/pkg\//, sideEffects: false }] },
+  // A line for each would say nothing: what imports them is left out.
+  onLog: (level, log, handle) => {
+    if (!log.message.includes('externalized for browser compatibility')) handle(level, log);
+  },
+} satisfies BuildEnvironmentOptions['rolldownOptions'];
+
 /** `npm run build:console` writes `console/dist`; `npm run dev:console` serves the sources, next to a running server. */
 export default defineConfig({
   root: folder,
@@ -30,7 +39,8 @@ export default defineConfig({
   html: { cspNonce: '__CSP_NONCE__' },
   resolve: {
     alias: [
-      { find: '@svc/client', replacement: join(folder, '../pkg/webclient/index.ts') },
+      { find: /^@svc\/client$/, replacement: join(folder, '../pkg/webclient/index.ts') },
+      { find: '@svc/client/worker', replacement: join(folder, '../pkg/webclient/worker/index.ts') },
       { find: /^#pkg\/(.*)$/, replacement: join(folder, '../pkg/$1.ts') },
     ],
   },
@@ -41,15 +51,9 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // Everything is a file of its own, because the policy allows no data: but for images.
     assetsInlineLimit: 0,
-    rolldownOptions: {
-      // Loading a file of the client does nothing by itself, so that what is not used is left out.
-      treeshake: { moduleSideEffects: [{ test: /\/pkg\//, sideEffects: false }] },
-      // A line for each would say nothing: what imports them is left out.
-      onLog: (level, log, handle) => {
-        if (!log.message.includes('externalized for browser compatibility')) handle(level, log);
-      },
-    },
+    rolldownOptions,
   },
+  worker: { format: 'es', rolldownOptions },
   plugins: [compressAssets],
   server: {
     proxy: { '^/(?!console/)': platform },

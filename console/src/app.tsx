@@ -24,7 +24,7 @@ export function App() {
         if (isSamePage || mayLeave()) navigate(to, options);
       }}
     >
-      <Shell user={state.user} />
+      <Shell key={state.user.id} user={state.user} />
       {state.name === 'expired' ? (
         <Suspense>
           <LoginDialog username={state.user.username} />

@@ -1,7 +1,8 @@
 /**
  * Writes the package `@svc/client` for front ends to `dist/client`: modules for browsers, workers and Node.js without
- * any dependency but React's hooks, `@svc/client/react`; their types, and a package.json. `npm run build:client` runs it; `npm install ./dist/client` installs
- * it, and `npm pack ./dist/client` packs it.
+ * any dependency but that of the hooks of React, `@svc/client/react`, and of a worker, `@svc/client/worker`; their types,
+ * and a package.json. `npm run build:client` runs it; `npm install ./dist/client` installs it, and
+ * `npm pack ./dist/client` packs it.
  *
  *   node hack/builds/bundle-client.mjs [FOLDER]    default of the output: dist/client
  */
@@ -12,7 +13,11 @@ import { build } from 'esbuild';
 import { exportOf, repository, writeManifest, writeTypes } from './write-package.mjs';
 
 /** By their names in the package. */
-const entries = { index: 'pkg/webclient/index.ts', react: 'pkg/webclient/react/index.ts' };
+const entries = {
+  index: 'pkg/webclient/index.ts',
+  react: 'pkg/webclient/react/index.ts',
+  worker: 'pkg/webclient/worker/index.ts',
+};
 
 /**
  * The text of a module with these exports of the sources, and what they need, except React. Nothing that it imports does
@@ -62,7 +67,7 @@ const pureModules = {
 
 async function bundleClient(folder) {
   mkdirSync(folder, { recursive: true });
-  // Both entry points share the modules behind them: a page that loads both has each class once.
+  // All entry points share the modules behind them: a page that loads two has each class once.
   const modules = await buildForBrowsers({
     entryPoints: entries,
     outdir: folder,
@@ -76,7 +81,11 @@ async function bundleClient(folder) {
   writeManifest(folder, {
     name: '@svc/client',
     description: 'The API of svc for front ends: objects, lists that stay up to date, edits that merge.',
-    exports: { '.': exportOf('index.js', entries.index), './react': exportOf('react.js', entries.react) },
+    exports: {
+      '.': exportOf('index.js', entries.index),
+      './react': exportOf('react.js', entries.react),
+      './worker': exportOf('worker.js', entries.worker),
+    },
     peerDependencies: { react: '^18.0.0 || ^19.0.0' },
     peerDependenciesMeta: { react: { optional: true } },
   });

@@ -19,6 +19,7 @@ test.each([
   ['connect, live', 8_000, ''],
   ['connect, live, edit', 10_000, ''],
   ['connect, live, edit, and the hooks of React', 12_000, "export * from './pkg/webclient/react/index.ts';"],
+  ['connect, live, and a worker', 10_000, "export { sharedWorkerFeeds } from './pkg/webclient/worker/index.ts';"],
 ])('%s is at most %i bytes', async (names, limit, hooks) => {
   const used = names.split(', ').filter((name) => !name.includes(' '));
   const text = await clientModule(`export { ${used.join()} } from './pkg/webclient/index.ts'; ${hooks}`, {
@@ -55,15 +56,18 @@ describe('the package', () => {
     expect(stdout).toBe('useCan,useEdit,useLive,useObject StatusError\n');
     expect(readFileSync(join(project, 'client/index.js'), 'utf8')).not.toContain('useSyncExternalStore');
     expect(readFileSync(join(project, 'client/react.js'), 'utf8')).not.toContain('class StatusError');
+    expect(readFileSync(join(project, 'client/index.js'), 'utf8')).not.toContain('svc feeds');
   });
 
   const page = (body: string): string => `
 import { connect, live, edit, type ApiObject, type WebModel } from '@svc/client';
+import { sharedWorkerFeeds } from '@svc/client/worker';
 type Post = ApiObject<{ title: string }>;
 const post: WebModel<Post, { 'spec.title': string; 'spec.likes': number }> = {
   group: 'blog.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: false, hasStatusSubresource: true,
 };
-const posts = connect().resource(post);
+const feeds = sharedWorkerFeeds(() => new SharedWorker(new URL('./worker.js', import.meta.url), { type: 'module' }));
+const posts = connect({ feeds }).resource(post);
 export const use = async (): Promise<unknown> => { ${body} };
 `;
   const check = async (text: string, resolution: string[]): Promise<string> => {

@@ -36,6 +36,11 @@ export interface ServerConnection {
   send(path: string, options: PathSendOptions): Promise<unknown>;
   /** Begins a session, whose cookies the browser keeps. @throws StatusError 400 for a wrong password, or a locked account */
   login(credentials: { username: string; password: string }): Promise<LoginSession>;
+  /**
+   * Who has the session of the browser, if anybody has. From then on, as after `login`, the server refuses to answer this
+   * connection for another session.
+   */
+  currentSession(): Promise<LoginSession | undefined>;
   /** Ends the session, if there is one. */
   logout(): Promise<void>;
 }
@@ -50,23 +55,31 @@ export function connect({ accessUrl, ...options }: ServerConnectOptions = {}): S
     sender.csrfToken = token;
     access.csrfToken = token;
   };
+  const keepTo = async (answer: Promise<unknown>): Promise<LoginSession> => {
+    const { csrf_token: token, user } = (await answer) as LoginSession & { csrf_token: string };
+    setCsrfToken(token);
+    return { user };
+  };
+  /** Undefined if there is no session. */
+  const ifAny = async <T>(answer: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await answer;
+    } catch (error) {
+      if (isStatusError(error, 'Unauthorized')) return undefined;
+      throw error;
+    }
+  };
   return {
     resource: (model, { namespace } = {}) => new Resource(sender, model, namespace),
     read: (path, call = {}) => sender.json({ method: 'GET', path, ...call }),
     send: (path, call) => sender.json({ path, ...call, isRepeatable: false }),
-    login: async (body) => {
-      const call = { method: 'POST', path: sessions, body, isRepeatable: false } as const;
-      const { csrf_token: token, user } = (await access.json(call)) as LoginSession & { csrf_token: string };
-      setCsrfToken(token);
-      return { user };
+    login: (body) => keepTo(access.json({ method: 'POST', path: sessions, body, isRepeatable: false })),
+    currentSession: () => {
+      setCsrfToken(undefined);
+      return ifAny(keepTo(access.json({ method: 'GET', path: `${sessions}current/` })));
     },
     logout: async () => {
-      try {
-        await access.json({ method: 'DELETE', path: sessions, isRepeatable: false });
-      } catch (error) {
-        // There is none any more.
-        if (!isStatusError(error, 'Unauthorized')) throw error;
-      }
+      await ifAny(access.json({ method: 'DELETE', path: sessions, isRepeatable: false }));
       setCsrfToken(undefined);
     },
   };

@@ -36,6 +36,7 @@ export {
   type PathReadOptions,
   type PathSendOptions,
 } from './connect.ts';
+export type { BrowserSession, ChangeSink, FeedProvider, FeedSelection, LiveSource } from './live-source.ts';
 export { selectionParams } from './resource/query.ts';
 export type { RequestSenderOptions } from './request/sender.ts';
 export { RetryBackoff } from './retry-backoff.ts';

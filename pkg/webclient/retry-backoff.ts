@@ -1,3 +1,4 @@
+import { onWake } from './on-wake.ts';
 import { pause } from './pause.ts';
 
 /** Milliseconds: doubled from the first to the last. */
@@ -14,21 +15,18 @@ export class RetryBackoff {
   }
 
   /**
-   * Resolves after the time, or as soon as the browser is online again or the signal aborts. Never all at once: others
-   * were sent away, too.
+   * Resolves after the time, or as soon as the page wakes or the signal aborts. Never all at once: others were sent away,
+   * too.
    */
   async wait(signal: AbortSignal): Promise<void> {
     const ms = this.#nextMs * (0.5 + Math.random() / 2);
     this.#nextMs = Math.min(longestWaitMs, this.#nextMs * 2);
     const end = new AbortController();
     const wake = (): void => end.abort();
-    // Node.js has no events of its network.
-    const page = globalThis as Partial<EventTarget>;
-    signal.addEventListener('abort', wake);
-    page.addEventListener?.('online', wake);
+    onWake(wake, end.signal);
+    signal.addEventListener('abort', wake, { signal: end.signal });
     if (signal.aborted) wake();
     await pause(ms, end.signal).catch(() => undefined);
-    signal.removeEventListener('abort', wake);
-    page.removeEventListener?.('online', wake);
+    wake();
   }
 }

@@ -7,10 +7,12 @@ import {
   type StatusError,
   type WhereSelection,
 } from '@svc/client';
+import { noteRefusal } from './server.ts';
 import { whenVisible } from './when-visible.ts';
 
 /** `live`: every change arrives. `stale`: since then the server could not be reached. */
-export type StreamState = { name: 'connecting' | 'live' } | { name: 'stale'; since: Date; failure?: StatusError };
+export type StreamState =
+  { name: 'connecting' | 'live' } | { name: 'stale'; since: Date; failure?: StatusError | undefined };
 
 export interface FollowOptions {
   signal: AbortSignal;
@@ -48,8 +50,10 @@ async function followWhileVisible(
         if (state.name === 'live') onState?.({ name: 'live' });
         if (state.name !== 'stale') return;
         const { staleSince: since, failure } = state;
+        // The stream may be that of a worker, whose answers the page does not see.
+        if (failure !== undefined) noteRefusal(failure.code);
         if (isEnd?.(failure) === true) ended.abort();
-        else onState?.({ name: 'stale', since, ...(failure === undefined ? {} : { failure }) });
+        else onState?.({ name: 'stale', since, failure });
       },
     });
     await endOf(visible);

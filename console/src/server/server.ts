@@ -1,4 +1,5 @@
-import { connect, isStatusError, type ServerConnection } from '@svc/client';
+import { connect, type ServerConnection } from '@svc/client';
+import { feeds } from './feeds.ts';
 import { Observable } from './observable.ts';
 
 export interface SessionUser {
@@ -12,8 +13,6 @@ export interface SessionUser {
  */
 export type SessionState = { name: 'checking' } | { name: 'none' } | { name: 'user' | 'expired'; user: SessionUser };
 
-const currentSession = '/api/v1/authentication/sessions/current/';
-
 export const session = new Observable<SessionState>({ name: 'checking' });
 
 /** What the server warned of since the last write began: unknown fields that it dropped, for example. */
@@ -22,11 +21,9 @@ export const warnings = new Observable<readonly string[]>([]);
 /** How often the server has answered 403: the rights of the user may be others than those that are shown. */
 export const refusals = new Observable(0);
 
-/** Notices that the session has ended, and that something was refused. */
 const sessionFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
-  if (response.status === 401) expireSession();
-  if (response.status === 403) refusals.set(refusals.get() + 1);
+  if (response.status === 401 || response.status === 403) noteRefusal(response.status);
   return response;
 };
 
@@ -35,6 +32,7 @@ export const server: ServerConnection = connect({
   fieldManager: 'svc-console',
   warn: (text) => warnings.set([...warnings.get(), text]),
   fetch: sessionFetch,
+  feeds,
 });
 
 /** A path that answers with text, whatever its status. @throws TypeError if there is no answer, or the signal's reason */
@@ -43,25 +41,51 @@ export async function readText(path: string, signal: AbortSignal): Promise<{ sta
   return { status: response.status, text: await response.text() };
 }
 
-function expireSession(): void {
+/** The session may have ended, or another one begun in another tab, which all tabs of the browser then have. */
+export function noteRefusal(status: number): void {
+  if (status === 403) refusals.set(refusals.get() + 1);
   const state = session.get();
-  if (state.name === 'user') session.set({ name: 'expired', user: state.user });
+  if (csrfCookie() !== shownCsrfCookie) void checkAgain();
+  else if (status === 401 && state.name === 'user') session.set({ name: 'expired', user: state.user });
+}
+
+/** As it was when the session that the page shows was asked for. */
+let shownCsrfCookie: string | undefined;
+
+function csrfCookie(): string | undefined {
+  return /(?:^|;\s*)svc_csrftoken=([^;]*)/.exec(document.cookie)?.[1];
+}
+
+/** Another person must not look at what the page shows. */
+document.addEventListener('visibilitychange', () => {
+  const { name } = session.get();
+  const isShown = name === 'user' || name === 'expired';
+  if (!document.hidden && isShown && csrfCookie() !== shownCsrfCookie) void checkAgain();
+});
+
+async function checkAgain(): Promise<void> {
+  try {
+    await checkSession();
+  } catch {
+    // Without a server nobody can say: the next refusal asks again.
+    shownCsrfCookie = undefined;
+  }
 }
 
 /** @throws StatusError if the server cannot say who is logged in */
 export async function checkSession(): Promise<void> {
-  try {
-    const { user } = (await server.read(currentSession)) as { user: SessionUser };
-    session.set({ name: 'user', user });
-  } catch (error) {
-    if (!isStatusError(error, 'Unauthorized')) throw error;
-    session.set({ name: 'none' });
-  }
+  shownCsrfCookie = csrfCookie();
+  const known = session.get();
+  const current = await server.currentSession();
+  if (current !== undefined) session.set({ name: 'user', user: current.user });
+  else if (known.name === 'user' || known.name === 'expired') session.set({ name: 'expired', user: known.user });
+  else session.set({ name: 'none' });
 }
 
 /** @throws StatusError 400 for a wrong password, or a locked account */
 export async function logIn(username: string, password: string): Promise<void> {
   const { user } = await server.login({ username, password });
+  shownCsrfCookie = csrfCookie();
   session.set({ name: 'user', user });
 }
 

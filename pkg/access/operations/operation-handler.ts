@@ -46,11 +46,14 @@ async function run(
 
 /**
  * Browsers send the session cookie with requests of any page. Only the service's own pages know the token, and browsers
- * name the page's origin.
+ * name the page's origin. A token of another session is refused with any method: a page that shows one person's data does
+ * not get another's.
  */
 async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins: ReadonlySet<string>): Promise<void> {
-  if (caller.scheme !== 'session' || safeMethods.has(request.method)) return;
+  const isSafe = safeMethods.has(request.method);
+  if (caller.scheme !== 'session' || (isSafe && request.header('x-csrftoken') === '')) return;
   await checkCsrfToken(request, caller);
+  if (isSafe) return;
   checkSite(request, allowedOrigins);
 }
 

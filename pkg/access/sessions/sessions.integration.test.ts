@@ -170,6 +170,18 @@ describe('a session', () => {
     ).toMatchObject({ status: 200 });
   });
 
+  test('refuses a read for the CSRF token of another', async () => {
+    const [{ token, csrfToken }, stranger] = [await begin(), await begin()];
+    const get = (headers: Record<string, string>): Promise<AccessAnswer> =>
+      server.send('GET', '/api/v1/who/', { headers: { Cookie: `svc_sessionid=${token}`, ...headers } });
+    expect(await get({})).toMatchObject({ status: 200 });
+    expect(await get({ 'X-CSRFToken': csrfToken })).toMatchObject({ status: 200 });
+    expect(await get({ 'X-CSRFToken': stranger.csrfToken })).toMatchObject({
+      status: 403,
+      json: { code: 'csrf_failed' },
+    });
+  });
+
   test.each<[string, Record<string, string>, number]>([
     ['a page of this host', { Origin: 'http://127.0.0.1' }, 200],
     ['a page of this host by another port', { Origin: 'https://127.0.0.1:8443', 'Sec-Fetch-Site': 'same-site' }, 200],
@@ -372,6 +384,13 @@ describe('on the content platform a session', () => {
         });
       }
     }
+  });
+
+  test('refuses a read for the CSRF token of another', async () => {
+    const { token } = await begin();
+    const cookie = `svc_sessionid=${token}`;
+    expect(await asked('GET', { cookie, 'x-csrftoken': csrfTokenOf(token) })).toMatchObject({ name: 'mia' });
+    await expect(asked('GET', { cookie, 'x-csrftoken': csrfTokenOf('x') })).rejects.toMatchObject({ code: 403 });
   });
 
   test('is 503 without the database', async () => {

@@ -151,7 +151,7 @@ describe('a file', () => {
     expect(headers).toMatchObject({
       'content-type': contentType,
       'cache-control': cacheControl,
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'content-security-policy': "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
     });
     const again = await get(`/console/${name}`, { 'if-none-match': headers.etag! });
     expect([again.status, again.body.length]).toEqual([304, 0]);

@@ -27,8 +27,11 @@ function contentSecurityPolicy(nonce: string): string {
   ].join('; ');
 }
 
-/** A file is no page: should a browser show it as one, it may do nothing. */
-const filePolicy = "default-src 'none'; frame-ancestors 'none'";
+/**
+ * A file is no page: should a browser show it as one, it may do nothing. The script of a worker has this policy, too: it
+ * asks the API.
+ */
+const filePolicy = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
 
 /**
  * The console, open to anyone: it has no data of its own. `/` leads to it. Paths that only its router knows are answered

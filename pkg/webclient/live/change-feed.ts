@@ -1,20 +1,13 @@
 import { isStatusError, StatusError, type AnyObject, type ClientEvent, type ObjectList } from '#pkg/apimachinery/index';
+import type { ChangeSink, LiveSource } from '../live-source.ts';
 import { RetryBackoff } from '../retry-backoff.ts';
-import type { ChangeSink } from '../stream/shared-stream.ts';
-
-/** The requests of one selection. */
-export interface LiveSource<T extends AnyObject> {
-  list(signal: AbortSignal): Promise<ObjectList<T>>;
-  /** Tells `sink` the changes after `since`, until they end. @throws StatusError: 410 means to list again */
-  follow(since: string, sink: ChangeSink<T>, signal: AbortSignal): Promise<void>;
-}
 
 /**
  * `loading`: nothing is known yet. `live`: every change arrives. `catching up`: the stream ended, another is on its way.
  * `stale`: the server was silent, or could not be reached; changes since `staleSince` may be missing.
  */
 export type LiveState =
-  { name: 'loading' | 'live' | 'catching up' } | { name: 'stale'; staleSince: Date; failure?: StatusError };
+  { name: 'loading' | 'live' | 'catching up' } | { name: 'stale'; staleSince: Date; failure?: StatusError | undefined };
 
 export interface FeedListener<T extends AnyObject> {
   /** What there is now: at the beginning, and again where changes were missed. */
@@ -44,13 +37,12 @@ export class ChangeFeed<T extends AnyObject> implements ChangeSink<T> {
   }
 
   live(): void {
-    if (this.#isLive || this.#end.signal.aborted) return;
+    if (this.#isLive) return;
     this.#isLive = true;
     this.#listener.enter({ name: 'live' });
   }
 
   take(events: readonly ClientEvent<T>[]): void {
-    if (this.#end.signal.aborted) return;
     this.#backoff.reset();
     this.#lastSign = Date.now();
     for (const event of events)
@@ -59,11 +51,9 @@ export class ChangeFeed<T extends AnyObject> implements ChangeSink<T> {
   }
 
   behind(isStale: boolean, failure?: StatusError): void {
-    if (this.#end.signal.aborted) return;
     this.#isLive = false;
-    const staleSince = new Date(this.#lastSign);
     this.#listener.enter(
-      isStale ? { name: 'stale', staleSince, ...(failure === undefined ? {} : { failure }) } : { name: 'catching up' },
+      isStale ? { name: 'stale', staleSince: new Date(this.#lastSign), failure } : { name: 'catching up' },
     );
   }
 
@@ -72,8 +62,13 @@ export class ChangeFeed<T extends AnyObject> implements ChangeSink<T> {
     const { signal } = this.#end;
     while (!signal.aborted) {
       try {
-        if (this.#revision === undefined) this.#begin(await this.#source.list(signal));
-        await this.#source.follow(this.#revision!, this, signal);
+        if (this.#revision === undefined) {
+          const list = await this.#source.list(signal);
+          this.#revision = list.resourceVersion;
+          this.#lastSign = Date.now();
+          this.#listener.replace(list);
+        }
+        await this.#source.follow(this.#revision, this, signal);
       } catch (error) {
         if (signal.aborted) return;
         if (isStatusError(error, 'Expired')) this.#revision = undefined;
@@ -81,12 +76,5 @@ export class ChangeFeed<T extends AnyObject> implements ChangeSink<T> {
       }
       await this.#backoff.wait(signal);
     }
-  }
-
-  #begin(list: ObjectList<T>): void {
-    if (this.#end.signal.aborted) return;
-    this.#revision = list.resourceVersion;
-    this.#lastSign = Date.now();
-    this.#listener.replace(list);
   }
 }

@@ -1,7 +1,8 @@
 import type { AnyObject, ClientEvent, IndexTypes, MetadataIndexes } from '#pkg/apimachinery/index';
 import type { Resource } from '../resource/resource.ts';
 import { ChangeFeed, type LiveState } from './change-feed.ts';
-import { changesOf, type LiveQuery } from './live.ts';
+import type { LiveQuery } from './live.ts';
+import { sourceOf } from './selection-source.ts';
 
 export interface FollowOptions<T extends AnyObject, Indexes extends IndexTypes> extends Omit<
   LiveQuery<T, Indexes>,
@@ -23,22 +24,18 @@ export function follow<T extends AnyObject, Indexes extends IndexTypes>(
   { signal, onEvents, onState, ...query }: FollowOptions<T, Indexes & MetadataIndexes>,
 ): void {
   if (signal.aborted) return;
-  const feed = new ChangeFeed<T>(
-    {
-      list: async (until) => {
-        const { metadata } = await resource.list({ ...query, limit: 1, signal: until });
-        return { items: [], resourceVersion: metadata.resourceVersion };
-      },
-      follow: changesOf(resource, query),
+  const feed = new ChangeFeed<T>(sourceOf(resource, query, false), {
+    replace: () => tell([]),
+    take: (events) => {
+      const changes = events.filter(({ type }) => type !== 'BOOKMARK');
+      if (changes.length > 0) tell(changes);
     },
-    {
-      replace: () => onEvents([]),
-      take: (events) => {
-        const changes = events.filter(({ type }) => type !== 'BOOKMARK');
-        if (changes.length > 0) onEvents(changes);
-      },
-      enter: (state) => onState?.(state),
+    enter: (state) => {
+      if (!signal.aborted) onState?.(state);
     },
-  );
+  });
+  const tell: typeof onEvents = (events) => {
+    if (!signal.aborted) onEvents(events);
+  };
   signal.addEventListener('abort', () => feed.stop());
 }

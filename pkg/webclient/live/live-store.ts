@@ -1,10 +1,11 @@
 import type { AnyObject, ClientEvent, ObjectList, Stored } from '#pkg/apimachinery/index';
+import type { LiveSource } from '../live-source.ts';
 import { onNextFrame } from '../on-next-frame.ts';
-import { ChangeFeed, type FeedListener, type LiveSource, type LiveState } from './change-feed.ts';
+import { ChangeFeed, type FeedListener, type LiveState } from './change-feed.ts';
 
 /** The objects of one selection, kept up to date by a feed of its changes. */
 export class LiveStore<T extends AnyObject> implements FeedListener<T> {
-  readonly objects = new Map<string, Stored<T>>();
+  objects = new Map<string, Stored<T>>();
   /** Increases with every change of the objects. */
   version = 0;
   /** Is the first list there? */
@@ -43,13 +44,14 @@ export class LiveStore<T extends AnyObject> implements FeedListener<T> {
 
   /** Objects that did not change stay the same values. */
   replace({ items }: ObjectList<T>): void {
-    const before = new Map(this.objects);
-    this.objects.clear();
-    for (const item of items) {
-      const { uid, resourceVersion: revision } = item.metadata;
-      const old = before.get(uid);
-      this.objects.set(uid, old?.metadata.resourceVersion === revision ? old : item);
-    }
+    const before = this.objects;
+    this.objects = new Map(
+      items.map((item) => {
+        const { uid, resourceVersion } = item.metadata;
+        const old = before.get(uid);
+        return [uid, old?.metadata.resourceVersion === resourceVersion ? old : item];
+      }),
+    );
     this.version += 1;
     this.isLoaded = true;
     this.#notify();

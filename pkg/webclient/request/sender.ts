@@ -1,4 +1,5 @@
 import { newServiceUnavailable, newTimeout, StatusError } from '#pkg/apimachinery/index';
+import type { BrowserSession, FeedProvider } from '../live-source.ts';
 import { pause } from '../pause.ts';
 import { failureOf } from './failure.ts';
 
@@ -23,6 +24,8 @@ export interface RequestSenderOptions {
   warn?: (text: string) => void;
   /** Default: the global one. */
   fetch?: typeof fetch;
+  /** Who keeps the live lists of the browser's session up to date. Default: this page. */
+  feeds?: FeedProvider;
 }
 
 export interface OutgoingCall {
@@ -68,7 +71,21 @@ export class RequestSender {
     return this.#options.maxSilenceMs ?? 25_000;
   }
 
-  /** The CSRF token of a session that began here. Default: that of the browser's cookie. */
+  get feeds(): FeedProvider | undefined {
+    return this.#options.feeds;
+  }
+
+  /** Undefined with a credential, or without a session. */
+  get browserSession(): BrowserSession | undefined {
+    const { url = '', credential } = this.#options;
+    const csrfToken = this.#csrfToken ?? csrfTokenOfPage();
+    return credential !== undefined || csrfToken === undefined ? undefined : { url, csrfToken };
+  }
+
+  /**
+   * The CSRF token of the session that this connection keeps to: the server refuses requests for the data of another one.
+   * Default: whatever session the browser has.
+   */
   set csrfToken(token: string | undefined) {
     this.#csrfToken = token;
     this.#session = {};
@@ -154,17 +171,18 @@ export class RequestSender {
   async #headersOf(
     { method, body, contentType = 'application/json', accept = 'application/json' }: OutgoingCall,
     key: string | undefined,
-  ): Promise<Record<string, string>> {
+  ): Promise<[string, string][]> {
     const { credential } = this.#options;
     const token = typeof credential === 'function' ? await credential() : credential;
-    const csrfToken = credential === undefined && method !== 'GET' ? (this.#csrfToken ?? csrfTokenOfPage()) : undefined;
-    return {
+    const pageToken = method === 'GET' ? undefined : csrfTokenOfPage();
+    const headers = {
       Accept: accept,
-      ...(body === undefined ? {} : { 'Content-Type': contentType }),
-      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
-      ...(csrfToken === undefined ? {} : { 'X-CSRFToken': csrfToken }),
-      ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+      'Content-Type': body === undefined ? undefined : contentType,
+      Authorization: token === undefined ? undefined : `Bearer ${token}`,
+      'X-CSRFToken': credential === undefined ? (this.#csrfToken ?? pageToken) : undefined,
+      'Idempotency-Key': key,
     };
+    return Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined);
   }
 }
 

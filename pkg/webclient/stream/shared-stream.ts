@@ -1,4 +1,5 @@
 import { clientEventOf, StatusError, type AnyObject, type ClientEvent } from '#pkg/apimachinery/index';
+import type { ChangeSink } from '../live-source.ts';
 import { RetryBackoff } from '../retry-backoff.ts';
 import type { RequestSender } from '../request/sender.ts';
 import { FetchEventStream } from '../watch/event-stream.ts';
@@ -11,15 +12,6 @@ export interface StreamTarget {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-}
-
-/** Gets the changes of one selection. */
-export interface ChangeSink<T extends AnyObject> {
-  /** Every change arrives. May be called again and again. */
-  live(): void;
-  take(events: readonly ClientEvent<T>[]): void;
-  /** The connection has ended, and is opened again. `isStale`: the server was silent, or could not be reached. */
-  behind(isStale: boolean, failure?: StatusError): void;
 }
 
 interface Follower {

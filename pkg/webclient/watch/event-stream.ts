@@ -5,6 +5,7 @@ import {
   type ClientEvent,
   type EventStream,
 } from '#pkg/apimachinery/index';
+import { onWake } from '../on-wake.ts';
 import { readLines } from './read-lines.ts';
 
 /** The events of one watch over `fetch`, for one reader. */
@@ -49,8 +50,14 @@ export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
   /** The same of lines that `read` reads. */
   async *lines<Line>(read: (line: string) => Line): AsyncGenerator<Line[]> {
     const lines = readLines(this.#body);
+    let lastSign = Date.now();
+    // The timer of the silence slept with the page.
+    onWake(() => {
+      if (Date.now() - lastSign > this.#maxSilenceMs / 2) this.#endSilence();
+    }, this.#limit.signal);
     try {
       for (;;) {
+        lastSign = Date.now();
         const silence = setTimeout(() => this.#endSilence(), this.#maxSilenceMs);
         const next = await lines.next().finally(() => clearTimeout(silence));
         if (next.done === true || this.#isClosed) return;

@@ -3,22 +3,29 @@ import type { ClientEvent, Stored } from '#pkg/apimachinery/index';
 import { SeededRandom } from '../../testenv/faults/seeded-random.ts';
 import type { Post, TestEnv } from '../../testenv/index.ts';
 import { connect } from '../connect.ts';
-import { changesOf, live } from '../live/live.ts';
+import type { LiveList } from '../live/live-list.ts';
+import { live } from '../live/live.ts';
+import { ownSource } from '../live/selection-source.ts';
+import type { ChangeSink } from '../live-source.ts';
 import type { IndexTypes, WhereSelection } from '../resource/query.ts';
 import type { Resource } from '../resource/resource.ts';
-import type { ChangeSink } from '../stream/shared-stream.ts';
+import { sharedWorkerFeeds } from '../worker/shared-worker-feeds.ts';
+import { fetchAs, sessionFetch, TestWorker } from './worker-session.ts';
 import { NoisyProxy, noFaults, type NetworkFaultRates } from './noisy-proxy.ts';
 
 export interface LiveRun {
   env: TestEnv;
   /** Without faults. */
   posts: Resource<Post>;
-  seed: number;
+  /** Each has a network of its own; the objects have names of the first one. */
+  seeds: readonly number[];
   writes: number;
-  rates: NetworkFaultRates;
+  /** Default: by seed. */
+  rates?: NetworkFaultRates;
 }
 
 export interface LiveRunResult {
+  seed: number;
   /** What the live lists had in the end, and what the server has: of each selection, revisions by name. */
   held: Record<string, string>[];
   stored: Record<string, string>[];
@@ -30,61 +37,148 @@ export interface LiveRunResult {
 }
 
 /**
- * Random writes with names of this seed, while several live lists follow them by one stream through a bad network over
- * all replicas; then the faults end.
+ * Random writes, while live lists of each seed follow them by one stream through a bad network over all replicas: by the
+ * stream of the page, with odd seeds by that of a worker. Then the faults end.
  */
-export async function runLive({ env, posts, seed, writes, rates }: LiveRun): Promise<LiveRunResult> {
-  const random = new SeededRandom(seed);
-  const proxy = await NoisyProxy.start(
-    env.servers.map(({ url }) => url),
-    seed,
-    rates,
-  );
-  const connection = connect({ url: proxy.url, credential: env.token, maxSilenceMs: 400 });
-  const run = `run-${seed}-`;
-  const labels = { run: String(seed) };
+export async function runLive({ env, posts, seeds, writes, rates }: LiveRun): Promise<LiveRunResult[]> {
+  const first = seeds[0]!;
+  const random = new SeededRandom(first);
+  const run = `run-${first}-`;
+  const labels = { run: String(first) };
   const names = Array.from({ length: 4 }, (_, i) => `${run}${i}`);
   const selections: Selection[] = [
     { labels },
     { where: { 'metadata.name': { in: names } } },
     { labels, where: { 'metadata.name': names[0]! } },
   ];
-  const noisy = connection.resource(posts.model);
-  const lists = selections.map((selection) => live(noisy, selection));
-  const newest = new Map<string, number>();
-  const reversals: string[] = [];
-  for (const [at, list] of lists.entries())
-    list.subscribe(() => {
-      for (const { metadata } of list.current) {
-        const revision = Number(metadata.resourceVersion);
-        const key = `${at} ${metadata.uid}`;
-        if (revision < (newest.get(key) ?? 0)) reversals.push(`${metadata.name} went back to ${revision}`);
-        newest.set(key, revision);
-      }
-    });
   const { metadata } = await posts.list({ limit: 1 });
-  const end = new AbortController();
   const since = metadata.resourceVersion;
+  const end = new AbortController();
   const watched = collect(await posts.watch({ since, labels, signal: end.signal }));
-  const followed = follow(noisy, labels, since, end.signal);
+  const followers = await Promise.all(
+    seeds.map((seed) => NoisyFollower.start({ env, posts, seed, rates: rates ?? ratesOf(seed), selections, since })),
+  );
   try {
     for (let i = 0; i < writes; i += 1) {
       await writeOne(posts, run, random);
-      if (random.chance(0.02)) proxy.cutAll();
-      // Lists come and go, and the others miss nothing.
-      if (random.chance(0.1)) live(noisy, { labels: { run: `${seed}-${i}` } }).stop();
+      for (const follower of followers) follower.disturb();
     }
-    proxy.rates = noFaults;
-    proxy.cutAll();
     const stored = await Promise.all(selections.map((selection) => storedRevisions(posts, selection)));
-    const held = (): Record<string, string>[] => lists.map((list) => revisionsOf(list.current));
-    for (let tries = 0; tries < 200 && !(isSame(held(), stored) && isSame(followed, watched)); tries += 1)
-      await delay(50);
-    return { held: held(), stored, reversals, followed, watched };
+    for (const follower of followers) follower.heal();
+    return await Promise.all(followers.map((follower) => follower.result(stored, watched)));
   } finally {
     end.abort();
-    for (const list of lists) list.stop();
-    await proxy.stop();
+    await Promise.all(followers.map((follower) => follower.stop()));
+  }
+}
+
+function ratesOf(seed: number): NetworkFaultRates {
+  const random = new SeededRandom(seed);
+  const rate = (most: number): number => random.next() * most;
+  return { refused: rate(0.3), lostAnswer: rate(0.3), expired: rate(0.3), halved: rate(0.3), frozen: rate(0.1) };
+}
+
+interface NoisyFollowerOptions {
+  env: TestEnv;
+  posts: Resource<Post>;
+  seed: number;
+  rates: NetworkFaultRates;
+  selections: readonly Selection[];
+  since: string;
+}
+
+/** The lists of one page behind a bad network. */
+class NoisyFollower {
+  readonly #seed: number;
+  readonly #random: SeededRandom;
+  readonly #proxy: NoisyProxy;
+  readonly #worker: TestWorker | undefined;
+  readonly #posts: Resource<Post>;
+  readonly #lists: LiveList<Post>[];
+  readonly #reversals: string[] = [];
+  readonly #followed: string[];
+  readonly #end = new AbortController();
+
+  private constructor(
+    proxy: NoisyProxy,
+    worker: TestWorker | undefined,
+    posts: Resource<Post>,
+    own: Resource<Post>,
+    { seed, selections, since }: NoisyFollowerOptions,
+  ) {
+    this.#seed = seed;
+    this.#random = new SeededRandom(seed);
+    this.#proxy = proxy;
+    this.#worker = worker;
+    this.#posts = posts;
+    this.#followed = follow(own, selections[0]!.labels as Record<string, string>, since, this.#end.signal);
+    this.#lists = selections.map((selection) => live(posts, selection));
+    for (const list of this.#lists) this.#noteReversals(list);
+  }
+
+  static async start(options: NoisyFollowerOptions): Promise<NoisyFollower> {
+    const { env, posts, seed, rates } = options;
+    const proxy = await NoisyProxy.start(
+      env.servers.map(({ url }) => url),
+      seed,
+      noFaults,
+    );
+    const facts = { url: proxy.url, maxSilenceMs: 400 };
+    const own = connect({ ...facts, credential: env.token });
+    const tokens = new Map([['page', env.token]]);
+    const worker = seed % 2 === 1 ? new TestWorker({ fetch: fetchAs(tokens), maxSilenceMs: 400 }) : undefined;
+    const page =
+      worker === undefined
+        ? own
+        : connect({ ...facts, fetch: sessionFetch(tokens, 'page'), feeds: sharedWorkerFeeds(worker.open) });
+    if (worker !== undefined) await page.currentSession();
+    proxy.rates = rates;
+    return new NoisyFollower(proxy, worker, page.resource(posts.model), own.resource(posts.model), options);
+  }
+
+  /** Now and then every connection breaks, and lists come and go, of which the others miss nothing. */
+  disturb(): void {
+    if (this.#random.chance(0.02)) this.#proxy.cutAll();
+    if (this.#random.chance(0.1)) live(this.#posts, { labels: { run: `${this.#random.below(1e6)}` } }).stop();
+  }
+
+  heal(): void {
+    this.#proxy.rates = noFaults;
+    this.#proxy.cutAll();
+  }
+
+  /** As soon as it has what is stored, or after a long time. */
+  async result(stored: Record<string, string>[], watched: string[]): Promise<LiveRunResult> {
+    const held = (): Record<string, string>[] => this.#lists.map((list) => revisionsOf(list.current));
+    for (let tries = 0; tries < 600 && !(isSame(held(), stored) && isSame(this.#followed, watched)); tries += 1)
+      await delay(50);
+    return {
+      seed: this.#seed,
+      held: held(),
+      stored,
+      reversals: this.#reversals,
+      followed: this.#followed,
+      watched: [...watched],
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort();
+    for (const list of this.#lists) list.stop();
+    this.#worker?.stop();
+    await this.#proxy.stop();
+  }
+
+  #noteReversals(list: LiveList<Post>): void {
+    const newest = new Map<string, number>();
+    list.subscribe(() => {
+      for (const { metadata } of list.current) {
+        const revision = Number(metadata.resourceVersion);
+        if (revision < (newest.get(metadata.uid) ?? 0))
+          this.#reversals.push(`${metadata.name} went back to ${revision}`);
+        newest.set(metadata.uid, revision);
+      }
+    });
   }
 }
 
@@ -118,10 +212,10 @@ function follow(noisy: Resource<Post>, labels: Record<string, string>, since: st
       }
     },
   };
-  const source = changesOf(noisy, { labels });
+  const source = ownSource(noisy, { labels }, false);
   void (async () => {
     while (!signal.aborted) {
-      await source(position, sink, signal).catch(() => undefined);
+      await source.follow(position, sink, signal).catch(() => undefined);
       await delay(20);
     }
   })();

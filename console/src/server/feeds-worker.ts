@@ -1,0 +1,3 @@
+import { serveTabs } from '@svc/client/worker';
+
+serveTabs();

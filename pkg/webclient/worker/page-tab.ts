@@ -1,0 +1,125 @@
+import type { AnyObject } from '#pkg/apimachinery/index';
+import type { BrowserSession } from '../live-source.ts';
+import { onNextFrame } from '../on-next-frame.ts';
+import { onWake } from '../on-wake.ts';
+import type { FeedPort } from './feed-port.ts';
+import { protocol, type FeedUpdate, type PageMessage, type SentSelection, type WorkerMessage } from './messages.ts';
+import { PageFeed } from './page-feed.ts';
+
+/** As much of a SharedWorker as the feeds need. */
+export interface FeedWorker {
+  readonly port: FeedPort;
+  addEventListener(type: 'error', listener: () => void): void;
+}
+
+/** A worker that does not answer in this time cannot be used. Milliseconds. */
+const startMs = 5000;
+/** A worker that sent nothing for so long, not even its sign of life of every 10 s, is dead. Milliseconds. */
+const maxSilenceMs = 25_000;
+const checkMs = 5000;
+
+/** A page's connection to its worker. */
+export class PageTab {
+  readonly #port: FeedPort;
+  readonly #onEnd: () => void;
+  readonly #feeds = new Map<number, PageFeed<AnyObject>>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #end = new AbortController();
+  #lastId = 0;
+  #lastSign = Date.now();
+
+  private constructor(port: FeedPort, onEnd: () => void) {
+    this.#port = port;
+    this.#onEnd = onEnd;
+    onWake(() => this.#wake(), this.#end.signal);
+    const leave = (): void => {
+      this.#post({ type: 'leave' });
+      this.end();
+    };
+    (globalThis as Partial<EventTarget>).addEventListener?.('pagehide', leave, { signal: this.#end.signal });
+  }
+
+  /** Undefined if the worker cannot be used. `onEnd` is called once it is dead, or the page goes away. */
+  static start(open: () => FeedWorker, onEnd: () => void): Promise<PageTab | undefined> {
+    return new Promise((resolve) => {
+      let tab: PageTab | undefined;
+      const settle = (usable?: PageTab): void => {
+        clearTimeout(timer);
+        tab = usable;
+        resolve(usable);
+      };
+      const timer = setTimeout(() => settle(), startMs);
+      try {
+        const worker = open();
+        worker.addEventListener('error', () => settle());
+        worker.port.addEventListener('message', ({ data }) => {
+          const message = data as WorkerMessage;
+          if (!('updates' in message))
+            settle(message.protocol === protocol ? new PageTab(worker.port, onEnd) : undefined);
+          else if (tab !== undefined) tab.#receive(message.updates);
+        });
+        worker.port.start();
+      } catch {
+        // There are no such workers here.
+        settle();
+      }
+    });
+  }
+
+  /** Until the signal aborts. */
+  open<T extends AnyObject>(session: BrowserSession, selection: SentSelection, signal: AbortSignal): PageFeed<T> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const feed = new PageFeed<T>();
+    this.#timer ??= setInterval(() => this.#check(maxSilenceMs), checkMs);
+    this.#feeds.set(id, feed as unknown as PageFeed<AnyObject>);
+    this.#post({ type: 'open', id, session, selection });
+    signal.addEventListener('abort', () => {
+      feed.close(signal.reason);
+      this.close(id);
+    });
+    return feed;
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.#end.abort();
+    this.#port.close();
+    this.#onEnd();
+    const lost = [...this.#feeds.values()];
+    this.#feeds.clear();
+    for (const feed of lost) feed.lose();
+  }
+
+  close(id: number): void {
+    if (!this.#feeds.delete(id)) return;
+    this.#post({ type: 'close', id });
+    if (this.#feeds.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #receive(updates: readonly FeedUpdate[]): void {
+    this.#lastSign = Date.now();
+    for (const update of updates) {
+      this.#feeds.get(update.id)?.receive(update);
+      if (update.isExpired === true) this.#feeds.delete(update.id);
+    }
+    // So there is at most one message a frame, and a page that is busy is not flooded.
+    onNextFrame(() => this.#post({ type: 'taken' }));
+  }
+
+  /** It may have slept: the worker looks after its streams, and the page after the worker. */
+  #wake(): void {
+    this.#post({ type: 'awake' });
+    this.#check(maxSilenceMs / 2);
+  }
+
+  #check(limitMs: number): void {
+    if (Date.now() - this.#lastSign > limitMs) this.end();
+  }
+
+  #post(message: PageMessage): void {
+    this.#port.postMessage(message, []);
+  }
+}
