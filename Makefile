@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults incidents clients fuzz attack matrix tenants timing plans holds seeds properties churn whole chart image imagecheck rollout patroni upgrade backup capacity conformance everything clean
+.PHONY: help run build lint test verify bench faults incidents clients fuzz attack matrix tenants timing plans holds seeds streams properties churn whole chart image imagecheck rollout patroni upgrade backup capacity conformance everything clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -52,6 +52,9 @@ holds: build ## how long the worst inputs hold the event loop
 
 seeds: node_modules ## the sample plugin's controllers under faults, run by run (ARGS='--runs=10000', '--seed=7')
 	node --conditions=source --import tsx test/system/seeds/main.ts $(ARGS)
+
+streams: node_modules ## live lists through a bad network, by page and by worker, seed by seed (ARGS='--seeds=10000 --seed=7')
+	node --conditions=source --import tsx test/system/streams/main.ts $(ARGS)
 
 plans: node_modules ## the plan of every form of list, at 100 000 objects
 	SVC_TEST_WHOLE=1 SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list/list-plans

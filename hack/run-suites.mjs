@@ -26,6 +26,8 @@ const suites = [
   { name: 'build', run: npmRun('build'), report: 'exit status' },
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
   { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },
+  // CI has four seeds of it in npm test.
+  { name: 'streams', run: source('streams'), whole: ['--seeds=2000'], isWholeOnly: true },
   { name: 'verify', run: npmRun('verify'), arguments: ['--built'], whole: ['--whole'], usesBuild: true },
   { name: 'upgrade', ...built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
   {
