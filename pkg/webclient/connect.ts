@@ -60,26 +60,20 @@ export function connect({ accessUrl, ...options }: ServerConnectOptions = {}): S
     setCsrfToken(token);
     return { user };
   };
-  /** Undefined if there is no session. */
-  const ifAny = async <T>(answer: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await answer;
-    } catch (error) {
-      if (isStatusError(error, 'Unauthorized')) return undefined;
-      throw error;
-    }
+  const noSession = (error: unknown): undefined => {
+    if (!isStatusError(error, 'Unauthorized')) throw error;
   };
   return {
     resource: (model, { namespace } = {}) => new Resource(sender, model, namespace),
-    read: (path, call = {}) => sender.json({ method: 'GET', path, ...call }),
+    read: (path, call) => sender.json({ method: 'GET', path, ...call }),
     send: (path, call) => sender.json({ path, ...call, isRepeatable: false }),
     login: (body) => keepTo(access.json({ method: 'POST', path: sessions, body, isRepeatable: false })),
     currentSession: () => {
       setCsrfToken(undefined);
-      return ifAny(keepTo(access.json({ method: 'GET', path: `${sessions}current/` })));
+      return keepTo(access.json({ method: 'GET', path: `${sessions}current/` })).catch(noSession);
     },
     logout: async () => {
-      await ifAny(access.json({ method: 'DELETE', path: sessions, isRepeatable: false }));
+      await access.json({ method: 'DELETE', path: sessions, isRepeatable: false }).catch(noSession);
       setCsrfToken(undefined);
     },
   };

@@ -75,9 +75,7 @@ function changesOf<T extends AnyObject, Indexes extends IndexTypes>(
 function streamOf(connection: RequestSender, accept: string): SharedStream {
   const ofConnection = streams.get(connection) ?? [];
   streams.set(connection, ofConnection);
-  const found = ofConnection.find((stream) => stream.accept === accept && !stream.isFull);
-  if (found !== undefined) return found;
-  const stream = new SharedStream(connection, accept);
-  ofConnection.push(stream);
+  let stream = ofConnection.find((known) => known.accept === accept && !known.isFull);
+  if (stream === undefined) ofConnection.push((stream = new SharedStream(connection, accept)));
   return stream;
 }

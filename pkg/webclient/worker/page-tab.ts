@@ -42,23 +42,24 @@ export class PageTab {
   /** Undefined if the worker cannot be used. `onEnd` is called once it is dead, or the page goes away. */
   static start(open: () => FeedWorker, onEnd: () => void): Promise<PageTab | undefined> {
     return new Promise((resolve) => {
+      let worker: FeedWorker | undefined;
       let tab: PageTab | undefined;
       const settle = (usable?: PageTab): void => {
         clearTimeout(timer);
+        if (usable === undefined) worker?.port.close();
         tab = usable;
         resolve(usable);
       };
       const timer = setTimeout(() => settle(), startMs);
       try {
-        const worker = open();
+        const { port } = (worker = open());
         worker.addEventListener('error', () => settle());
-        worker.port.addEventListener('message', ({ data }) => {
+        port.addEventListener('message', ({ data }) => {
           const message = data as WorkerMessage;
-          if (!('updates' in message))
-            settle(message.protocol === protocol ? new PageTab(worker.port, onEnd) : undefined);
+          if (!('updates' in message)) settle(message.protocol === protocol ? new PageTab(port, onEnd) : undefined);
           else if (tab !== undefined) tab.#receive(message.updates);
         });
-        worker.port.start();
+        port.start();
       } catch {
         // There are no such workers here.
         settle();

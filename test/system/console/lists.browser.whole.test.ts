@@ -49,7 +49,7 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
       await page.getByText('value 0 to 1000').waitFor();
       await page.getByText('title string required').waitFor();
       await expectAccessible(page);
-      await page.getByRole('navigation', { name: 'Models' }).getByRole('link', { name: 'Event' }).click();
+      await page.getByRole('navigation', { name: 'Models' }).getByRole('link', { name: 'Event', exact: true }).click();
       await page.getByRole('link', { name: 'Fields' }).click();
       await page.getByText('involvedObject', { exact: true }).click();
       await page.getByText('fieldPath', { exact: true }).waitFor();
@@ -59,8 +59,9 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
 
   test('a list says since when it may be behind, and catches up', async () => {
     await site.api('POST', postsPath, post('behind', { title: 'Before' }));
-    await site.visit('/', async (page) => {
-      // The server refuses every stream, but answers lists.
+    await site.visit('/', async (page, context) => {
+      // The server refuses every stream, but answers lists. Requests of a SharedWorker cannot be routed.
+      await context.addInitScript('delete globalThis.SharedWorker');
       await page.route(/streams$/, (route) => route.fulfill({ status: 429, body: '' }));
       await page.goto(`${site.url}/console${list}&f=metadata.name%3Dbehind`);
       await page.getByRole('gridcell', { name: 'Before' }).waitFor();
