@@ -47,6 +47,8 @@ export const newPermissionDenied = (detail = 'You do not have permission to perf
   newDetail(403, 'permission_denied', detail);
 export const csrfTokenFailure = 'CSRF token missing or incorrect.';
 export const newCsrfFailed = (): AccessError => newDetail(403, 'csrf_failed', csrfTokenFailure);
+export const newOtherSession = (): AccessError =>
+  newDetail(403, 'csrf_failed', 'The header X-SVC-Session names another session than the cookie.');
 /** The CSRF token is right, but the page that sent it is not of this service. */
 export const newForeignOrigin = (): AccessError =>
   newDetail(

@@ -1,5 +1,5 @@
 import { answerPageFile, isCrossSite, send, sendStream, type RequestContext } from '#pkg/http/index';
-import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from '../http/access-error.ts';
+import { newCsrfFailed, newForeignOrigin, newOtherSession, newNotAuthenticated } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import type { AccessResponse, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
@@ -46,14 +46,15 @@ async function run(
 
 /**
  * Browsers send the session cookie with requests of any page. Only the service's own pages know the token, and browsers
- * name the page's origin. A token of another session is refused with any method: a page that shows one person's data does
- * not get another's.
+ * name the page's origin. A page that names its session in `X-SVC-Session`, by the CSRF token, gets nothing of another
+ * session: it shows one person's data.
  */
 async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins: ReadonlySet<string>): Promise<void> {
-  const isSafe = safeMethods.has(request.method);
-  if (caller.scheme !== 'session' || (isSafe && request.header('x-csrftoken') === '')) return;
+  if (caller.scheme !== 'session') return;
+  const named = request.header('x-svc-session');
+  if (named !== '' && !caller.session!.isCsrfToken(named)) throw newOtherSession();
+  if (safeMethods.has(request.method)) return;
   await checkCsrfToken(request, caller);
-  if (isSafe) return;
   checkSite(request, allowedOrigins);
 }
 

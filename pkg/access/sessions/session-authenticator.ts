@@ -16,9 +16,9 @@ const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OP
 /**
  * Authenticates a session of the pages on the content platform: one query per request, and one more when its last use
  * is stored. Browsers send the session with requests of any page, so a request that changes something needs the CSRF
- * token in `X-CSRFToken` and must come from a page of this host, else StatusError 403. Any other request that has a token
- * is refused, too, if it is that of another session: a page that shows one person's data does not get another's. An ended
- * session counts as none.
+ * token in `X-CSRFToken` and must come from a page of this host, else StatusError 403. A request that names
+ * another session in `X-SVC-Session`, by its CSRF token, is refused, too: a page that shows one person's data does not
+ * get another's. An ended session counts as none.
  * Throws StatusError 503 if the database does not answer.
  */
 export function sessionAuthenticator({ sessions, ...site }: SessionAuthenticatorOptions): RequestAuthenticator {
@@ -28,12 +28,16 @@ export function sessionAuthenticator({ sessions, ...site }: SessionAuthenticator
       if (token === undefined) return undefined;
       const session = await findSession(sessions, token);
       if (session === undefined) return undefined;
-      const isChange = !safeMethods.has(request.method);
-      const csrfToken = request.headers['x-csrftoken'];
-      if ((isChange || csrfToken !== undefined) && !isCsrfTokenOf(token, String(csrfToken)))
-        throw newCsrfFailed('CSRF token missing or incorrect: send that of the session in the header X-CSRFToken');
-      if (isChange && !isSameSite(request, site))
-        throw newCsrfFailed('CSRF check failed: with a session, a change must be asked for by a page of this site');
+      const named = request.headers['x-svc-session'];
+      if (named !== undefined && !isCsrfTokenOf(token, String(named)))
+        throw newCsrfFailed('the header X-SVC-Session names another session than the cookie');
+      if (!safeMethods.has(request.method)) {
+        const csrfToken = request.headers['x-csrftoken'];
+        if (typeof csrfToken !== 'string' || !isCsrfTokenOf(token, csrfToken))
+          throw newCsrfFailed('CSRF token missing or incorrect: send that of the session in the header X-CSRFToken');
+        if (!isSameSite(request, site))
+          throw newCsrfFailed('CSRF check failed: with a session, a change must be asked for by a page of this site');
+      }
       return withCredentialId(userInfoOf(session.principal), formatCredentialId('SESSION', session.id));
     },
   };

@@ -170,13 +170,14 @@ describe('a session', () => {
     ).toMatchObject({ status: 200 });
   });
 
-  test('refuses a read for the CSRF token of another', async () => {
+  test('refuses a request that names another session', async () => {
     const [{ token, csrfToken }, stranger] = [await begin(), await begin()];
     const get = (headers: Record<string, string>): Promise<AccessAnswer> =>
       server.send('GET', '/api/v1/who/', { headers: { Cookie: `svc_sessionid=${token}`, ...headers } });
     expect(await get({})).toMatchObject({ status: 200 });
-    expect(await get({ 'X-CSRFToken': csrfToken })).toMatchObject({ status: 200 });
-    expect(await get({ 'X-CSRFToken': stranger.csrfToken })).toMatchObject({
+    expect(await get({ 'X-CSRFToken': stranger.csrfToken })).toMatchObject({ status: 200 });
+    expect(await get({ 'X-SVC-Session': csrfToken })).toMatchObject({ status: 200 });
+    expect(await get({ 'X-SVC-Session': stranger.csrfToken })).toMatchObject({
       status: 403,
       json: { code: 'csrf_failed' },
     });
@@ -386,11 +387,12 @@ describe('on the content platform a session', () => {
     }
   });
 
-  test('refuses a read for the CSRF token of another', async () => {
+  test('refuses a request that names another session', async () => {
     const { token } = await begin();
     const cookie = `svc_sessionid=${token}`;
-    expect(await asked('GET', { cookie, 'x-csrftoken': csrfTokenOf(token) })).toMatchObject({ name: 'mia' });
-    await expect(asked('GET', { cookie, 'x-csrftoken': csrfTokenOf('x') })).rejects.toMatchObject({ code: 403 });
+    expect(await asked('GET', { cookie, 'x-csrftoken': csrfTokenOf('x') })).toMatchObject({ name: 'mia' });
+    expect(await asked('GET', { cookie, 'x-svc-session': csrfTokenOf(token) })).toMatchObject({ name: 'mia' });
+    await expect(asked('GET', { cookie, 'x-svc-session': csrfTokenOf('x') })).rejects.toMatchObject({ code: 403 });
   });
 
   test('is 503 without the database', async () => {

@@ -3,7 +3,7 @@ import { send } from '../answer/respond.ts';
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const allowedHeaders =
-  'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-CSRFToken, X-Request-Id, X-SVC-Fence, X-SVC-ORG';
+  'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-CSRFToken, X-Request-Id, X-SVC-Fence, X-SVC-ORG, X-SVC-Session';
 const exposedHeaders = 'Allow, ETag, Idempotent-Replayed, Location, Retry-After, Warning, X-Request-Id';
 const preflightMaxAgeSeconds = '600';
 

@@ -153,7 +153,7 @@ export class RequestSender {
       for (const text of warningTexts(response.headers)) this.#options.warn?.(text);
       return { value: await read(response) };
     } catch (error) {
-      if (isLate) return { failure: newTimeout('the server did not answer in time') };
+      if (isLate) return { failure: newTimeout('the server gave no answer') };
       if (signal?.aborted === true) throw signal.reason;
       if (error instanceof StatusError) throw error;
       return { failure: newServiceUnavailable(`no answer: ${error instanceof Error ? error.message : String(error)}`) };
@@ -174,12 +174,12 @@ export class RequestSender {
   ): Promise<[string, string][]> {
     const { credential } = this.#options;
     const token = typeof credential === 'function' ? await credential() : credential;
-    const pageToken = method === 'GET' ? undefined : csrfTokenOfPage();
     const headers = {
       Accept: accept,
       'Content-Type': body === undefined ? undefined : contentType,
       Authorization: token === undefined ? undefined : `Bearer ${token}`,
-      'X-CSRFToken': credential === undefined ? (this.#csrfToken ?? pageToken) : undefined,
+      'X-CSRFToken': credential === undefined && method !== 'GET' ? (this.#csrfToken ?? csrfTokenOfPage()) : undefined,
+      'X-SVC-Session': this.#csrfToken,
       'Idempotency-Key': key,
     };
     return Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined);

@@ -11,11 +11,12 @@ export function sessionFetch(tokens: ReadonlyMap<string, string>, csrfToken: str
   };
 }
 
-/** Sends the token of the session whose CSRF token the request has. */
+/** Sends the token of the session that the request names by its CSRF token. */
 export function fetchAs(tokens: ReadonlyMap<string, string>): typeof fetch {
   return (url, init) => {
     const headers = new Headers(init?.headers);
-    headers.set('authorization', `Bearer ${tokens.get(headers.get('x-csrftoken') ?? '')}`);
+    const session = headers.get('x-svc-session') ?? headers.get('x-csrftoken') ?? '';
+    headers.set('authorization', `Bearer ${tokens.get(session)}`);
     return fetch(url, { ...init, headers });
   };
 }

@@ -18,6 +18,7 @@ export const landings: readonly Milestone[] = [
   { commit: 'f6288860f197f4bb60d1c0e9b859eefe7c866c85', word: 'failover' },
   { commit: 'b09332ab388e00f1fd456b335972e7d264e7f66f', word: 'quotas' },
   { commit: '9f0b740666f34e6722a71386a1e8eb9a13dec034', word: 'apply' },
+  { commit: 'e727ed9e97f6647bbb5b088db7c0e3a91c179811', word: 'console' },
 ];
 
 /** The previous landing, N-1, which must run next to this version. */
