@@ -53,8 +53,7 @@ test('a changed proof is none', () => {
       fc.nat(text.length - 1),
       fc.constantFrom('A', 'z', '0', '-', '_', '.', '=', '+', ' ', '\u00e9'),
       (at, character) => {
-        // The last character of base64 has bits that count for nothing.
-        fc.pre(text[at] !== character && at < text.length - 1);
+        fc.pre(text[at] !== character);
         const changed = text.slice(0, at) + character + text.slice(at + 1);
         expect(proofsOf([newer]).check(changed, request)).toBeUndefined();
       },
@@ -65,7 +64,9 @@ test('a changed proof is none', () => {
       expect(proofsOf([newer]).check(junk, request)).toBeUndefined();
     }),
   );
-  expect(proofsOf([newer]).check(`${text}.`, request)).toBeUndefined();
+  const spelledOtherwise = Array.from('0123', (digit) => text.slice(0, -1) + digit);
+  for (const other of [`${text}.`, `${text}=`, text.replaceAll('-', '+').replaceAll('_', '/'), ...spelledOtherwise])
+    if (other !== text) expect(proofsOf([newer]).check(other, request)).toBeUndefined();
 });
 
 test('without a key none is made and none is believed', () => {

@@ -40,8 +40,10 @@ export class ForwardingProofs implements ForwardingProof {
 
   check(text: string, request: ProvenRequest): ForwardedRequest | undefined {
     const [payload = '', hash = '', more] = text.split('.', 3);
-    if (more !== undefined || !this.#isSigned(textOf(request, payload), Buffer.from(hash, 'base64url')))
-      return undefined;
+    const sent = Buffer.from(hash, 'base64url');
+    // Other spellings of the same bytes are none: a proof has one.
+    const isExact = more === undefined && sent.toString('base64url') === hash;
+    if (!isExact || !this.#isSigned(textOf(request, payload), sent)) return undefined;
     const { at, ...forwarded } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Claims;
     return Math.abs(this.#now() - at) <= maxSkewMs ? forwarded : undefined;
   }
