@@ -4,7 +4,7 @@ import { timeline } from './history/epoch.ts';
 import { quotaFunctions, quotaTables } from './quota/quota-sql.ts';
 import { leaseHeld, leaseResource } from './table/lease-fence.ts';
 import { ownerFunctions } from './table/owner-elements.ts';
-import { fillFactor, tableName } from './table/table.ts';
+import { tableName } from './table/table.ts';
 
 /**
  * Schema `platform`. A released migration is never changed: a later one amends it.
@@ -150,7 +150,7 @@ async function addManagedFields(db: Kysely<unknown>): Promise<void> {
 /** For rows to come: no row moves. A replica of an earlier release creates tables with less room, which only cost more. */
 async function setFillFactor(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ id: number }>`SELECT id FROM platform.models ORDER BY id`.execute(db);
-  for (const row of rows) await sql.raw(`ALTER TABLE ${tableName(row)} SET (fillfactor = ${fillFactor})`).execute(db);
+  for (const row of rows) await sql.raw(`ALTER TABLE ${tableName(row)} SET (fillfactor = 75)`).execute(db);
 }
 
 async function createStorage(db: Kysely<unknown>): Promise<void> {
