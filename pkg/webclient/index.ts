@@ -56,7 +56,7 @@ export type {
 } from './resource/resource.ts';
 export { live, type LiveQuery } from './live/live.ts';
 export type { LiveList } from './live/live-list.ts';
-export type { LiveState } from './live/change-feed.ts';
+export type { LiveState } from './live/list-follower.ts';
 export { follow, type FollowOptions } from './live/follow.ts';
 export { edit, type Edit, type SaveOptions, type Side } from './edit/edit.ts';
 export { mergeObjects, type Conflict, type ObjectMerge } from './edit/merge.ts';

@@ -77,7 +77,7 @@ export interface RecordPage<T> {
 }
 
 /** What is undefined or empty is not sent. */
-export type AccessQuery = Readonly<Record<string, string | undefined>>;
+export type RecordQuery = Readonly<Record<string, string | undefined>>;
 
 /** A longer list is read page by page. */
 export const maxPageSize = 1000;
@@ -85,7 +85,7 @@ export const maxPageSize = 1000;
 /** @throws StatusError */
 export async function readRecords<T>(
   path: string,
-  query: AccessQuery,
+  query: RecordQuery,
   { limit, offset = 0, signal }: { limit: number; offset?: number; signal?: AbortSignal },
 ): Promise<RecordPage<T>> {
   const sent = queryOf({ ...query, limit: String(limit), offset: String(offset) });
@@ -94,7 +94,7 @@ export async function readRecords<T>(
 }
 
 /** @throws StatusError */
-export async function readRecord<T>(path: string, query: AccessQuery = {}, signal?: AbortSignal): Promise<T> {
+export async function readRecord<T>(path: string, query: RecordQuery = {}, signal?: AbortSignal): Promise<T> {
   return (await server.read(path, { query: queryOf(query), ...(signal === undefined ? {} : { signal }) })) as T;
 }
 
@@ -103,14 +103,14 @@ export async function send<T = unknown>(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body?: object,
-  query: AccessQuery = {},
+  query: RecordQuery = {},
 ): Promise<T> {
   return (await server.send(path, { method, query: queryOf(query), ...(body === undefined ? {} : { body }) })) as T;
 }
 
 export const onePath = (path: string, id: string): string => `${path}${encodeURIComponent(id)}/`;
 
-function queryOf(query: AccessQuery): URLSearchParams {
+function queryOf(query: RecordQuery): URLSearchParams {
   const sent = Object.entries(query).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
   );

@@ -4,7 +4,7 @@ import { FailureNote } from '../interface/failure-note.tsx';
 import { useTitle } from '../interface/use-title.ts';
 import { formatDate, texts } from '../texts/texts.ts';
 import { keysPath, onePath, send, sessionsPath, tokensPath } from './access-api.ts';
-import { ConfirmDialog, type Question } from './confirm-dialog.tsx';
+import { ConfirmDialog, type Question } from '../interface/confirm-dialog.tsx';
 import { FormDialog, namesOf, timestampOf, type FormValues } from './form-dialog.tsx';
 import { RecordTable } from './record-table.tsx';
 import { SecretDialog, type Secret } from './secret-dialog.tsx';

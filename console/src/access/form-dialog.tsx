@@ -4,7 +4,7 @@ import { FailureNote } from '../interface/failure-note.tsx';
 import { PageDialog } from '../interface/page-dialog.tsx';
 import { texts } from '../texts/texts.ts';
 
-export interface FormField {
+export interface DialogField {
   /** As the server names it in a refusal. */
   name: string;
   label: string;
@@ -28,7 +28,7 @@ interface FormDialogProps {
   title: string;
   submit: string;
   intro?: string;
-  fields: readonly FormField[];
+  fields: readonly DialogField[];
   /** What it throws is shown, at the field that it names. */
   onSubmit: (values: FormValues) => Promise<void>;
   onClose: () => void;
@@ -101,7 +101,7 @@ export function FormDialog({ title, submit, intro, fields, onSubmit, onClose, on
 const isOf = (field: string, name: string): boolean => field === name || field.startsWith(`${name}[`);
 
 interface FieldInputProps {
-  field: FormField;
+  field: DialogField;
   value: string;
   fault: string;
   onChange: (value: string) => void;

@@ -13,7 +13,7 @@ import {
   useAccessRights,
   type AccessRights,
 } from './access-rights.ts';
-import { ConfirmDialog } from './confirm-dialog.tsx';
+import { ConfirmDialog } from '../interface/confirm-dialog.tsx';
 import { MissingNote } from './org-chooser.tsx';
 import { EditOrgDialog, GiveRoleDialog } from './org-forms.tsx';
 import { Paging } from './record-table.tsx';

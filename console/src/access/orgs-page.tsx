@@ -1,6 +1,5 @@
 import { useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
@@ -11,6 +10,7 @@ import { missingForAdministrator, useAccessRights } from './access-rights.ts';
 import { FilterForm } from './filter-form.tsx';
 import { NewOrgDialog } from './org-forms.tsx';
 import { Paging, RecordTable } from './record-table.tsx';
+import { RecordsHead } from './records-head.tsx';
 import { useRecords } from './use-records.ts';
 import { useViewParams } from './view-params.ts';
 
@@ -33,15 +33,7 @@ export function OrgsPage() {
   useShortcut('n', create);
   return (
     <>
-      <div className="page-head">
-        <h1>{words.title}</h1>
-        <p role="status" className="facts">
-          {value === undefined ? '' : words.count(value.count)}
-        </p>
-        <ActionButton kind="primary" onAction={create} missingRule={missing}>
-          {words.create}
-        </ActionButton>
-      </div>
+      <RecordsHead words={words} page={value} onCreate={create} missingRule={missing} />
       <FilterForm fields={[{ name: 'search', label: words.search, kind: 'search' }]} />
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
       {value === undefined ? undefined : (

@@ -8,7 +8,7 @@ import { objectLink } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
 import type { OrgRecord, UserRecord } from './access-api.ts';
 import type { AccessRights } from './access-rights.ts';
-import { ConfirmDialog, type Question } from './confirm-dialog.tsx';
+import { ConfirmDialog, type Question } from '../interface/confirm-dialog.tsx';
 import { MissingNote, useOrgs } from './org-chooser.tsx';
 import {
   clusterRoleBindingModel,

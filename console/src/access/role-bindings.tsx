@@ -5,7 +5,7 @@ import { formatDate, texts } from '../texts/texts.ts';
 import { bindingsPath, onePath, send, type RoleBinding } from './access-api.ts';
 import { orgLink, userLink } from './access-links.ts';
 import { missingForAdministrator, missingForOrgAdmin, useAccessRights } from './access-rights.ts';
-import { ConfirmDialog, type Question } from './confirm-dialog.tsx';
+import { ConfirmDialog, type Question } from '../interface/confirm-dialog.tsx';
 import { RecordTable, type RecordColumn } from './record-table.tsx';
 
 const words = texts.access.bindings;

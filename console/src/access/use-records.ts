@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
-import { readRecord, readRecords, type AccessQuery, type RecordPage } from './access-api.ts';
+import { readRecord, readRecords, type RecordQuery, type RecordPage } from './access-api.ts';
 
 interface ReadState<T> {
   value: T | undefined;
@@ -11,21 +11,21 @@ interface ReadState<T> {
 export const pageSize = 25;
 
 /** One page of a list, counted from 0. `path` undefined: not read. */
-export function useRecords<T>(path: string | undefined, query: AccessQuery, page = 0): ReadState<RecordPage<T>> {
+export function useRecords<T>(path: string | undefined, query: RecordQuery, page = 0): ReadState<RecordPage<T>> {
   const text = JSON.stringify(query);
   const read = useCallback(
     (signal: AbortSignal) =>
-      readRecords<T>(path!, JSON.parse(text) as AccessQuery, { limit: pageSize, offset: page * pageSize, signal }),
+      readRecords<T>(path!, JSON.parse(text) as RecordQuery, { limit: pageSize, offset: page * pageSize, signal }),
     [path, text, page],
   );
   return useReading(path === undefined ? undefined : read);
 }
 
 /** The answer to one GET. `path` undefined: not read. */
-export function useRecord<T>(path: string | undefined, query: AccessQuery = {}): ReadState<T> {
+export function useRecord<T>(path: string | undefined, query: RecordQuery = {}): ReadState<T> {
   const text = JSON.stringify(query);
   const read = useCallback(
-    (signal: AbortSignal) => readRecord<T>(path!, JSON.parse(text) as AccessQuery, signal),
+    (signal: AbortSignal) => readRecord<T>(path!, JSON.parse(text) as RecordQuery, signal),
     [path, text],
   );
   return useReading(path === undefined ? undefined : read);

@@ -1,10 +1,10 @@
 import { texts } from '../texts/texts.ts';
 import { onePath, rootOrg, send, usersPath, type UserRecord } from './access-api.ts';
-import { FormDialog, localTime, namesOf, timestampOf, type FormField, type FormValues } from './form-dialog.tsx';
+import { FormDialog, localTime, namesOf, timestampOf, type DialogField, type FormValues } from './form-dialog.tsx';
 
 const words = texts.access.users;
 
-function detailFields(user?: UserRecord): FormField[] {
+function detailFields(user?: UserRecord): DialogField[] {
   return [
     { name: 'name', label: words.name, isRequired: true, value: user?.name ?? '' },
     { name: 'email', label: words.email, kind: 'email', isRequired: user?.email !== null, value: user?.email ?? '' },
@@ -13,7 +13,7 @@ function detailFields(user?: UserRecord): FormField[] {
   ];
 }
 
-const groupsOf = (user?: UserRecord): FormField => ({
+const groupsOf = (user?: UserRecord): DialogField => ({
   name: 'groups',
   label: words.groups,
   hint: words.groupsHint,

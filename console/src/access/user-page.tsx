@@ -17,7 +17,7 @@ import {
 } from './access-api.ts';
 import { changesLink, loginsLink, usersLink } from './access-links.ts';
 import { missingForAdministrator, missingForOrgAdmin, useAccessRights, type AccessRights } from './access-rights.ts';
-import { ConfirmDialog, type Question } from './confirm-dialog.tsx';
+import { ConfirmDialog, type Question } from '../interface/confirm-dialog.tsx';
 import { useOrgs } from './org-chooser.tsx';
 import { GiveRoleDialog } from './org-forms.tsx';
 import { PlatformGrantsOf } from './platform-grants.tsx';

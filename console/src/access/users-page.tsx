@@ -1,6 +1,5 @@
 import { useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
@@ -10,6 +9,7 @@ import { userLink } from './access-links.ts';
 import { missingForOrgAdmin, missingForReader, type AccessRights } from './access-rights.ts';
 import { MissingNote, OrgChooser, useChosenOrg, useOrgs } from './org-chooser.tsx';
 import { Paging, RecordTable } from './record-table.tsx';
+import { RecordsHead } from './records-head.tsx';
 import { FilterForm } from './filter-form.tsx';
 import { useRecords } from './use-records.ts';
 import { NewUserDialog } from './user-forms.tsx';
@@ -61,15 +61,7 @@ function UsersOfOrg({ org, rights }: { org: string; rights: AccessRights }) {
   useShortcut('n', create);
   return (
     <>
-      <div className="page-head">
-        <h1>{words.title}</h1>
-        <p role="status" className="facts">
-          {value === undefined ? '' : words.count(value.count)}
-        </p>
-        <ActionButton kind="primary" onAction={create} missingRule={missingToCreate}>
-          {words.create}
-        </ActionButton>
-      </div>
+      <RecordsHead words={words} page={value} onCreate={create} missingRule={missingToCreate} />
       <FilterForm
         before={<OrgChooser org={org} rights={rights} />}
         fields={[

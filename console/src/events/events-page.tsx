@@ -6,7 +6,7 @@ import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
 import { eventInfo, type EventObject } from '../server/event-info.ts';
 import { resourceOf } from '../server/model-info.ts';
-import { useLiveRead, type LiveSource } from '../server/use-live-read.ts';
+import { useLiveRead, type LiveReadSource } from '../server/use-live-read.ts';
 import { NamespaceChooser } from '../shell/namespace-chooser.tsx';
 import { texts } from '../texts/texts.ts';
 import { EventTable } from './event-table.tsx';
@@ -89,7 +89,7 @@ function Filter({ filter, onChange }: { filter: EventFilter; onChange: (filter: 
           {texts.events.kind}
           <input
             value={draft.kind}
-            placeholder="Post"
+            placeholder={texts.events.kindExample}
             onChange={({ target }) => setDraft({ ...draft, kind: target.value })}
           />
         </label>
@@ -124,7 +124,7 @@ function writeFilter({ namespace, ...others }: EventFilter): URLSearchParams {
   return new URLSearchParams(given);
 }
 
-function sourceOf({ namespace, type, kind, name }: EventFilter, size: number): LiveSource<EventList> {
+function sourceOf({ namespace, type, kind, name }: EventFilter, size: number): LiveReadSource<EventList> {
   const resource = resourceOf(eventInfo, namespace);
   const conditions = { type, 'involvedObject.kind': kind, 'involvedObject.name': name };
   const selection = { where: Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== '')) };

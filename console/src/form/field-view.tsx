@@ -1,3 +1,4 @@
+import type { JsonValue } from '@svc/client';
 import { memo, useContext, useEffect, useId, useState } from 'react';
 import { rulesText } from '../fields/rules-text.ts';
 import { texts } from '../texts/texts.ts';
@@ -193,38 +194,21 @@ function FieldActions({ field }: { field: FormField }) {
   if (kind === 'choice' && place !== 'element') return undefined;
   if (kind === 'others' || place === 'root' || readOnly.has(id)) return undefined;
   const isGroup = kind === 'object' || kind === 'map' || kind === 'list';
+  const { form } = texts;
+  const action = (text: string, label: string, next: () => JsonValue | undefined) => (
+    <button type="button" className="form-action" aria-label={label} onClick={() => set(path, next())}>
+      {text}
+    </button>
+  );
   return (
     <>
-      {isGroup && (value === undefined || value === null) ? (
-        <button
-          type="button"
-          className="form-action"
-          aria-label={texts.form.setField(id)}
-          onClick={() => set(path, newValue({ ...schema, default: undefined }, shared))}
-        >
-          {texts.form.set}
-        </button>
-      ) : undefined}
-      {schema.nullable === true && value !== null ? (
-        <button
-          type="button"
-          className="form-action"
-          aria-label={texts.form.setNullField(id)}
-          onClick={() => set(path, null)}
-        >
-          {texts.form.setNull}
-        </button>
-      ) : undefined}
-      {value !== undefined && place !== 'required' ? (
-        <button
-          type="button"
-          className="form-action"
-          aria-label={texts.form.removeField(id)}
-          onClick={() => set(path, undefined)}
-        >
-          {texts.form.remove}
-        </button>
-      ) : undefined}
+      {isGroup && (value === undefined || value === null)
+        ? action(form.set, form.setField(id), () => newValue({ ...schema, default: undefined }, shared))
+        : undefined}
+      {schema.nullable === true && value !== null ? action(form.setNull, form.setNullField(id), () => null) : undefined}
+      {value !== undefined && place !== 'required'
+        ? action(form.remove, form.removeField(id), () => undefined)
+        : undefined}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { isStatusError, type AnyObject, type JsonObject, type JsonValue, type Stored } from '@svc/client';
-import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { DataTable } from '../interface/data-table.tsx';
+import { Fact } from '../interface/fact.tsx';
 import { eventInfo } from '../server/event-info.ts';
 import { followChanges } from '../server/follow-changes.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
@@ -51,15 +52,6 @@ function Metadata({ object }: { model: ModelInfo; object: Stored<AnyObject> }) {
         </Fact>
       </dl>
     </section>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

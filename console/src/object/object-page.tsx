@@ -15,6 +15,7 @@ import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
 import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { texts } from '../texts/texts.ts';
 import { EditorTabs, editorView, type EditorView } from './editor-tabs.tsx';
+import { GoneNote } from './gone-note.tsx';
 import { ObjectOverview } from './object-overview.tsx';
 import { useLiveObject } from './use-live-object.ts';
 
@@ -57,11 +58,7 @@ function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: s
         {object === undefined ? undefined : <DeleteAction model={model} object={object} />}
       </div>
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
-      {isGone ? (
-        <p role="alert" className="note warning">
-          {texts.object.gone}
-        </p>
-      ) : undefined}
+      {isGone ? <GoneNote /> : undefined}
       <nav className="tabs" aria-label={texts.object.tabs}>
         <Link href={here} aria-current={view === undefined ? 'page' : undefined}>
           {texts.object.overview}

@@ -3,13 +3,13 @@ import { useMemo, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { EventTable } from '../events/event-table.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
-import { PluginPhase } from '../plugins/plugin-phase.tsx';
+import { PhaseMark } from '../plugins/phase-mark.tsx';
 import { pluginLink } from '../plugins/plugin-links.ts';
 import { usePlugins } from '../plugins/use-plugins.ts';
 import { eventInfo, type EventObject } from '../server/event-info.ts';
 import { resourceOf } from '../server/model-info.ts';
 import { faultsOf, isInOrder } from '../server/plugin-info.ts';
-import { useLiveRead, type LiveRead, type LiveSource } from '../server/use-live-read.ts';
+import { useLiveRead, type LiveRead, type LiveReadSource } from '../server/use-live-read.ts';
 import { texts } from '../texts/texts.ts';
 
 const maxWarnings = 5;
@@ -36,7 +36,7 @@ function Plugins() {
           {troubled.map((plugin) => (
             <li key={plugin.metadata.name}>
               <Link href={pluginLink(plugin.metadata.name)}>{plugin.spec.displayName ?? plugin.metadata.name}</Link>{' '}
-              <PluginPhase plugin={plugin} /> {faultsOf(plugin).join('; ')}
+              <PhaseMark plugin={plugin} /> {faultsOf(plugin).join('; ')}
             </li>
           ))}
         </ul>
@@ -77,7 +77,7 @@ function Part({ title, link, read: { value, failure }, children }: PartProps) {
   );
 }
 
-function sourceOfWarnings(): LiveSource<EventObject[]> {
+function sourceOfWarnings(): LiveReadSource<EventObject[]> {
   const resource = resourceOf(eventInfo);
   const selection = { where: { type: 'Warning' } };
   return {

@@ -1,10 +1,11 @@
 import type { AnyObject, Stored } from '@svc/client';
-import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { DataTable } from '../interface/data-table.tsx';
+import { Fact } from '../interface/fact.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { StreamNote } from '../interface/stream-note.tsx';
 import { useTitle } from '../interface/use-title.ts';
+import { GoneNote } from '../object/gone-note.tsx';
 import { Conditions, ObjectEvents } from '../object/object-overview.tsx';
 import { useLiveObject } from '../object/use-live-object.ts';
 import { asPlugin, pluginInfo, type PluginObject } from '../server/plugin-info.ts';
@@ -13,7 +14,7 @@ import { NamedObject } from '../shell/named-object.tsx';
 import { texts } from '../texts/texts.ts';
 import { PluginContent } from './plugin-content.tsx';
 import { pluginLink } from './plugin-links.ts';
-import { PluginPhase } from './plugin-phase.tsx';
+import { PhaseMark } from './phase-mark.tsx';
 import { PluginSwitch } from './plugin-switch.tsx';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './plugins.css';
@@ -30,17 +31,13 @@ export default function PluginPage({ name }: { name: string }) {
       </p>
       <div className="page-head">
         <h1>{title}</h1>
-        {object === undefined ? undefined : <PluginPhase plugin={asPlugin(object)} />}
+        {object === undefined ? undefined : <PhaseMark plugin={asPlugin(object)} />}
         <StreamNote stream={stream} />
         <Link href={objectLink(pluginInfo, { name })}>{texts.plugins.asObject}</Link>
         {object === undefined ? undefined : <PluginSwitch plugin={asPlugin(object)} />}
       </div>
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
-      {isGone ? (
-        <p role="alert" className="note warning">
-          {texts.object.gone}
-        </p>
-      ) : undefined}
+      {isGone ? <GoneNote /> : undefined}
       {object === undefined ? undefined : <PluginView object={object} />}
     </>
   );
@@ -87,15 +84,6 @@ function Facts({ plugin }: { plugin: PluginObject }) {
       )}
       {restarts === 0 ? undefined : <Fact name={texts.plugins.restarts}>{texts.number(restarts)}</Fact>}
     </dl>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

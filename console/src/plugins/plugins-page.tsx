@@ -6,7 +6,7 @@ import { useTitle } from '../interface/use-title.ts';
 import { faultsOf, type PluginObject } from '../server/plugin-info.ts';
 import { texts } from '../texts/texts.ts';
 import { pluginLink } from './plugin-links.ts';
-import { PluginPhase } from './plugin-phase.tsx';
+import { PhaseMark } from './phase-mark.tsx';
 import { PluginSwitch } from './plugin-switch.tsx';
 import { usePlugins } from './use-plugins.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
@@ -45,7 +45,7 @@ function PluginTable({ plugins }: { plugins: readonly PluginObject[] }) {
             {plugin.spec.displayName ?? name}
           </Link>,
           plugin.spec.version,
-          <PluginPhase key="phase" plugin={plugin} />,
+          <PhaseMark key="phase" plugin={plugin} />,
           <Faults key="faults" plugin={plugin} />,
           <PluginSwitch key="switch" plugin={plugin} />,
         ];

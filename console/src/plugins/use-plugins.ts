@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { resourceOf } from '../server/model-info.ts';
 import { asPlugin, pluginInfo, type PluginObject } from '../server/plugin-info.ts';
-import { useLiveRead, type LiveRead, type LiveSource } from '../server/use-live-read.ts';
+import { useLiveRead, type LiveRead, type LiveReadSource } from '../server/use-live-read.ts';
 
 const maxPlugins = 1000;
 
@@ -10,7 +10,7 @@ export function usePlugins(): LiveRead<PluginObject[]> {
   return useLiveRead(useMemo(sourceOfPlugins, []));
 }
 
-function sourceOfPlugins(): LiveSource<PluginObject[]> {
+function sourceOfPlugins(): LiveReadSource<PluginObject[]> {
   const resource = resourceOf(pluginInfo);
   return {
     resource,

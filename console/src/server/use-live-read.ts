@@ -4,7 +4,7 @@ import { followChanges, type StreamState } from './follow-changes.ts';
 import type { AnyResource } from './model-info.ts';
 
 /** Keep it in a `useMemo`: another one is read from the start. */
-export interface LiveSource<T> {
+export interface LiveReadSource<T> {
   resource: AnyResource;
   /** A change of these objects reads anew. */
   selection?: WhereSelection<IndexTypes>;
@@ -29,8 +29,8 @@ const retryPauseMs = 3000;
 /**
  * What a read answers, read again whenever the selection changes, and while it fails. Without a source nothing is read.
  */
-export function useLiveRead<T>(source: LiveSource<T> | undefined): LiveRead<T> {
-  const [state, setState] = useState<LiveRead<T> & { source: LiveSource<T> | undefined }>({ ...nothing, source });
+export function useLiveRead<T>(source: LiveReadSource<T> | undefined): LiveRead<T> {
+  const [state, setState] = useState<LiveRead<T> & { source: LiveReadSource<T> | undefined }>({ ...nothing, source });
   useEffect(() => {
     if (source === undefined) return undefined;
     return followSource(source, (change) =>
@@ -43,7 +43,7 @@ export function useLiveRead<T>(source: LiveSource<T> | undefined): LiveRead<T> {
 
 /** Reads until the returned function is called. */
 function followSource<T>(
-  { resource, selection = {}, read, minPauseMs = 500 }: LiveSource<T>,
+  { resource, selection = {}, read, minPauseMs = 500 }: LiveReadSource<T>,
   change: (change: Partial<LiveRead<T>>) => void,
 ): () => void {
   const end = new AbortController();

@@ -1,4 +1,5 @@
-import { metadataMergeKeys, type JsonSchema, type Model } from '#pkg/apimachinery/index';
+import type { JsonSchema } from '#pkg/apimachinery/index';
+import { newConsoleModel } from './console-model.ts';
 
 const field: JsonSchema = {
   type: 'object',
@@ -48,37 +49,9 @@ const spec: JsonSchema = {
 };
 
 /** How the console shows the form of a model; it changes nothing of what is stored. A plugin ships one as a preset. */
-export const formHintModel: Model = {
-  group: 'console.svc.run',
-  names: {
-    plural: 'formhints',
-    singular: 'formhint',
-    kind: 'FormHint',
-    listKind: 'FormHintList',
-    shortNames: [],
-    categories: [],
-  },
-  scope: 'Cluster',
-  versions: [
-    {
-      name: 'v1alpha1',
-      served: true,
-      deprecated: false,
-      schema: {
-        type: 'object',
-        required: ['spec'],
-        properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { type: 'object' }, spec },
-      },
-      subresources: { status: false },
-      printerColumns: [
-        { name: 'Model', type: 'string', jsonPath: '.spec.model' },
-        { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-      ],
-      selectableFields: ['.spec.model'],
-    },
-  ],
-  storageVersion: 'v1alpha1',
-  indexes: [{ name: 'spec.model', path: 'spec.model', type: 'string', multi: false, unique: false, nullable: true }],
-  nameRule: 'dns-subdomain',
-  listMergeKeys: metadataMergeKeys,
-};
+export const formHintModel = newConsoleModel({
+  names: { plural: 'formhints', singular: 'formhint', kind: 'FormHint' },
+  spec,
+  columns: [{ name: 'Model', type: 'string', jsonPath: '.spec.model' }],
+  indexed: ['model'],
+});

@@ -1,4 +1,5 @@
-import { metadataMergeKeys, type JsonSchema, type Model } from '#pkg/apimachinery/index';
+import type { JsonSchema } from '#pkg/apimachinery/index';
+import { newConsoleModel } from './console-model.ts';
 
 /** A clause, a sort key, or the name of a column: each is part of a URL of the console. */
 const texts: JsonSchema = { type: 'array', maxItems: 50, items: { type: 'string', minLength: 1, maxLength: 1024 } };
@@ -28,41 +29,12 @@ const spec: JsonSchema = {
 };
 
 /** A view of a list in the console that somebody shares, or a plugin ships. */
-export const savedViewModel: Model = {
-  group: 'console.svc.run',
-  names: {
-    plural: 'savedviews',
-    singular: 'savedview',
-    kind: 'SavedView',
-    listKind: 'SavedViewList',
-    shortNames: [],
-    categories: [],
-  },
-  scope: 'Cluster',
-  versions: [
-    {
-      name: 'v1alpha1',
-      served: true,
-      deprecated: false,
-      schema: {
-        type: 'object',
-        required: ['spec'],
-        properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { type: 'object' }, spec },
-      },
-      subresources: { status: false },
-      printerColumns: [
-        { name: 'Title', type: 'string', jsonPath: '.spec.title' },
-        { name: 'Model', type: 'string', jsonPath: '.spec.model' },
-        { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-      ],
-      selectableFields: ['.spec.model'],
-    },
+export const savedViewModel = newConsoleModel({
+  names: { plural: 'savedviews', singular: 'savedview', kind: 'SavedView' },
+  spec,
+  columns: [
+    { name: 'Title', type: 'string', jsonPath: '.spec.title' },
+    { name: 'Model', type: 'string', jsonPath: '.spec.model' },
   ],
-  storageVersion: 'v1alpha1',
-  indexes: [
-    { name: 'spec.model', path: 'spec.model', type: 'string', multi: false, unique: false, nullable: true },
-    { name: 'spec.title', path: 'spec.title', type: 'string', multi: false, unique: false, nullable: true },
-  ],
-  nameRule: 'dns-subdomain',
-  listMergeKeys: metadataMergeKeys,
-};
+  indexed: ['model', 'title'],
+});

@@ -1,6 +1,6 @@
 import type { AnyObject, ClientEvent, IndexTypes, MetadataIndexes } from '#pkg/apimachinery/index';
 import type { Resource } from '../resource/resource.ts';
-import { ChangeFeed, type LiveState } from './change-feed.ts';
+import { ListFollower, type LiveState } from './list-follower.ts';
 import type { LiveQuery } from './live.ts';
 import { sourceOf } from './selection-source.ts';
 
@@ -24,7 +24,7 @@ export function follow<T extends AnyObject, Indexes extends IndexTypes>(
   { signal, onEvents, onState, ...query }: FollowOptions<T, Indexes & MetadataIndexes>,
 ): void {
   if (signal.aborted) return;
-  const feed = new ChangeFeed<T>(sourceOf(resource, query, false), {
+  const feed = new ListFollower<T>(sourceOf(resource, query, false), {
     replace: () => tell([]),
     take: (events) => {
       const changes = events.filter(({ type }) => type !== 'BOOKMARK');

@@ -1,5 +1,5 @@
 import type { AnyObject, Stored } from '#pkg/apimachinery/index';
-import type { LiveState } from './change-feed.ts';
+import type { LiveState } from './list-follower.ts';
 import type { LiveStore } from './live-store.ts';
 
 /** A list that stays up to date, with the state of its stream. */

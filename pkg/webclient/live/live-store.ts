@@ -1,7 +1,7 @@
 import type { AnyObject, ClientEvent, ObjectList, Stored } from '#pkg/apimachinery/index';
 import type { LiveSource } from '../live-source.ts';
 import { onNextFrame } from '../on-next-frame.ts';
-import { ChangeFeed, type FeedListener, type LiveState } from './change-feed.ts';
+import { ListFollower, type FeedListener, type LiveState } from './list-follower.ts';
 
 /** The objects of one selection, kept up to date by a feed of its changes. */
 export class LiveStore<T extends AnyObject> implements FeedListener<T> {
@@ -11,12 +11,12 @@ export class LiveStore<T extends AnyObject> implements FeedListener<T> {
   /** Is the first list there? */
   isLoaded = false;
   state: LiveState = { name: 'loading' };
-  readonly #feed: ChangeFeed<T>;
+  readonly #feed: ListFollower<T>;
   readonly #listeners = new Set<() => void>();
   #isToldSoon = false;
 
   constructor(source: LiveSource<T>) {
-    this.#feed = new ChangeFeed(source, this);
+    this.#feed = new ListFollower(source, this);
   }
 
   /** Calls `listener` after each change of objects or state, once for all events that came together or within a frame. */

@@ -1,7 +1,7 @@
 import { useMemo, useSyncExternalStore } from 'react';
 import type { AnyObject, IndexTypes, MetadataIndexes, Stored } from '#pkg/apimachinery/index';
 import { live, type LiveQuery } from '../live/live.ts';
-import type { LiveState } from '../live/change-feed.ts';
+import type { LiveState } from '../live/list-follower.ts';
 import { selectionParams } from '../resource/query.ts';
 import type { Resource } from '../resource/resource.ts';
 

@@ -1,6 +1,6 @@
 import type { AnyObject, IndexTypes, MetadataIndexes, Stored } from '#pkg/apimachinery/index';
 import type { LiveQuery } from '../live/live.ts';
-import type { LiveState } from '../live/change-feed.ts';
+import type { LiveState } from '../live/list-follower.ts';
 import type { ObjectName, Resource } from '../resource/resource.ts';
 import { useLive } from './use-live.ts';
 

@@ -1,5 +1,5 @@
 import type { AnyObject, ClientEvent, ObjectList, Stored } from '#pkg/apimachinery/index';
-import { ChangeFeed, type FeedListener, type LiveState } from '../live/change-feed.ts';
+import { ListFollower, type FeedListener, type LiveState } from '../live/list-follower.ts';
 import type { LiveSource } from '../live-source.ts';
 
 /** Who follows a shared feed. */
@@ -17,14 +17,14 @@ export class SharedFeed implements FeedListener<AnyObject> {
   readonly #hasObjects: boolean;
   readonly #objects = new Map<string, Stored<AnyObject>>();
   readonly #subscribers = new Set<FeedSubscriber>();
-  readonly #feed: ChangeFeed<AnyObject>;
+  readonly #feed: ListFollower<AnyObject>;
   /** Undefined until the first list is there. */
   #revision: string | undefined;
   #state: LiveState = { name: 'loading' };
 
   constructor(source: LiveSource<AnyObject>, { hasObjects }: { hasObjects: boolean }) {
     this.#hasObjects = hasObjects;
-    this.#feed = new ChangeFeed(source, this);
+    this.#feed = new ListFollower(source, this);
   }
 
   get isUsed(): boolean {

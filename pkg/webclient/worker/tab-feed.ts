@@ -1,5 +1,5 @@
 import type { AnyObject, ClientEvent, ObjectList, Stored } from '#pkg/apimachinery/index';
-import type { LiveState } from '../live/change-feed.ts';
+import type { LiveState } from '../live/list-follower.ts';
 import { maxChunk, type FeedState, type FeedUpdate } from './messages.ts';
 import type { FeedSubscriber } from './shared-feed.ts';
 

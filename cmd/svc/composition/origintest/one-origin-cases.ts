@@ -81,13 +81,13 @@ export function ask(
   });
 }
 
-export interface BrowserSession {
+export interface LoggedIn {
   cookie: string;
   csrfToken: string;
 }
 
 /** A session of the administrator. */
-export async function logIn(url: string, asked: Asked = {}): Promise<BrowserSession> {
+export async function logIn(url: string, asked: Asked = {}): Promise<LoggedIn> {
   const { headers, json } = await ask(url, 'POST', sessions, { body: { username: 'admin', password }, ...asked });
   return {
     cookie: headers['set-cookie']!.map((each) => each.split(';', 1)[0]!).join('; '),

@@ -10,6 +10,7 @@ export const events = {
   allTypes: 'All',
   types: { Warning: 'Warnings', Normal: 'Normal' },
   kind: 'Kind',
+  kindExample: 'Post',
   name: 'Name of the object',
   apply: 'Filter',
   clear: 'Show all',

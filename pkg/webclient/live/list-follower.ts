@@ -17,7 +17,7 @@ export interface FeedListener<T extends AnyObject> {
 }
 
 /** Lists a selection once, then follows its changes, which are resumed for ever. */
-export class ChangeFeed<T extends AnyObject> implements ChangeSink<T> {
+export class ListFollower<T extends AnyObject> implements ChangeSink<T> {
   readonly #source: LiveSource<T>;
   readonly #listener: FeedListener<T>;
   readonly #end = new AbortController();

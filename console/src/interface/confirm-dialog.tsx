@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { FailureNote } from '../interface/failure-note.tsx';
-import { PageDialog } from '../interface/page-dialog.tsx';
+import { FailureNote } from './failure-note.tsx';
+import { PageDialog } from './page-dialog.tsx';
 import { texts } from '../texts/texts.ts';
 
 export interface Question {
