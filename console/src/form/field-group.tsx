@@ -1,10 +1,18 @@
 import type { JsonValue } from '@svc/client';
-import { useContext, useId, useRef, useState, type ComponentType, type ReactNode } from 'react';
+import { useContext, useId, useMemo, useRef, useState, type ComponentType, type ReactNode } from 'react';
 import { texts } from '../texts/texts.ts';
 import { inHintedOrder } from './field-hints.ts';
 import { isObject, isWithin, ownValue, withMoved } from './field-path.ts';
 import { FormFactsContext, useFormActions } from './form-context.ts';
-import { blocksOf, fieldsIn, newValue, type FormField } from './form-field.ts';
+import {
+  blockChoicesOf,
+  blockFieldsOf,
+  fieldsIn,
+  hasBlock,
+  newValue,
+  type BlockChoice,
+  type FormField,
+} from './form-field.ts';
 
 export interface FieldViewProps {
   field: FormField;
@@ -44,21 +52,32 @@ function ObjectFields({ field, View }: FieldGroupProps) {
   // A field that became absent while it was shown stays in its place.
   const seen = useRef(new Set<string>());
   const all = inHintedOrder(fieldsIn(field, shared), hints);
-  const blocks = blocksOf(field.schema);
+  const choices = useMemo(() => blockChoicesOf(field.schema), [field.schema]);
+  const inBlocks = useMemo(() => new Set(choices.flatMap((choice) => [...blockFieldsOf(choice)])), [choices]);
   const isMany = all.length > fewFields;
   const hasCause = ({ id }: FormField): boolean => causes.some(({ field: at = '' }) => isWithin(at, id));
-  const shown = all.filter((each) => {
-    if (blocks?.includes(each.name) === true) return each.value !== undefined;
+  const isOffered = (each: FormField): boolean => {
+    if (inBlocks.has(each.name)) return false;
     const isMore = hints.get(each.listed)?.more === true || (isMany && hints.get(each.listed)?.order === undefined);
-    if (isWhole || !isMore || each.place === 'required' || each.value !== undefined || hasCause(each))
-      seen.current.add(each.name);
+    return isWhole || !isMore || each.place === 'required' || hasCause(each);
+  };
+  const shown = all.filter((each) => {
+    if (each.value !== undefined || isOffered(each)) seen.current.add(each.name);
     return seen.current.has(each.name);
   });
-  const hidden =
-    all.length - shown.length - (blocks?.filter((name) => ownValue(field.value, name) === undefined).length ?? 0);
+  const hidden = all.filter((each) => !shown.includes(each) && !inBlocks.has(each.name)).length;
   return (
     <>
-      {blocks === undefined ? undefined : <Blocks field={field} blocks={blocks} />}
+      {choices.map((choice) => (
+        <Blocks
+          key={JSON.stringify(choice.blocks)}
+          field={field}
+          choice={choice}
+          onLeave={(names) => {
+            for (const name of names) seen.current.delete(name);
+          }}
+        />
+      ))}
       {shown.map((each) => (
         <View key={`${each.kind === 'others' ? 'others' : 'field'} ${each.name}`} field={each} />
       ))}
@@ -76,36 +95,55 @@ function ObjectFields({ field, View }: FieldGroupProps) {
   );
 }
 
-/** Which one of several blocks there is. One that was left comes back as it was. */
-function Blocks({ field, blocks }: { field: FormField; blocks: readonly string[] }) {
-  const { get, set, shared } = useFormActions();
+interface BlocksProps {
+  field: FormField;
+  choice: BlockChoice;
+  /** These fields are taken away. */
+  onLeave: (names: readonly string[]) => void;
+}
+
+/** Which of several blocks there are. One that was left comes back as it was. */
+function Blocks({ field, choice, onLeave }: BlocksProps) {
+  const { get, set, shared, hints } = useFormActions();
   const left = useRef(new Map<string, JsonValue>());
   const name = useId();
-  const present = blocks.filter((block) => ownValue(field.value, block) !== undefined);
-  const choose = (chosen: string): void => {
-    const object = get(field.path);
-    const before = isObject(object) ? object : {};
-    for (const block of blocks) {
-      const value = ownValue(before, block);
-      if (value !== undefined && block !== chosen) left.current.set(block, value);
-    }
-    const kept = Object.entries(before).filter(([key]) => key === chosen || !blocks.includes(key));
-    const value =
-      ownValue(before, chosen) ?? left.current.get(chosen) ?? newValue(field.schema.properties![chosen]!, shared);
-    set(field.path, { ...Object.fromEntries(kept), [chosen]: value });
+  const { blocks, isExclusive } = choice;
+  const { schema, path, listed } = field;
+  const change = (wanted: ReadonlySet<string>): void => {
+    const object = get(path);
+    const before = Object.entries(isObject(object) ? object : {});
+    const leaving = blockFieldsOf(choice);
+    const gone = before.filter(([key]) => leaving.has(key) && !wanted.has(key));
+    for (const [key, value] of gone) left.current.set(key, value);
+    onLeave([...leaving].filter((key) => !wanted.has(key)));
+    const kept = Object.fromEntries(before.filter(([key]) => !leaving.has(key) || wanted.has(key)));
+    const added = [...wanted]
+      .filter((key) => !Object.hasOwn(kept, key))
+      .map((key) => [key, left.current.get(key) ?? newValue(schema.properties![key]!, shared)] as const);
+    set(path, { ...kept, ...Object.fromEntries(added) });
   };
+  const choose = (block: readonly string[], isWanted: boolean): void => {
+    const others = isExclusive ? [] : blocks.filter((each) => each !== block && hasBlock(choice, each, get(path)));
+    change(new Set([...others.flat(), ...(isWanted ? block : [])]));
+  };
+  const title = (key: string): string => hints.get(listed === '' ? key : `${listed}.${key}`)?.label ?? key;
+  const legend = !isExclusive
+    ? texts.form.chooseSome
+    : blocks.some((block) => block.length === 0)
+      ? texts.form.chooseAtMost
+      : texts.form.choose;
   return (
     <fieldset className="form-blocks">
-      <legend>{texts.form.choose}</legend>
+      <legend>{legend}</legend>
       {blocks.map((block) => (
-        <label key={block} className="check">
+        <label key={block.join(' ')} className="check">
           <input
-            type="radio"
+            type={isExclusive ? 'radio' : 'checkbox'}
             name={name}
-            checked={present.length === 1 && present[0] === block}
-            onChange={() => choose(block)}
+            checked={hasBlock(choice, block, field.value)}
+            onChange={({ target }) => choose(block, target.checked)}
           />
-          {block}
+          {block.length === 0 ? texts.form.noBlock : block.map(title).join(', ')}
         </label>
       ))}
     </fieldset>

@@ -183,18 +183,62 @@ export function choicesOf({ schema, value }: FormField): JsonValue[] {
   return value === undefined || value === null || values.includes(value) ? values : [...values, value];
 }
 
+/** A rule of an object: of several blocks of fields it has exactly one, or at least one. */
+export interface BlockChoice {
+  /** The names of the fields of each block. None at all is an empty block. */
+  blocks: readonly (readonly string[])[];
+  isExclusive: boolean;
+}
+
 /**
- * The blocks of which an object has exactly one, as `oneOf` with nothing but `required` says it; undefined if it says
- * something else, or nothing.
+ * The choices that `oneOf` and `anyOf` mean, also those within `allOf`, where their branches say nothing but which
+ * fields are required. What says something else is checked by the server alone.
  */
-export function blocksOf({ oneOf = [], properties = {} }: OpenApiSchema): readonly string[] | undefined {
-  const blocks = oneOf.map((branch) =>
-    Object.keys(branch).every((keyword) => keyword === 'required' || keyword === 'not') && branch.required?.length === 1
-      ? branch.required[0]
-      : undefined,
-  );
-  const names = blocks.filter((name): name is string => name !== undefined && Object.hasOwn(properties, name));
-  return names.length > 1 && names.length === oneOf.length ? names : undefined;
+export function blockChoicesOf({ oneOf, anyOf, allOf = [], properties = {} }: OpenApiSchema): readonly BlockChoice[] {
+  return [{ oneOf, anyOf }, ...allOf].flatMap((rule) => [
+    ...choiceOf(rule.oneOf, properties, true),
+    ...choiceOf(rule.anyOf, properties, false),
+  ]);
+}
+
+function choiceOf(
+  branches: readonly OpenApiSchema[] = [],
+  properties: Readonly<Record<string, OpenApiSchema>>,
+  isExclusive: boolean,
+): readonly BlockChoice[] {
+  const blocks = branches
+    .map((branch) => blockOf(branch, properties, isExclusive))
+    .filter((each) => each !== undefined);
+  return blocks.length > 1 && blocks.length === branches.length ? [{ blocks, isExclusive }] : [];
+}
+
+/** Undefined if the branch says more than which fields there are. */
+function blockOf(
+  { required = [], not, ...others }: OpenApiSchema,
+  properties: Readonly<Record<string, OpenApiSchema>>,
+  isExclusive: boolean,
+): readonly string[] | undefined {
+  if (Object.keys(others).length > 0 || required.some((name) => !Object.hasOwn(properties, name))) return undefined;
+  // The others are excluded by `oneOf` itself; that there is none of them is a block, too.
+  const isExcluding = not !== undefined && [not, ...(not.anyOf ?? [])].every(saysRequiredOnly);
+  if (not !== undefined && !(isExcluding && isExclusive)) return undefined;
+  return required.length > 0 || not !== undefined ? required : undefined;
+}
+
+function saysRequiredOnly(schema: OpenApiSchema): boolean {
+  return Object.keys(schema).every((keyword) => keyword === 'required' || keyword === 'anyOf');
+}
+
+/** The fields that are there because of a block: not those that every block has. */
+export function blockFieldsOf({ blocks }: BlockChoice): ReadonlySet<string> {
+  return new Set(blocks.flat().filter((name) => !blocks.every((block) => block.includes(name))));
+}
+
+/** Has the object this block: all its fields, and of an exclusive choice no field of another block? */
+export function hasBlock(choice: BlockChoice, block: readonly string[], value: JsonValue | undefined): boolean {
+  const isThere = (name: string): boolean => ownValue(value, name) !== undefined;
+  if (!block.every(isThere)) return false;
+  return !choice.isExclusive || [...blockFieldsOf(choice)].every((name) => block.includes(name) || !isThere(name));
 }
 
 /** Where lists of a schema that contains itself begin anew, no more is made. */

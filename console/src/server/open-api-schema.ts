@@ -37,13 +37,17 @@ export interface ModelSchema {
   shared: Readonly<Record<string, OpenApiSchema>>;
 }
 
-/** The schema that a reference means, with what stands next to the reference. */
+/** The schema that a reference means, with what stands next to the reference. Further rules stay in `allOf`. */
 export function resolved(schema: OpenApiSchema, shared: ModelSchema['shared']): OpenApiSchema {
   const { $ref, allOf = [], ...own } = schema;
   const parts = [...($ref === undefined ? [] : [{ $ref }]), ...allOf];
-  return parts.reduce<OpenApiSchema>((found, part) => {
-    const { $ref: reference, ...rest } = part;
-    const named = reference === undefined ? {} : shared[reference.slice('#/components/schemas/'.length)];
-    return { ...named, ...rest, ...found };
-  }, own);
+  const rules = allOf.filter((part) => part.$ref === undefined);
+  return parts.reduce<OpenApiSchema>(
+    (found, part) => {
+      const { $ref: reference, ...rest } = part;
+      const named = reference === undefined ? {} : shared[reference.slice('#/components/schemas/'.length)];
+      return { ...named, ...rest, ...found };
+    },
+    rules.length === 0 ? own : { ...own, allOf: rules },
+  );
 }

@@ -13,10 +13,12 @@ import {
 } from '../../../console/src/form/field-path.ts';
 import { intOrStringText, numberText, parseIntOrString, parseNumber } from '../../../console/src/form/field-text.ts';
 import {
-  blocksOf,
+  blockChoicesOf,
+  blockFieldsOf,
   choicesOf,
   declaredNames,
   fieldsIn,
+  hasBlock,
   newValue,
   rootField,
   type FormField,
@@ -306,14 +308,49 @@ describe('a form of a schema', () => {
     expect(parseNumber(typed)).toBe(value);
   });
 
-  test('blocks of which one is needed are found, and no others', () => {
-    const properties = { a: {}, b: {} };
-    expect(blocksOf({ properties, oneOf: [{ required: ['a'] }, { required: ['b'] }] })).toEqual(['a', 'b']);
-    expect(
-      blocksOf({ properties, oneOf: [{ required: ['a'], not: { required: ['b'] } }, { required: ['b'] }] }),
-    ).toEqual(['a', 'b']);
-    expect(blocksOf({ properties, oneOf: [{ required: ['a'] }, { properties: {} }] })).toBeUndefined();
-    expect(blocksOf({ properties })).toBeUndefined();
+  test('blocks of which one, at most one, or at least one is needed are found, and nothing else is taken for one', () => {
+    const properties = { a: {}, b: {}, c: {} };
+    const [a, b] = [{ required: ['a'] }, { required: ['b'] }];
+    const exclusive = [{ blocks: [['a'], ['b']], isExclusive: true }];
+    expect(blockChoicesOf({ properties, oneOf: [a, b] })).toEqual(exclusive);
+    expect(blockChoicesOf({ properties, oneOf: [{ ...a, not: b }, b] })).toEqual(exclusive);
+    expect(blockChoicesOf({ properties, anyOf: [a, b] })).toEqual([{ blocks: [['a'], ['b']], isExclusive: false }]);
+    expect(blockChoicesOf({ properties, oneOf: [{ not: { anyOf: [a, b] } }, a, b] })).toEqual([
+      { blocks: [[], ['a'], ['b']], isExclusive: true },
+    ]);
+    expect(blockChoicesOf({ properties, allOf: [{ oneOf: [a, b] }, { anyOf: [b, { required: ['c'] }] }] })).toEqual([
+      ...exclusive,
+      { blocks: [['b'], ['c']], isExclusive: false },
+    ]);
+    for (const branches of [
+      [a, { properties: {} }],
+      [a, { required: ['unknown'] }],
+      [a, {}],
+      [a, { ...b, not: { properties: { a: { enum: [1] } } } }],
+      [a],
+    ])
+      expect(blockChoicesOf({ properties, oneOf: branches })).toEqual([]);
+    expect(blockChoicesOf({ properties, anyOf: [a, { not: b }] })).toEqual([]);
+    expect(blockChoicesOf({ properties })).toEqual([]);
+  });
+
+  test('an object has a block with all its fields, and of an exclusive choice without those of the others', () => {
+    const choice = { blocks: [['a', 'b'], ['a', 'c'], []], isExclusive: true };
+    expect([
+      ...blockFieldsOf({
+        ...choice,
+        blocks: [
+          ['a', 'b'],
+          ['a', 'c'],
+        ],
+      }),
+    ]).toEqual(['b', 'c']);
+    const blockOf = (value: JsonObject) => choice.blocks.filter((block) => hasBlock(choice, block, value));
+    expect(blockOf({ a: 1, b: 1 })).toEqual([['a', 'b']]);
+    expect(blockOf({ a: 1, b: 1, c: 1 })).toEqual([]);
+    expect(blockOf({ d: 1 })).toEqual([[]]);
+    const some = { blocks: [['a'], ['b']], isExclusive: false };
+    expect(some.blocks.filter((block) => hasBlock(some, block, { a: 1, b: null }))).toEqual([['a'], ['b']]);
   });
 
   test('metadata has the fields that people set; what else it has is shown, too', () => {
