@@ -19,6 +19,8 @@ export interface ChangeSink<T extends AnyObject> {
 
 /** The requests of one selection. */
 export interface LiveSource<T extends AnyObject> {
+  /** After a silence of so long changes may be missing. Milliseconds. */
+  readonly maxSilenceMs: number;
   list(signal: AbortSignal): Promise<ObjectList<T>>;
   /** Tells `sink` the changes after `since`, until they end. @throws StatusError: 410 means to list again */
   follow(since: string, sink: ChangeSink<T>, signal: AbortSignal): Promise<void>;

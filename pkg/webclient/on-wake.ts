@@ -1,5 +1,5 @@
 interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
-  document?: EventTarget & { hidden: boolean };
+  document?: { hidden: boolean };
 }
 
 /**
@@ -8,10 +8,8 @@ interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
  */
 export function onWake(wake: () => void, signal: AbortSignal): void {
   const page = globalThis as Page;
-  const { document } = page;
   const wakeIfSeen = (): void => {
-    if (document?.hidden !== true) wake();
+    if (page.document?.hidden !== true) wake();
   };
-  for (const type of ['online', 'pageshow']) page.addEventListener?.(type, wakeIfSeen, { signal });
-  document?.addEventListener('visibilitychange', wakeIfSeen, { signal });
+  for (const type of ['online', 'pageshow', 'visibilitychange']) page.addEventListener?.(type, wakeIfSeen, { signal });
 }

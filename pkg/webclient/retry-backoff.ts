@@ -25,8 +25,7 @@ export class RetryBackoff {
     const wake = (): void => end.abort();
     onWake(wake, end.signal);
     signal.addEventListener('abort', wake, { signal: end.signal });
-    if (signal.aborted) wake();
-    await pause(ms, end.signal).catch(() => undefined);
+    if (!signal.aborted) await pause(ms, end.signal).catch(() => undefined);
     wake();
   }
 }

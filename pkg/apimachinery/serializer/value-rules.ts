@@ -16,10 +16,6 @@ export function isPrototypeKey(key: string): boolean {
   return key === '__proto__' || key === 'constructor' || key === 'prototype';
 }
 
-/**
- * Integers up to here must keep every digit in whatever notation: another program may treat them as 64-bit integers.
- */
-const exactUpTo = 2 ** 63;
 /** From here on JSON.stringify writes an exponent itself. */
 const exponentsFrom = 1e21;
 /** A decimal of at most so many digits survives the conversion to a double and back. */
@@ -35,7 +31,8 @@ const floatForm = /^[-+]?\d*[.eE]/;
 export function isInexactNumber(value: number, literal: string): boolean {
   if (isSafe(value)) return false;
   if (!Number.isFinite(value) || !floatForm.test(literal)) return true;
-  return Math.abs(value) <= exactUpTo && !printsAs(value, literal);
+  // Integers up to here must keep every digit in whatever notation: another program may treat them as 64-bit integers.
+  return Math.abs(value) <= 2 ** 63 && !printsAs(value, literal);
 }
 
 /** A number as JSON that `isInexactNumber` accepts: an integer beyond 2^53-1 is written with an exponent. */

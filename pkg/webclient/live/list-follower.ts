@@ -4,7 +4,7 @@ import { RetryBackoff } from '../retry-backoff.ts';
 
 /**
  * `loading`: nothing is known yet. `live`: every change arrives. `catching up`: the stream ended, another is on its way.
- * `stale`: the server was silent, or could not be reached; changes since `staleSince` may be missing.
+ * `stale`: the server was silent for `maxSilenceMs`, or could not be reached; changes since `staleSince` may be missing.
  */
 export type LiveState =
   { name: 'loading' | 'live' | 'catching up' } | { name: 'stale'; staleSince: Date; failure?: StatusError | undefined };
@@ -25,6 +25,7 @@ export class ListFollower<T extends AnyObject> implements ChangeSink<T> {
   #isLive = false;
   #revision: string | undefined;
   #lastSign = Date.now();
+  #silence: ReturnType<typeof setTimeout> | undefined;
 
   constructor(source: LiveSource<T>, listener: FeedListener<T>) {
     this.#source = source;
@@ -34,11 +35,13 @@ export class ListFollower<T extends AnyObject> implements ChangeSink<T> {
 
   stop(): void {
     this.#end.abort();
+    clearTimeout(this.#silence);
   }
 
   live(): void {
     if (this.#isLive) return;
     this.#isLive = true;
+    clearTimeout(this.#silence);
     this.#listener.enter({ name: 'live' });
   }
 
@@ -52,9 +55,16 @@ export class ListFollower<T extends AnyObject> implements ChangeSink<T> {
 
   behind(isStale: boolean, failure?: StatusError): void {
     this.#isLive = false;
+    if (!isStale) this.#expectSign();
     this.#listener.enter(
       isStale ? { name: 'stale', staleSince: new Date(this.#lastSign), failure } : { name: 'catching up' },
     );
+  }
+
+  /** A stream that does not begin is silent, too. */
+  #expectSign(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.behind(true), this.#lastSign + this.#source.maxSilenceMs - Date.now());
   }
 
   /** Never rejects: it tries again until it is stopped. */
@@ -66,13 +76,18 @@ export class ListFollower<T extends AnyObject> implements ChangeSink<T> {
           const list = await this.#source.list(signal);
           this.#revision = list.resourceVersion;
           this.#lastSign = Date.now();
+          if (!this.#isLive) this.#expectSign();
           this.#listener.replace(list);
+          // The listener may have stopped it.
+          continue;
         }
         await this.#source.follow(this.#revision, this, signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (isStatusError(error, 'Expired')) this.#revision = undefined;
-        else this.behind(true, error instanceof StatusError ? error : undefined);
+        if (isStatusError(error, 'Expired')) {
+          this.#revision = undefined;
+          if (this.#isLive) this.behind(false);
+        } else this.behind(true, error instanceof StatusError ? error : undefined);
       }
       await this.#backoff.wait(signal);
     }

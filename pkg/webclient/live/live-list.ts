@@ -14,7 +14,10 @@ export class LiveList<T extends AnyObject> {
   /** `release` is called once, when it is stopped. */
   constructor(
     store: LiveStore<T>,
-    { release, compare = byName }: { release: () => void; compare?: (a: Stored<T>, b: Stored<T>) => number },
+    {
+      release,
+      compare = byName,
+    }: { release: () => void; compare: ((a: Stored<T>, b: Stored<T>) => number) | undefined },
   ) {
     this.#store = store;
     this.#release = release;

@@ -19,7 +19,11 @@ function object(uid: string): Stored<AnyObject> {
 }
 
 test('where frames are painted, changes are told once a frame; after 100 ms where none is', () => {
-  const store = new LiveStore({ list: () => new Promise<never>(() => undefined), follow: () => Promise.resolve() });
+  const store = new LiveStore({
+    maxSilenceMs: 25_000,
+    list: () => new Promise<never>(() => undefined),
+    follow: () => Promise.resolve(),
+  });
   const sizes: number[] = [];
   store.subscribe(() => sizes.push(store.objects.size));
   for (const uid of ['1', '2', '3']) store.take([{ type: 'ADDED', object: object(uid) }]);

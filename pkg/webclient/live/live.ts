@@ -44,8 +44,5 @@ export function live<T extends AnyObject, Indexes extends IndexTypes>(
     stores.delete(key);
     held.store.stop();
   };
-  return new LiveList<T>(held.store as unknown as LiveStore<T>, {
-    release,
-    ...(compare === undefined ? {} : { compare }),
-  });
+  return new LiveList<T>(held.store as unknown as LiveStore<T>, { release, compare });
 }

@@ -29,6 +29,7 @@ export function ownSource<T extends AnyObject, Indexes extends IndexTypes>(
   hasObjects: boolean,
 ): LiveSource<T> {
   return {
+    maxSilenceMs: resource.connection.maxSilenceMs,
     // One snapshot, read in chunks; without the objects only the revision to begin from.
     list: async (signal) => {
       const items: Stored<T>[] = [];

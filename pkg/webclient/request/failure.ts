@@ -1,10 +1,10 @@
 import {
   isJsonObject,
   parseRetryAfter,
-  StatusError,
   statusErrorFrom,
   type JsonObject,
   type StatusCause,
+  type StatusError,
 } from '#pkg/apimachinery/index';
 
 /**
@@ -15,15 +15,10 @@ export function failureOf({ status, headers }: Response, text: string): StatusEr
   const requestId = headers.get('x-request-id') ?? undefined;
   const facts = { code: status, ...(requestId === undefined ? {} : { requestId }) };
   const body = parse(text);
-  const told = statusErrorFrom(isJsonObject(body) && body['kind'] !== 'Status' ? statusOf(body) : body, facts);
+  const told = !isJsonObject(body) ? { kind: 'Status' } : body['kind'] === 'Status' ? body : statusOf(body);
   const seconds = parseRetryAfter(headers.get('retry-after') ?? undefined);
-  if (seconds === undefined || told.details?.retryAfterSeconds !== undefined) return told;
-  const { code, reason, message, details, continueToken } = told;
-  return new StatusError(code, reason, message, {
-    details: { ...details, retryAfterSeconds: seconds },
-    ...(continueToken === undefined ? {} : { continueToken }),
-    ...(requestId === undefined ? {} : { requestId }),
-  });
+  if (seconds === undefined) return statusErrorFrom(told, facts);
+  return statusErrorFrom({ ...told, details: { retryAfterSeconds: seconds, ...(told['details'] as object) } }, facts);
 }
 
 /** A Status with what access management says; each of its fields becomes a cause. */

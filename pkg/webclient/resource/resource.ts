@@ -213,8 +213,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
     const limit = new AbortController();
     const abort = (): void => limit.abort(signal?.reason);
     if (signal?.aborted === true) abort();
-    signal?.addEventListener('abort', abort);
-    limit.signal.addEventListener('abort', () => signal?.removeEventListener('abort', abort));
+    signal?.addEventListener('abort', abort, { signal: limit.signal });
     try {
       const call = { method: 'GET', path: this.path, query, accept: acceptOf(omitManagedFields) } as const;
       const { body } = await this.#sender.open(call, limit);

@@ -119,24 +119,24 @@ export class SharedStream {
   async #connect(end: AbortController, before: AbortController, backoff: RetryBackoff): Promise<boolean> {
     const followers = new Map(this.#followers);
     const limit = new AbortController();
-    const abort = (): void => limit.abort();
-    end.signal.addEventListener('abort', abort);
+    end.signal.addEventListener('abort', () => limit.abort(), { signal: limit.signal });
     try {
       const body = {
         since: String(Math.min(...[...followers.values()].map(({ position }) => position))),
         subscriptions: [...followers].map(([id, { target }]) => ({ id, ...target })),
       };
       const call = { method: 'POST', path, body, accept: this.accept, isRepeatable: false } as const;
-      const response = await this.#sender.open(call, limit);
-      const stream = new FetchEventStream(response.body!, limit, this.#sender.maxSilenceMs);
-      before.abort();
+      const opened = this.#sender.open(call, limit).then((response) => {
+        before.abort();
+        return response.body!;
+      });
+      const stream = new FetchEventStream(opened, limit, this.#sender.maxSilenceMs);
       for await (const lines of stream.lines(readLine)) {
         backoff.reset();
         this.#take(lines, followers);
       }
       return stream.wasSilent;
     } finally {
-      end.signal.removeEventListener('abort', abort);
       limit.abort();
     }
   }

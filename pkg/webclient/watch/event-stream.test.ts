@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { FetchEventStream } from './event-stream.ts';
 
-const page = globalThis as { addEventListener?: unknown; document?: EventTarget & { hidden: boolean } };
+const page = globalThis as { addEventListener?: unknown; document?: { hidden: boolean } };
 let window: EventTarget;
 beforeEach(() => {
   jest.useFakeTimers();
   window = new EventTarget();
   page.addEventListener = window.addEventListener.bind(window);
-  page.document = Object.assign(new EventTarget(), { hidden: true });
+  page.document = { hidden: true };
 });
 afterEach(() => {
   jest.useRealTimers();
@@ -23,11 +23,25 @@ test('a stream that was silent while the page slept ends when the page is seen, 
   const show = (hidden: boolean, sleptMs: number): void => {
     jest.setSystemTime(Date.now() + sleptMs);
     page.document!.hidden = hidden;
-    page.document!.dispatchEvent(new Event('visibilitychange'));
+    window.dispatchEvent(new Event('visibilitychange'));
   };
   show(false, 5000);
   show(true, 60_000);
   expect([stream.wasSilent, limit.signal.aborted]).toEqual([false, false]);
   show(false, 0);
   expect([stream.wasSilent, limit.signal.aborted]).toEqual([true, true]);
+});
+
+test('a stream whose answer does not come is silent, too', async () => {
+  const limit = new AbortController();
+  const never = new Promise<ReadableStream<Uint8Array>>((_, reject) => {
+    limit.signal.addEventListener('abort', () => reject(limit.signal.reason as Error));
+  });
+  const stream = new FetchEventStream(never, limit, 25_000);
+  const first = stream.batches().next();
+  await jest.advanceTimersByTimeAsync(24_999);
+  expect(limit.signal.aborted).toBe(false);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(await first).toEqual({ done: true, value: undefined });
+  expect(stream.wasSilent).toBe(true);
 });

@@ -10,14 +10,13 @@ import { readLines } from './read-lines.ts';
 
 /** The events of one watch over `fetch`, for one reader. */
 export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
-  readonly #body: ReadableStream<Uint8Array>;
+  readonly #body: Parameters<typeof readLines>[0];
   readonly #limit: AbortController;
   readonly #maxSilenceMs: number;
-  #isClosed = false;
   #wasSilent = false;
 
-  /** `limit` ends the request of `body`; so does a silence of `maxSilenceMs`. */
-  constructor(body: ReadableStream<Uint8Array>, limit: AbortController, maxSilenceMs: number) {
+  /** `limit` ends the request of `body`; so does a silence of `maxSilenceMs`, also of a body that is still to come. */
+  constructor(body: Parameters<typeof readLines>[0], limit: AbortController, maxSilenceMs: number) {
     this.#body = body;
     this.#limit = limit;
     this.#maxSilenceMs = maxSilenceMs;
@@ -29,7 +28,6 @@ export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#limit.abort();
   }
 
@@ -60,7 +58,7 @@ export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
         lastSign = Date.now();
         const silence = setTimeout(() => this.#endSilence(), this.#maxSilenceMs);
         const next = await lines.next().finally(() => clearTimeout(silence));
-        if (next.done === true || this.#isClosed) return;
+        if (next.done === true || this.#limit.signal.aborted) return;
         yield next.value.map(read);
       }
     } catch (error) {

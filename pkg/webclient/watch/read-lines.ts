@@ -7,8 +7,10 @@ const maxLineLength = 64 * 1024 * 1024;
  * The lines of a body, in batches as they arrive, an empty batch for a heartbeat; without an unterminated last line.
  * Does not read ahead of its consumer. @throws StatusError 500 for a line that is too long; what the body throws
  */
-export async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
-  const reader = body.getReader();
+export async function* readLines(
+  body: ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>>,
+): AsyncGenerator<string[]> {
+  const reader = (await body).getReader();
   const decoder = new TextDecoder();
   let begun = '';
   try {

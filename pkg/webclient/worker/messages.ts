@@ -2,7 +2,7 @@ import type { AnyObject, ClientEvent, Status, Stored } from '#pkg/apimachinery/i
 import type { BrowserSession, FeedSelection } from '../live-source.ts';
 
 /** Both sides must have the same: change it with any change of the messages or of what they mean. */
-export const protocol = 'svc feeds 1';
+export const protocol = 'svc feeds 2';
 
 /** Objects of a message at most; the rest of a list comes with the next ones. */
 export const maxChunk = 500;
@@ -30,8 +30,11 @@ export interface SentSelection extends Pick<FeedSelection, 'query' | 'hasObjects
   namespace: string;
 }
 
-/** The first message has `protocol`; the others are what has changed, none for a sign of life. */
-export type WorkerMessage = { protocol: string } | { updates: FeedUpdate[] };
+/**
+ * The first message has `protocol`; the others are what has changed, none for a sign of life. With `isOver` the worker has
+ * forgotten the page, which slept: it asks anew.
+ */
+export type WorkerMessage = { protocol: string } | { updates: FeedUpdate[]; isOver?: true };
 
 export interface FeedUpdate {
   id: number;

@@ -63,12 +63,12 @@ export class PageFeed<T extends AnyObject> {
     else if (state?.name === 'catching up') sink.behind(false);
   }
 
-  /** The worker has not kept it. */
-  lose(): void {
+  /** The worker has not kept it, or was silent, so that changes may be missing. */
+  lose(wasSilent = false): void {
     const failure = newExpired('the worker has to be asked anew');
     this.#isLost = true;
     this.#rejectList(failure);
-    this.#follower?.sink.behind(false);
+    this.#follower?.sink.behind(wasSilent);
     this.#follower?.reject(failure);
   }
 

@@ -16,14 +16,13 @@ export interface FeedWorker {
 const startMs = 5000;
 /** A worker that sent nothing for so long, not even its sign of life of every 10 s, is dead. Milliseconds. */
 const maxSilenceMs = 25_000;
-const checkMs = 5000;
 
 /** A page's connection to its worker. */
 export class PageTab {
   readonly #port: FeedPort;
   readonly #onEnd: () => void;
   readonly #feeds = new Map<number, PageFeed<AnyObject>>();
-  #timer: ReturnType<typeof setInterval> | undefined;
+  #silence: ReturnType<typeof setTimeout> | undefined;
   readonly #end = new AbortController();
   #lastId = 0;
   #lastSign = Date.now();
@@ -57,7 +56,7 @@ export class PageTab {
         port.addEventListener('message', ({ data }) => {
           const message = data as WorkerMessage;
           if (!('updates' in message)) settle(message.protocol === protocol ? new PageTab(port, onEnd) : undefined);
-          else if (tab !== undefined) tab.#receive(message.updates);
+          else if (tab !== undefined) tab.#receive(message);
         });
         port.start();
       } catch {
@@ -72,8 +71,8 @@ export class PageTab {
     this.#lastId += 1;
     const id = this.#lastId;
     const feed = new PageFeed<T>();
-    this.#timer ??= setInterval(() => this.#check(maxSilenceMs), checkMs);
     this.#feeds.set(id, feed as unknown as PageFeed<AnyObject>);
+    if (this.#silence === undefined) this.#expectSign();
     this.#post({ type: 'open', id, session, selection });
     signal.addEventListener('abort', () => {
       feed.close(signal.reason);
@@ -82,26 +81,27 @@ export class PageTab {
     return feed;
   }
 
-  end(): void {
-    clearInterval(this.#timer);
+  end(wasSilent = false): void {
+    if (this.#end.signal.aborted) return;
+    clearTimeout(this.#silence);
     this.#end.abort();
     this.#port.close();
     this.#onEnd();
     const lost = [...this.#feeds.values()];
     this.#feeds.clear();
-    for (const feed of lost) feed.lose();
+    for (const feed of lost) feed.lose(wasSilent);
   }
 
   close(id: number): void {
     if (!this.#feeds.delete(id)) return;
     this.#post({ type: 'close', id });
-    if (this.#feeds.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    if (this.#feeds.size === 0) this.#expectSign();
   }
 
-  #receive(updates: readonly FeedUpdate[]): void {
+  #receive({ updates, isOver = false }: { updates: readonly FeedUpdate[]; isOver?: boolean }): void {
+    if (isOver) return this.end();
     this.#lastSign = Date.now();
+    this.#expectSign();
     for (const update of updates) {
       this.#feeds.get(update.id)?.receive(update);
       if (update.isExpired === true) this.#feeds.delete(update.id);
@@ -113,11 +113,13 @@ export class PageTab {
   /** It may have slept: the worker looks after its streams, and the page after the worker. */
   #wake(): void {
     this.#post({ type: 'awake' });
-    this.#check(maxSilenceMs / 2);
+    if (Date.now() - this.#lastSign > maxSilenceMs / 2) this.end(true);
   }
 
-  #check(limitMs: number): void {
-    if (Date.now() - this.#lastSign > limitMs) this.end();
+  /** A page that follows nothing needs no worker. */
+  #expectSign(): void {
+    clearTimeout(this.#silence);
+    this.#silence = this.#feeds.size === 0 ? undefined : setTimeout(() => this.end(true), maxSilenceMs);
   }
 
   #post(message: PageMessage): void {

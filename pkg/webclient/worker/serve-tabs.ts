@@ -4,7 +4,7 @@ import { ownSource } from '../live/selection-source.ts';
 import { RequestSender, type RequestSenderOptions } from '../request/sender.ts';
 import { Resource } from '../resource/resource.ts';
 import type { FeedPort } from './feed-port.ts';
-import { protocol, type FeedUpdate, type PageMessage, type SentSelection } from './messages.ts';
+import { protocol, type FeedUpdate, type PageMessage, type SentSelection, type WorkerMessage } from './messages.ts';
 import { SharedFeed } from './shared-feed.ts';
 import { TabFeed } from './tab-feed.ts';
 
@@ -152,8 +152,10 @@ class Tab {
   }
 
   #check(): void {
-    if (Date.now() - this.#lastSign > maxSilenceMs) this.#end();
-    else if (this.#isTaken) this.#post([]);
+    if (Date.now() - this.#lastSign > maxSilenceMs) {
+      this.#port.postMessage({ updates: [], isOver: true } satisfies WorkerMessage, []);
+      this.#end();
+    } else if (this.#isTaken) this.#post([]);
   }
 
   #close(id: number): void {

@@ -37,6 +37,10 @@ class WorkerSource<T extends AnyObject> implements LiveSource<T> {
     this.#parts = parts;
   }
 
+  get maxSilenceMs(): number {
+    return this.#parts.own.maxSilenceMs;
+  }
+
   async list(signal: AbortSignal): Promise<ObjectList<T>> {
     const { connect, selection, own } = this.#parts;
     const tab = await connect();
