@@ -74,11 +74,11 @@ describe('the OpenAPI document', () => {
     expect(openApiFaults(document)).toEqual([]);
   });
 
-  test('names the public address, if there is one, before the address it was fetched from', () => {
+  test('names the address it was fetched from, which works, before the public one', () => {
     expect(document['servers']).toEqual([{ url: '/' }]);
     expect(openApiDocument(operations, { svcVersion: '2.22.0', publicUrl: 'https://a.example' })['servers']).toEqual([
-      { url: 'https://a.example' },
       { url: '/' },
+      { url: 'https://a.example' },
     ]);
   });
 

@@ -51,7 +51,8 @@ export function openApiDocument(
   return {
     openapi: '3.1.0',
     info: { title: 'Access management', description: about, version: svcVersion },
-    servers: [...(publicUrl === undefined ? [] : [{ url: publicUrl }]), { url: '/' }],
+    // The first is what tools use: it works from wherever the document was fetched, the public one perhaps not from there.
+    servers: [{ url: '/' }, ...(publicUrl === undefined ? [] : [{ url: publicUrl }])],
     security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     tags: [...new Set(documented.map(({ document }) => document.tag))].map((name) => ({ name })),
     paths,

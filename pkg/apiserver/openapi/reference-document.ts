@@ -100,7 +100,8 @@ export function referenceDocument(
   const head: JsonObject = {
     openapi: '3.1.0',
     info: { title, description, version: svcVersion },
-    servers: [...(publicUrl === undefined ? [] : [{ url: publicUrl }]), { url: '/' }],
+    // The first is what tools use: it works from wherever the document was fetched, the public one perhaps not from there.
+    servers: [{ url: '/' }, ...(publicUrl === undefined ? [] : [{ url: publicUrl }])],
     security: [{ personalToken: [] }, { basic: [] }],
   };
   const mounted = [ownEndpoints, ...endpoints].filter(({ audience }) => audiences.includes(audience));
