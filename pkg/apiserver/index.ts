@@ -18,7 +18,7 @@ export { RbacAuthorizer, type RbacAuthorizerOptions } from './authorization/rbac
 export { RoleIndex } from './authorization/role-index.ts';
 export { webhookOutcomes, type WebhookObserver } from './conversion/conversion-webhook.ts';
 export { consoleEndpoints } from './console/console-endpoints.ts';
-export { ConsoleFiles } from './console/console-files.ts';
+export { ConsoleFolder } from './console/console-files.ts';
 export { defaultHandlerOptions, type HandlerOptions } from './handlers/options/handler-options.ts';
 export { KeyWorker, type KeyWorkerOptions } from './keys/key-worker.ts';
 export { LoopbackClient, type LoopbackClientOptions } from './loopback/loopback-client.ts';

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { accessPrefixOf, type AccessService } from '#pkg/access/index';
-import { ApiServer, ConsoleFiles, type MountedService } from '#pkg/apiserver/index';
+import { ApiServer, ConsoleFolder, type MountedService } from '#pkg/apiserver/index';
 import { accessForwarder } from './access-forwarder.ts';
 import { apiHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from '../process/byte-budget.ts';
@@ -46,7 +46,7 @@ export interface PlatformParts {
   /** Generates a certificate if the options name none, and a kubeconfig file. */
   local: boolean;
   environment: Environment;
-  /** A build of the console. Without one this server has no console. */
+  /** Where a build of the console is, or will be. */
   consoleFolder: string;
 }
 
@@ -97,7 +97,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const accessServer = parts.accessServer
       ? await listenForAccess(options, { log, teardown, certificate, scrapeToken, byteBudget, drain: () => drain })
       : undefined;
-    const consoleFiles = await ConsoleFiles.read(parts.consoleFolder);
+    const consoleFolder = new ConsoleFolder(parts.consoleFolder);
     const auditOutput = await openAuditOutput(options, { log, metrics, teardown });
     const ground: PlatformGround = {
       database,
@@ -112,7 +112,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
           }
         : undefined,
       url: pluginHostUrl(options, address.port),
-      consoleFiles,
+      consoleFolder,
       log,
     };
     const forwarder = accessServer === undefined ? accessForwarder(options, { log, teardown }) : undefined;
@@ -152,7 +152,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       address,
       tlsAddress,
       access: accessServer,
-      hasConsole: consoleFiles !== undefined,
+      hasConsole: (await consoleFolder.files()) !== undefined,
       tokenFile,
       kubeconfig,
       failed,

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import {
   withStatus,
 } from '#pkg/http/index';
 import { consoleEndpoints } from './console-endpoints.ts';
-import { ConsoleFiles } from './console-files.ts';
+import { ConsoleFolder } from './console-files.ts';
 
 const page = `<!doctype html><meta property="csp-nonce" nonce="__CSP_NONCE__"><style nonce="__CSP_NONCE__"></style>`;
 const script = 'console.log("console");'.repeat(20);
@@ -39,7 +39,7 @@ beforeAll(async () => {
     writeFile(join(dist, 'assets', 'index-1a2b.js.gz'), gzipSync(script)),
     writeFile(join(dist, 'assets', 'index-1a2b.css'), 'b { color: red }'),
   ]);
-  const groups = consoleEndpoints((await ConsoleFiles.read(dist))!);
+  const groups = consoleEndpoints(new ConsoleFolder(dist));
   const isOpen = isOpenEndpoint(groups);
   const handler = expressHandler(groups);
   server = new HttpServer({
@@ -212,7 +212,46 @@ test.each(['/consoles', '/console.html', '/Console/', '/api/v1/namespaces', '/as
   },
 );
 
-test('a folder without a page is no console', async () => {
-  expect(await ConsoleFiles.read(join(folder, 'dist', 'assets'))).toBeUndefined();
-  expect(await ConsoleFiles.read(join(folder, 'nowhere'))).toBeUndefined();
+describe('a build', () => {
+  const dist = (): string => join(folder, 'dist');
+  const write = async (text: string, asset: string): Promise<void> => {
+    await mkdir(join(dist(), 'assets'), { recursive: true });
+    await writeFile(join(dist(), 'assets', asset), text);
+    await writeFile(join(dist(), 'index.html'), text);
+  };
+  beforeAll(() => rename(dist(), join(folder, 'first')));
+  afterAll(async () => {
+    await rm(dist(), { recursive: true });
+    await rename(join(folder, 'first'), dist());
+  });
+
+  test('that is missing is told with what to do, and served once it is there', async () => {
+    const { status, headers, body } = await get('/console/g/apps/posts');
+    expect([status, headers['content-type'], headers['cache-control'], headers['content-security-policy']]).toEqual([
+      503,
+      'text/html; charset=utf-8',
+      'no-store',
+      "default-src 'none'; frame-ancestors 'none'",
+    ]);
+    expect(body.toString()).toContain('npm run build:console');
+    expect((await get('/console/assets/index-1a2b.js')).status).toBe(404);
+    expect((await get('/')).status).toBe(302);
+    await write('second', 'second-2b.js');
+    expect((await get('/console/')).body.toString()).toBe('second');
+  });
+
+  test('that takes the place of another one is served, and files of the other that nobody has loaded are 404', async () => {
+    await rm(dist(), { recursive: true });
+    await write('third', 'third-3c.js');
+    expect((await get('/console/')).body.toString()).toBe('third');
+    expect((await get('/console/assets/third-3c.js')).body.toString()).toBe('third');
+    expect((await get('/console/assets/second-2b.js')).status).toBe(404);
+  });
+
+  test('whose files went away is 404 for each, and not a failure', async () => {
+    await write('fourth', 'fourth-4d.js');
+    const files = (await new ConsoleFolder(dist()).files())!;
+    await rm(join(dist(), 'assets'), { recursive: true });
+    expect(await files.find('assets/fourth-4d.js')).toBeUndefined();
+  });
 });

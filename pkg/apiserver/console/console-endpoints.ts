@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newUnknownPath } from '#pkg/apimachinery/index';
 import { answerPageFile, getOnly, send, type EndpointGroup, type RequestContext } from '#pkg/http/index';
-import type { ConsoleFiles } from './console-files.ts';
+import type { ConsoleFolder } from './console-files.ts';
 
 const prefix = '/console';
 /** Names in this folder have a hash of their content. */
@@ -37,7 +37,7 @@ const filePolicy = "default-src 'none'; connect-src 'self'; frame-ancestors 'non
  * The console, open to anyone: it has no data of its own. `/` leads to it. Paths that only its router knows are answered
  * with its page, except below `assets`, where a missing file belongs to another version of the console.
  */
-export function consoleEndpoints(files: ConsoleFiles): EndpointGroup[] {
+export function consoleEndpoints(folder: ConsoleFolder): EndpointGroup[] {
   return [
     {
       prefix: '/',
@@ -45,15 +45,16 @@ export function consoleEndpoints(files: ConsoleFiles): EndpointGroup[] {
       isOpen: true,
       router: getOnly((context) => redirect(context, 302, './console/')),
     },
-    { prefix, isOpen: true, router: getOnly((context) => answerConsole(context, files)) },
+    { prefix, isOpen: true, router: getOnly((context) => answerConsole(context, folder)) },
   ];
 }
 
-async function answerConsole(context: RequestContext, files: ConsoleFiles): Promise<void> {
+async function answerConsole(context: RequestContext, folder: ConsoleFolder): Promise<void> {
   const { path } = context.info;
   if (path === prefix) return redirect(context, 308, './console/');
   const name = path.slice(prefix.length + 1);
-  const file = await files.find(name);
+  const files = await folder.files();
+  const file = await files?.find(name);
   const isHashed = name.startsWith(hashedFolder);
   if (file !== undefined)
     return answerPageFile(context, file, {
@@ -61,12 +62,33 @@ async function answerConsole(context: RequestContext, files: ConsoleFiles): Prom
       ...(isHashed ? { cacheControl: `public, max-age=${yearSeconds}, immutable` } : {}),
     });
   if (isHashed) throw newUnknownPath();
+  if (files === undefined) return answerNotBuilt(context);
   const nonce = randomBytes(16).toString('base64');
   await send(context, 200, 'text/html; charset=utf-8', files.indexWith(nonce), {
     'Cache-Control': 'no-store',
     'Content-Security-Policy': contentSecurityPolicy(nonce),
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'same-origin',
+  });
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>svc console</title>
+<h1>The console is not built</h1>
+<p>Run <code>npm run build:console</code> in the folder of svc, then load this page again. The server can go on running.</p>
+<p>The API works without the console.</p>
+</html>
+`;
+
+function answerNotBuilt(context: RequestContext): Promise<void> {
+  return send(context, 503, 'text/html; charset=utf-8', notBuilt, {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Retry-After': '10',
   });
 }
 

@@ -1,6 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { PageFiles, type PageSource } from '#pkg/http/index';
+import { PageFiles, type PageFile, type PageSource } from '#pkg/http/index';
 
 /** In `index.html`; each answer has its own nonce in these places. */
 const noncePlaceholder = '__CSP_NONCE__';
@@ -20,10 +20,10 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * The console as a build has written it: `index.html`, and files by their paths. The names are read once, so that no
- * request can name another file of the disk.
+ * The console as a build has written it: `index.html`, and files by their paths. The names are read before any request,
+ * so that none can name another file of the disk.
  */
-export class ConsoleFiles {
+class ConsoleFiles {
   readonly #index: readonly string[];
   readonly #files: PageFiles;
 
@@ -34,13 +34,8 @@ export class ConsoleFiles {
 
   /** Undefined if the folder has no `index.html`. */
   static async read(folder: string): Promise<ConsoleFiles | undefined> {
-    let index: string;
-    try {
-      index = await readFile(join(folder, 'index.html'), 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
-    }
+    const index = await readFile(join(folder, 'index.html'), 'utf8').catch(ignoreMissing);
+    if (index === undefined) return undefined;
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     // A link may lead out of the folder.
     const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -52,9 +47,55 @@ export class ConsoleFiles {
     return this.#index.join(nonce);
   }
 
-  find(path: string): ReturnType<PageFiles['find']> {
-    return this.#files.find(path);
+  /** Undefined for an unknown name, and if a newer build has removed the file. */
+  async find(path: string): Promise<PageFile | undefined> {
+    try {
+      return await this.#files.find(path);
+    } catch (error) {
+      return ignoreMissing(error);
+    }
   }
+}
+
+/** The folder of the console, into which a build may come, or another one, while the server runs. */
+export class ConsoleFolder {
+  readonly #path: string;
+  #version: string | undefined;
+  #files: ConsoleFiles | undefined;
+  #looking: Promise<ConsoleFiles | undefined> | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The newest build; undefined if there is none. */
+  files(): Promise<ConsoleFiles | undefined> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<ConsoleFiles | undefined> {
+    const version = await this.#versionNow();
+    if (version !== this.#version) {
+      this.#files = await ConsoleFiles.read(this.#path);
+      this.#version = version;
+    }
+    return this.#files;
+  }
+
+  /** Another text for each build: a file that comes or goes changes its folder. */
+  async #versionNow(): Promise<string> {
+    const places = [join(this.#path, 'index.html'), join(this.#path, 'assets'), this.#path];
+    const stats = await Promise.all(places.map((place) => stat(place).catch(ignoreMissing)));
+    return stats.map((each) => `${each?.ino} ${each?.mtimeMs}`).join();
+  }
+}
+
+/** @throws the error, if it does not say that a file is missing */
+function ignoreMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
 function sourcesOf(folder: string, paths: ReadonlySet<string>): Record<string, PageSource> {

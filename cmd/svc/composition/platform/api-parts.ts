@@ -8,7 +8,7 @@ import {
   streamDocument,
   type ApiParts,
   type Auditor,
-  type ConsoleFiles,
+  type ConsoleFolder,
   type EndpointDocument,
   type EndpointDocuments,
   type PlatformRegistry,
@@ -33,13 +33,13 @@ export interface OpenedParts {
   plugins: PluginMount;
   writes: WriteMonitor;
   controllers: PlatformControllers | undefined;
-  consoleFiles: ConsoleFiles | undefined;
+  consoleFolder: ConsoleFolder;
 }
 
 /** The parts of an API server, from those that are open. */
 export function apiParts(
   options: Options,
-  { store, registry, auditor, access, metrics, plugins, writes, controllers, consoleFiles }: OpenedParts,
+  { store, registry, auditor, access, metrics, plugins, writes, controllers, consoleFolder }: OpenedParts,
 ): ApiParts {
   const auditEvents = auditEndpoint(new MergedAuditLog(store.audit, access.auditLog));
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
@@ -49,7 +49,6 @@ export function apiParts(
     publicUrl: options['svc.server.public-url'],
     endpoints: withDocuments(plugins.documents, [...tokenDocuments, auditDocument, streamDocument]),
   });
-  const console = consoleFiles === undefined ? [] : consoleEndpoints(consoleFiles);
   const requestsPerMinute = options['svc.api.throttle.user'];
   return {
     registry,
@@ -70,7 +69,7 @@ export function apiParts(
         yield* documents;
         yield tokenEndpoints;
         yield auditEvents;
-        yield* console;
+        yield* consoleEndpoints(consoleFolder);
         yield* plugins.groups;
       },
     },

@@ -12,7 +12,7 @@ import {
   type ApiParts,
   type Auditor,
   type AuditOutput,
-  type ConsoleFiles,
+  type ConsoleFolder,
   type PlatformRegistry,
 } from '#pkg/apiserver/index';
 import type { Database, WriteMonitor } from '#pkg/database/index';
@@ -48,7 +48,7 @@ export interface PlatformGround {
   controllers: { metrics: ControllerMetrics; pluginMetrics: PluginMetrics; environment: Environment } | undefined;
   /** The URL of this process for other API servers. */
   url: string;
-  consoleFiles: ConsoleFiles | undefined;
+  consoleFolder: ConsoleFolder;
   log: Logger;
 }
 
@@ -136,7 +136,7 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
         plugins,
         writes,
         controllers,
-        consoleFiles: ground.consoleFiles,
+        consoleFolder: ground.consoleFolder,
       }),
       access,
       tokenFile,
