@@ -20,6 +20,27 @@ const compressAssets: Plugin = {
   },
 };
 
+const emptyModule = '\0empty:';
+
+/**
+ * Some files of the client name modules of Node.js for what browsers do not run. A build leaves both out; the server of
+ * sources loads every file, so each name needs to be there.
+ */
+const emptyNodeModules: Plugin = {
+  name: 'empty-node-modules',
+  apply: 'serve',
+  enforce: 'pre',
+  resolveId: (id) => (id.startsWith('node:') ? `${emptyModule}${id}` : undefined),
+  load: async (id) => {
+    if (!id.startsWith(emptyModule)) return undefined;
+    const names = Object.keys((await import(id.slice(emptyModule.length))) as object);
+    return names
+      .filter((name) => name !== 'default')
+      .map((name) => `export const ${name} = undefined;`)
+      .join('\n');
+  },
+};
+
 const platform = process.env['SVC_CONSOLE_PLATFORM'] ?? 'http://127.0.0.1:8090';
 
 const rolldownOptions = {
@@ -54,8 +75,10 @@ export default defineConfig({
     rolldownOptions,
   },
   worker: { format: 'es', rolldownOptions },
-  plugins: [compressAssets],
+  plugins: [compressAssets, emptyNodeModules],
   server: {
-    proxy: { '^/(?!console/)': platform },
+    host: '127.0.0.1',
+    // With the host of this page, because the server compares it with the origin of what changes something.
+    proxy: { '^/(?!console/)': { target: platform, changeOrigin: false } },
   },
 });

@@ -26,14 +26,14 @@ export class KeyNotComputed extends Error {
 }
 
 /** The hash of the last script: scripts are long and have many functions. */
-let known = { script: '', hash: hashOf('') };
+let known: { script: string; hash: string } | undefined;
 
 export function computedKey(
   name: string,
   script: string,
   { type, multi }: { type: IndexType; multi: boolean },
 ): ComputedKey {
-  if (known.script !== script) known = { script, hash: hashOf(script) };
+  if (known?.script !== script) known = { script, hash: hashOf(script) };
   const { hash } = known;
   return { function: name, script: hash, id: hashOf(JSON.stringify([hash, name, type, multi])).slice(0, 22) };
 }
