@@ -1,11 +1,13 @@
-import { isStatusError, type AnyObject, type Stored } from '@svc/client';
-import { useEffect, useState } from 'react';
+import type { AnyObject, Stored } from '@svc/client';
+import { useMemo } from 'react';
 import { Link } from 'wouter';
-import { findModel } from '../server/discovery.ts';
-import { resourceOf } from '../server/model-info.ts';
+import { useLiveObject } from '../object/use-live-object.ts';
+import { findModel, models } from '../server/discovery.ts';
+import type { ModelInfo } from '../server/model-info.ts';
+import { useObservable } from '../server/observable.ts';
 import { objectLink } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
-import { Dependents } from './dependents.tsx';
+import { DependentList } from './dependent-list.tsx';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './owners.css';
 
@@ -20,7 +22,7 @@ export default function OwnerTree({ object }: { object: Stored<AnyObject> }) {
       ) : (
         <Owners references={ownerReferences} namespace={namespace} below={[uid]} />
       )}
-      <Dependents owner={{ uid, name, namespace }} above={[]} />
+      <DependentList owner={{ uid, name, namespace }} above={[]} />
     </section>
   );
 }
@@ -50,63 +52,44 @@ function Owners({ references, namespace, below }: OwnersProps) {
 /** Owners of owners of so many levels are read. */
 const maxLevels = 8;
 
-type OwnerState = 'reading' | 'gone' | 'unreadable' | Stored<AnyObject>;
+interface OwnerProps extends Omit<OwnersProps, 'references'> {
+  reference: Reference;
+}
 
-function Owner({ reference, namespace, below }: { reference: Reference } & Omit<OwnersProps, 'references'>) {
+function Owner({ reference, namespace, below }: OwnerProps) {
   const { apiVersion, kind, name, uid } = reference;
+  const all = useObservable(models);
+  // Another value in each call would be another object to follow.
+  const model = useMemo(() => findModel(apiVersion, kind, all), [all, apiVersion, kind]);
   const isCircle = below.includes(uid);
-  const model = findModel(apiVersion, kind);
-  const place = model?.namespaced === true ? { namespace, name } : { name };
-  const owner = useOwner(reference, { namespace, isRead: !isCircle && below.length <= maxLevels });
-  const note = isCircle
-    ? texts.owners.circle
-    : owner === 'gone' || owner === 'unreadable'
-      ? texts.owners[owner]
-      : undefined;
-  const above = typeof owner === 'string' ? [] : (owner.metadata.ownerReferences ?? []);
   return (
     <>
       {texts.owners.ownedBy}{' '}
       {model === undefined ? (
         `${kind} ${name}`
       ) : (
-        <Link href={objectLink(model, place)}>
+        <Link href={objectLink(model, { namespace: model.namespaced ? namespace : '', name })}>
           {kind} {name}
         </Link>
       )}{' '}
-      {note === undefined ? undefined : <span className="facts">{note}</span>}
-      {above.length === 0 ? undefined : (
-        <Owners references={above} namespace={place.namespace ?? ''} below={[...below, uid]} />
+      {model === undefined ? <span className="facts">{texts.owners.unreadable}</span> : undefined}
+      {isCircle ? <span className="facts">{texts.owners.circle}</span> : undefined}
+      {model === undefined || isCircle || below.length > maxLevels ? undefined : (
+        <OwnersOfOwner model={model} reference={reference} namespace={namespace} below={below} />
       )}
     </>
   );
 }
 
-/** The owner as it was when it was named; another object of its name is none. */
-function useOwner(
-  { apiVersion, kind, name, uid }: Reference,
-  { namespace, isRead }: { namespace: string; isRead: boolean },
-): OwnerState {
-  const [state, setState] = useState<OwnerState>('reading');
-  useEffect(() => {
-    const end = new AbortController();
-    const { signal } = end;
-    const find = async (): Promise<OwnerState> => {
-      const model = findModel(apiVersion, kind);
-      if (model === undefined) return 'unreadable';
-      try {
-        const owner = await resourceOf(model, model.namespaced ? namespace : '').get(name, { signal });
-        return owner.metadata.uid === uid ? owner : 'gone';
-      } catch (error) {
-        return isStatusError(error, 'NotFound') ? 'gone' : 'unreadable';
-      }
-    };
-    const read = async (): Promise<void> => {
-      const found = await find();
-      if (!signal.aborted) setState(found);
-    };
-    if (isRead) void read();
-    return () => end.abort();
-  }, [apiVersion, kind, name, uid, namespace, isRead]);
-  return state;
+/** What owns an owner, as both are now. Another object of its name is none. */
+function OwnersOfOwner({ model, reference: { name, uid }, namespace, below }: OwnerProps & { model: ModelInfo }) {
+  const place = model.namespaced ? namespace : '';
+  const { object, isGone, failure } = useLiveObject(model, place, name);
+  if (isGone || (object !== undefined && object.metadata.uid !== uid))
+    return <span className="facts">{texts.owners.gone}</span>;
+  if (object === undefined)
+    return failure === undefined ? undefined : <span className="facts">{texts.owners.unreadable}</span>;
+  const { ownerReferences = [] } = object.metadata;
+  if (ownerReferences.length === 0) return undefined;
+  return <Owners references={ownerReferences} namespace={place} below={[...below, uid]} />;
 }

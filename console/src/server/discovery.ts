@@ -74,8 +74,8 @@ function modelOf(group: string, version: string, resource: DiscoveredResource): 
 }
 
 /** The model of an object, in the version that the object has. */
-export function findModel(apiVersion: unknown, kind: unknown): ModelInfo | undefined {
-  for (const model of models.get() ?? []) {
+export function findModel(apiVersion: unknown, kind: unknown, all = models.get()): ModelInfo | undefined {
+  for (const model of all ?? []) {
     const version = model.versions.find((each) => apiVersionOf({ ...model, version: each }) === apiVersion);
     if (version !== undefined && model.kind === kind) return { ...model, version };
   }

@@ -21,7 +21,7 @@ export interface LiveRead<T> {
   stream: StreamState;
 }
 
-const nothing = { value: undefined, failure: undefined, stream: { name: 'connecting' } } as const;
+export const nothingRead = { value: undefined, failure: undefined, stream: { name: 'connecting' } } as const;
 
 /** After a read that failed. Milliseconds. */
 const retryPauseMs = 3000;
@@ -30,19 +30,22 @@ const retryPauseMs = 3000;
  * What a read answers, read again whenever the selection changes, and while it fails. Without a source nothing is read.
  */
 export function useLiveRead<T>(source: LiveReadSource<T> | undefined): LiveRead<T> {
-  const [state, setState] = useState<LiveRead<T> & { source: LiveReadSource<T> | undefined }>({ ...nothing, source });
+  const [state, setState] = useState<LiveRead<T> & { source: LiveReadSource<T> | undefined }>({
+    ...nothingRead,
+    source,
+  });
   useEffect(() => {
     if (source === undefined) return undefined;
-    return followSource(source, (change) =>
-      setState((known) => ({ ...(known.source === source ? known : nothing), ...change, source })),
+    return followRead(source, (change) =>
+      setState((known) => ({ ...(known.source === source ? known : nothingRead), ...change, source })),
     );
   }, [source]);
   // What another source told is not shown as this one's.
-  return state.source === source ? state : nothing;
+  return state.source === source ? state : nothingRead;
 }
 
-/** Reads until the returned function is called. */
-function followSource<T>(
+/** Tells what a read answers, and each change of it, until the returned function is called. */
+export function followRead<T>(
   { resource, selection = {}, read, minPauseMs = 500 }: LiveReadSource<T>,
   change: (change: Partial<LiveRead<T>>) => void,
 ): () => void {

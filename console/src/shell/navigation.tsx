@@ -4,10 +4,18 @@ import { models } from '../server/discovery.ts';
 import type { ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
+import { readListView, writeListView } from '../list/list-view.ts';
 import { texts } from '../texts/texts.ts';
+import { savedViews, viewLink, viewsOf, type SavedView } from '../views/saved-view.ts';
+import { ViewLinks } from '../views/view-links.tsx';
 import { listLink } from './links.ts';
 
-/** All models that the user can list in the namespace that is shown, by group. */
+interface ShownModel {
+  model: ModelInfo;
+  views: readonly SavedView[];
+}
+
+/** All models that the user can list in the namespace that is shown, by group, with their saved views. */
 export function Navigation({ isOpen }: { isOpen: boolean }) {
   const [location] = useLocation();
   const [params] = useSearchParams();
@@ -15,13 +23,21 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
   const namespace = params.get('ns') ?? '';
   const may = usePermissions(namespace);
   const words = search.trim().toLowerCase();
-  const shown = (useObservable(models) ?? []).filter(
-    (model) =>
-      may({ verb: 'list', model }) &&
-      [model.kind, model.plural, model.group, ...model.shortNames].some((name) => name.toLowerCase().includes(words)),
-  );
-  const link = (href: string, text: string) => (
-    <Link href={href} aria-current={location === href.split('?')[0] ? 'page' : undefined}>
+  const views = useObservable(savedViews).value;
+  const fits = (name: string): boolean => name.toLowerCase().includes(words);
+  const shown = (useObservable(models) ?? [])
+    .filter((model) => may({ verb: 'list', model }))
+    .flatMap((model): ShownModel[] => {
+      const own = viewsOf(model, views);
+      if ([model.kind, model.plural, model.group, ...model.shortNames].some(fits)) return [{ model, views: own }];
+      const found = own.filter(({ spec }) => fits(spec.title));
+      return found.length === 0 ? [] : [{ model, views: found }];
+    });
+  // As the link of a view has it.
+  const query = writeListView(readListView(params)).toString();
+  const here = query === '' ? location : `${location}?${query}`;
+  const link = (href: string, text: string, isCurrent = location === href.split('?')[0]) => (
+    <Link href={href} aria-current={isCurrent ? 'page' : undefined}>
       {text}
     </Link>
   );
@@ -47,9 +63,20 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
         <section key={group} aria-label={group}>
           <h2>{group}</h2>
           <ul>
-            {members.map((model) => (
-              <li key={model.plural}>{link(listLink(model, model.namespaced ? namespace : ''), model.kind)}</li>
-            ))}
+            {members.map((each) => {
+              const { model } = each;
+              const isView = each.views.some((view) => viewLink(model, view) === here);
+              return (
+                <li key={model.plural}>
+                  {link(
+                    listLink(model, model.namespaced ? namespace : ''),
+                    model.kind,
+                    !isView && location === listLink(model),
+                  )}
+                  <ViewLinks model={model} views={each.views} shown={here} />
+                </li>
+              );
+            })}
           </ul>
         </section>
       ))}
@@ -58,11 +85,11 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
 }
 
 /** Models of users come first: names of built-in groups end in `k8s.io` or `svc.run`, or are missing. */
-function byGroup(shown: readonly ModelInfo[]): Map<string, ModelInfo[]> {
-  const groups = new Map<string, ModelInfo[]>();
-  for (const model of shown.toSorted((a, b) => rank(a) - rank(b))) {
-    const group = model.group === '' ? texts.navigation.core : model.group;
-    groups.set(group, [...(groups.get(group) ?? []), model]);
+function byGroup(shown: readonly ShownModel[]): Map<string, ShownModel[]> {
+  const groups = new Map<string, ShownModel[]>();
+  for (const each of shown.toSorted((a, b) => rank(a.model) - rank(b.model))) {
+    const group = each.model.group === '' ? texts.navigation.core : each.model.group;
+    groups.set(group, [...(groups.get(group) ?? []), each]);
   }
   return groups;
 }

@@ -7,6 +7,7 @@ import { modelName } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { texts } from '../texts/texts.ts';
+import { savedViews, viewLink, viewsOf } from '../views/saved-view.ts';
 import { listLink, modelTitle, newLink } from './links.ts';
 
 interface Command {
@@ -65,6 +66,7 @@ function useCommands(onKeys: () => void): Command[] {
   const namespace = params.get('ns') ?? '';
   const may = usePermissions(namespace);
   const all = useObservable(models) ?? [];
+  const views = useObservable(savedViews).value;
   const readable = all.filter((model) => may({ verb: 'list', model }));
   return [
     { id: 'overview', text: texts.navigation.overview, words: '', act: () => navigate('/') },
@@ -80,6 +82,14 @@ function useCommands(onKeys: () => void): Command[] {
       words: [model.plural, ...model.shortNames].join(' '),
       act: () => navigate(listLink(model, model.namespaced ? namespace : '')),
     })),
+    ...readable.flatMap((model) =>
+      viewsOf(model, views).map((view) => ({
+        id: `view ${view.metadata.uid}`,
+        text: texts.palette.view(view.spec.title, modelTitle(model, all)),
+        words: view.spec.description ?? '',
+        act: () => navigate(viewLink(model, view)),
+      })),
+    ),
     ...readable
       .filter((model) => model.verbs.includes('create') && may({ verb: 'create', model }))
       .map((model) => ({

@@ -10,6 +10,7 @@ import { useObservable } from '../server/observable.ts';
 import { followRights, forgetPermissions } from '../server/permissions.ts';
 import type { SessionUser } from '../server/server.ts';
 import { texts } from '../texts/texts.ts';
+import { followSavedViews } from '../views/saved-view.ts';
 import { Navigation } from './navigation.tsx';
 
 // What few visits need is loaded when it is opened.
@@ -39,6 +40,7 @@ export function Shell({ user }: { user: SessionUser }) {
     readModels().then(() => setFailure(undefined), setFailure);
     followModels(end.signal);
     followRights(end.signal);
+    followSavedViews(end.signal);
     return () => end.abort();
   }, [user]);
   useEffect(() => setNavigationOpen(false), [location]);

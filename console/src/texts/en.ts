@@ -67,6 +67,7 @@ export const en = {
     keys: 'Show the list of keys',
     go: (kind: string) => `Go to ${kind}`,
     create: (kind: string) => `New ${kind}`,
+    view: (title: string, kind: string) => `${title}: view of ${kind}`,
   },
 
   keys: {

@@ -1,6 +1,16 @@
 import type { AnyObject, Stored } from '@svc/client';
-import { conditionText, labelText, parseCondition, parseLabel, type ListView } from '../list/list-view.ts';
+import {
+  conditionText,
+  labelText,
+  parseCondition,
+  parseLabel,
+  writeListView,
+  type ListView,
+} from '../list/list-view.ts';
 import { modelName, resourceOf, type ModelInfo } from '../server/model-info.ts';
+import { Observable } from '../server/observable.ts';
+import { followRead, nothingRead, type LiveRead } from '../server/use-live-read.ts';
+import { listLink } from '../shell/links.ts';
 
 /** `console.svc.run/v1alpha1` SavedView. */
 export interface SavedView extends Stored<AnyObject> {
@@ -28,17 +38,37 @@ export const savedViewInfo: ModelInfo = {
   versions: ['v1alpha1'],
 };
 
-/** More would not be read. */
-const maxViews = 200;
+/** The first by their titles; more are not read. */
+const maxViews = 1000;
 
-/** The views of a model, by their titles. @throws StatusError */
-export async function readSavedViews(model: ModelInfo, signal: AbortSignal): Promise<SavedView[]> {
-  const { items } = await resourceOf(savedViewInfo).list({
-    where: { 'spec.model': modelName(model) },
-    limit: maxViews,
-    signal,
-  });
-  return (items as unknown as SavedView[]).toSorted((a, b) => a.spec.title.localeCompare(b.spec.title));
+/** All views that people and plugins share, as they are now. */
+export const savedViews = new Observable<LiveRead<readonly SavedView[]>>(nothingRead);
+
+/** Keeps `savedViews` up to date until the signal aborts. */
+export function followSavedViews(signal: AbortSignal): void {
+  const resource = resourceOf(savedViewInfo);
+  savedViews.set(nothingRead);
+  const stop = followRead(
+    {
+      resource,
+      read: async () => {
+        const { items } = await resource.list({ sort: ['spec.title'], limit: maxViews, signal });
+        return (items as unknown as SavedView[]).toSorted((a, b) => a.spec.title.localeCompare(b.spec.title));
+      },
+    },
+    (change) => savedViews.set({ ...savedViews.get(), ...change }),
+  );
+  signal.addEventListener('abort', stop);
+}
+
+/** The views of a model, by their titles. */
+export function viewsOf(model: ModelInfo, all: readonly SavedView[] | undefined): readonly SavedView[] {
+  return (all ?? []).filter(({ spec }) => spec.model === modelName(model));
+}
+
+export function viewLink(model: ModelInfo, { spec }: SavedView): string {
+  const query = writeListView(listViewOf(spec)).toString();
+  return query === '' ? listLink(model) : `${listLink(model)}?${query}`;
 }
 
 /** What a saved view shows. Somebody may have written it by hand: what is no condition is left out. */

@@ -1,15 +1,16 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { PageDialog } from '../interface/page-dialog.tsx';
-import { writeListView, type ListView } from '../list/list-view.ts';
+import type { ListView } from '../list/list-view.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
+import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { listLink } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
-import { listViewOf, readSavedViews, savedViewInfo, saveView, type SavedView } from './saved-view.ts';
+import { savedViewInfo, savedViews, saveView, viewLink, viewsOf, type SavedView } from './saved-view.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './views.css';
 
@@ -21,23 +22,14 @@ interface ViewsDialogProps {
 
 /** The views of a model that people and plugins share, and what is shown as another one. */
 export default function ViewsDialog({ model, view, onClose }: ViewsDialogProps) {
-  const [views, setViews] = useState<readonly SavedView[] | undefined>(undefined);
-  const [version, setVersion] = useState(0);
+  const read = useObservable(savedViews);
+  const views = viewsOf(model, read.value);
   const [failure, setFailure] = useState<unknown>(undefined);
   const [note, setNote] = useState('');
-  useEffect(() => {
-    const end = new AbortController();
-    const read = async (): Promise<void> => setViews(await readSavedViews(model, end.signal));
-    read().catch((error: unknown) => {
-      if (!end.signal.aborted) setFailure(error);
-    });
-    return () => end.abort();
-  }, [model, version]);
   const attempt = async (work: () => Promise<string>): Promise<void> => {
     setFailure(undefined);
     try {
       setNote(await work());
-      setVersion((known) => known + 1);
     } catch (error) {
       setFailure(error);
     }
@@ -50,7 +42,7 @@ export default function ViewsDialog({ model, view, onClose }: ViewsDialogProps) 
             {texts.views.all}
           </Link>
         </li>
-        {views?.map((each) => (
+        {views.map((each) => (
           <li key={each.metadata.uid}>
             <SavedViewRow
               model={model}
@@ -66,11 +58,12 @@ export default function ViewsDialog({ model, view, onClose }: ViewsDialogProps) 
           </li>
         ))}
       </ul>
-      {views?.length === 0 ? <p>{texts.views.none}</p> : undefined}
-      {views === undefined && failure === undefined ? <p role="status">{texts.loading}</p> : undefined}
+      {read.value !== undefined && views.length === 0 ? <p>{texts.views.none}</p> : undefined}
+      {read.value === undefined && read.failure === undefined ? <p role="status">{texts.loading}</p> : undefined}
+      {read.failure === undefined ? undefined : <FailureNote failure={read.failure} />}
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
       <SaveForm
-        views={views ?? []}
+        views={views}
         onSave={(form) =>
           void attempt(async () => {
             await saveView(model, view, form);
@@ -95,19 +88,19 @@ interface SavedViewRowProps {
   onRemove: () => void;
 }
 
-function SavedViewRow({ model, view: { spec, metadata }, onOpen, onRemove }: SavedViewRowProps) {
+function SavedViewRow({ model, view, onOpen, onRemove }: SavedViewRowProps) {
   const may = usePermissions('');
-  const right = { verb: 'delete', model: savedViewInfo, name: metadata.name };
+  const right = { verb: 'delete', model: savedViewInfo, name: view.metadata.name };
   return (
     <>
       <span className="view-title">
-        <Link href={`${listLink(model)}?${writeListView(listViewOf(spec)).toString()}`} onClick={onOpen}>
-          {spec.title}
+        <Link href={viewLink(model, view)} onClick={onOpen}>
+          {view.spec.title}
         </Link>
-        {spec.description === undefined ? undefined : <span className="facts">{spec.description}</span>}
+        {view.spec.description === undefined ? undefined : <span className="facts">{view.spec.description}</span>}
       </span>
       <ActionButton
-        label={texts.views.remove(spec.title)}
+        label={texts.views.remove(view.spec.title)}
         onAction={onRemove}
         missingRule={may(right) ? undefined : missingRule({ ...right, namespace: '' })}
       >

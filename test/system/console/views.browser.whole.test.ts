@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { complaintsOf, hasBrowser, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
-import { ConsoleSite } from './console-site.ts';
-import { createPosts, postDefinition } from './posts.ts';
+import { ConsoleSite, expectAccessible } from './console-site.ts';
+import { createPosts, post, postDefinition, postsPath } from './posts.ts';
 
 if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chromium', () => undefined);
 
@@ -16,6 +16,83 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
     await createPosts(site, 20);
   });
   afterAll(() => site?.stop());
+
+  test('has saved views in its navigation and its palette, as they are now', async () => {
+    const views = '/apis/console.svc.run/v1alpha1/savedviews';
+    const addView = (name: string, title: string): Promise<unknown> =>
+      site.api('POST', views, {
+        apiVersion: 'console.svc.run/v1alpha1',
+        kind: 'SavedView',
+        metadata: { name },
+        spec: { title, model: 'posts.blog.example.com', namespace: 'default', fields: ['priority>=15'] },
+      });
+    await addView('highest', 'Highest');
+    await site.visit('/', async (page) => {
+      const own = page.getByRole('navigation', { name: 'Models' }).getByRole('list', { name: 'Views of Post' });
+      const highest = own.getByRole('link', { name: 'Highest' });
+      await highest.click();
+      await page.getByText('5 objects', { exact: true }).waitFor();
+      expect(await highest.getAttribute('aria-current')).toBe('page');
+      expect(await page.locator('.navigation [aria-current]').count()).toBe(1);
+      await expectAccessible(page);
+
+      for (let at = 0; at < 11; at += 1) await addView(`other-${at}`, `Other ${at}`);
+      await own.getByText('and 2 more in its list').waitFor();
+      expect(await own.getByRole('link').count()).toBe(10);
+      await page.getByLabel('Find a model').fill('other 10');
+      await own.getByRole('link', { name: 'Other 10' }).waitFor();
+      expect(await own.getByRole('link').count()).toBe(1);
+      await page.getByLabel('Find a model').fill('');
+
+      await site.api('PATCH', `${views}/highest`, { spec: { title: 'Most urgent', fields: ['priority>=18'] } });
+      await own.getByRole('link', { name: 'Most urgent' }).waitFor();
+      expect(await own.getByRole('link', { name: 'Most urgent' }).getAttribute('aria-current')).toBeNull();
+      await page.keyboard.press('Control+k');
+      await page.getByPlaceholder('Search models and commands').fill('urgent post');
+      await page.getByRole('menuitem', { name: /^Most urgent: view of Post/ }).waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByText('2 objects', { exact: true }).waitFor();
+      await site.api('DELETE', `${views}/highest`);
+      await own.getByRole('link', { name: 'Most urgent' }).waitFor({ state: 'detached' });
+    });
+  });
+
+  test('shows owners and dependents of an object as they come and go', async () => {
+    const references = (owner: Record<string, unknown>): object[] => {
+      const { name, uid } = owner['metadata'] as { name: string; uid: string };
+      return [{ apiVersion: 'blog.example.com/v1', kind: 'Post', name, uid }];
+    };
+    const root = await site.api('POST', postsPath, post('live-root', { title: 'Root' }));
+    const top = await site.api('POST', postsPath, post('live-top', { title: 'Top' }));
+    const middle = await site.api('POST', postsPath, post('live-middle', { title: 'Middle' }));
+    await site.visit('/g/blog.example.com/posts/default/live-middle', async (page) => {
+      const section = page.getByRole('region', { name: 'Owners and dependents' });
+      await section.getByText('No object owns this one.').waitFor();
+      await section.getByRole('button', { name: 'Find dependents of live-middle' }).click();
+      await section.getByText('No object that you may list names it as its owner.').waitFor();
+
+      await site.api('POST', '/api/v1/namespaces/default/configmaps', {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'live-leaf', ownerReferences: references(middle) },
+      });
+      await section.getByRole('link', { name: 'ConfigMap: 1' }).waitFor();
+      await section.getByRole('link', { name: 'live-leaf' }).waitFor();
+      await site.api('PATCH', `${postsPath}/live-middle`, { metadata: { ownerReferences: references(top) } });
+      await section.getByRole('link', { name: 'Post live-top' }).waitFor();
+      await site.api('PATCH', `${postsPath}/live-top`, { metadata: { ownerReferences: references(root) } });
+      await section.getByRole('link', { name: 'Post live-root' }).waitFor();
+      await expectAccessible(page);
+
+      await site.api('PATCH', `${postsPath}/live-top`, { metadata: { ownerReferences: [] } });
+      await section.getByRole('link', { name: 'Post live-root' }).waitFor({ state: 'detached' });
+      await site.api('DELETE', '/api/v1/namespaces/default/configmaps/live-leaf');
+      await section.getByText('No object that you may list names it as its owner.').waitFor();
+      await section.getByRole('button', { name: 'Hide dependents of live-middle' }).press('Enter');
+      await section.getByRole('button', { name: 'Find dependents of live-middle' }).waitFor();
+    });
+  });
 
   test('is served from its sources next to a running server', async () => {
     const vite = fileURLToPath(new URL('../../../node_modules/vite/bin/vite.js', import.meta.url));

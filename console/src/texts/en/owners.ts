@@ -9,10 +9,11 @@ export const owners = {
   circle: 'is named above',
   find: 'Find dependents',
   findOf: (name: string) => `Find dependents of ${name}`,
-  again: 'Look again',
-  againOf: (name: string) => `Look again for dependents of ${name}`,
+  hide: 'Hide dependents',
+  hideOf: (name: string) => `Hide dependents of ${name}`,
   looking: (done: number, all: number) => `${number.format(done)} of ${number.format(all)} models read…`,
   none: 'No object that you may list names it as its owner.',
+  incomplete: 'There are many models: of those without dependents, new ones show when you hide and find them again.',
   partial: (models: string) => `These could not be listed: ${models}.`,
   count: (kind: string, count: string) => `${kind}: ${count}`,
 };

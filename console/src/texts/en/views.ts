@@ -1,6 +1,9 @@
+import { number } from './numbers.ts';
+
 export const views = {
   open: 'Views',
   title: (kind: string) => `Views of ${kind}`,
+  more: (count: number) => `and ${number.format(count)} more in its list`,
   none: 'Nobody has saved a view of this model.',
   all: 'Everything',
   save: 'Save what is shown as a view',
