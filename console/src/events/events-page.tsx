@@ -7,6 +7,7 @@ import { useTitle } from '../interface/use-title.ts';
 import { eventInfo, type EventObject } from '../server/event-info.ts';
 import { resourceOf } from '../server/model-info.ts';
 import { useLiveRead, type LiveReadSource } from '../server/use-live-read.ts';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { NamespaceChooser } from '../shell/namespace-chooser.tsx';
 import { texts } from '../texts/texts.ts';
 import { EventTable } from './event-table.tsx';
@@ -47,6 +48,9 @@ export default function EventsPage() {
           {value === undefined ? texts.loading : texts.events.total(value.total, value.isLowerBound)}
         </p>
         <StreamNote stream={stream} />
+        <SnippetAction
+          request={{ model: eventInfo, namespace: filter.namespace, selection: selectionOf(filter), sort }}
+        />
         <NamespaceChooser value={filter.namespace} onChange={(namespace) => setFilter({ ...filter, namespace })} />
       </div>
       <Filter key={text} filter={filter} onChange={setFilter} />
@@ -124,15 +128,22 @@ function writeFilter({ namespace, ...others }: EventFilter): URLSearchParams {
   return new URLSearchParams(given);
 }
 
-function sourceOf({ namespace, type, kind, name }: EventFilter, size: number): LiveReadSource<EventList> {
-  const resource = resourceOf(eventInfo, namespace);
+/** The newest first. */
+const sort = ['lastTimestamp,desc'];
+
+function selectionOf({ type, kind, name }: EventFilter): { where: Record<string, string> } {
   const conditions = { type, 'involvedObject.kind': kind, 'involvedObject.name': name };
-  const selection = { where: Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== '')) };
+  return { where: Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== '')) };
+}
+
+function sourceOf(filter: EventFilter, size: number): LiveReadSource<EventList> {
+  const resource = resourceOf(eventInfo, filter.namespace);
+  const selection = selectionOf(filter);
   return {
     resource,
     selection,
     read: async (signal) => {
-      const query = { ...selection, sort: ['lastTimestamp,desc'], page: 1, size, signal };
+      const query = { ...selection, sort, page: 1, size, signal };
       const { items, total = items.length, totalIsLowerBound = false } = await resource.list(query);
       return { events: items as unknown as EventObject[], total, isLowerBound: totalIsLowerBound };
     },

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useTitle } from '../interface/use-title.ts';
 import { useModelFacts } from '../list/model-facts.ts';
-import { definitionInfo, models } from '../server/discovery.ts';
+import { definitionInfo, definitionsVersion, models } from '../server/discovery.ts';
 import { apiVersionOf, modelName, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { readSchema } from '../server/open-api.ts';
@@ -22,7 +22,7 @@ export default function FieldsPage({ group, plural }: { group: string; plural: s
 
 function ModelFields({ model }: { model: ModelInfo }) {
   useTitle(texts.fields.title(model.kind));
-  const { indexes, definition } = useModelFacts(model);
+  const { indexes, definition, indexState } = useModelFacts(model);
   const { schema, failure } = useSchema(model);
   return (
     <>
@@ -38,6 +38,11 @@ function ModelFields({ model }: { model: ModelInfo }) {
       </p>
       <h2 id="indexes">{texts.fields.indexes}</h2>
       <p>{texts.fields.indexesIntro}</p>
+      {indexState === undefined ? undefined : (
+        <p role="status" className={indexState.isReady ? 'note good' : 'note warning'}>
+          {indexState.message}
+        </p>
+      )}
       <div className="table-box" role="group" aria-labelledby="indexes" tabIndex={0}>
         <table>
           <thead>
@@ -45,16 +50,18 @@ function ModelFields({ model }: { model: ModelInfo }) {
               <th scope="col">{texts.fields.index}</th>
               <th scope="col">{texts.fields.type}</th>
               <th scope="col">{texts.fields.sorts}</th>
+              <th scope="col">{texts.fields.unique}</th>
             </tr>
           </thead>
           <tbody>
-            {indexes.map(({ name, type, isMulti }) => (
+            {indexes.map(({ name, type, isMulti, isUnique = false }) => (
               <tr key={name}>
                 <td>
                   <code>{name}</code>
                 </td>
                 <td>{type}</td>
                 <td>{isMulti ? texts.fields.no : texts.fields.yes}</td>
+                <td>{isUnique ? texts.fields.yes : texts.fields.no}</td>
               </tr>
             ))}
           </tbody>
@@ -72,15 +79,16 @@ function useSchema(model: ModelInfo): { schema: ModelSchema | undefined; failure
     schema: undefined,
     failure: undefined,
   });
+  const version = useObservable(definitionsVersion);
   useEffect(() => {
     let isCurrent = true;
     readSchema(model).then(
       (schema) => isCurrent && setRead({ schema, failure: undefined }),
-      (failure: unknown) => isCurrent && setRead({ schema: undefined, failure }),
+      (failure: unknown) => isCurrent && setRead(({ schema }) => ({ schema, failure })),
     );
     return () => {
       isCurrent = false;
     };
-  }, [model]);
+  }, [model, version]);
   return read;
 }

@@ -1,14 +1,17 @@
 import type { JsonObject } from '@svc/client';
 import { useEffect, useState } from 'react';
 import { readSchema } from '../server/open-api.ts';
-import { readDefinition } from '../server/discovery.ts';
+import { definitionsVersion, readDefinition } from '../server/discovery.ts';
 import type { ModelInfo } from '../server/model-info.ts';
+import { useObservable } from '../server/observable.ts';
 
 export interface IndexFact {
   name: string;
   type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
   /** Of several values: it can be a condition, not an order. */
   isMulti: boolean;
+  /** Has each value one object at most? */
+  isUnique?: boolean;
 }
 
 /** What the definition of a model tells; of a built-in model only what all have. */
@@ -17,11 +20,14 @@ export interface ModelFacts {
   /** The index that sorts by a column of the list, by the column's name. */
   sortOf: ReadonlyMap<string, string>;
   definition: JsonObject | undefined;
+  /** What the server says of building the indexes; undefined if it does not tell. */
+  indexState: { isReady: boolean; message: string } | undefined;
   /** Has the server told? */
   isKnown: boolean;
 }
 
 interface Definition {
+  status?: { conditions?: { type: string; status: string; message?: string }[] };
   spec: {
     versions: {
       name: string;
@@ -53,12 +59,14 @@ function textIndex(name: string): IndexFact {
 /** @throws StatusError */
 export async function readModelFacts(model: ModelInfo): Promise<ModelFacts> {
   const definition = await readDefinition(model);
-  const version = (definition as Definition | undefined)?.spec.versions.find(({ name }) => name === model.version);
-  const own = (version?.indexes ?? []).map(({ name, path = name, type = 'string' }) => ({
+  const { spec, status } = (definition as Definition | undefined) ?? {};
+  const version = spec?.versions.find(({ name }) => name === model.version);
+  const own = (version?.indexes ?? []).map(({ name, path = name, type = 'string', unique = false }) => ({
     name,
     path,
     type,
     isMulti: path.includes('[*]'),
+    isUnique: unique,
   }));
   const selectable =
     definition === undefined
@@ -75,22 +83,33 @@ export async function readModelFacts(model: ModelInfo): Promise<ModelFacts> {
     if (index !== undefined) sortOf.set(name, index.name);
   }
   return {
-    indexes: [...own.map(({ name, type, isMulti }) => ({ name, type, isMulti })), ...selectable, ...common],
+    indexes: [...own.map(({ path: _path, ...index }) => index), ...selectable, ...common],
     sortOf,
     definition,
+    indexState: indexStateOf(status),
     isKnown: true,
   };
+}
+
+function indexStateOf(status: Definition['status']): ModelFacts['indexState'] {
+  const condition = status?.conditions?.find(({ type }) => type === 'IndexesReady');
+  return condition === undefined
+    ? undefined
+    : { isReady: condition.status === 'True', message: condition.message ?? '' };
 }
 
 const unknownFacts: ModelFacts = {
   indexes: [{ name: 'metadata.name', type: 'string', isMulti: false }],
   sortOf: new Map(),
   definition: undefined,
+  indexState: undefined,
   isKnown: false,
 };
 
+/** As the definition is now. */
 export function useModelFacts(model: ModelInfo): ModelFacts {
   const [facts, setFacts] = useState(unknownFacts);
+  const version = useObservable(definitionsVersion);
   useEffect(() => {
     let isCurrent = true;
     const read = async (): Promise<void> => {
@@ -99,11 +118,11 @@ export function useModelFacts(model: ModelInfo): ModelFacts {
     };
     // Without them filter and order by what every model has still work.
     read().catch(() => {
-      if (isCurrent) setFacts({ ...unknownFacts, isKnown: true });
+      if (isCurrent) setFacts((known) => (known.isKnown ? known : { ...unknownFacts, isKnown: true }));
     });
     return () => {
       isCurrent = false;
     };
-  }, [model]);
+  }, [model, version]);
   return facts;
 }

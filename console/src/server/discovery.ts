@@ -4,6 +4,9 @@ import { apiVersionOf, type ModelInfo } from './model-info.ts';
 import { Observable } from './observable.ts';
 import { server } from './server.ts';
 
+/** Another number whenever definitions may have changed: what is read from them is read again. */
+export const definitionsVersion = new Observable(0);
+
 /** Undefined until they are known. */
 export const models = new Observable<readonly ModelInfo[] | undefined>(undefined);
 
@@ -84,9 +87,14 @@ export function findModel(apiVersion: unknown, kind: unknown, all = models.get()
 
 /** Keeps `models` up to date until the signal aborts. Who may not watch definitions gets new models with a reload. */
 export function followModels(signal: AbortSignal): void {
+  let isBeginning = true;
   followChanges(server.resource(definitionInfo), {
     signal,
-    onEvents: () => void readModels().catch(() => undefined),
+    onEvents: () => {
+      void readModels().catch(() => undefined);
+      if (!isBeginning) definitionsVersion.set(definitionsVersion.get() + 1);
+      isBeginning = false;
+    },
     // Nobody is told: without the right to see definitions the list of models is that of the start.
     isEnd: (failure) => isStatusError(failure, 'Forbidden'),
   });

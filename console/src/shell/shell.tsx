@@ -1,6 +1,7 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { PartBoundary } from '../interface/part-boundary.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { ListPage } from '../list/list-page.tsx';
 import { ObjectPage } from '../object/object-page.tsx';
@@ -91,7 +92,7 @@ export function Shell({ user }: { user: SessionUser }) {
         {known === undefined ? (
           failure === undefined && <p role="status">{texts.loading}</p>
         ) : (
-          <Suspense fallback={<p role="status">{texts.loading}</p>}>
+          <PartBoundary place={location} loading={<p role="status">{texts.loading}</p>}>
             <Switch>
               <Route path="/" component={OverviewPage} />
               <Route path="/apply" component={ApplyPage} />
@@ -111,14 +112,14 @@ export function Shell({ user }: { user: SessionUser }) {
                 <p>{texts.list.unknown(location)}</p>
               </Route>
             </Switch>
-          </Suspense>
+          </PartBoundary>
         )}
       </main>
-      <Suspense>
+      <PartBoundary place={dialog ?? ''}>
         {dialog === 'palette' ? <Palette onClose={close} onKeys={() => setDialog('keys')} /> : undefined}
         {dialog === 'keys' ? <KeyList onClose={close} /> : undefined}
         {dialog === 'account' ? <AccountDialog user={user} onClose={close} /> : undefined}
-      </Suspense>
+      </PartBoundary>
     </div>
   );
 }

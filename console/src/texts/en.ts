@@ -24,6 +24,9 @@ export const en = {
   loading: 'Loading…',
   retry: 'Try again',
   failed: 'That did not work',
+  notLoaded: 'This part of the console could not be loaded',
+  notLoadedText: 'The server may have another version of the console by now, or it cannot be reached.',
+  reload: 'Load the page again',
   skipToContent: 'Skip to the content',
 
   access,
@@ -220,6 +223,7 @@ export const en = {
     index: 'Index',
     type: 'Type',
     sorts: 'Sorts',
+    unique: 'Unique',
     yes: 'yes',
     no: 'no',
     fields: 'Fields',

@@ -94,6 +94,40 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
     });
   });
 
+  test('shows the indexes of a model as they are now, and where a part cannot be loaded it says so', async () => {
+    const fields = '/g/blog.example.com/posts/fields';
+    await site.visit(fields, async (page) => {
+      await page.getByText('all indexes are ready').waitFor();
+      await expectAccessible(page);
+      const [version] = postDefinition.spec.versions;
+      const title = { name: 'title', path: 'spec.title', type: 'string', unique: true };
+      await site.api('PATCH', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/posts.blog.example.com', {
+        spec: { versions: [{ ...version, indexes: [...version!.indexes, title] }] },
+      });
+      await page.getByRole('row', { name: 'title string yes yes' }).waitFor();
+      await page.keyboard.press('g');
+      await page.keyboard.press('e');
+      await page.getByRole('button', { name: 'As code' }).click();
+      await page.getByRole('dialog').getByText('lastTimestamp,desc').first().waitFor();
+    });
+    const browser = await startBrowser();
+    try {
+      const page = await browser.newPage({ locale: 'en-US' });
+      await page.route(/\/assets\/fields-page/, (route) => route.fulfill({ status: 404 }));
+      await page.goto(`${site.url}/console${fields}`);
+      await site.logIn(page);
+      await page.getByText('This part of the console could not be loaded').waitFor();
+      await page.getByRole('navigation', { name: 'Models' }).getByRole('link', { name: 'Post' }).click();
+      await page.getByRole('link', { name: 'post-000' }).waitFor();
+      await page.unrouteAll();
+      await page.goBack();
+      await page.getByRole('button', { name: 'Load the page again' }).click();
+      await page.getByRole('heading', { name: 'Fields of Post' }).waitFor();
+    } finally {
+      await browser.close();
+    }
+  });
+
   test('is served from its sources next to a running server', async () => {
     const vite = fileURLToPath(new URL('../../../node_modules/vite/bin/vite.js', import.meta.url));
     const repository = fileURLToPath(new URL('../../../', import.meta.url));
