@@ -1,5 +1,6 @@
 import type { Model } from '#pkg/apimachinery/index';
 import { definitionModel } from './apiextensions/definition-model.ts';
+import { consolePageModel } from './console/console-page-model.ts';
 import { savedViewModel } from './console/saved-view-model.ts';
 import { formHintModel } from './console/form-hint-model.ts';
 import { leaseModel } from './coordination/lease-model.ts';
@@ -24,6 +25,7 @@ export const builtinModels: readonly Model[] = [
   pluginModel,
   savedViewModel,
   formHintModel,
+  consolePageModel,
   clusterRoleModel,
   clusterRoleBindingModel,
   roleModel,

@@ -16,6 +16,8 @@ export * from './apiextensions/validate-definition.ts';
 export type { StructuralSchemaCheck } from './apiextensions/validate-versions.ts';
 export * from './apiextensions/version-priority.ts';
 export * from './builtin-models.ts';
+export * from './console/console-page.ts';
+export * from './console/console-page-model.ts';
 export * from './console/saved-view-model.ts';
 export * from './console/form-hint-model.ts';
 export * from './coordination/lease-model.ts';

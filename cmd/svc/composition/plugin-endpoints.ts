@@ -2,10 +2,11 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Client } from '#pkg/apimachinery/index';
 import type { EndpointDocuments } from '#pkg/apiserver/index';
-import { NotReadyError, type EndpointGroup, type HealthCheck } from '#pkg/http/index';
+import { NotReadyError, ServiceUrl, type EndpointGroup, type HealthCheck } from '#pkg/http/index';
 import { loadPluginEndpoints, type PluginHost, type ServedModels } from '#pkg/plugin/index';
 import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
+import { apiHttpOptions } from './api-http-options.ts';
 import type { Teardown } from '../process/teardown.ts';
 
 const syncTimeoutMs = 5000;
@@ -80,6 +81,7 @@ export async function mountPluginEndpoints(
     models,
     forward,
     body,
+    url: new ServiceUrl(apiHttpOptions(options).proxies, options['svc.server.public-url']),
     local: (plugin) => (host?.runs(plugin) === true ? host : undefined),
   });
   teardown.add('endpoints of plugins', async () => {

@@ -5,8 +5,8 @@ export interface ConsoleModelParts {
   spec: JsonSchema;
   /** Before the age. */
   columns: readonly PrinterColumn[];
-  /** Required texts of the spec that lists select by. */
-  indexed: readonly string[];
+  /** Required texts of the spec that lists select by; the first is selectable in Kubernetes' way, too. */
+  indexed: readonly [string, ...string[]];
 }
 
 /** A model of what the console reads beside the objects of others: for all namespaces, with a spec and no status. */
@@ -27,7 +27,7 @@ export function newConsoleModel({ names, spec, columns, indexed }: ConsoleModelP
         },
         subresources: { status: false },
         printerColumns: [...columns, { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }],
-        selectableFields: ['.spec.model'],
+        selectableFields: [`.spec.${indexed[0]}`],
       },
     ],
     storageVersion: 'v1alpha1',

@@ -11,6 +11,7 @@ import {
 import {
   builtinModels,
   configMapModel,
+  consolePageModel,
   definitionModel,
   isDefinition,
   namespaceModel,
@@ -28,6 +29,7 @@ import type { WebhookObserver } from '../conversion/conversion-webhook.ts';
 import { ConversionWebhooks } from '../conversion/conversion-webhooks.ts';
 import { InformerBus } from '../informer-bus/informer-bus.ts';
 import type { WatchObserver } from '../informer-bus/watch-observer.ts';
+import { consolePageStrategy } from '../console/console-page-strategy.ts';
 import { configMapStrategy, secretStrategy } from './core/keyed-data-strategies.ts';
 import { ConversionMonitor } from './definition/conversion-monitor.ts';
 import { DefinitionCatalog } from './definition/definition-catalog.ts';
@@ -154,6 +156,7 @@ export class PlatformRegistry implements ModelRegistry {
     const strategies = new Map<Model, Strategy>([
       [definitionModel, new DefinitionStrategy({ store, catalog: this.#catalog, settler, lock, keyChecker })],
       [configMapModel, configMapStrategy],
+      [consolePageModel, consolePageStrategy],
       [namespaceModel, namespaceStrategy],
       [resourceQuotaModel, resourceQuotaStrategy],
       [secretModel, secretStrategy],

@@ -80,6 +80,7 @@ const known: Readonly<Record<string, string>> = {
   Plugin: 'Name Version Enabled Phase Age',
   SavedView: 'Name Title Model Age',
   FormHint: 'Name Model Age',
+  ConsolePage: 'Name Title Age',
 };
 
 function columnsOf(kind: string) {

@@ -8,7 +8,7 @@ import { bundleIndexKeys } from './bundle-index-keys.ts';
 import { bundleSdk } from './bundle-sdk.ts';
 import { fingerprintFrom } from './fingerprint.ts';
 import { ownPackages } from './own-packages.ts';
-import { runEsbuild } from './run-esbuild.ts';
+import { runEsbuild, textLoaders } from './run-esbuild.ts';
 
 /** The result of bundling a plugin's folder. */
 export interface PluginBundle {
@@ -75,6 +75,7 @@ async function bundleModule({
     entryPoints: [join(folder, main)],
     sourcemap: 'inline',
     sourcesContent: false,
+    loader: textLoaders,
     // Stack traces name the author's files.
     sourceRoot: `${pathToFileURL(folder).href}/`,
     plugins: [ownPackages(folder, sdk), bundleInput(digests)],

@@ -1,5 +1,5 @@
 import type * as Esbuild from 'esbuild';
-import type { BuildFailure, BuildOptions, BuildResult, Message } from 'esbuild';
+import type { BuildFailure, BuildOptions, BuildResult, Loader, Message } from 'esbuild';
 import { untilAborted, withinTime } from '#pkg/apimachinery/index';
 import { PluginError } from '../plugin-error.ts';
 
@@ -15,6 +15,9 @@ const options = {
   logLevel: 'silent',
   tsconfigRaw: '{}',
 } as const satisfies BuildOptions;
+
+/** An import of such a file is its text. */
+export const textLoaders = { '.html': 'text', '.md': 'text', '.sql': 'text' } as const satisfies Record<string, Loader>;
 
 export type Bundled = BuildResult<BuildOptions & typeof options>;
 

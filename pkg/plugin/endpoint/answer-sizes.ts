@@ -20,9 +20,10 @@ export class AnswerSizes {
     return copies * ((call.body?.length ?? 0) + (this.#sizes.get(keyOf(call)) ?? unknownBytes));
   }
 
-  learn(call: EndpointCall, { body = '' }: EndpointResult): number {
-    this.#sizes.set(keyOf(call), body.length);
-    return copies * body.length;
+  learn(call: EndpointCall, { body = '', file }: EndpointResult): number {
+    const { length } = file ?? body;
+    this.#sizes.set(keyOf(call), length);
+    return copies * length;
   }
 }
 

@@ -27,6 +27,8 @@ export interface EndpointResult {
   status: number;
   headers: Record<string, string>;
   body?: string;
+  /** Of a page, instead of a body. */
+  file?: Uint8Array;
 }
 
 /** Runs the endpoints of the plugins in this process. */

@@ -64,8 +64,10 @@ async function serve(context: RequestContext, host: EndpointHost, verifier: Call
 /** The host answers failures as frames, so that they differ from failures of the connection. */
 async function frameOf(work: ReturnType<EndpointHost['call']>, { log }: RequestContext): Promise<Buffer> {
   try {
-    const { status, headers, body } = await work;
-    return formatFrame({ status, headers, hasBody: body !== undefined }, body);
+    const { status, headers, body, file } = await work;
+    return file === undefined
+      ? formatFrame({ status, headers, hasBody: body !== undefined }, body)
+      : formatFrame({ status, headers, hasFile: true }, file);
   } catch (error) {
     if (!isStatusError(error)) log.error({ err: error }, 'the plugin host failed');
     const failure = isStatusError(error) ? error : newInternalError(error);

@@ -116,10 +116,11 @@ export class HttpForwarder implements Forwarder {
       throw this.#unreachable(call, facts, 'the host refused the signature of this server; see the log of the host');
     const frame = status === 200 && type === resultType ? parseFrame(bytes) : undefined;
     if (frame === undefined) throw this.#unreachable(call, facts, 'the response is not from a plugin host');
-    const { failure, status: own, headers, hasBody } = frame.head;
+    const { failure, status: own, headers, hasBody, hasFile } = frame.head;
     if (isJsonObject(failure)) throw statusErrorFrom(failure);
     if (typeof own !== 'number' || !isTextMap(headers))
       throw newInternalError(new Error('the host sent a response without status or headers'));
+    if (hasFile === true) return { status: own, headers, file: frame.rest };
     return { status: own, headers, ...(hasBody === true ? { body: frame.rest.toString() } : {}) };
   }
 

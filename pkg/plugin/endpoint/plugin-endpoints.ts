@@ -7,8 +7,15 @@ import {
   type Reader,
   type Watcher,
 } from '#pkg/apimachinery/index';
-import { pluginType, type Plugin, type PluginEndpoint } from '#pkg/apis/index';
-import { contextOf, type EndpointGroup, type ReadBodyOptions, type RequestContext } from '#pkg/http/index';
+import { pluginType, type Plugin, type PluginEndpoint, type PluginPhase } from '#pkg/apis/index';
+import {
+  contextOf,
+  ServiceUrl,
+  TrustedProxies,
+  type EndpointGroup,
+  type ReadBodyOptions,
+  type RequestContext,
+} from '#pkg/http/index';
 import { Informer, type Log } from '#pkg/runtime/index';
 import { AnswerSizes } from './answer-sizes.ts';
 import { documentMounted, type MountedDocument } from './document-mounted.ts';
@@ -17,6 +24,7 @@ import { EndpointTable, type PathEndpoints, type EndpointMatch, type MountedEndp
 import { endpointViolation } from './endpoint-violation.ts';
 import type { Forwarder } from './forwarder.ts';
 import { isModelPath, type ServedModels } from './model-path.ts';
+import { pageFilesGroup } from './page-files.ts';
 import { newEndpointUnavailable, publicFailure } from './public-failure.ts';
 import { readEndpointCall } from './read-endpoint-call.ts';
 import { sendResult } from './send-result.ts';
@@ -31,6 +39,8 @@ export interface PluginEndpointsOptions {
   /** Forwards to the host in another process. */
   forward: Forwarder;
   body?: ReadBodyOptions;
+  /** The URL of this API server, for the policy of pages. Default: as the Host header says. */
+  url?: Pick<ServiceUrl, 'originOf'>;
 }
 
 /**
@@ -51,15 +61,20 @@ export class PluginEndpoints {
   #generation = 0;
 
   /** Evaluated for each request. */
-  readonly groups: Iterable<EndpointGroup> = {
-    [Symbol.iterator]: () => {
-      this.#current();
-      return this.#groups.values();
-    },
-  };
+  readonly groups: Iterable<EndpointGroup>;
 
   constructor(options: PluginEndpointsOptions) {
     this.#options = options;
+    const pageFiles = pageFilesGroup({
+      url: options.url ?? new ServiceUrl(new TrustedProxies([])),
+      call: (context, call) => this.#callPluginOf(call, context),
+    });
+    this.groups = {
+      [Symbol.iterator]: () => {
+        this.#current();
+        return [pageFiles, ...this.#groups.values()].values();
+      },
+    };
     this.#informer = new Informer({ client: options.client, type: pluginType, log: options.log });
     this.#informer.listen(({ type, object }) =>
       this.#note(object.metadata.name, type === 'delete' ? [] : mountedOf(object)),
@@ -155,9 +170,29 @@ export class PluginEndpoints {
   async #serve(context: RequestContext, mounted: MountedEndpoint, params: Record<string, string>): Promise<void> {
     // A watch would have no timeout, and would be counted as a watch.
     if (context.info.verb === 'watch') throw newBadRequest("watch is not supported here: this endpoint is a plugin's");
-    const status = this.#informer.indexer.get({ namespace: '', name: mounted.plugin })?.status;
-    if (status?.phase !== 'Started' && status?.phase !== 'Stopping') throw newEndpointUnavailable();
+    this.#checkRuns(mounted.plugin);
     const call = await readEndpointCall(context, mounted, params, this.#options.body ?? {});
+    await sendResult(context, await this.#ask(call, context));
+  }
+
+  /** A plugin that is not known, or disabled, has no files. */
+  async #callPluginOf(call: EndpointCall, context: RequestContext): Promise<EndpointResult> {
+    const phase = this.#phaseOf(call.plugin);
+    if (phase === undefined || phase === 'Disabled') throw newUnknownPath();
+    this.#checkRuns(call.plugin);
+    return this.#ask(call, context);
+  }
+
+  #phaseOf(plugin: string): PluginPhase | undefined {
+    return this.#informer.indexer.get({ namespace: '', name: plugin })?.status?.phase;
+  }
+
+  #checkRuns(plugin: string): void {
+    const phase = this.#phaseOf(plugin);
+    if (phase !== 'Started' && phase !== 'Stopping') throw newEndpointUnavailable();
+  }
+
+  async #ask(call: EndpointCall, context: RequestContext): Promise<EndpointResult> {
     await context.bytes.admit(this.#sizes.expected(call));
     let result: EndpointResult;
     try {
@@ -168,7 +203,7 @@ export class PluginEndpoints {
     const size = this.#sizes.learn(call, result);
     context.bytes.raiseTo(size);
     context.bytes.lowerTo(size);
-    await sendResult(context, result);
+    return result;
   }
 
   #call(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {

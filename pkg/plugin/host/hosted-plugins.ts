@@ -13,6 +13,7 @@ import { bundleSdk } from '../bundle/bundle-sdk.ts';
 import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { checkRequires } from '../manifest/check-requires.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
+import type { PluginFiles } from '../pages/plugin-files.ts';
 import { isPluginError } from '../plugin-error.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
 import { dependencyProblem, dependsOn } from './dependencies/dependencies.ts';
@@ -125,6 +126,11 @@ export class HostedPlugins {
   /** The worker that handles the call. */
   workerFor(call: EndpointCall): PluginWorker | undefined {
     return this.#running.workerFor(call);
+  }
+
+  /** The files of this content, of the running version or of one that is about to replace it. */
+  filesOf(plugin: string, hash: string): PluginFiles | undefined {
+    return this.#running.filesOf(plugin, hash);
   }
 
   /** Empty after the term. */

@@ -2,6 +2,7 @@ import {
   aborted,
   equalJson,
   newServiceUnavailable,
+  newUnknownPath,
   type Client,
   type Reader,
   type Stored,
@@ -18,6 +19,7 @@ import {
   type TaskSource,
 } from '#pkg/runtime/index';
 import type { EndpointCall, EndpointHost, EndpointResult } from '../endpoint/endpoint-call.ts';
+import { pageFileOperation } from '../pages/page-file-operation.ts';
 import { freshClient } from './host-client.ts';
 import { connectedPlugins } from './dependencies/connected-plugins.ts';
 import { HostedPlugins, type PluginObserver } from './hosted-plugins.ts';
@@ -165,9 +167,16 @@ export class PluginHost implements EndpointHost, TaskSource {
   }
 
   async call(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
+    if (call.operationId === pageFileOperation) return this.#pageFile(call);
     const worker = this.#hosted?.workerFor(call);
     if (worker === undefined) throw newServiceUnavailable(`the plugin ${call.plugin} does not run at present`, 5);
     return worker.call(call, signal);
+  }
+
+  async #pageFile({ plugin, params: { hash = '', path = '', coding } }: EndpointCall): Promise<EndpointResult> {
+    const file = await this.#hosted?.filesOf(plugin, hash)?.find(path, { gzipped: coding === 'gzip' });
+    if (file === undefined) throw newUnknownPath();
+    return { status: 200, headers: file.isGzipped ? { 'content-encoding': 'gzip' } : {}, file: file.body };
   }
 
   /** Names of this process's plugins whose controllers do not run or whose reconciles fail. */

@@ -1,4 +1,5 @@
 import {
+  consolePageType,
   formHintModel,
   leaseModel,
   pluginGroup,
@@ -79,6 +80,8 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       rule(read, [savedViewModel.group], ['savedviews']),
       // Who writes them decides what others read beside a field: that is for administrators and plugins.
       rule(read, [formHintModel.group], ['formhints']),
+      // A page shows nothing that its user may not read. Who writes one decides what others run and click.
+      rule(read, [consolePageType.group], [consolePageType.plural]),
     ],
   },
   {

@@ -165,6 +165,7 @@ export class PluginStarter {
       // impossible.
       if (!(await replacement.old.worker.stopControllers(workerStopMs))) await running.stop(name);
     };
+    running.offer(name, prepared.files);
     const { worker, change } = await startPlugin({
       ...context,
       ...this.#options,

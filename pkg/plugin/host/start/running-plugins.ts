@@ -2,6 +2,7 @@ import { pause } from '#pkg/apimachinery/index';
 import type { PluginSpec } from '#pkg/apis/index';
 import type { EndpointCall } from '../../endpoint/endpoint-call.ts';
 import { endpointRoute } from '../../endpoint/endpoint-path.ts';
+import type { PluginFiles } from '../../pages/plugin-files.ts';
 import type { PluginCrash, PluginWorker } from '../../worker/plugin-worker.ts';
 import { dependsOn } from '../dependencies/dependencies.ts';
 import type { ConditionChange } from '../record/plugin-conditions.ts';
@@ -31,6 +32,7 @@ export interface RunningPlugin {
 export class RunningPlugins {
   readonly #plugins = new Map<string, RunningPlugin>();
   readonly #onCrash: (name: string, crash: PluginCrash, plugin: RunningPlugin) => void;
+  readonly #offered = new Map<string, PluginFiles>();
   #isOver = false;
 
   /** @param onCrash called after a worker ended by itself and was removed */
@@ -60,6 +62,16 @@ export class RunningPlugins {
 
   has(name: string): boolean {
     return this.#plugins.has(name);
+  }
+
+  /** Serves the files of a version from before its pages name them. */
+  offer(name: string, files: PluginFiles): void {
+    this.#offered.set(name, files);
+  }
+
+  /** The files of this content: of the newest version, or of the running one if that goes on. */
+  filesOf(name: string, hash: string): PluginFiles | undefined {
+    return [this.#offered.get(name), this.#plugins.get(name)?.prepared.files].find((files) => files?.hash === hash);
   }
 
   /** The worker that has the endpoint. */
@@ -100,6 +112,7 @@ export class RunningPlugins {
   async stop(name: string): Promise<void> {
     const plugin = this.#plugins.get(name);
     this.#plugins.delete(name);
+    this.#offered.delete(name);
     await plugin?.worker.stop(workerStopMs);
   }
 
@@ -108,6 +121,7 @@ export class RunningPlugins {
     this.#isOver = true;
     const all = new Map(this.#plugins);
     this.#plugins.clear();
+    this.#offered.clear();
     const stopping = new Map<string, Promise<void>>();
     const stop = (name: string): Promise<void> => {
       const present = stopping.get(name);
@@ -126,6 +140,7 @@ export class RunningPlugins {
     const crash = await plugin.worker.ended;
     if (this.#plugins.get(name) !== plugin) return;
     this.#plugins.delete(name);
+    this.#offered.delete(name);
     this.#onCrash(name, crash, plugin);
   }
 }

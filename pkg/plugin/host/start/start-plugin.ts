@@ -6,6 +6,9 @@ import { fileDigest } from '../../bundle/fingerprint.ts';
 import { refuseEndpointConflicts } from '../../endpoint/refuse-endpoint-conflicts.ts';
 import type { PluginManifest } from '../../manifest/manifest.ts';
 import { registerModel } from '../../model/register-model.ts';
+import { withFrameHashes } from '../../pages/frame-presets.ts';
+import type { PluginFiles } from '../../pages/plugin-files.ts';
+import { readPluginFiles } from '../../pages/read-plugin-files.ts';
 import { formatObject, type PresetObject } from '../../preset/preset-object.ts';
 import { PresetReconciler } from '../../preset/preset-reconciler.ts';
 import { readPresets } from '../../preset/read-presets.ts';
@@ -24,6 +27,8 @@ const defaultLimits: Required<PluginLimits> = { memoryMiB: 128, startSeconds: 30
 export interface PreparedPlugin {
   readonly bundle: PluginBundle;
   readonly presets: readonly PresetObject[];
+  /** Of its pages. */
+  readonly files: PluginFiles;
   /** Changes with every file of the folder that a start uses; other files do not matter. */
   readonly content: string;
 }
@@ -54,12 +59,14 @@ export interface StartPluginOptions {
 /** @throws StartFailure of FilesValid */
 export function preparePlugin({ folder, main, spec }: PluginManifest, outDir: string): Promise<PreparedPlugin> {
   return step('FilesValid', async () => {
-    const presets = await readPresets(folder);
+    const files = await readPluginFiles(folder);
+    const presets = withFrameHashes(await readPresets(folder), files);
     const bundle = await bundlePlugin({ folder, main, outDir });
     return {
       presets,
+      files,
       bundle,
-      content: fileDigest(Buffer.from(JSON.stringify([spec, main, presets, bundle.fingerprint]))),
+      content: fileDigest(Buffer.from(JSON.stringify([spec, main, presets, files.hash, bundle.fingerprint]))),
     };
   });
 }

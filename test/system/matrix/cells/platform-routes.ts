@@ -225,6 +225,8 @@ function clusterRoutes(): PlatformRoute[] {
   const viewsPath = '/apis/console.svc.run/v1alpha1/savedviews';
   const hints = { group: 'console.svc.run', resource: 'formhints' };
   const hintsPath = '/apis/console.svc.run/v1alpha1/formhints';
+  const consolePages = { group: 'console.svc.run', resource: 'consolepages' };
+  const consolePagesPath = '/apis/console.svc.run/v1alpha1/consolepages';
   const pluginsPath = '/apis/plugin.svc.run/v1alpha1/plugins';
   const roles = { group: rbacGroup, resource: 'clusterroles' };
   const bindings = { group: rbacGroup, resource: 'clusterrolebindings' };
@@ -290,6 +292,14 @@ function clusterRoutes(): PlatformRoute[] {
       spec: { model: `widgets.${modelGroup}`, fields: [] },
     }),
     remove({ ...hints, name: 'missing' }, `${hintsPath}/missing`, 404),
+    list(consolePages, consolePagesPath),
+    create(consolePages, consolePagesPath, {
+      apiVersion: 'console.svc.run/v1alpha1',
+      kind: 'ConsolePage',
+      metadata: { name: 'matrix-new' },
+      spec: { title: 'New', frame: { file: 'new.html' } },
+    }),
+    remove({ ...consolePages, name: 'missing' }, `${consolePagesPath}/missing`, 404),
     list(plugins, pluginsPath),
     {
       method: 'GET',

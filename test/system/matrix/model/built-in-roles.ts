@@ -100,6 +100,7 @@ const basicUser: readonly Rule[] = [
   { apiGroups: ['stream.svc.run'], resources: ['streams'], verbs: ['create'] },
   { apiGroups: ['console.svc.run'], resources: ['savedviews'], verbs: read },
   { apiGroups: ['console.svc.run'], resources: ['formhints'], verbs: read },
+  { apiGroups: ['console.svc.run'], resources: ['consolepages'], verbs: read },
 ];
 
 /** docs/security.md: the garbage collector and presets concern every kind; no right to bind or escalate anything. */

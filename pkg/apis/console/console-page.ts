@@ -1,0 +1,31 @@
+import type { ApiObject, ResourceType } from '#pkg/apimachinery/index';
+import type { PolicyRule } from '../rbac/policy-rule.ts';
+
+/** A page that a plugin adds to the console. */
+export interface ConsolePageSpec {
+  title: string;
+  description?: string;
+  /** Pages with a number come first, in its order. */
+  order?: number;
+  frame: {
+    /** Of `ui/` in the plugin's folder, or made from `pages/`: `board.html`. */
+    file: string;
+    /** Of the files at present; the start of the plugin sets it. */
+    hash?: string;
+  };
+  /** What requests of the page may do, of what its user may do. Default: nothing. */
+  rules?: PolicyRule[];
+}
+
+export type ConsolePage = ApiObject<ConsolePageSpec> & { spec: ConsolePageSpec };
+
+export const consolePageKind = 'ConsolePage';
+
+export const consolePageType: ResourceType<ConsolePage> = {
+  group: 'console.svc.run',
+  version: 'v1alpha1',
+  kind: consolePageKind,
+  plural: 'consolepages',
+  namespaced: false,
+  hasStatusSubresource: false,
+};
