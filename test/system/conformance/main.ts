@@ -22,7 +22,7 @@
  * - At `/status` all other fields are reset; Kubernetes resets only metadata and spec.
  * - A null within a list of a merge patch stays, as RFC 7386 says; Kubernetes removes it if the list is new.
  * - An entry that is older than `ancient-changes`, as one of `/scale`, which has no time, is united with it; Kubernetes
- *   deletes the united entry, so that its fields have no owner.
+ *   deletes the united entry, so that its fields have no owner; what it unites next has the same name.
  */
 import { appendFileSync, existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

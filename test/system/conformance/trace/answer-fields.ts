@@ -52,15 +52,32 @@ export function generationOf(object: JsonObject | undefined): number {
 
 /**
  * A write that makes too many entries unites the oldest of a version as `ancient-changes`. Where such an entry is there
- * already and another one is older, as one of `/scale`, which has no time, Kubernetes deletes what it united.
+ * already and another one is older, as one of `/scale`, which has no time, Kubernetes deletes what it united. If there
+ * are still too many entries then, it unites the next ones, under the same name.
  */
 export function lostAncientChanges(live: JsonObject | undefined, answer: JsonObject): boolean {
   const updates = live === undefined ? [] : managedFieldsOf(live).filter(({ operation }) => operation === 'Update');
-  const left = new Set(managedFieldsOf(answer).filter(isAncientChanges).map(versionOf));
+  const left = managedFieldsOf(answer).filter(isAncientChanges);
   return updates.some((entry, index) => {
     const version = versionOf(entry);
     const isOldest = !updates.slice(0, index).some((older) => versionOf(older) === version);
-    return isAncientChanges(entry) && !isOldest && !left.has(version);
+    const isLeft = (other: JsonObject): boolean =>
+      versionOf(other) === version && (other['time'] === entry['time'] || hasFields(fieldsOf(other), fieldsOf(entry)));
+    return isAncientChanges(entry) && !isOldest && !left.some(isLeft);
+  });
+}
+
+function fieldsOf({ fieldsV1 }: JsonObject): JsonObject {
+  return fieldsV1 as JsonObject;
+}
+
+/** Does a fieldsV1 have each field of another one? A path without fields below it is a field, as is one with a `.`. */
+function hasFields(fields: JsonObject, others: JsonObject): boolean {
+  return Object.entries(others).every(([name, below]) => {
+    const found = fields[name] as JsonObject | undefined;
+    if (found === undefined) return name === '.' && Object.keys(fields).length === 0;
+    if (Object.keys(below as JsonObject).length > 0) return hasFields(found, below as JsonObject);
+    return '.' in found || Object.keys(found).length === 0;
   });
 }
 
