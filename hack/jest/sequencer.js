@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Sequencer from '@jest/test-sequencer';
 
-/** Small files that take long, because their cases are in other files. */
+/** Files that take longer than their size says: their cases are in other files, or wait for a browser. */
 const longFiles = new Set(
   [
     'pkg/storage/postgres/postgres-store.integration.test.ts',
     'pkg/testenv/client-contract/client-contract.integration.test.ts',
     'test/system/conformance/recorded-sequences.integration.test.ts',
+    'test/system/console/flows.browser.integration.test.ts',
   ].map((file) => join(fileURLToPath(new URL('../..', import.meta.url)), file)),
 );
 for (const file of longFiles) if (!existsSync(file)) throw new Error(`There is no ${file} to start first.`);

@@ -1,19 +1,17 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite } from './console-site.ts';
 import { postDefinition, postsPath } from './posts.ts';
-
-if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chromium', () => undefined);
 
 /** Text that becomes a script wherever a page takes it for HTML, and an address that is a script. */
 const script = `"'><img src=x onerror=attack()><script>attack()</script>{{attack()}}`;
 const address = 'javascript:attack()';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-(hasBrowser ? describe : describe.skip)('attacks on the console', () => {
+describeInBrowser('attacks on the console', () => {
   let site: ConsoleSite;
   let elsewhere: Server;
   /** Another site; the same one at another port is `sibling`. */
@@ -159,9 +157,13 @@ const rbac = '/apis/rbac.authorization.k8s.io/v1';
     ];
     for (const link of links)
       // It waits for the login form, logs in, and fails if the page asks another origin.
-      await site.visit(link, async (page) => {
-        expect({ link, origin: new URL(page.url()).origin }).toEqual({ link, origin: site.url });
-      });
+      await site.visit(
+        link,
+        async (page) => {
+          expect({ link, origin: new URL(page.url()).origin }).toEqual({ link, origin: site.url });
+        },
+        { isNewSession: true },
+      );
     await site.visit('/', async (_, context) => {
       for (const next of ['//evil.example/', 'https://evil.example/', String.raw`/\evil.example/`, address]) {
         await context.clearCookies();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core';
 import { databaseUrlOf, killPrograms, startServe, type Served } from '../../../cmd/svc/start-test-program.ts';
 import { buildConsole, isConsoleBuilt } from '../../../hack/builds/build-console.mjs';
 import { accessibilityFaults, complaintsOf, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
@@ -20,6 +20,12 @@ interface ConsoleSiteParts {
   browser: Browser;
 }
 
+interface Visitor {
+  user?: string;
+  password?: string;
+  isNewSession?: boolean;
+}
+
 /** `svc serve` with the console as it is built now, and a browser. */
 export class ConsoleSite {
   readonly dist = dist;
@@ -28,6 +34,8 @@ export class ConsoleSite {
   readonly #served: Served;
   readonly #browser: Browser;
   #session: Promise<Record<string, string>> | undefined;
+  /** Those of the administrator's session in a browser. */
+  #cookies: Cookie[] = [];
 
   private constructor({ folder, database, served, browser }: ConsoleSiteParts) {
     this.#folder = folder;
@@ -117,21 +125,29 @@ export class ConsoleSite {
   }
 
   /**
-   * What a person does in a browser of their own. Fails also on an error or a warning in the console, which is how a
-   * violation of the policy shows, on an error that nobody caught, and on a request to elsewhere.
+   * What a person does in a browser of their own. The administrator is logged in by an earlier visit, unless
+   * `isNewSession`. Fails also on an error or a warning in the console, which is how a violation of the policy shows, on
+   * an error that nobody caught, and on a request to elsewhere.
    */
   async visit(
     path: string,
     work: (page: Page, context: BrowserContext) => Promise<void>,
-    { user = 'admin', password }: { user?: string; password?: string } = {},
+    { user = 'admin', password, isNewSession = user !== 'admin' }: Visitor = {},
   ): Promise<void> {
     const context = await this.#browser.newContext({ reducedMotion: 'reduce', locale: 'en-US' });
+    if (!isNewSession) await context.addCookies(this.#cookies);
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
     const complaints = complaintsOf(page, this.url);
     try {
       await page.goto(`${this.url}/console${path}`);
-      await this.logIn(page, user, password);
+      const account = page.getByRole('button', { name: `Logged in as ${user}` });
+      await account.or(page.getByLabel('Username')).waitFor();
+      // A flow may have ended the session.
+      if (!(await account.isVisible())) {
+        await this.logIn(page, user, password);
+        if (!isNewSession) this.#cookies = await context.cookies();
+      }
       await work(page, context);
     } catch (error) {
       if (complaints.length === 0) throw error;
@@ -182,14 +198,27 @@ export async function drawPicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`) });
 }
 
-const displays = [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 1280 },
-  { colorScheme: 'light', width: 320 },
-  { colorScheme: 'dark', width: 320 },
-] as const;
+/** The requests by which the pages follow changes, from now on. Those of a SharedWorker are not among them. */
+export function streamsOf(context: BrowserContext): string[] {
+  const streams: string[] = [];
+  context.on('request', (request) => {
+    if (/\/streams$|watch=true/.test(request.url())) streams.push(request.url());
+  });
+  return streams;
+}
 
-/** In every color scheme and width: axe finds no faults, and the page does not scroll sideways. */
+const isWhole = process.env['SVC_TEST_WHOLE'] === '1' || process.env['SVC_TEST_VALUES'] === 'all';
+/** `npm test` has each color scheme and each width once. */
+const displays = (
+  [
+    { colorScheme: 'light', width: 1280 },
+    { colorScheme: 'dark', width: 1280 },
+    { colorScheme: 'light', width: 320 },
+    { colorScheme: 'dark', width: 320 },
+  ] as const
+).filter((_, at) => isWhole || at === 0 || at === 3);
+
+/** In the color schemes and widths: axe finds no faults, and the page does not scroll sideways. */
 export async function expectAccessible(page: Page): Promise<void> {
   for (const { colorScheme, width } of displays) {
     await page.emulateMedia({ colorScheme });

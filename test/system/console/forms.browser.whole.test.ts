@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, drawPicture, expectAccessible } from './console-site.ts';
-
-if (!hasBrowser) test.skip('WARNING: FORMS IN THE CONSOLE ARE NOT TESTED: there is no chromium', () => undefined);
 
 const spec = {
   type: 'object',
@@ -61,7 +59,7 @@ const widgetDefinition = {
 };
 const widgetsPath = '/apis/shop.example.com/v1/namespaces/default/widgets';
 
-(hasBrowser ? describe : describe.skip)('a form in the console', () => {
+describeInBrowser('a form in the console', () => {
   let site: ConsoleSite;
   beforeAll(async () => {
     site = await ConsoleSite.start();

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { parseAllDocuments } from 'yaml';
-import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, expectAccessible } from './console-site.ts';
 import { createPosts, post, postDefinition, postsPath } from './posts.ts';
@@ -15,9 +15,7 @@ import { createPosts, post, postDefinition, postsPath } from './posts.ts';
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
-if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chromium', () => undefined);
-
-(hasBrowser ? describe : describe.skip)('what a list of the console can do', () => {
+describeInBrowser('what a list of the console can do', () => {
   let site: ConsoleSite;
   let folder: string;
   beforeAll(async () => {

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, expectAccessible } from './console-site.ts';
 import { createPosts, post, postDefinition, postsPath } from './posts.ts';
 
-if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chromium', () => undefined);
-
-(hasBrowser ? describe : describe.skip)('a list of the console', () => {
+describeInBrowser('a list of the console', () => {
   let site: ConsoleSite;
   beforeAll(async () => {
     site = await ConsoleSite.start();
@@ -18,27 +16,6 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
   const list = '/g/blog.example.com/posts?ns=default';
   // Other tests add others.
   const numbered = `${list}&f=metadata.name%5E%3Dpost-`;
-
-  test('finds a model by the palette, and lists the keys', async () => {
-    await site.visit('/', async (page) => {
-      await page.getByRole('link', { name: 'Post', exact: true }).first().waitFor();
-      await page.keyboard.press('Control+k');
-      await page.getByRole('dialog').waitFor();
-      await expectAccessible(page);
-      await page.keyboard.type('go to post');
-      await page.getByRole('menuitem', { name: 'Go to Post' }).waitFor();
-      await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'Post', exact: true }).waitFor();
-      await page.keyboard.press('?');
-      await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-      await expectAccessible(page);
-      await page.keyboard.press('Escape');
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await page.keyboard.press('g');
-      await page.keyboard.press('o');
-      await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    });
-  });
 
   test('a model shows its indexes and its fields, a built-in one too', async () => {
     await site.visit(list, async (page) => {

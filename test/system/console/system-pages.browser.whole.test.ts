@@ -1,61 +1,16 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { ConsoleSite, drawPicture, expectAccessible } from './console-site.ts';
+import { brokenPlugin } from './plugins.ts';
 import { createPosts, post, postDefinition, postsPath } from './posts.ts';
 
-if (!hasBrowser) test.skip('WARNING: PAGES OF THE SYSTEM ARE NOT TESTED: there is no chromium', () => undefined);
-
-const manifest = (name: string, spec: object): string =>
-  JSON.stringify({
-    apiVersion: 'plugin.svc.run/v1alpha1',
-    kind: 'Plugin',
-    metadata: { name },
-    spec: { version: '1.0.0', ...spec },
-  });
-
-const notes = {
-  'plugin.yaml': manifest('notes', {
-    displayName: 'Notes',
-    description: 'Notes that are read.',
-    settings: { apiVersion: 'notes.example.com/v1', kind: 'Settings', name: 'notes' },
-    permissions: [{ apiGroups: ['notes.example.com'], resources: ['notes'], verbs: ['get', 'list', 'watch'] }],
-  }),
-  'index.ts': `
-    import { controllerFor, defineEndpoint, defineModel, definePlugin, Type } from '@svc/sdk';
-    const Note = defineModel({ group: 'notes.example.com', version: 'v1', kind: 'Note', plural: 'notes', singular: 'note',
-      spec: Type.Object({ title: Type.String() }) });
-    const Settings = defineModel({ group: 'notes.example.com', version: 'v1', kind: 'Settings', plural: 'settings', singular: 'settings',
-      spec: Type.Object({ greeting: Type.String() }) });
-    const reading = controllerFor(Note).named('note-reader').reconcile(async () => undefined);
-    const count = defineEndpoint({ audience: 'public', group: 'notes.example.com', version: 'v1', method: 'GET',
-      path: '/count', summary: 'How many there are.', handler: async () => ({ count: 0 }) });
-    export default definePlugin({ models: [Note, Settings], controllers: [reading], endpoints: [count] });
-  `,
-  'presets/settings.yaml': JSON.stringify({
-    apiVersion: 'notes.example.com/v1',
-    kind: 'Settings',
-    metadata: { name: 'notes', labels: { 'svc.run/do-not-overwrite': 'true' } },
-    spec: { greeting: 'Hello' },
-  }),
-  'presets/welcome.yaml': JSON.stringify({
-    apiVersion: 'notes.example.com/v1',
-    kind: 'Note',
-    metadata: { name: 'welcome' },
-    spec: { title: 'Welcome' },
-  }),
-};
-
-(hasBrowser ? describe : describe.skip)('the console shows the system:', () => {
+describeInBrowser('the console shows the system:', () => {
   let site: ConsoleSite;
   beforeAll(async () => {
     site = await ConsoleSite.start();
-    await site.addPlugin('notes', notes);
-    await site.addPlugin('broken', {
-      'plugin.yaml': manifest('broken', { enabled: true }),
-      'index.ts': 'throw new Error("I have lost my notes");',
-    });
+    await site.addPlugin('broken', brokenPlugin);
     await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', postDefinition);
     await createPosts(site, 60);
   });
@@ -71,43 +26,6 @@ const notes = {
       ...event,
     });
   }
-
-  test('plugins, enabled and disabled by key, with what they brought and what is wrong', async () => {
-    await site.visit('/', async (page) => {
-      await page.getByRole('heading', { name: 'Overview' }).waitFor();
-      await page.keyboard.press('g');
-      await page.keyboard.press('p');
-      const row = page.getByRole('row', { name: /^Notes/ });
-      await row.getByText('Disabled').waitFor();
-      await page
-        .getByRole('row', { name: /^broken/ })
-        .getByText('I have lost my notes')
-        .waitFor();
-      await expectAccessible(page);
-      await row.getByRole('button', { name: 'Enable Notes' }).press('Enter');
-      await row.getByText('Started').waitFor();
-      await row.getByRole('link', { name: 'Notes' }).click();
-      await page.getByRole('heading', { name: 'What it brought' }).waitFor();
-      await page.getByText('note-reader').waitFor();
-      await page.getByText('GET /apis/api.notes.example.com/v1/count').waitFor();
-      await page.getByRole('link', { name: 'notes.notes.example.com:view' }).waitFor();
-      await page.getByRole('cell', { name: 'get, list, watch' }).waitFor();
-      await expectAccessible(page);
-      await drawPicture(page, 'console-plugin');
-      await page.getByText('Settings notes belongs to you').waitFor();
-      await page.getByRole('definition').getByRole('link', { name: 'Settings notes' }).first().click();
-      await page.getByRole('heading', { name: 'notes', exact: true }).waitFor();
-      await page.goBack();
-      await page.getByRole('button', { name: 'Disable Notes' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Disable Notes?' });
-      await dialog.waitFor();
-      await expectAccessible(page);
-      await dialog.getByRole('button', { name: 'Disable' }).click();
-      await page.getByText('Nothing: it is not started.').waitFor();
-      await page.getByRole('button', { name: 'Enable Notes' }).waitFor();
-      await expectAccessible(page);
-    });
-  });
 
   test('events of all models as they come, filtered by the server', async () => {
     await addEvent('first', { type: 'Normal', reason: 'Read', message: 'Somebody read it.', count: 3 });

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
-const executablePath = '/usr/bin/chromium';
+const executablePaths = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => `/usr/bin/${name}`);
+const executablePath = executablePaths.find(existsSync) ?? executablePaths[0]!;
 const args = [
   '--no-sandbox',
   '--headless',
@@ -54,7 +55,7 @@ interface AxeResult {
  */
 export async function accessibilityFaults(page: Page, rules: 'all' | 'look'): Promise<string[]> {
   // Not with a script element, which the page's policy forbids.
-  if (rules === 'all') await page.evaluate(axe);
+  if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(axe);
   const options = {
     resultTypes: ['violations'],
     ...(rules === 'all'
