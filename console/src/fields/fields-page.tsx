@@ -39,7 +39,7 @@ function ModelFields({ model }: { model: ModelInfo }) {
       <h2 id="indexes">{texts.fields.indexes}</h2>
       <p>{texts.fields.indexesIntro}</p>
       {indexState === undefined ? undefined : (
-        <p role="status" className={indexState.isReady ? 'note good' : 'note warning'}>
+        <p role="status" className={indexState.isReady ? 'stream live' : 'note warning'}>
           {indexState.message}
         </p>
       )}

@@ -1,12 +1,12 @@
 import { isStatusError } from '@svc/client';
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { useTitle } from '../interface/use-title.ts';
 import { models } from '../server/discovery.ts';
 import { modelName, resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { readTable } from '../server/read-table.ts';
-import { listLink } from '../shell/links.ts';
+import { listLink, rankOf } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
 import { Attention } from './attention.tsx';
 
@@ -21,7 +21,8 @@ const refreshMs = 30_000;
 /** What somebody should look at, and all models with the number of their objects. */
 export function OverviewPage() {
   useTitle(texts.overview.title);
-  const all = useObservable(models);
+  const known = useObservable(models);
+  const all = useMemo(() => known?.toSorted((a, b) => rankOf(a) - rankOf(b)), [known]);
   const counts = useCounts(all);
   return (
     <>

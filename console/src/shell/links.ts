@@ -35,3 +35,8 @@ export function modelTitle(model: ModelInfo, all: readonly ModelInfo[]): string 
   const isOnly = all.every((other) => other === model || other.kind !== model.kind);
   return isOnly ? model.kind : `${model.kind} (${modelName(model)})`;
 }
+
+/** Models of users come first: names of built-in groups end in `k8s.io` or `svc.run`, or are missing. */
+export function rankOf({ group }: ModelInfo): number {
+  return group === '' ? 1 : /(?:^|\.)(?:k8s\.io|svc\.run)$/.test(group) ? 2 : 0;
+}

@@ -8,7 +8,7 @@ import { readListView, writeListView } from '../list/list-view.ts';
 import { texts } from '../texts/texts.ts';
 import { savedViews, viewLink, viewsOf, type SavedView } from '../views/saved-view.ts';
 import { ViewLinks } from '../views/view-links.tsx';
-import { listLink } from './links.ts';
+import { listLink, rankOf } from './links.ts';
 
 interface ShownModel {
   model: ModelInfo;
@@ -84,16 +84,11 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
   );
 }
 
-/** Models of users come first: names of built-in groups end in `k8s.io` or `svc.run`, or are missing. */
 function byGroup(shown: readonly ShownModel[]): Map<string, ShownModel[]> {
   const groups = new Map<string, ShownModel[]>();
-  for (const each of shown.toSorted((a, b) => rank(a.model) - rank(b.model))) {
+  for (const each of shown.toSorted((a, b) => rankOf(a.model) - rankOf(b.model))) {
     const group = each.model.group === '' ? texts.navigation.core : each.model.group;
     groups.set(group, [...(groups.get(group) ?? []), each]);
   }
   return groups;
-}
-
-function rank({ group }: ModelInfo): number {
-  return group === '' ? 1 : /(?:^|\.)(?:k8s\.io|svc\.run)$/.test(group) ? 2 : 0;
 }
