@@ -3,8 +3,9 @@ import { Router } from 'wouter';
 import { FailureNote } from './interface/failure-note.tsx';
 import { mayLeave } from './interface/unsaved.ts';
 import { useTitle } from './interface/use-title.ts';
+import { readModelsEarly } from './server/discovery.ts';
 import { useObservable } from './server/observable.ts';
-import { checkSession, session } from './server/server.ts';
+import { checkSession, mayHaveSession, session } from './server/server.ts';
 import { LoginForm } from './shell/login-form.tsx';
 import { Shell } from './shell/shell.tsx';
 import { texts } from './texts/texts.ts';
@@ -38,6 +39,7 @@ function Start() {
   const [failure, setFailure] = useState<unknown>(undefined);
   useEffect(() => {
     checkSession().catch(setFailure);
+    if (mayHaveSession()) readModelsEarly();
   }, []);
   return (
     <main className="start">

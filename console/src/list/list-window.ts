@@ -1,4 +1,4 @@
-import { StatusError } from '@svc/client';
+import { StatusError, type AnyObject, type ClientEvent } from '@svc/client';
 import { followChanges, type StreamState } from '../server/follow-changes.ts';
 import type { AnyResource } from '../server/model-info.ts';
 import { Observable } from '../server/observable.ts';
@@ -19,16 +19,23 @@ export interface WindowSnapshot {
 const pageSize = 100;
 /** So many pages are held at most. */
 const maxPages = 20;
+/** Pages that are read at a time: who scrolls on does not wait for what has gone by. */
+const maxPending = 3;
+/** So many changed rows are read by themselves; for more the whole page is. */
+const maxChangedRows = 30;
 /** Between two reads because of changes: so many times as long as the one before took, within these limits. */
 const pauseFactor = 4;
 const minPauseMs = 40;
 const maxPauseMs = 1000;
 /** Ages are texts of the server. */
 const ageRefreshMs = 30_000;
+/** In the order of these a changed object stays where it is. */
+const steadyKeys = /^metadata\.(?:name|namespace|creationTimestamp)(?:,|$)/;
 
 /**
- * The rows around what is visible of a list of any length, as the server selects, sorts and formats them. Each change of
- * the selection reads the visible pages anew: at once if there was none just before, and otherwise for about a quarter of the time.
+ * The rows around what is visible of a list of any length, as the server selects, sorts and formats them. A change reads
+ * the visible pages anew, or only its row where the others stay as they are: at once if nothing was read just before, and
+ * otherwise for about a quarter of the time.
  */
 export class ListWindow {
   readonly snapshot = new Observable<WindowSnapshot>({
@@ -44,6 +51,8 @@ export class ListWindow {
   /** By their number, the most recently used last. */
   readonly #pages = new Map<number, TablePage>();
   readonly #pending = new Set<number>();
+  /** To be read as soon as fewer are pending. */
+  #wanted: number[] = [];
   readonly #end = new AbortController();
   #visible: { first: number; last: number } = { first: 1, last: 1 };
   #refresh: ReturnType<typeof setTimeout> | undefined;
@@ -51,6 +60,11 @@ export class ListWindow {
   #pauseMs = minPauseMs;
   /** Being read while something changed: the answer may not have the change yet. */
   readonly #outdated = new Set<number>();
+  /** Visible rows that are not read anew yet: names by uid. */
+  readonly #changed = new Map<string, string>();
+  #isReadingRows = false;
+  #rowsRefresh: ReturnType<typeof setTimeout> | undefined;
+  #rowsPauseUntil = 0;
 
   constructor(resource: AnyResource, query: Omit<TableQuery, 'page' | 'size' | 'signal'>) {
     this.#resource = resource;
@@ -63,7 +77,7 @@ export class ListWindow {
     followChanges(this.#resource, {
       signal,
       selection: { ...(where === undefined ? {} : { where }), ...(labels === undefined ? {} : { labels }) },
-      onEvents: () => this.refresh(),
+      onEvents: (events) => this.#take(events),
       onState: (stream) => this.#set({ stream }),
     });
     this.#read(1);
@@ -75,6 +89,7 @@ export class ListWindow {
 
   stop(): void {
     clearTimeout(this.#refresh);
+    clearTimeout(this.#rowsRefresh);
     this.#end.abort();
   }
 
@@ -86,15 +101,15 @@ export class ListWindow {
   /** Reads the pages of these rows, and the next ones. */
   show(first: number, last: number): void {
     this.#visible = { first: pageOf(first), last: pageOf(last) };
-    for (const page of this.#visiblePages()) {
+    const visible = this.#visiblePages();
+    for (const page of visible) {
       const held = this.#pages.get(page);
-      if (held === undefined) {
-        this.#read(page);
-      } else {
-        this.#pages.delete(page);
-        this.#pages.set(page, held);
-      }
+      if (held === undefined) continue;
+      this.#pages.delete(page);
+      this.#pages.set(page, held);
     }
+    this.#wanted = [...visible, visible.at(-1)! + 1].filter((page) => page <= this.#lastPage());
+    this.#readWanted();
   }
 
   /** Reads what is visible anew, soon. */
@@ -103,6 +118,7 @@ export class ListWindow {
       () => {
         this.#refresh = undefined;
         this.#lastRefresh = Date.now();
+        this.#changed.clear();
         const visible = new Set(this.#visiblePages());
         for (const page of this.#pages.keys()) if (!visible.has(page)) this.#pages.delete(page);
         for (const page of this.#pending) this.#outdated.add(page);
@@ -112,11 +128,95 @@ export class ListWindow {
     );
   }
 
+  /** Reads what has changed, soon. Without events anything may have. */
+  #take(events: readonly ClientEvent<AnyObject>[]): void {
+    const { where = {}, sort = [] } = this.#query;
+    const isSteady = sort.every((key) => steadyKeys.test(key)) && !('metadata.name' in where);
+    const changed = new Map<string, string>();
+    for (const event of events) {
+      if (event.type !== 'MODIFIED') return this.refresh();
+      changed.set(event.object.metadata.uid, event.object.metadata.name);
+    }
+    if (!isSteady || changed.size === 0) return this.refresh();
+    for (const page of this.#pending) this.#outdated.add(page);
+    const visible = new Set(this.#visiblePages());
+    for (const [page, { rows }] of this.#pages) {
+      const uids = rows.map(({ object }) => object.metadata.uid).filter((uid) => changed.has(uid));
+      if (!visible.has(page) && uids.length > 0) this.#pages.delete(page);
+      else for (const uid of uids) this.#changed.set(uid, changed.get(uid)!);
+    }
+    if (this.#changed.size > maxChangedRows) this.refresh();
+    else if (this.#changed.size > 0) this.#refreshRows();
+  }
+
+  /** Reads the changed rows anew, soon. */
+  #refreshRows(): void {
+    if (this.#isReadingRows) return;
+    this.#rowsRefresh ??= setTimeout(
+      () => {
+        this.#rowsRefresh = undefined;
+        void this.#readRows();
+      },
+      Math.max(0, this.#rowsPauseUntil - Date.now()),
+    );
+  }
+
+  /** Never rejects: what it cannot do the whole pages do, and tell. */
+  async #readRows(): Promise<void> {
+    const { signal } = this.#end;
+    const names = [...new Set(this.#changed.values())];
+    this.#changed.clear();
+    if (names.length === 0) return;
+    const began = Date.now();
+    this.#isReadingRows = true;
+    try {
+      const where = { ...this.#query.where, 'metadata.name': { in: names } };
+      const { rows, hasNext } = await readTable(this.#resource, {
+        ...this.#query,
+        where,
+        page: 1,
+        size: pageSize,
+        signal,
+      });
+      if (hasNext === true) this.refresh();
+      this.#replaceRows(new Map(rows.map((row) => [row.object.metadata.uid, row])));
+    } catch {
+      if (!signal.aborted) this.refresh();
+    }
+    this.#isReadingRows = false;
+    this.#rowsPauseUntil = Date.now() + Math.min(maxPauseMs, pauseFactor * (Date.now() - began));
+    if (this.#changed.size > 0 && !signal.aborted) this.#refreshRows();
+  }
+
+  /** In what is held by now, if they are newer. */
+  #replaceRows(newest: ReadonlyMap<string, TableRow>): void {
+    if (this.#end.signal.aborted) return;
+    for (const [page, held] of this.#pages) {
+      const rows = held.rows.map((row) => {
+        const other = newest.get(row.object.metadata.uid);
+        return other !== undefined && revisionOf(other) > revisionOf(row) ? other : row;
+      });
+      if (rows.some((row, at) => row !== held.rows[at])) this.#pages.set(page, { ...held, rows });
+    }
+    this.#set({ version: this.snapshot.get().version + 1 });
+  }
+
   #visiblePages(): number[] {
+    const end = this.#lastPage();
+    const [first, last] = [Math.min(this.#visible.first, end), Math.min(this.#visible.last, end)];
+    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  }
+
+  #lastPage(): number {
     const { total } = this.snapshot.get();
-    const { first, last } = this.#visible;
-    const end = total === undefined ? first : Math.max(1, Math.min(last + 1, Math.ceil(total / pageSize)));
-    return Array.from({ length: Math.max(1, end - first + 1) }, (_, at) => Math.min(first, end) + at);
+    return total === undefined ? this.#visible.first : Math.max(1, Math.ceil(total / pageSize));
+  }
+
+  #readWanted(): void {
+    for (const page of this.#wanted) {
+      if (this.#pending.size >= maxPending) return;
+      if (!this.#pages.has(page)) this.#read(page);
+    }
   }
 
   #read(page: number): void {
@@ -150,6 +250,7 @@ export class ListWindow {
         if (this.#visiblePages().includes(page)) this.#read(page);
         else this.#pages.delete(page);
       }
+      this.#readWanted();
     }
   }
 
@@ -165,6 +266,10 @@ export class ListWindow {
   #set(change: Partial<WindowSnapshot>): void {
     this.snapshot.set({ ...this.snapshot.get(), ...change });
   }
+}
+
+function revisionOf({ object }: TableRow): number {
+  return Number(object.metadata.resourceVersion);
 }
 
 function pageOf(index: number): number {

@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
-import { Link } from 'wouter';
+import { memo, useEffect, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
+import { useRouter } from 'wouter';
 import type { TableRow } from '../server/read-table.ts';
 import { texts } from '../texts/texts.ts';
 import { directionOf } from './list-view.ts';
@@ -33,6 +33,8 @@ interface Cell {
 }
 
 const rowHeight = 36;
+/** More rows than any screen shows. */
+const maxPlaceholders = 500;
 
 /**
  * A grid as ARIA describes it, of which only the visible rows are elements. One cell is in the order of the Tab key; the
@@ -40,6 +42,7 @@ const rowHeight = 36;
  */
 export function ObjectGrid(props: ObjectGridProps) {
   const { columns, rowCount, row, onShow, selection, onSelect, linkOf, onOpen, hasNamespaces } = props;
+  const { base } = useRouter();
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<Cell>({ row: 0, column: 1 });
   const shouldFocus = useRef(false);
@@ -48,8 +51,19 @@ export function ObjectGrid(props: ObjectGridProps) {
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 10,
-    getItemKey: (index) => row(index)?.object.metadata.uid ?? index,
   });
+  const newest = useRef(props);
+  useEffect(() => {
+    newest.current = props;
+  });
+  const actions = useMemo<RowActions>(
+    () => ({
+      activate: (cell) => setActive((known) => (known.row === cell.row && known.column === cell.column ? known : cell)),
+      select: (...given) => newest.current.onSelect(...given),
+      open: (chosen) => newest.current.onOpen(chosen),
+    }),
+    [],
+  );
   const items = rows.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
@@ -80,11 +94,13 @@ export function ObjectGrid(props: ObjectGridProps) {
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if ((event.target as HTMLElement).closest('[role=columnheader]') !== null || event.altKey || event.metaKey) return;
-    const target = targetOf(event, current, { rowCount, columnCount });
-    const here = row(current.row);
+    // The focus moves with its object when others come above it.
+    const from = cellOf(event.target as HTMLElement) ?? current;
+    const target = targetOf(event, from, { rowCount, columnCount });
+    const here = row(from.row);
     if (target !== undefined) move(target);
     else if ((event.key === ' ' || event.key === 'x') && here !== undefined)
-      onSelect(current.row, { range: event.shiftKey });
+      onSelect(from.row, { range: event.shiftKey });
     else if (event.key === 'Enter' && here !== undefined) onOpen(here);
     else return;
     event.preventDefault();
@@ -105,63 +121,106 @@ export function ObjectGrid(props: ObjectGridProps) {
     >
       <GridHeader {...props} />
       <div role="rowgroup" className="grid-body" style={{ height: rows.getTotalSize() }}>
-        {items.map((item) => {
-          const shown = row(item.index);
-          const cells = shown === undefined ? [] : cellsOf(shown, columns, hasNamespaces);
-          const isSelected = shown !== undefined && selection.has(shown.object.metadata.uid);
+        {items.map(({ index, start }) => {
+          const shown = row(index);
           return (
-            <div
-              key={item.key}
-              role="row"
-              className={shown?.object.metadata.deletionTimestamp === undefined ? 'grid-row' : 'grid-row deleting'}
-              aria-rowindex={item.index + 2}
-              aria-selected={isSelected}
-              style={{ transform: `translateY(${item.start}px)` }}
-            >
-              <div role="gridcell" aria-colindex={1}>
-                {shown === undefined ? undefined : (
-                  <input
-                    type="checkbox"
-                    data-cell={`${item.index}:0`}
-                    tabIndex={current.row === item.index && current.column === 0 ? 0 : -1}
-                    aria-label={texts.list.selectRow(shown.object.metadata.name)}
-                    checked={isSelected}
-                    onChange={() => undefined}
-                    onClick={(event: MouseEvent) => {
-                      setActive({ row: item.index, column: 0 });
-                      onSelect(item.index, { range: event.shiftKey });
-                    }}
-                  />
-                )}
-              </div>
-              {cells.map((text, at) => {
-                const column = at + 1;
-                const cell = {
-                  'data-cell': `${item.index}:${column}`,
-                  tabIndex: current.row === item.index && current.column === column ? 0 : -1,
-                  onFocus: () => {
-                    if (active.row !== item.index || active.column !== column) setActive({ row: item.index, column });
-                  },
-                };
-                return (
-                  <div key={column} role="gridcell" aria-colindex={column + 1} title={text} {...(at === 0 ? {} : cell)}>
-                    {at === 0 ? (
-                      <Link href={linkOf(shown!)} {...cell}>
-                        {text}
-                      </Link>
-                    ) : (
-                      text
-                    )}
-                  </div>
-                );
-              })}
-            </div>
+            <GridRow
+              // Who scrolls past rows that are not read sees the same elements, and the focus stays with its object.
+              key={shown?.object.metadata.uid ?? index % maxPlaceholders}
+              index={index}
+              start={start}
+              shown={shown}
+              link={shown === undefined ? undefined : `${base}${linkOf(shown)}`}
+              columns={columns}
+              hasNamespaces={hasNamespaces}
+              isSelected={shown !== undefined && selection.has(shown.object.metadata.uid)}
+              activeColumn={current.row === index ? current.column : undefined}
+              actions={actions}
+            />
           );
         })}
       </div>
     </div>
   );
 }
+
+/** They stay the same, so that a row whose object did not change is not rendered. */
+interface RowActions {
+  activate: (cell: Cell) => void;
+  select: (index: number, options: { range: boolean }) => void;
+  open: (row: TableRow) => void;
+}
+
+interface GridRowProps extends Pick<ObjectGridProps, 'columns' | 'hasNamespaces'> {
+  index: number;
+  start: number;
+  /** Undefined while it is read. */
+  shown: TableRow | undefined;
+  link: string | undefined;
+  isSelected: boolean;
+  /** Of the cell in the order of the Tab key, if it is in this row. */
+  activeColumn: number | undefined;
+  actions: RowActions;
+}
+
+const GridRow = memo(function GridRow(props: GridRowProps) {
+  const { index, start, shown, link, columns, hasNamespaces, isSelected, activeColumn, actions } = props;
+  const cells = shown === undefined ? [] : cellsOf(shown, columns, hasNamespaces);
+  return (
+    <div
+      role="row"
+      className={shown?.object.metadata.deletionTimestamp === undefined ? 'grid-row' : 'grid-row deleting'}
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      <div role="gridcell" aria-colindex={1}>
+        {shown === undefined ? undefined : (
+          <input
+            type="checkbox"
+            data-cell={`${index}:0`}
+            tabIndex={activeColumn === 0 ? 0 : -1}
+            aria-label={texts.list.selectRow(shown.object.metadata.name)}
+            checked={isSelected}
+            onChange={() => undefined}
+            onClick={(event: MouseEvent) => {
+              actions.activate({ row: index, column: 0 });
+              actions.select(index, { range: event.shiftKey });
+            }}
+          />
+        )}
+      </div>
+      {cells.map((text, at) => {
+        const column = at + 1;
+        const cell = {
+          'data-cell': `${index}:${column}`,
+          tabIndex: activeColumn === column ? 0 : -1,
+          onFocus: () => actions.activate({ row: index, column }),
+        };
+        return (
+          <div key={column} role="gridcell" aria-colindex={column + 1} title={text} {...(at === 0 ? {} : cell)}>
+            {at === 0 ? (
+              <a
+                href={link}
+                {...cell}
+                onClick={(event) => {
+                  // The browser opens it elsewhere.
+                  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+                  event.preventDefault();
+                  actions.open(shown!);
+                }}
+              >
+                {text}
+              </a>
+            ) : (
+              text
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+});
 
 function GridHeader({ columns, hasNamespaces, selectAll, sort, sortKeyOf, onSort }: ObjectGridProps) {
   const [name, ...others] = columns;
@@ -210,6 +269,13 @@ function GridHeader({ columns, hasNamespaces, selectAll, sort, sortKeyOf, onSort
 function cellsOf({ cells, object }: TableRow, columns: readonly ShownColumn[], hasNamespaces: boolean): string[] {
   const [name = '', ...others] = columns.map(({ at }) => String(cells[at] ?? ''));
   return hasNamespaces ? [name, object.metadata.namespace ?? '', ...others] : [name, ...others];
+}
+
+function cellOf(element: HTMLElement): Cell | undefined {
+  const place = element.closest<HTMLElement>('[data-cell]')?.dataset['cell'];
+  if (place === undefined) return undefined;
+  const [row, column] = place.split(':').map(Number);
+  return { row: row!, column: column! };
 }
 
 function targetOf(

@@ -62,6 +62,20 @@ export async function readModels(): Promise<readonly ModelInfo[]> {
   return read;
 }
 
+let early: Promise<readonly ModelInfo[] | undefined> | undefined;
+
+/** Reads the models while the session is still asked for: where it has not ended, a list is there sooner. */
+export function readModelsEarly(): void {
+  early = readModels().catch(() => undefined);
+}
+
+/** Those that were read early, once; else reads them. @throws StatusError */
+export async function takeModels(): Promise<readonly ModelInfo[]> {
+  const taken = early;
+  early = undefined;
+  return (await taken) ?? readModels();
+}
+
 function modelOf(group: string, version: string, resource: DiscoveredResource): ModelInfo {
   return {
     group,

@@ -44,8 +44,13 @@ const maxAgeMs = 60_000;
 /** Many refusals at once are one reason to read again. */
 const refusalPauseMs = 5000;
 
-/** Another person may be here: nothing is known of their rights. */
-export function forgetPermissions(): void {
+let shownUser: string | undefined;
+
+/** Nothing is known of the rights of another person than the one before. */
+export function forgetPermissionsOfOthers(userId: string): void {
+  const isOther = shownUser !== undefined && shownUser !== userId;
+  shownUser = userId;
+  if (!isOther) return;
   rules.set(new Map());
   renewRights();
 }

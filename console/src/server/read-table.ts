@@ -37,7 +37,7 @@ export interface TableQuery extends WhereSelection<IndexTypes> {
   signal?: AbortSignal;
 }
 
-const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io;drop=metadata.managedFields';
 
 /** One page of a list as the server shows it to people. @throws StatusError */
 export async function readTable(

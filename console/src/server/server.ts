@@ -52,6 +52,11 @@ export function noteRefusal(status: number): void {
 /** As it was when the session that the page shows was asked for. */
 let shownCsrfCookie: string | undefined;
 
+/** Has the browser had a session, which may still be there? */
+export function mayHaveSession(): boolean {
+  return csrfCookie() !== undefined;
+}
+
 function csrfCookie(): string | undefined {
   return /(?:^|;\s*)svc_csrftoken=([^;]*)/.exec(document.cookie)?.[1];
 }

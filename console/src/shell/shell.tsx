@@ -6,9 +6,9 @@ import { useShortcut } from '../interface/shortcuts.ts';
 import { ListPage } from '../list/list-page.tsx';
 import { ObjectPage } from '../object/object-page.tsx';
 import { OverviewPage } from '../pages/overview-page.tsx';
-import { followModels, models, readModels } from '../server/discovery.ts';
+import { followModels, models, takeModels } from '../server/discovery.ts';
 import { useObservable } from '../server/observable.ts';
-import { followRights, forgetPermissions } from '../server/permissions.ts';
+import { followRights, forgetPermissionsOfOthers } from '../server/permissions.ts';
 import type { SessionUser } from '../server/server.ts';
 import { texts } from '../texts/texts.ts';
 import { followSavedViews } from '../views/saved-view.ts';
@@ -37,13 +37,19 @@ export function Shell({ user }: { user: SessionUser }) {
 
   useEffect(() => {
     const end = new AbortController();
-    forgetPermissions();
-    readModels().then(() => setFailure(undefined), setFailure);
+    forgetPermissionsOfOthers(user.id);
+    takeModels().then(() => setFailure(undefined), setFailure);
     followModels(end.signal);
     followRights(end.signal);
-    followSavedViews(end.signal);
     return () => end.abort();
   }, [user]);
+  const isReady = known !== undefined;
+  useEffect(() => {
+    const end = new AbortController();
+    // After what the page itself reads.
+    if (isReady) followSavedViews(end.signal);
+    return () => end.abort();
+  }, [user, isReady]);
   useEffect(() => setNavigationOpen(false), [location]);
 
   const close = (): void => setDialog(undefined);

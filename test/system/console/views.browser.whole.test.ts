@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { complaintsOf, hasBrowser, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, expectAccessible } from './console-site.ts';
 import { createPosts, post, postDefinition, postsPath } from './posts.ts';
 
@@ -13,7 +14,7 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
   beforeAll(async () => {
     site = await ConsoleSite.start();
     await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', postDefinition);
-    await createPosts(site, 20);
+    await createPosts(site, 120);
   });
   afterAll(() => site?.stop());
 
@@ -24,7 +25,7 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
         apiVersion: 'console.svc.run/v1alpha1',
         kind: 'SavedView',
         metadata: { name },
-        spec: { title, model: 'posts.blog.example.com', namespace: 'default', fields: ['priority>=15'] },
+        spec: { title, model: 'posts.blog.example.com', namespace: 'default', fields: ['priority>=115'] },
       });
     await addView('highest', 'Highest');
     await site.visit('/', async (page) => {
@@ -44,7 +45,7 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
       expect(await own.getByRole('link').count()).toBe(1);
       await page.getByLabel('Find a model').fill('');
 
-      await site.api('PATCH', `${views}/highest`, { spec: { title: 'Most urgent', fields: ['priority>=18'] } });
+      await site.api('PATCH', `${views}/highest`, { spec: { title: 'Most urgent', fields: ['priority>=118'] } });
       await own.getByRole('link', { name: 'Most urgent' }).waitFor();
       expect(await own.getByRole('link', { name: 'Most urgent' }).getAttribute('aria-current')).toBeNull();
       await page.keyboard.press('Control+k');
@@ -55,6 +56,36 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
       await page.getByText('2 objects', { exact: true }).waitFor();
       await site.api('DELETE', `${views}/highest`);
       await own.getByRole('link', { name: 'Most urgent' }).waitFor({ state: 'detached' });
+    });
+  });
+
+  test('reads the rows of a list that change, and keeps the focus at its object', async () => {
+    await site.visit('/g/blog.example.com/posts?ns=default', async (page) => {
+      const cellOf = (name: string, text: string) =>
+        page.getByRole('row', { name: new RegExp(name) }).getByRole('gridcell', { name: text });
+      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'post-005' }).focus();
+      const selectors: (string | null)[] = [];
+      page.on('request', (request) => {
+        const url = new URL(request.url());
+        if (url.pathname === postsPath) selectors.push(url.searchParams.get('fieldSelector'));
+      });
+      // On the second page, which nobody sees; then one that is seen.
+      await site.api('PATCH', `${postsPath}/post-118`, { spec: { title: 'Unseen' } });
+      await site.api('PATCH', `${postsPath}/post-003`, { spec: { title: 'Seen' } });
+      await cellOf('post-003', 'Seen').waitFor();
+      expect(selectors).toContain('metadata.name=post-003');
+      expect(selectors.join()).not.toContain('post-118');
+
+      await site.api('POST', postsPath, post('post-002-and-a-half', { title: 'Between' }));
+      await cellOf('post-002-and-a-half', 'Between').waitFor();
+      await page.keyboard.press('ArrowDown');
+      await pollUntil(async () => (await page.evaluate('document.activeElement.textContent')) === 'post-006');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'post-006' }).waitFor();
+      await page.goBack();
+      await page.getByRole('grid').evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
+      await cellOf('post-118', 'Unseen').waitFor();
     });
   });
 
