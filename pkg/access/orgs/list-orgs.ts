@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { accessQuery, type AccessTables } from '../access-tables.ts';
 import type { ListSource } from '../operations/list-answer.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
-import { filterText, uuid } from '../operations/field-schemas.ts';
+import { filterText, flag, uuid } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
@@ -27,6 +27,7 @@ export const orgFilters = Type.Object({
   q: filterText('Like `search`.'),
   id: Type.Optional(uuid({ description: 'With this id.' })),
   name: filterText('With this name, in any case.'),
+  is_member: Type.Optional(flag({ description: 'Those in which I have a role, or have none.' })),
   order: orderField(orgOrders),
 });
 
@@ -37,7 +38,9 @@ export function listOrgs(
   kysely: Kysely<AccessTables>,
 ): ListSource<Organization, OrganizationRecord> {
   let rows = accessQuery.selectFrom('access.organizations').select(organizationColumns);
-  if (!isAuditor(caller)) rows = rows.where((eb) => eb('id', '=', eb.fn.any(eb.val([...caller.orgRoles.keys()]))));
+  const isMember = sql<boolean>`id = ANY(${[...caller.orgRoles.keys()]}::uuid[])`;
+  if (!isAuditor(caller)) rows = rows.where(isMember);
+  if (query.is_member !== undefined) rows = rows.where(sql<boolean>`${isMember} = ${query.is_member}`);
   for (const part of [query.search, query.q])
     if (part !== undefined) rows = rows.where(sql<boolean>`strpos(name_key, ${fold(part)}) > 0`);
   const { id, name } = query;

@@ -102,6 +102,9 @@ describe('the list', () => {
   test('has all organizations for users who may see everything', async () => {
     await create('Beta');
     const auditor = await server.addUser({ username: 'eye', systemRoles: ['SystemAuditor'] });
+    expect(namesOf((await send('GET', '?is_member=true')).json)).toEqual(['DEFAULT']);
+    expect(namesOf((await send('GET', '?is_member=false')).json)).toEqual(['Beta', 'ROOT']);
+    expect(namesOf((await send('GET', '?is_member=true', undefined, auditor)).json)).toEqual([]);
     for (const as of [admin, auditor]) {
       expect((await send('GET', '', undefined, as)).json).toMatchObject([
         { name: 'Beta', builtin: false, is_root: false, is_default: false, created_by: 'admin' },
@@ -126,9 +129,12 @@ describe('the list', () => {
     for (const letter of ['%25', '_', '%5C']) expect((await send('GET', `?search=${letter}`)).json).toEqual([]);
     expect(namesOf((await send('GET', '?name=gamma')).json)).toEqual(['Gamma']);
     expect(namesOf((await send('GET', `?id=${b}`, undefined, mia)).json)).toEqual(['Beta']);
-    expect((await send('GET', '?order=owner&id=x')).json).toEqual({
+    expect(namesOf((await send('GET', '?is_member=1&q=beta', undefined, mia)).json)).toEqual(['Beta']);
+    expect(namesOf((await send('GET', '?is_member=False', undefined, mia)).json)).toEqual([]);
+    expect((await send('GET', '?order=owner&id=x&is_member=maybe')).json).toEqual({
       order: [expect.any(String)],
       id: [expect.any(String)],
+      is_member: [expect.any(String)],
     });
     expect((await send('GET', 'alpha', undefined, mia)).json).toMatchObject({ id: a });
     expect(await send('GET', 'Gamma', undefined, mia)).toMatchObject({ status: 404, json: { code: 'org_not_found' } });
