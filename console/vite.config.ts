@@ -52,6 +52,18 @@ const rolldownOptions = {
   },
 } satisfies BuildEnvironmentOptions['rolldownOptions'];
 
+/** The page of the user center, whose paths are not below `base`. */
+const userCenterPage: Plugin = {
+  name: 'user-center-page',
+  apply: 'serve',
+  configureServer({ middlewares }) {
+    middlewares.use((request, _response, next) => {
+      if (/^\/uc(?:[/?]|$)/.test(request.url ?? '')) request.url = '/console/uc.html';
+      next();
+    });
+  },
+};
+
 /** `npm run build:console` writes `console/dist`; `npm run dev:console` serves the sources, next to a running server. */
 export default defineConfig({
   root: folder,
@@ -72,10 +84,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // Everything is a file of its own, because the policy allows no data: but for images.
     assetsInlineLimit: 0,
-    rolldownOptions,
+    rolldownOptions: { ...rolldownOptions, input: [join(folder, 'index.html'), join(folder, 'uc.html')] },
   },
   worker: { format: 'es', rolldownOptions },
-  plugins: [compressAssets, emptyNodeModules],
+  plugins: [compressAssets, userCenterPage, emptyNodeModules],
   server: {
     host: '127.0.0.1',
     // With the host of this page, because the server compares it with the origin of what changes something.

@@ -1,24 +1,48 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, StrictMode, Suspense, useEffect, useState, type ComponentType } from 'react';
+import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
+import { showAppearance } from './interface/appearance.ts';
 import { FailureNote } from './interface/failure-note.tsx';
 import { mayLeave } from './interface/unsaved.ts';
-import { useTitle } from './interface/use-title.ts';
-import { readModelsEarly } from './server/discovery.ts';
+import { ProductName, useTitle } from './interface/use-title.ts';
 import { useObservable } from './server/observable.ts';
-import { checkSession, mayHaveSession, session } from './server/server.ts';
+import { checkSession, session, type SessionUser } from './server/server.ts';
 import { LoginForm } from './shell/login-form.tsx';
-import { Shell } from './shell/shell.tsx';
 import { texts } from './texts/texts.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- It has no names.
+import './styles.css';
 
 const LoginDialog = lazy(() => import('./shell/login-dialog.tsx'));
 
-export function App() {
+interface AppOptions {
+  /** Where the server has its page. */
+  base: string;
+  product: string;
+  /** What a user sees who is logged in. */
+  Shell: ComponentType<{ user: SessionUser }>;
+}
+
+/** Shows it in the page. */
+export function startApp({ product, ...options }: AppOptions): void {
+  showAppearance();
+  document.documentElement.lang = texts.language;
+  createRoot(document.querySelector('#root')!).render(
+    <StrictMode>
+      <ProductName value={product}>
+        <App {...options} />
+      </ProductName>
+    </StrictMode>,
+  );
+}
+
+/** The login, and then the pages of the user. */
+function App({ base, Shell }: Omit<AppOptions, 'product'>) {
   const state = useObservable(session);
   if (state.name === 'checking') return <Start />;
   if (state.name === 'none') return <LoginPage />;
   return (
     <Router
-      base="/console"
+      base={base}
       aroundNav={(navigate, to, options) => {
         // Another view of the same page loses nothing.
         const isSamePage = new URL(to, location.href).pathname === location.pathname;
@@ -39,7 +63,6 @@ function Start() {
   const [failure, setFailure] = useState<unknown>(undefined);
   useEffect(() => {
     checkSession().catch(setFailure);
-    if (mayHaveSession()) readModelsEarly();
   }, []);
   return (
     <main className="start">

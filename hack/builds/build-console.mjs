@@ -12,7 +12,14 @@ import { isNewer } from './build-info.mjs';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 /** What the console is made of. */
-const inputs = ['console/index.html', 'console/src', 'console/vite.config.ts', 'pkg/webclient', 'pkg/apimachinery'];
+const inputs = [
+  'console/index.html',
+  'console/uc.html',
+  'console/src',
+  'console/vite.config.ts',
+  'pkg/webclient',
+  'pkg/apimachinery',
+];
 
 /**
  * A server that runs never sees half a build: it is written next to the folder, and then takes its place.

@@ -36,6 +36,8 @@ test.each([
   '/openapi/v2',
   '/console/assets/index.js',
   '/console/login',
+  '/uc/',
+  '/uc/settings/',
   '/logins',
   '/livez',
   '/metrics',

@@ -57,6 +57,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'svc-forwarded-'));
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>Console</title>');
+  await writeFile(join(folder, 'uc.html'), '<!doctype html><title>User center</title>');
   await writeFile(join(folder, 'token'), accessToken, { mode: 0o600 });
   port = await freePort();
   const accessUrl = `http://127.0.0.1:${port}`;

@@ -16,6 +16,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'svc-one-origin-'));
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>Console</title>');
+  await writeFile(join(folder, 'uc.html'), '<!doctype html><title>User center</title>');
   server = await startServedPlatform(
     database,
     [

@@ -5,6 +5,7 @@ export const orgsPath = '/api/v1/orgs/orgs/';
 export const rolesPath = '/api/v1/rbac/roles/';
 export const keysPath = '/api/v1/authentication/access-keys/';
 export const sessionsPath = '/api/v1/authentication/sessions/';
+export const profilePath = '/api/v1/users/profile/';
 export const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 
 /** The organization of all users: for callers who may read everything. */

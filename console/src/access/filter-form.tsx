@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { texts } from '../texts/texts.ts';
-import { localTime, timestampOf, type FormChoice } from './form-dialog.tsx';
+import { localTime, timestampOf, type FormChoice } from './record-form.tsx';
 import { useViewParams } from './view-params.ts';
 
 export interface FilterField {

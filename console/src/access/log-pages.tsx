@@ -4,7 +4,7 @@ import { useTitle } from '../interface/use-title.ts';
 import { formatDate, texts } from '../texts/texts.ts';
 import { missingForReader, useAccessRights } from './access-rights.ts';
 import { FilterForm, type FilterField } from './filter-form.tsx';
-import type { FormChoice } from './form-dialog.tsx';
+import type { FormChoice } from './record-form.tsx';
 import { MissingNote, OrgChooser, useChosenOrg } from './org-chooser.tsx';
 import { Paging, RecordTable, type RecordColumn } from './record-table.tsx';
 import { useRecords } from './use-records.ts';
@@ -143,7 +143,8 @@ export function LoginsPage() {
   );
 }
 
-function OwnLogins() {
+/** The logins of the user, and those who tried to be them. */
+export function OwnLogins() {
   return (
     <LogTable
       path="/api/v1/audits/my-login-logs/"

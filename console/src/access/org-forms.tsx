@@ -1,10 +1,11 @@
 import { texts } from '../texts/texts.ts';
 import { bindingsPath, onePath, orgsPath, send, type OrgRecord, type RoleBinding } from './access-api.ts';
-import { FormDialog, type DialogField } from './form-dialog.tsx';
+import { FormDialog } from './form-dialog.tsx';
+import { type RecordField } from './record-form.tsx';
 
 const words = texts.access.orgs;
 
-const fieldsOf = (org?: OrgRecord): DialogField[] => [
+const fieldsOf = (org?: OrgRecord): RecordField[] => [
   { name: 'name', label: words.name, isRequired: true, value: org?.name ?? '' },
   { name: 'comment', label: words.comment, kind: 'lines', value: org?.comment ?? '' },
 ];
@@ -60,13 +61,13 @@ interface GiveRoleDialogProps {
 /** Gives a user a role: in one organization, which makes the user a member, or in the whole system. */
 export function GiveRoleDialog({ user, org, orgs = [], mayGiveSystemRoles, onGiven, onClose }: GiveRoleDialogProps) {
   const places = orgs.filter(({ is_root: isRoot }) => !isRoot).map(({ id, name }) => ({ value: id, label: name }));
-  const ofUser: DialogField = {
+  const ofUser: RecordField = {
     name: 'user',
     label: texts.access.users.username,
     isRequired: true,
     hint: words.memberHint,
   };
-  const ofOrg: DialogField = {
+  const ofOrg: RecordField = {
     name: 'org',
     label: texts.access.organization,
     kind: places,
@@ -74,7 +75,7 @@ export function GiveRoleDialog({ user, org, orgs = [], mayGiveSystemRoles, onGiv
     ...(mayGiveSystemRoles ? { hint: words.whereHint } : {}),
   };
   const hasSystemRoles = org === undefined && mayGiveSystemRoles;
-  const ofRole: DialogField = {
+  const ofRole: RecordField = {
     name: 'role',
     label: words.role,
     kind: [

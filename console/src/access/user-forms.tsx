@@ -1,10 +1,11 @@
 import { texts } from '../texts/texts.ts';
 import { onePath, rootOrg, send, usersPath, type UserRecord } from './access-api.ts';
-import { FormDialog, localTime, namesOf, timestampOf, type DialogField, type FormValues } from './form-dialog.tsx';
+import { FormDialog } from './form-dialog.tsx';
+import { localTime, namesOf, timestampOf, type FormValues, type RecordField } from './record-form.tsx';
 
 const words = texts.access.users;
 
-function detailFields(user?: UserRecord): DialogField[] {
+function detailFields(user?: UserRecord): RecordField[] {
   return [
     { name: 'name', label: words.name, isRequired: true, value: user?.name ?? '' },
     { name: 'email', label: words.email, kind: 'email', isRequired: user?.email !== null, value: user?.email ?? '' },
@@ -13,7 +14,7 @@ function detailFields(user?: UserRecord): DialogField[] {
   ];
 }
 
-const groupsOf = (user?: UserRecord): DialogField => ({
+const groupsOf = (user?: UserRecord): RecordField => ({
   name: 'groups',
   label: words.groups,
   hint: words.groupsHint,

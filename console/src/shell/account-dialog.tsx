@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { appearance, appearances, setAppearance } from '../interface/appearance.ts';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { PageDialog } from '../interface/page-dialog.tsx';
@@ -6,7 +6,14 @@ import { useObservable } from '../server/observable.ts';
 import { logOut, type SessionUser } from '../server/server.ts';
 import { texts } from '../texts/texts.ts';
 
-export default function AccountDialog({ user, onClose }: { user: SessionUser; onClose: () => void }) {
+interface AccountDialogProps {
+  user: SessionUser;
+  /** Leads to the other pages of the user. */
+  children: ReactNode;
+  onClose: () => void;
+}
+
+export default function AccountDialog({ user, children, onClose }: AccountDialogProps) {
   const chosen = useObservable(appearance);
   const [failure, setFailure] = useState<unknown>(undefined);
   return (
@@ -21,9 +28,7 @@ export default function AccountDialog({ user, onClose }: { user: SessionUser; on
           </label>
         ))}
       </fieldset>
-      <p>
-        <a href="/settings/">{texts.navigation.settings}</a>
-      </p>
+      <p>{children}</p>
       <div className="buttons">
         <button type="button" className="button plain" onClick={() => void logOut().catch(setFailure)}>
           {texts.login.logOut}

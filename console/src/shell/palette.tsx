@@ -75,6 +75,7 @@ function useCommands(onKeys: () => void): Command[] {
     { id: 'plugins', text: texts.navigation.plugins, words: '', act: () => navigate('/plugins') },
     { id: 'events', text: texts.navigation.events, words: 'warnings', act: () => navigate('/events') },
     { id: 'health', text: texts.navigation.health, words: 'metrics', act: () => navigate('/health') },
+    { id: 'uc', text: texts.userCenter.name, words: texts.palette.userCenter, act: () => location.assign('/uc/') },
     { id: 'keys', text: texts.palette.keys, words: '', act: onKeys },
     ...readable.map((model) => ({
       id: `go ${modelName(model)}`,

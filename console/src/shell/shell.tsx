@@ -124,7 +124,11 @@ export function Shell({ user }: { user: SessionUser }) {
       <PartBoundary place={dialog ?? ''}>
         {dialog === 'palette' ? <Palette onClose={close} onKeys={() => setDialog('keys')} /> : undefined}
         {dialog === 'keys' ? <KeyList onClose={close} /> : undefined}
-        {dialog === 'account' ? <AccountDialog user={user} onClose={close} /> : undefined}
+        {dialog === 'account' ? (
+          <AccountDialog user={user} onClose={close}>
+            <a href="/uc/">{texts.userCenter.name}</a>
+          </AccountDialog>
+        ) : undefined}
       </PartBoundary>
     </div>
   );

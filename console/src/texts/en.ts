@@ -11,6 +11,7 @@ import { owners } from './en/owners.ts';
 import { plots } from './en/plots.ts';
 import { plugins } from './en/plugins.ts';
 import { snippet } from './en/snippet.ts';
+import { userCenter } from './en/user-center.ts';
 import { views } from './en/views.ts';
 
 export const en = {
@@ -54,7 +55,6 @@ export const en = {
     core: 'core',
     find: 'Find a model',
     none: 'No model has this name.',
-    settings: 'My account',
     noRight: (rule: string) => `Your roles do not have this rule: ${rule}`,
   },
 
@@ -68,6 +68,7 @@ export const en = {
     input: 'Search models and commands',
     none: 'Nothing has this name.',
     keys: 'Show the list of keys',
+    userCenter: 'profile password sessions tokens keys logins',
     go: (kind: string) => `Go to ${kind}`,
     create: (kind: string) => `New ${kind}`,
     view: (title: string, kind: string) => `${title}: view of ${kind}`,
@@ -254,4 +255,5 @@ export const en = {
   health,
   plots,
   plugins,
+  userCenter,
 };

@@ -1,6 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { decodeJson, isJsonObject, isStatusError, type JsonObject } from '#pkg/apimachinery/index';
-import { parseUrlEncoded, readBody, ServiceUrl, type RequestContext, type TrustedProxies } from '#pkg/http/index';
+import {
+  forwardedRequestOf,
+  parseUrlEncoded,
+  readBody,
+  ServiceUrl,
+  type RequestContext,
+  type TrustedProxies,
+} from '#pkg/http/index';
 import { newDetail, newFieldErrors, newParseError, type AccessError } from './access-error.ts';
 import { readCookies } from './cookies.ts';
 import { parseMultipart } from './parse-multipart.ts';
@@ -49,6 +56,11 @@ export class AccessRequest {
 
   get userAgent(): string {
     return this.header('user-agent').slice(0, 254);
+  }
+
+  /** Did the client call the address of the content platform? */
+  get isAtPlatform(): boolean {
+    return forwardedRequestOf(this.context.request) !== undefined;
   }
 
   get isSecure(): boolean {

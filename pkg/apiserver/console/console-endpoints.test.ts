@@ -19,6 +19,7 @@ import { consoleEndpoints } from './console-endpoints.ts';
 import { ConsoleFolder } from './console-files.ts';
 
 const page = `<!doctype html><meta property="csp-nonce" nonce="__CSP_NONCE__"><style nonce="__CSP_NONCE__"></style>`;
+const userCenterPage = `${page}<title>user center</title>`;
 const script = 'console.log("console");'.repeat(20);
 
 let folder: string;
@@ -32,6 +33,7 @@ beforeAll(async () => {
     writeFile(join(folder, 'secret.txt'), 'a secret'),
     symlink(join(folder, 'secret.txt'), join(dist, 'link.txt')),
     writeFile(join(dist, 'index.html'), page),
+    writeFile(join(dist, 'uc.html'), userCenterPage),
     writeFile(join(dist, 'icon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>'),
     writeFile(join(dist, 'notes.doc'), 'no type'),
     writeFile(join(dist, 'assets', 'index-1a2b.js'), script),
@@ -78,8 +80,11 @@ function get(path: string, headers: Record<string, string> = {}, method = 'GET')
 }
 
 describe('the page', () => {
-  test('has a nonce of its own in each answer, and the strict policy', async () => {
-    const [first, second] = await Promise.all([get('/console/'), get('/console/')]);
+  test.each([
+    ['/console/', page],
+    ['/uc/', userCenterPage],
+  ])('%s has a nonce of its own in each answer, and the strict policy', async (path, text) => {
+    const [first, second] = await Promise.all([get(path), get(path)]);
     const nonces = [first, second].map(({ status, headers, body }) => {
       expect(status).toBe(200);
       expect(headers).toMatchObject({
@@ -91,7 +96,7 @@ describe('the page', () => {
       });
       const policy = headers['content-security-policy'] as string;
       const nonce = /'nonce-([A-Za-z0-9+/]{22}==)'/.exec(policy)![1]!;
-      expect(body.toString()).toBe(page.replaceAll('__CSP_NONCE__', nonce));
+      expect(body.toString()).toBe(text.replaceAll('__CSP_NONCE__', nonce));
       expect(policy.replace(nonce, 'N').split('; ')).toEqual([
         "default-src 'none'",
         "script-src 'self'",
@@ -118,22 +123,33 @@ describe('the page', () => {
     },
   );
 
+  test.each(['/uc/tokens', '/uc/p/blog/board', '/uc/assets/index-1a2b.js', '/uc/uc.html'])(
+    'of the user center is at %s, and no file is there',
+    async (path) => {
+      const { status, headers, body } = await get(path);
+      expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(body.toString()).toContain('<title>user center</title>');
+    },
+  );
+
   test('has no body for HEAD', async () => {
     const { status, body } = await get('/console/', {}, 'HEAD');
     expect([status, body.length]).toEqual([200, 0]);
   });
 
   test.each([
-    ['/', 302],
-    ['/?next=https://elsewhere.example', 302],
-    ['/console', 308],
-  ])('is where %s leads', async (path, status) => {
+    ['/', 302, './console/'],
+    ['/?next=https://elsewhere.example', 302, './console/'],
+    ['/console', 308, './console/'],
+    ['/uc', 308, './uc/'],
+    ['/uc?next=https://elsewhere.example', 308, './uc/'],
+  ])('is where %s leads', async (path, status, location) => {
     const answer = await get(path);
-    expect([answer.status, answer.headers.location]).toEqual([status, './console/']);
+    expect([answer.status, answer.headers.location]).toEqual([status, location]);
   });
 
   test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('refuses %s', async (method) => {
-    for (const path of ['/', '/console/', '/console/assets/index-1a2b.js']) {
+    for (const path of ['/', '/console/', '/console/assets/index-1a2b.js', '/uc', '/uc/']) {
       const { status, headers } = await get(path, {}, method);
       expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);
     }
@@ -205,18 +221,25 @@ describe('a file', () => {
   });
 });
 
-test.each(['/consoles', '/console.html', '/Console/', '/api/v1/namespaces', '/assets/index-1a2b.js'])(
-  'the console opens no other path: %s',
-  async (path) => {
-    expect((await get(path)).status).toBe(401);
-  },
-);
+test.each([
+  '/ucs',
+  '/uc.html',
+  '/UC/',
+  '/consoles',
+  '/console.html',
+  '/Console/',
+  '/api/v1/namespaces',
+  '/assets/index-1a2b.js',
+])('the console opens no other path: %s', async (path) => {
+  expect((await get(path)).status).toBe(401);
+});
 
 describe('a build', () => {
   const dist = (): string => join(folder, 'dist');
   const write = async (text: string, asset: string): Promise<void> => {
     await mkdir(join(dist(), 'assets'), { recursive: true });
     await writeFile(join(dist(), 'assets', asset), text);
+    await writeFile(join(dist(), 'uc.html'), text);
     await writeFile(join(dist(), 'index.html'), text);
   };
   beforeAll(() => rename(dist(), join(folder, 'first')));

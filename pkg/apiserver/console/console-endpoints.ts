@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { newUnknownPath } from '#pkg/apimachinery/index';
 import { answerPageFile, getOnly, send, type EndpointGroup, type RequestContext } from '#pkg/http/index';
-import type { ConsoleFolder } from './console-files.ts';
+import type { ConsoleFiles, ConsoleFolder, ConsolePage } from './console-files.ts';
 
 const prefix = '/console';
+const userCenterPrefix = '/uc';
 /** Names in this folder have a hash of their content. */
 const hashedFolder = 'assets/';
 const yearSeconds = 365 * 24 * 60 * 60;
@@ -34,8 +35,9 @@ function contentSecurityPolicy(nonce: string): string {
 const filePolicy = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
 
 /**
- * The console, open to anyone: it has no data of its own. `/` leads to it. Paths that only its router knows are answered
- * with its page, except below `assets`, where a missing file belongs to another version of the console.
+ * The console and the user center, open to anyone: they have no data of their own. `/` leads to the console. Paths that
+ * only a router in the browser knows are answered with its page, except below `assets` of the console, which has the
+ * files of both: a missing file there belongs to another version.
  */
 export function consoleEndpoints(folder: ConsoleFolder): EndpointGroup[] {
   return [
@@ -46,6 +48,7 @@ export function consoleEndpoints(folder: ConsoleFolder): EndpointGroup[] {
       router: getOnly((context) => redirect(context, 302, './console/')),
     },
     { prefix, isOpen: true, router: getOnly((context) => answerConsole(context, folder)) },
+    { prefix: userCenterPrefix, isOpen: true, router: getOnly((context) => answerUserCenter(context, folder)) },
   ];
 }
 
@@ -62,9 +65,18 @@ async function answerConsole(context: RequestContext, folder: ConsoleFolder): Pr
       ...(isHashed ? { cacheControl: `public, max-age=${yearSeconds}, immutable` } : {}),
     });
   if (isHashed) throw newUnknownPath();
+  await answerPage(context, files, 'console');
+}
+
+async function answerUserCenter(context: RequestContext, folder: ConsoleFolder): Promise<void> {
+  if (context.info.path === userCenterPrefix) return redirect(context, 308, './uc/');
+  await answerPage(context, await folder.files(), 'userCenter');
+}
+
+async function answerPage(context: RequestContext, files: ConsoleFiles | undefined, page: ConsolePage): Promise<void> {
   if (files === undefined) return answerNotBuilt(context);
   const nonce = randomBytes(16).toString('base64');
-  await send(context, 200, 'text/html; charset=utf-8', files.indexWith(nonce), {
+  await send(context, 200, 'text/html; charset=utf-8', files.pageWith(page, nonce), {
     'Cache-Control': 'no-store',
     'Content-Security-Policy': contentSecurityPolicy(nonce),
     'Cross-Origin-Opener-Policy': 'same-origin',

@@ -2,8 +2,12 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { PageFiles, type PageFile, type PageSource } from '#pkg/http/index';
 
-/** In `index.html`; each answer has its own nonce in these places. */
+/** In the pages; each answer has its own nonce in these places. */
 const noncePlaceholder = '__CSP_NONCE__';
+
+const pageFiles = { console: 'index.html', userCenter: 'uc.html' } as const;
+export type ConsolePage = keyof typeof pageFiles;
+const pageNames: ReadonlySet<string> = new Set(Object.values(pageFiles));
 
 const contentTypes: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
@@ -20,31 +24,37 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * The console as a build has written it: `index.html`, and files by their paths. The names are read before any request,
- * so that none can name another file of the disk.
+ * The console and the user center as a build has written them: their pages, and files by their paths. The names are read
+ * before any request, so that none can name another file of the disk.
  */
-class ConsoleFiles {
-  readonly #index: readonly string[];
+export class ConsoleFiles {
+  readonly #pages: Readonly<Record<ConsolePage, readonly string[]>>;
   readonly #files: PageFiles;
 
-  private constructor(index: string, sources: Readonly<Record<string, PageSource>>) {
-    this.#index = index.split(noncePlaceholder);
+  private constructor(pages: Readonly<Record<ConsolePage, string>>, sources: Readonly<Record<string, PageSource>>) {
+    this.#pages = {
+      console: pages.console.split(noncePlaceholder),
+      userCenter: pages.userCenter.split(noncePlaceholder),
+    };
     this.#files = new PageFiles(sources);
   }
 
-  /** Undefined if the folder has no `index.html`. */
+  /** Undefined if the folder lacks one of the two pages. */
   static async read(folder: string): Promise<ConsoleFiles | undefined> {
-    const index = await readFile(join(folder, 'index.html'), 'utf8').catch(ignoreMissing);
-    if (index === undefined) return undefined;
+    const [console, userCenter] = await Promise.all([
+      readFile(join(folder, pageFiles.console), 'utf8').catch(ignoreMissing),
+      readFile(join(folder, pageFiles.userCenter), 'utf8').catch(ignoreMissing),
+    ]);
+    if (console === undefined || userCenter === undefined) return undefined;
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     // A link may lead out of the folder.
     const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-    return new ConsoleFiles(index, sourcesOf(folder, new Set(paths)));
+    return new ConsoleFiles({ console, userCenter }, sourcesOf(folder, new Set(paths)));
   }
 
-  /** `index.html` with this nonce. */
-  indexWith(nonce: string): string {
-    return this.#index.join(nonce);
+  /** The page with this nonce. */
+  pageWith(page: ConsolePage, nonce: string): string {
+    return this.#pages[page].join(nonce);
   }
 
   /** Undefined for an unknown name, and if a newer build has removed the file. */
@@ -103,7 +113,7 @@ function sourcesOf(folder: string, paths: ReadonlySet<string>): Record<string, P
   for (const path of paths) {
     const name = relative(folder, path).split(sep).join('/');
     const contentType = contentTypes[/\.([a-z\d]+)$/.exec(name)?.[1] ?? ''];
-    if (contentType === undefined || name === 'index.html') continue;
+    if (contentType === undefined || pageNames.has(name)) continue;
     const [gzipped, brotli] = [`${path}.gz`, `${path}.br`];
     sources[name] = {
       path: () => path,

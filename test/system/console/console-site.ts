@@ -24,6 +24,8 @@ interface Visitor {
   user?: string;
   password?: string;
   isNewSession?: boolean;
+  /** Which page. Default: the console. */
+  at?: '/console' | '/uc';
 }
 
 /** `svc serve` with the console as it is built now, and a browser. */
@@ -132,7 +134,7 @@ export class ConsoleSite {
   async visit(
     path: string,
     work: (page: Page, context: BrowserContext) => Promise<void>,
-    { user = 'admin', password, isNewSession = user !== 'admin' }: Visitor = {},
+    { user = 'admin', password, isNewSession = user !== 'admin', at = '/console' }: Visitor = {},
   ): Promise<void> {
     const context = await this.#browser.newContext({ reducedMotion: 'reduce', locale: 'en-US' });
     if (!isNewSession) await context.addCookies(this.#cookies);
@@ -140,7 +142,7 @@ export class ConsoleSite {
     page.setDefaultTimeout(30_000);
     const complaints = complaintsOf(page, this.url);
     try {
-      await page.goto(`${this.url}/console${path}`);
+      await page.goto(`${this.url}${at}${path}`);
       const account = page.getByRole('button', { name: `Logged in as ${user}` });
       await account.or(page.getByLabel('Username')).waitFor();
       // A flow may have ended the session.

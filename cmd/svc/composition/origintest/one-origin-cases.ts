@@ -125,10 +125,11 @@ export function describeOneOrigin(servers: () => OneOrigin): void {
         expect([path, (await ask(servers().url, 'GET', path)).status]).toEqual([path, 401]);
     });
 
-    test('the console is there, and / leads to it', async () => {
+    test('the console and the user center are there, and / leads to the console', async () => {
       const root = await ask(servers().url, 'GET', '/');
       expect([root.status, root.headers.location]).toEqual([302, './console/']);
       expect((await ask(servers().url, 'GET', '/console/g/apps')).text).toContain('<title>Console</title>');
+      expect((await ask(servers().url, 'GET', '/uc/tokens')).text).toContain('<title>User center</title>');
       expect((await ask(servers().accessUrl, 'GET', '/')).headers.location).toBe('/settings/');
     });
 
@@ -162,6 +163,11 @@ export function describeOneOrigin(servers: () => OneOrigin): void {
       expect((await ask(servers().url, 'GET', `${sessions}current/`, { headers: { cookie } })).json.user.username).toBe(
         'admin',
       );
+      // The user center is next to the console.
+      const linksOf = async (at: string): Promise<string> =>
+        (await ask(at, 'GET', '/settings/', { headers: { cookie } })).text;
+      expect(await linksOf(servers().url)).toContain('<a href="/uc/">User center</a>');
+      expect(await linksOf(servers().accessUrl)).not.toContain('/uc/');
       const headers = { cookie, origin: servers().url, 'x-csrftoken': csrfToken };
       const name = 'one-origin';
       const made = await ask(servers().url, 'POST', namespaces, {
@@ -205,6 +211,7 @@ export function describeOneOrigin(servers: () => OneOrigin): void {
 
     test.each([
       ['/console/g/apps', '/console/g/apps'],
+      ['/uc/tokens', '/uc/tokens'],
       ['//elsewhere.example/', '/settings/'],
       ['/\\elsewhere.example/', '/settings/'],
       ['https://elsewhere.example/', '/settings/'],
@@ -219,7 +226,7 @@ export function describeOneOrigin(servers: () => OneOrigin): void {
     });
 
     test('no page may be framed', async () => {
-      for (const path of ['/login/', '/settings/', '/console/', '/api/docs/', '/docs', namespaces]) {
+      for (const path of ['/login/', '/settings/', '/console/', '/uc/', '/api/docs/', '/docs', namespaces]) {
         const { headers } = await ask(servers().url, 'GET', path);
         expect([path, headers['content-security-policy']]).toEqual([
           path,

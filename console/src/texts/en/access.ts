@@ -195,7 +195,7 @@ export const access = {
   credentials: {
     title: 'My tokens, keys and sessions',
     tab: 'My credentials',
-    intro: 'Nobody else can see these. Profile and password:',
+    intro: 'Nobody else can see these. Profile, password, logins and more:',
     name: 'Name',
     id: 'ID',
     state: 'State',
@@ -222,6 +222,7 @@ export const access = {
     roles: 'Limited to',
     rolesHint: 'ClusterRoles, separated by commas: view, edit. Empty: all that you may do.',
     allRoles: 'all that you may do',
+    tooManyTokens: (limit: number) => `You have ${number.format(limit)} tokens already. Delete one first.`,
     revoke: 'Revoke',
     revokeTitle: (name: string) => `Revoke the token ${name}?`,
     revokeText: 'It is refused from the next request on. You can restore it.',
@@ -235,6 +236,7 @@ export const access = {
     createKey: 'New access key',
     createKeyAction: 'Create',
     newKey: 'Your new access key',
+    tooManyKeys: (limit: number) => `You have ${number.format(limit)} access keys already. Delete one first.`,
     addresses: 'Allowed addresses',
     addressesHint: 'One on each line: *, an address, 10.0.0.0/8 or 10.0.0.1-10.0.0.9.',
     addressesAction: 'Addresses',
@@ -252,6 +254,11 @@ export const access = {
     end: 'End',
     endTitle: 'End the session?',
     endText: (address: string) => `The browser at ${address} is logged out.`,
+    endOthers: 'End all others',
+    endOthersTitle: 'End all other sessions?',
+    endOthersText: (count: number) =>
+      `${plural(count, 'other browser is', 'other browsers are')} logged out. This session stays.`,
+    noOthers: 'There is no other session.',
     thisSession: 'This is the session of this page. Log out to end it.',
   },
 

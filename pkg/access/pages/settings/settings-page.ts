@@ -40,7 +40,7 @@ export function settingsPage(
   return pageAnswer({
     status,
     title: sections[path],
-    navigation: navigationOf(path),
+    navigation: navigationOf(path, call),
     user: pageUserOf(call),
     isProblem: problems !== undefined,
     body: html`${doneNote(isDone ? done[word] : undefined)}${problemNote(problems)}${body}`,
@@ -48,8 +48,11 @@ export function settingsPage(
   });
 }
 
-function navigationOf(here: SettingsPath): Html {
+function navigationOf(here: SettingsPath, { request }: Call): Html {
   return html`<nav aria-label="Settings"><ul>
-${Object.entries(sections).map(([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`)}
+${Object.entries(sections).map(([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`)}${
+    // The platform has it, next to the console.
+    request.isAtPlatform && html`<li><a href="/uc/">User center</a></li>`
+  }
 </ul></nav>`;
 }

@@ -11,8 +11,8 @@ const known = new Set([
   200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 414, 415, 417, 422, 429, 431, 503, 504,
 ]);
 
-/** To pages, which are not API paths: the reference and the console. */
-const redirects = new Set(['308 ../docs', '308 ./console/', '302 ./console/']);
+/** To pages, which are not API paths: the reference, the console and the user center. */
+const redirects = new Set(['308 ../docs', '308 ./console/', '302 ./console/', '308 ./uc/']);
 
 /** The content platform's contract; source: extension-api.md, sections 1, 2 and 4. */
 export const platformJudge = outcomeJudge(judgeAnswer);

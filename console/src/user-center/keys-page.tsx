@@ -1,0 +1,5 @@
+import { AccessKeys } from '../access/access-keys.tsx';
+
+export default function KeysPage() {
+  return <AccessKeys level={1} />;
+}

@@ -1,0 +1,5 @@
+import { OwnSessions } from '../access/own-sessions.tsx';
+
+export default function SessionsPage() {
+  return <OwnSessions level={1} />;
+}

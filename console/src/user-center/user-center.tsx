@@ -1,0 +1,108 @@
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { Link, Route, Switch, useLocation } from 'wouter';
+import { useTitle } from '../interface/use-title.ts';
+import { followRights, forgetPermissionsOfOthers } from '../server/permissions.ts';
+import type { SessionUser } from '../server/server.ts';
+import { texts } from '../texts/texts.ts';
+import { useUserCenterPages, type UserCenterPage } from './pages.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- They have no names.
+import '../access/access.css';
+// oxlint-disable-next-line import/no-unassigned-import -- It has no names.
+import './user-center.css';
+
+const AccountDialog = lazy(() => import('../shell/account-dialog.tsx'));
+
+const words = texts.userCenter;
+
+/** What surrounds every page of the user center: navigation, the account, the way to the console. */
+export function UserCenter({ user }: { user: SessionUser }) {
+  const [location] = useLocation();
+  const pages = useUserCenterPages();
+  const [isNavigationOpen, setNavigationOpen] = useState(false);
+  const [isAccountOpen, setAccountOpen] = useState(false);
+
+  useEffect(() => {
+    const end = new AbortController();
+    forgetPermissionsOfOthers(user.id);
+    followRights(end.signal);
+    return () => end.abort();
+  }, [user]);
+  useEffect(() => setNavigationOpen(false), [location]);
+
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {texts.skipToContent}
+      </a>
+      <header className="bar user-center-bar">
+        <button
+          type="button"
+          className="button plain menu-button"
+          aria-expanded={isNavigationOpen}
+          aria-controls="navigation"
+          onClick={() => setNavigationOpen(!isNavigationOpen)}
+        >
+          {texts.navigation.open}
+        </button>
+        <Link href="/" className="product">
+          {words.product}
+        </Link>
+        <button
+          type="button"
+          className="button plain account"
+          aria-label={texts.login.loggedInAs(user.username)}
+          onClick={() => setAccountOpen(true)}
+        >
+          {user.username}
+        </button>
+      </header>
+      <nav id="navigation" className={isNavigationOpen ? 'navigation open' : 'navigation'} aria-label={words.name}>
+        <ul>
+          {pages.map(({ path, title }) => (
+            <li key={path}>
+              <Link href={path} aria-current={location === path ? 'page' : undefined}>
+                {title}
+              </Link>
+            </li>
+          ))}
+        </ul>
+        <h2>{words.elsewhere}</h2>
+        <ul>
+          <li>
+            <a href="/console/">{words.console}</a>
+          </li>
+          <li>
+            <a href="/settings/">{words.plainPages}</a>
+          </li>
+        </ul>
+      </nav>
+      <main id="content" className="access" tabIndex={-1}>
+        <Suspense fallback={<p role="status">{texts.loading}</p>}>
+          <Switch>
+            {pages.map((page) => (
+              <Route key={page.path} path={page.path}>
+                <ShownPage page={page} />
+              </Route>
+            ))}
+            <Route>
+              <h1>404</h1>
+              <p>{words.noPage(location)}</p>
+            </Route>
+          </Switch>
+        </Suspense>
+      </main>
+      <Suspense>
+        {isAccountOpen ? (
+          <AccountDialog user={user} onClose={() => setAccountOpen(false)}>
+            <a href="/console/">{words.console}</a>
+          </AccountDialog>
+        ) : undefined}
+      </Suspense>
+    </div>
+  );
+}
+
+function ShownPage({ page: { title, Page } }: { page: UserCenterPage }) {
+  useTitle(title);
+  return <Page />;
+}
