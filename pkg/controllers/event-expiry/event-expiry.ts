@@ -16,7 +16,7 @@ import {
 import { onceSource } from '../once-source.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 
-/** How long an event is kept after its last occurrence, as in Kubernetes. Milliseconds. */
+/** How long an event is kept after its last occurrence and after its creation. Milliseconds. Kubernetes has the same. */
 export const eventTtlMs = 3_600_000;
 const pauseMs = 60_000;
 const chunkSize = 500;
@@ -31,7 +31,10 @@ export interface EventExpiryOptions {
   ttlMs?: number;
 }
 
-/** Deletes events that have not recurred for an hour. */
+/**
+ * Deletes events that have not recurred for an hour. One that tells of something older, for example because it was moved
+ * here from a cluster, is kept for an hour, too.
+ */
 export function eventExpiry({ client, ttlMs = eventTtlMs }: EventExpiryOptions): ControllerDefinition {
   return {
     name: 'event-expiry',
@@ -54,10 +57,9 @@ async function expire(
   const end = formatTimestamp(Date.now() - ttlMs);
   let chunks = 0;
   let gone = 0;
-  // Events without a last occurrence expire by their creation. Events with a deletionTimestamp wait for their
-  // finalizers.
-  for (const expired of [`lastTimestamp<${end}`, `!lastTimestamp,metadata.creationTimestamp<${end}`]) {
-    const fieldSelector = `${expired},!metadata.deletionTimestamp`;
+  // Events with a deletionTimestamp wait for their finalizers.
+  for (const expired of [`lastTimestamp<${end}`, '!lastTimestamp']) {
+    const fieldSelector = `${expired},metadata.creationTimestamp<${end},!metadata.deletionTimestamp`;
     let next: string | undefined;
     do {
       if (chunks >= chunksPerRun) return { requeueAfterMs: gone > 0 ? 0 : pauseMs };
