@@ -1,12 +1,13 @@
 import type { JsonValue } from '@svc/client';
-import { useContext, useState } from 'react';
+import { useState } from 'react';
 import { parseYaml, TextFault, toYaml } from '../editor/yaml-text.ts';
 import { texts } from '../texts/texts.ts';
 import type { FieldWidget } from './field-hints.ts';
 import { isObject, withOtherFields } from './field-path.ts';
 import { intOrStringText, numberText, parseIntOrString, parseNumber } from './field-text.ts';
-import { FormFactsContext, unfinishedKey, useFormActions } from './form-context.ts';
+import { useFormActions, useFormFact } from './form-context.ts';
 import { choicesOf, declaredNames, type FormField } from './form-field.ts';
+import { unfinishedKey } from './unfinished-texts.ts';
 
 export interface ControlLabels {
   id: string;
@@ -76,11 +77,8 @@ function TextControl({ field, labels, widget }: ControlProps & { widget: FieldWi
   const { schema, path, value } = field;
   const text = typeof value === 'string' ? value : '';
   // As it began: a field that changes while somebody types would lose the focus.
-  const [isLong] = useState(
-    () =>
-      widget === 'multiline' ||
-      (widget === undefined && (text.length > longText || (schema.maxLength ?? 0) > longRule)),
-  );
+  const [beganLong] = useState(() => text.length > longText || (schema.maxLength ?? 0) > longRule);
+  const isLong = widget === 'multiline' || (widget === undefined && beganLong);
   const change = (next: string): void => set(path, next === '' ? emptied(field) : next);
   const attributes = { ...attributesOf(labels), placeholder: placeholderOf(field) };
   if (isLong || text.includes('\n'))
@@ -191,9 +189,8 @@ interface YamlAreaProps extends ControlProps {
 /** What is typed stays as it is while it means the value that the field has, or none. */
 function YamlArea({ field, labels, onValue, canBeAbsent }: YamlAreaProps) {
   const { setUnfinished } = useFormActions();
-  const { unfinished } = useContext(FormFactsContext);
   const key = unfinishedKey(field);
-  const waiting = unfinished.get(key);
+  const waiting = useFormFact(({ unfinished }) => unfinished.get(key));
   const [typed, setTyped] = useState<{ text: string; value: JsonValue | undefined } | undefined>(undefined);
   const own = field.value === undefined ? '' : toYaml(field.value);
   const isTyped = typed !== undefined && JSON.stringify(typed.value) === JSON.stringify(field.value);

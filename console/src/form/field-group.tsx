@@ -1,9 +1,9 @@
 import type { JsonValue } from '@svc/client';
-import { useContext, useId, useMemo, useRef, useState, type ComponentType, type ReactNode } from 'react';
+import { useCallback, useEffect, useId, useMemo, useRef, useState, type ComponentType, type ReactNode } from 'react';
 import { texts } from '../texts/texts.ts';
 import { inHintedOrder } from './field-hints.ts';
-import { isObject, isWithin, ownValue, withMoved } from './field-path.ts';
-import { FormFactsContext, useFormActions } from './form-context.ts';
+import { isObject, isWithin, ownValue } from './field-path.ts';
+import { isSameList, useFormActions, useFormFact } from './form-context.ts';
 import {
   blockChoicesOf,
   blockFieldsOf,
@@ -18,8 +18,12 @@ export interface FieldViewProps {
   field: FormField;
   /** Else it is the name of the field. */
   label?: string;
-  /** Further buttons. */
-  actions?: ReactNode;
+  /** It is a part of a field that has buttons of its own. */
+  isPart?: boolean;
+  /** The element of a list may change places with the one before it. */
+  canMoveUp?: boolean;
+  /** The key of an entry of a map may become another one. */
+  onRename?: (from: string, to: string) => void;
 }
 
 interface FieldGroupProps {
@@ -47,11 +51,14 @@ const fewFields = 8;
 
 function ObjectFields({ field, View }: FieldGroupProps) {
   const { shared, hints } = useFormActions();
-  const { causes } = useContext(FormFactsContext);
+  const causes = useFormFact(
+    (facts) => facts.causes.filter(({ field: at = '' }) => isWithin(at, field.id)),
+    isSameList,
+  );
   const [isWhole, setWhole] = useState(false);
   // A field that became absent while it was shown stays in its place.
   const seen = useRef(new Set<string>());
-  const all = inHintedOrder(fieldsIn(field, shared), hints);
+  const all = inHintedOrder(fieldsIn(field, shared), hints).filter((each) => !isTypeOfEmbedded(each));
   const choices = useMemo(() => blockChoicesOf(field.schema), [field.schema]);
   const inBlocks = useMemo(() => new Set(choices.flatMap((choice) => [...blockFieldsOf(choice)])), [choices]);
   const isMany = all.length > fewFields;
@@ -95,6 +102,11 @@ function ObjectFields({ field, View }: FieldGroupProps) {
   );
 }
 
+/** Kind and version of an embedded object are chosen. */
+function isTypeOfEmbedded({ path, listed }: FormField): boolean {
+  return path.length > 1 && (listed === 'apiVersion' || listed === 'kind');
+}
+
 interface BlocksProps {
   field: FormField;
   choice: BlockChoice;
@@ -114,13 +126,14 @@ function Blocks({ field, choice, onLeave }: BlocksProps) {
     const before = Object.entries(isObject(object) ? object : {});
     const leaving = blockFieldsOf(choice);
     const gone = before.filter(([key]) => leaving.has(key) && !wanted.has(key));
-    for (const [key, value] of gone) left.current.set(key, value);
     onLeave([...leaving].filter((key) => !wanted.has(key)));
-    const kept = Object.fromEntries(before.filter(([key]) => !leaving.has(key) || wanted.has(key)));
-    const added = [...wanted]
-      .filter((key) => !Object.hasOwn(kept, key))
-      .map((key) => [key, left.current.get(key) ?? newValue(schema.properties![key]!, shared)] as const);
-    set(path, { ...kept, ...Object.fromEntries(added) });
+    for (const [key, value] of gone) {
+      left.current.set(key, value);
+      set([...path, key], undefined);
+    }
+    for (const key of wanted)
+      if (ownValue(object, key) === undefined)
+        set([...path, key], left.current.get(key) ?? newValue(schema.properties![key]!, shared));
   };
   const choose = (block: readonly string[], isWanted: boolean): void => {
     const others = isExclusive ? [] : blocks.filter((each) => each !== block && hasBlock(choice, each, get(path)));
@@ -168,9 +181,21 @@ function useRows<T>(rows: readonly T[]): { shown: readonly T[]; more: ReactNode 
 }
 
 function MapEntries({ field, View }: FieldGroupProps) {
-  const { shared, set } = useFormActions();
+  const { shared, set, renameKey } = useFormActions();
   const [key, setKey] = useState('');
   const id = useId();
+  const rows = useRowNames();
+  const path = useRef(field.path);
+  useEffect(() => {
+    path.current = field.path;
+  });
+  const rename = useCallback(
+    (from: string, to: string) => {
+      rows.rename(from, to);
+      renameKey(path.current, from, to);
+    },
+    [rows, renameKey],
+  );
   const { shown, more } = useRows(fieldsIn(field, shared));
   const isTaken = ownValue(field.value, key) !== undefined;
   const add = (): void => {
@@ -182,7 +207,7 @@ function MapEntries({ field, View }: FieldGroupProps) {
   return (
     <>
       {shown.map((each) => (
-        <View key={each.name} field={each} />
+        <View key={rows.of(each.name)} field={each} label={each.name} onRename={rename} />
       ))}
       {more}
       <div className="form-add">
@@ -215,33 +240,42 @@ function MapEntries({ field, View }: FieldGroupProps) {
   );
 }
 
+interface RowNames {
+  of: (key: string) => number;
+  rename: (from: string, to: string) => void;
+}
+
+/** A name for the row of each key, which stays when the key is renamed: the row keeps the focus, and what is open. */
+function useRowNames(): RowNames {
+  const [names] = useState(() => {
+    const rows = new Map<string, number>();
+    let count = 0;
+    const of = (key: string): number => {
+      const row = rows.get(key) ?? count++;
+      rows.set(key, row);
+      return row;
+    };
+    return {
+      of,
+      rename: (from: string, to: string) => {
+        rows.set(to, of(from));
+        rows.delete(from);
+      },
+    };
+  });
+  return names;
+}
+
 function ListElements({ field, View }: FieldGroupProps) {
-  const { shared, set, get } = useFormActions();
+  const { shared, set } = useFormActions();
   const { schema, path, id } = field;
   const elements = fieldsIn(field, shared);
   const { shown, more } = useRows(elements);
   const hasOrder = schema['x-kubernetes-list-type'] !== 'set';
-  const move = (at: number): void => set(path, withMoved(get(path) as JsonValue[], at, at - 1));
   return (
     <>
       {shown.map((each, at) => (
-        <View
-          key={each.name}
-          field={each}
-          label={elementLabel(field, each, at)}
-          actions={
-            hasOrder && at > 0 ? (
-              <button
-                type="button"
-                className="form-action"
-                aria-label={texts.form.upField(each.id)}
-                onClick={() => move(at)}
-              >
-                {texts.form.up}
-              </button>
-            ) : undefined
-          }
-        />
+        <View key={each.name} field={each} label={elementLabel(field, each, at)} canMoveUp={hasOrder && at > 0} />
       ))}
       {more}
       <div className="form-add">

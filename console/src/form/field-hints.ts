@@ -23,6 +23,11 @@ export const commonHints: FieldHints = new Map([
   ['metadata.ownerReferences', { more: true }],
 ]);
 
+/** Those of an object that is a field of another: nobody sets its status there. */
+export function embeddedHints(hints: FieldHints): FieldHints {
+  return new Map([['status', { more: true }], ...hints]);
+}
+
 /** All of them: of two that say the same of one field, the later is right. */
 export function mergedHints(lists: readonly (readonly (FieldHint & { path: string })[])[]): FieldHints {
   const merged = new Map(commonHints);

@@ -58,6 +58,12 @@ export function withValueAt(
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== step));
 }
 
+/** The object with another name for a key, in its place. Undefined if it has the one not, or the other already. */
+export function withRenamedKey(object: JsonValue | undefined, from: string, to: string): JsonObject | undefined {
+  if (!isObject(object) || !Object.hasOwn(object, from) || Object.hasOwn(object, to)) return undefined;
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key === from ? to : key, value]));
+}
+
 /** The list with the element at `from` moved to `to`. */
 export function withMoved(list: readonly JsonValue[], from: number, to: number): JsonValue[] {
   return list.toSpliced(from, 1).toSpliced(to, 0, list[from]!);

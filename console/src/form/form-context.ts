@@ -1,15 +1,11 @@
 import type { JsonValue, StatusCause } from '@svc/client';
-import { createContext, useContext } from 'react';
+import { createContext, useContext, useRef, useSyncExternalStore } from 'react';
+import { Observable } from '../server/observable.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { isWithin, type FieldPath } from './field-path.ts';
-import type { FormField } from './form-field.ts';
+import { isGroup, type FormField } from './form-field.ts';
 import type { FieldHints } from './field-hints.ts';
-
-/** A text that is no value yet, and why. */
-export interface UnfinishedText {
-  text: string;
-  fault: string;
-}
+import type { UnfinishedText, UnfinishedTexts } from './unfinished-texts.ts';
 
 /** What stays the same while a person types, so that a field is rendered only when it changes. */
 export interface FormActions {
@@ -21,6 +17,10 @@ export interface FormActions {
   set: (path: FieldPath, value: JsonValue | undefined) => void;
   /** The value at the path, as it is now. */
   get: (path: FieldPath) => JsonValue | undefined;
+  /** The element of a list changes places with the one before it. */
+  moveUp: (element: FieldPath) => void;
+  /** Another name for a key of a map, in its place. */
+  renameKey: (map: FieldPath, from: string, to: string) => void;
   /** A text that is not yet a value, by the key of its field; undefined if it has become one. */
   setUnfinished: (key: string, text: UnfinishedText | undefined) => void;
   /** The focus has reached the field. */
@@ -30,34 +30,43 @@ export interface FormActions {
 /** What changes with each answer of the server. */
 export interface FormFacts {
   causes: readonly StatusCause[];
-  unfinished: ReadonlyMap<string, UnfinishedText>;
+  unfinished: UnfinishedTexts;
   /** Where the focus shall go: each choice is another object. */
   target: { field: string } | undefined;
 }
 
 export const FormActionsContext = createContext<FormActions | undefined>(undefined);
-export const FormFactsContext = createContext<FormFacts>({ causes: [], unfinished: new Map(), target: undefined });
+export const FormFactsContext = createContext(
+  new Observable<FormFacts>({ causes: [], unfinished: new Map(), target: undefined }),
+);
 
 export function useFormActions(): FormActions {
   return useContext(FormActionsContext)!;
 }
 
-/** Where a text that is not yet a value is kept: other fields have the id of their object. */
-export function unfinishedKey({ id, kind }: FormField): string {
-  return `${kind === 'others' ? 'others' : 'field'} ${id}`;
+/** A part of the facts: who uses it is rendered again only if this part is another one. */
+export function useFormFact<T>(select: (facts: FormFacts) => T, isSame: (a: T, b: T) => boolean = Object.is): T {
+  const facts = useContext(FormFactsContext);
+  const last = useRef<{ value: T } | undefined>(undefined);
+  return useSyncExternalStore(facts.subscribe, () => {
+    const value = select(facts.get());
+    if (last.current === undefined || !isSame(last.current.value, value)) last.current = { value };
+    return last.current.value;
+  });
+}
+
+export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((each, at) => Object.is(each, b[at]));
 }
 
 /** The causes that a field shows itself. What a field shows as one text has those of its parts, too. */
-export function causesAt<T extends { field?: string }>(
-  { id, kind, value }: FormField,
-  causes: readonly T[],
-): readonly T[] {
-  const isWhole = kind !== 'object' && kind !== 'map' && kind !== 'list';
+export function causesAt<T extends { field?: string }>(field: FormField, causes: readonly T[]): readonly T[] {
+  const { id, kind, value } = field;
   if (kind === 'others')
-    return causes.filter(({ field }) =>
-      Object.keys((value ?? {}) as object).some((name) => isWithin(field ?? '', id === '' ? name : `${id}.${name}`)),
+    return causes.filter(({ field: at }) =>
+      Object.keys((value ?? {}) as object).some((name) => isWithin(at ?? '', id === '' ? name : `${id}.${name}`)),
     );
   return causes.filter(
-    ({ field }) => field !== undefined && (isWhole ? id !== '' && isWithin(field, id) : field === id),
+    ({ field: at }) => at !== undefined && (isGroup(field) ? at === id : id !== '' && isWithin(at, id)),
   );
 }

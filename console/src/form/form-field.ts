@@ -4,10 +4,16 @@ import { isObject, ownValue, pathText, type FieldPath } from './field-path.ts';
 import { intOrStringText, isOneLine, isTypable, numberText } from './field-text.ts';
 
 /**
- * How a field is shown. `yaml` is what has no other form, or holds a value that its form cannot show. `others` are the
- * properties of an object that its schema does not name.
+ * How a field is shown. `embedded` is an object of any kind. `yaml` is what has no other form, or holds a value that its
+ * form cannot show. `others` are the properties of an object that its schema does not name.
  */
-export type FieldKind = 'text' | 'number' | 'intOrString' | 'choice' | 'object' | 'map' | 'list' | 'yaml' | 'others';
+export type FieldKind =
+  'text' | 'number' | 'intOrString' | 'choice' | 'object' | 'map' | 'list' | 'embedded' | 'yaml' | 'others';
+
+/** Does the field show other fields, and not a value of its own? */
+export function isGroup({ kind }: Pick<FormField, 'kind'>): boolean {
+  return kind === 'object' || kind === 'map' || kind === 'list' || kind === 'embedded';
+}
 
 /**
  * Whether a field may be absent: the value itself and its metadata may not, and an element of a list, or the value of a
@@ -62,6 +68,11 @@ function only<T>(object: Readonly<Record<string, T>>, names: ReadonlySet<string>
 
 export function rootField(schema: OpenApiSchema, shared: Shared, value: JsonValue | undefined): FormField {
   return newField({ path: [], listed: '', name: '', schema, value, place: 'root' }, shared);
+}
+
+/** An object of a model in a field of another one: causes name its fields by the field, hints by the model. */
+export function embeddedRoot(field: FormField, { root, shared }: ModelSchema): FormField {
+  return newField({ ...field, listed: '', schema: root }, shared);
 }
 
 type FieldParts = Omit<FormField, 'id' | 'kind'>;
@@ -149,11 +160,24 @@ function kindOfSchema(schema: OpenApiSchema): FieldKind {
     case 'array':
       return schema.items === undefined ? 'yaml' : 'list';
     case 'object':
+      if (isEmbedded(schema)) return 'embedded';
       if (Object.keys(schema.properties ?? {}).length > 0) return 'object';
       return typeof schema.additionalProperties === 'object' ? 'map' : 'yaml';
     default:
       return 'yaml';
   }
+}
+
+/** What the server adds to the schema of an embedded object. */
+const embeddedNames: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** May it be an object of any kind? Of fields that the schema names itself the form of that kind would know nothing. */
+function isEmbedded(schema: OpenApiSchema): boolean {
+  return (
+    schema['x-kubernetes-embedded-resource'] === true &&
+    schema['x-kubernetes-preserve-unknown-fields'] === true &&
+    Object.keys(schema.properties ?? {}).every((name) => embeddedNames.has(name))
+  );
 }
 
 function fits(kind: FieldKind, value: JsonValue): boolean {
@@ -170,6 +194,7 @@ function fits(kind: FieldKind, value: JsonValue): boolean {
       return Array.isArray(value);
     case 'object':
     case 'map':
+    case 'embedded':
       return isObject(value);
     default:
       return true;

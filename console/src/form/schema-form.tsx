@@ -1,13 +1,16 @@
 import type { JsonValue, StatusCause } from '@svc/client';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { Observable } from '../server/observable.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { texts } from '../texts/texts.ts';
 import { commonHints, type FieldHints } from './field-hints.ts';
-import { valueAt, withValueAt, type FieldPath } from './field-path.ts';
+import { isObject, valueAt, withMoved, withRenamedKey, withValueAt } from './field-path.ts';
 import { FieldGroup } from './field-group.tsx';
 import { FieldView } from './field-view.tsx';
-import { FormActionsContext, FormFactsContext, type FormActions, type UnfinishedText } from './form-context.ts';
+import { FormActionsContext, FormFactsContext, type FormActions, type FormFacts } from './form-context.ts';
 import { rootField } from './form-field.ts';
+import { RevealQueue, RevealQueueContext } from './reveal-queue.ts';
+import { afterRemoval, afterRename, afterSwap, textsAt, type UnfinishedTexts } from './unfinished-texts.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './form.css';
 
@@ -41,50 +44,76 @@ export function SchemaForm({
   readOnly = none,
   onUnfinished,
 }: SchemaFormProps) {
-  const [unfinished, setUnfinished] = useState<ReadonlyMap<string, UnfinishedText>>(new Map());
-  const [target, setTarget] = useState<{ field: string } | undefined>(undefined);
+  const [facts] = useState(() => new Observable<FormFacts>({ causes, unfinished: new Map(), target: undefined }));
+  const [queue] = useState(() => new RevealQueue());
   // Two changes between two renderings build upon each other.
   const current = useRef(value);
-  const changed = useRef(onChange);
+  const told = useRef({ onChange, onUnfinished });
   useEffect(() => {
     current.current = value;
-    changed.current = onChange;
+    told.current = { onChange, onUnfinished };
   });
-  useEffect(() => onUnfinished?.(unfinished.size), [unfinished, onUnfinished]);
+  useLayoutEffect(() => facts.set({ ...facts.get(), causes }), [facts, causes]);
+  // Another form begins without texts that are not values.
+  useEffect(() => told.current.onUnfinished?.(0), []);
   const readOnlyKey = readOnly.join(' ');
-  const actions = useMemo<FormActions>(
-    () => ({
+  const actions = useMemo<FormActions>(() => {
+    const setTexts = (unfinished: UnfinishedTexts): void => {
+      if (unfinished === facts.get().unfinished) return;
+      facts.set({ ...facts.get(), unfinished });
+      told.current.onUnfinished?.(unfinished.size);
+    };
+    const set: FormActions['set'] = (path, next) => {
+      const after = withValueAt(current.current, path, next);
+      if (next === undefined) setTexts(textsAt(facts.get().unfinished, afterRemoval(path)));
+      if (after === current.current) return;
+      current.current = after;
+      told.current.onChange(after);
+    };
+    const get: FormActions['get'] = (path) => valueAt(current.current, path);
+    return {
       shared: schema.shared,
       hints,
       readOnly: new Set(readOnlyKey.split(' ')),
-      get: (path) => valueAt(current.current, path),
-      set: (path: FieldPath, next) => {
-        const after = withValueAt(current.current, path, next);
-        if (after === current.current) return;
-        current.current = after;
-        changed.current(after);
+      get,
+      set,
+      moveUp: (element) => {
+        const path = element.slice(0, -1);
+        const list = get(path);
+        const at = element.at(-1);
+        if (!Array.isArray(list) || typeof at !== 'number' || at === 0) return;
+        setTexts(textsAt(facts.get().unfinished, afterSwap(path, at, at - 1)));
+        set(path, withMoved(list, at, at - 1));
       },
-      setUnfinished: (key, text) =>
-        setUnfinished((before) => {
-          if (before.get(key) === text) return before;
-          const after = new Map(before);
-          if (text === undefined) after.delete(key);
-          else after.set(key, text);
-          return after;
-        }),
-      arrived: () => setTarget(undefined),
-    }),
-    [schema, hints, readOnlyKey],
-  );
-  const facts = useMemo(() => ({ causes, unfinished, target }), [causes, unfinished, target]);
+      renameKey: (map, from, to) => {
+        const renamed = withRenamedKey(get(map), from, to);
+        if (renamed === undefined || !isObject(renamed)) return;
+        setTexts(textsAt(facts.get().unfinished, afterRename(map, from, to)));
+        set(map, renamed);
+      },
+      setUnfinished: (key, text) => {
+        const { unfinished } = facts.get();
+        if (unfinished.get(key) === text) return;
+        const after = new Map(unfinished);
+        if (text === undefined) after.delete(key);
+        else after.set(key, text);
+        setTexts(after);
+      },
+      arrived: () => facts.set({ ...facts.get(), target: undefined }),
+    };
+  }, [schema, hints, readOnlyKey, facts]);
   const root = rootField(schema.root, schema.shared, value);
   return (
     <FormActionsContext value={actions}>
       <FormFactsContext value={facts}>
-        <div className="schema-form" role="group" aria-label={texts.form.label}>
-          <FieldGroup field={root} View={FieldView} />
-          {causes.length === 0 ? undefined : <Causes causes={causes} onChoose={(field) => setTarget({ field })} />}
-        </div>
+        <RevealQueueContext value={queue}>
+          <div className="schema-form" role="group" aria-label={texts.form.label}>
+            <FieldGroup field={root} View={FieldView} />
+            {causes.length === 0 ? undefined : (
+              <Causes causes={causes} onChoose={(field) => facts.set({ ...facts.get(), target: { field } })} />
+            )}
+          </div>
+        </RevealQueueContext>
       </FormFactsContext>
     </FormActionsContext>
   );

@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'react';
+import { useMemo } from 'react';
 import { modelName, type ModelInfo } from '../server/model-info.ts';
 import { server } from '../server/server.ts';
+import { useLiveRead, type LiveReadSource } from '../server/use-live-read.ts';
 import { commonHints, mergedHints, type FieldHint, type FieldHints } from './field-hints.ts';
 
 const formHint = {
@@ -14,28 +15,33 @@ const formHint = {
 /** More are not read. */
 const maxObjects = 50;
 
+type ListedHints = readonly (FieldHint & { path: string })[];
+
 interface FormHintObject {
-  metadata: { name: string };
-  spec: { fields: readonly (FieldHint & { path: string })[] };
+  spec: { fields: ListedHints };
 }
 
-/** The hints for the form of a model, as they are when it is opened. Undefined until the server has told. */
-export function useFieldHints(model: ModelInfo): FieldHints | undefined {
-  const [hints, setHints] = useState<FieldHints | undefined>(undefined);
+/** The hints for the form of a model, as they are now. Undefined until the server has told. */
+export function useFieldHints(model: Pick<ModelInfo, 'group' | 'plural'>): FieldHints | undefined {
   const name = modelName(model);
-  useEffect(() => {
-    const end = new AbortController();
-    const { signal } = end;
-    const read = async (): Promise<void> => {
-      const query = { where: { 'spec.model': name }, sort: ['metadata.name'], limit: maxObjects, signal };
-      const { items } = await server.resource(formHint).list(query);
-      if (!signal.aborted) setHints(mergedHints((items as unknown as FormHintObject[]).map(({ spec }) => spec.fields)));
-    };
-    read().catch(() => {
-      // Without them every field is there, too.
-      if (!signal.aborted) setHints(commonHints);
-    });
-    return () => end.abort();
-  }, [name]);
-  return hints;
+  const { value, failure } = useLiveRead(useMemo(() => sourceOfHints(name), [name]));
+  return useMemo(() => {
+    if (value !== undefined) return mergedHints(JSON.parse(value) as ListedHints[]);
+    // Without them every field is there, too.
+    return failure === undefined ? undefined : commonHints;
+  }, [value, failure]);
+}
+
+/** As a text, so that equal ones are the same value, and nothing is rendered again. */
+function sourceOfHints(name: string): LiveReadSource<string> {
+  const resource = server.resource(formHint);
+  const where = { 'spec.model': name };
+  return {
+    resource,
+    selection: { where },
+    read: async (signal) => {
+      const { items } = await resource.list({ where, sort: ['metadata.name'], limit: maxObjects, signal });
+      return JSON.stringify((items as unknown as FormHintObject[]).map(({ spec }) => spec.fields));
+    },
+  };
 }

@@ -1,18 +1,30 @@
 import type { JsonObject, JsonValue, StatusCause } from '@svc/client';
-import { useDeferredValue, useMemo, useRef } from 'react';
-import { YamlEditor } from '../editor/yaml-editor.tsx';
+import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState } from 'react';
 import { parseYaml, TextFault, toYaml } from '../editor/yaml-text.ts';
+import type { FieldHints } from '../form/field-hints.ts';
 import { isObject } from '../form/field-path.ts';
 import { SchemaForm } from '../form/schema-form.tsx';
-import { useFieldHints } from '../form/use-field-hints.ts';
 import type { ModelInfo } from '../server/model-info.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { texts } from '../texts/texts.ts';
 import type { EditorView } from './editor-tabs.tsx';
 
+// A form is there without it.
+const YamlEditor = lazy(async () => ({ default: (await import('../editor/yaml-editor.tsx')).YamlEditor }));
+
+/** A text, and the object that it was written from. */
+export interface WrittenText {
+  text: string;
+  object: JsonObject;
+}
+
 interface DraftEditorProps {
   model: ModelInfo;
   schema: ModelSchema | 'none' | undefined;
+  /** Undefined until they are known. */
+  hints: FieldHints | undefined;
+  /** What a text means, so that it need not be read. */
+  known: WrittenText;
   view: EditorView;
   /** Of the YAML. */
   label: string;
@@ -31,17 +43,37 @@ interface DraftEditorProps {
  * the form changes something.
  */
 export function DraftEditor(props: DraftEditorProps) {
-  const { model, schema, view, label, text, onChange, causes, readOnly, onUnfinished, attempt = 0 } = props;
+  const {
+    model,
+    schema,
+    hints,
+    known,
+    view,
+    label,
+    text,
+    onChange,
+    causes,
+    readOnly,
+    onUnfinished,
+    attempt = 0,
+  } = props;
+  // Once it was shown it stays, with the history of what was typed.
+  const [hasYaml, setHasYaml] = useState(view !== 'form');
+  if (view !== 'form' && !hasYaml) setHasYaml(true);
   return (
     <div className={`draft ${view}`}>
       <div className="draft-form" hidden={view === 'yaml'}>
-        {schema === undefined ? <p role="status">{texts.loading}</p> : undefined}
-        {schema === 'none' ? <p className="note">{texts.form.noSchema}</p> : undefined}
-        {schema === undefined || schema === 'none' ? undefined : (
+        {schema === 'none' ? (
+          <p className="note">{texts.form.noSchema}</p>
+        ) : schema === undefined || hints === undefined ? (
+          <p role="status">{texts.loading}</p>
+        ) : (
           <DraftForm
             key={attempt}
             model={model}
             schema={schema}
+            hints={hints}
+            known={known}
             text={text}
             onChange={onChange}
             causes={causes}
@@ -51,26 +83,33 @@ export function DraftEditor(props: DraftEditorProps) {
         )}
       </div>
       <div className="draft-yaml" hidden={view === 'form'}>
-        <YamlEditor label={label} value={text} onChange={onChange} />
+        {hasYaml ? (
+          <Suspense fallback={<p role="status">{texts.loading}</p>}>
+            <YamlEditor label={label} value={text} onChange={onChange} />
+          </Suspense>
+        ) : undefined}
       </div>
     </div>
   );
 }
 
-interface DraftFormProps extends Pick<DraftEditorProps, 'model' | 'text' | 'onChange' | 'causes' | 'onUnfinished'> {
+interface DraftFormProps extends Pick<
+  DraftEditorProps,
+  'model' | 'known' | 'text' | 'onChange' | 'causes' | 'onUnfinished'
+> {
   schema: ModelSchema;
+  hints: FieldHints;
   readOnly: readonly string[] | undefined;
 }
 
-function DraftForm({ model, schema, text, onChange, causes, readOnly, onUnfinished }: DraftFormProps) {
-  const hints = useFieldHints(model);
-  const written = useRef<{ text: string; object: JsonObject } | undefined>(undefined);
+function DraftForm({ model, schema, hints, known, text, onChange, causes, readOnly, onUnfinished }: DraftFormProps) {
+  const written = useRef(known);
   // Typing in the YAML does not wait for the form; typing in the form shows at once.
   const deferred = useDeferredValue(text);
-  const newest = written.current?.text === text ? text : deferred;
+  const newest = written.current.text === text ? text : deferred;
   const read = useMemo(() => {
     // What the form wrote keeps its parts, so that only what changed is rendered.
-    if (written.current?.text === newest) return written.current.object;
+    if (written.current.text === newest) return written.current.object;
     try {
       const object = parseYaml(newest);
       return isObject(object) ? object : texts.editor.notObject;
@@ -95,7 +134,6 @@ function DraftForm({ model, schema, text, onChange, causes, readOnly, onUnfinish
     written.current = { object, text: toYaml(object) };
     onChange(written.current.text);
   };
-  if (hints === undefined) return <p role="status">{texts.loading}</p>;
   return (
     <>
       {typeof read === 'string' ? (

@@ -6,9 +6,10 @@ import {
   type JsonValue,
   type Stored,
 } from '@svc/client';
-import { useEffect, useState } from 'react';
-import { Difference } from '../editor/difference.tsx';
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { toYaml } from '../editor/yaml-text.ts';
+import type { FieldHints } from '../form/field-hints.ts';
+import { useFieldHints } from '../form/use-field-hints.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
@@ -16,15 +17,18 @@ import { useUnsaved } from '../interface/unsaved.ts';
 import { useModelFacts } from '../list/model-facts.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
+import type { ModelSchema } from '../server/open-api-schema.ts';
 import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { warnings } from '../server/server.ts';
 import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
 import { DraftEditor } from './draft-editor.tsx';
-import { editableText, readEditableText } from './editable-text.ts';
+import { editableObject, editableText, readEditableText } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
+
+const Difference = lazy(async () => ({ default: (await import('../editor/difference.tsx')).Difference }));
 
 interface EditPanelProps {
   model: ModelInfo;
@@ -38,16 +42,32 @@ interface EditPanelProps {
 /** An object as a form and as YAML: checked while it is edited, edited while others edit, compared before it is saved, merged by field. */
 export default function EditPanel(props: EditPanelProps) {
   const { definition, isKnown } = useModelFacts(props.model);
+  // All three are read at the same time.
+  const schema = useModelSchema(props.model);
+  const hints = useFieldHints(props.model);
   // The definition says how lists merge.
-  const model = definition === undefined ? props.model : { ...props.model, definition };
-  return isKnown ? <Editor {...props} model={model} /> : <p role="status">{texts.loading}</p>;
+  const model = useMemo(
+    () => (definition === undefined ? props.model : { ...props.model, definition }),
+    [props.model, definition],
+  );
+  return isKnown ? (
+    <Editor {...props} model={model} schema={schema} hints={hints} />
+  ) : (
+    <p role="status">{texts.loading}</p>
+  );
 }
 
 const readOnly = ['metadata.name', 'metadata.generateName', 'metadata.namespace'];
 
-function Editor({ model, view, first, newest }: EditPanelProps) {
+interface EditorProps extends EditPanelProps {
+  schema: ModelSchema | 'none' | undefined;
+  hints: FieldHints | undefined;
+}
+
+function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
   const [edit] = useState(() => beginEdit(resourceOf(model, first.metadata.namespace), first));
-  const [base, setBase] = useState(() => editableText(model, first));
+  const [known] = useState(() => ({ text: editableText(model, first), object: editableObject(model, first) }));
+  const [base, setBase] = useState(known.text);
   const [text, setText] = useState(base);
   const [conflicts, setConflicts] = useState<readonly Conflict[]>([]);
   const [note, setNote] = useState('');
@@ -63,7 +83,6 @@ function Editor({ model, view, first, newest }: EditPanelProps) {
   const missing = may({ verb: 'update', model, name })
     ? undefined
     : missingRule({ verb: 'update', model, namespace, name });
-  const schema = useModelSchema(model);
   const isChanged = text !== base;
   useUnsaved(isChanged || unfinished > 0);
 
@@ -172,12 +191,18 @@ function Editor({ model, view, first, newest }: EditPanelProps) {
           {warning}
         </p>
       ))}
-      {isReview ? <Difference label={texts.editor.changes} before={base} after={text} /> : undefined}
+      {isReview ? (
+        <Suspense fallback={<p role="status">{texts.loading}</p>}>
+          <Difference label={texts.editor.changes} before={base} after={text} />
+        </Suspense>
+      ) : undefined}
       <div hidden={isReview}>
         <DraftEditor
           attempt={attempts}
           model={model}
           schema={schema}
+          hints={hints}
+          known={known}
           view={view}
           label={texts.editor.label(name)}
           text={text}

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { TextFault, toYaml } from '../editor/yaml-text.ts';
 import { newValue } from '../form/form-field.ts';
+import { useFieldHints } from '../form/use-field-hints.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
@@ -19,7 +20,7 @@ import { warnings } from '../server/server.ts';
 import { useModelSchema } from '../server/use-model-schema.ts';
 import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
-import { DraftEditor } from './draft-editor.tsx';
+import { DraftEditor, type WrittenText } from './draft-editor.tsx';
 import { readText } from './editable-text.ts';
 import { EditorTabs, editorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
@@ -36,9 +37,10 @@ function NewObject({ model }: { model: ModelInfo }) {
   const [params] = useSearchParams();
   const [, navigate] = useLocation();
   const schema = useModelSchema(model);
+  const hints = useFieldHints(model);
   const view = editorView(params.get('tab')) ?? 'both';
   const [text, setText] = useState<string | undefined>(undefined);
-  const [start, setStart] = useState('');
+  const [start, setStart] = useState<WrittenText>({ text: '', object: {} });
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
   const [unfinished, setUnfinished] = useState(0);
@@ -46,7 +48,7 @@ function NewObject({ model }: { model: ModelInfo }) {
   const namespace = params.get('ns') ?? '';
   const may = usePermissions(namespace);
   const missing = may({ verb: 'create', model }) ? undefined : missingRule({ verb: 'create', model, namespace });
-  const isChanged = text !== undefined && text !== start;
+  const isChanged = text !== undefined && text !== start.text;
   useUnsaved((isChanged || unfinished > 0) && created === undefined);
   const warned = useObservable(warnings);
   const isWaiting = !isChanged || isBusy || unfinished > 0 || missing !== undefined || created !== undefined;
@@ -58,8 +60,9 @@ function NewObject({ model }: { model: ModelInfo }) {
 
   useEffect(() => {
     if (schema === undefined || text !== undefined) return;
-    const sample = toYaml(sampleObject(model, namespace, schema));
-    setStart(sample);
+    const object = sampleObject(model, namespace, schema);
+    const sample = toYaml(object);
+    setStart({ text: sample, object });
     setText(sample);
   }, [schema, text, model, namespace]);
   // Leaves when nothing is unsaved any more.
@@ -117,6 +120,8 @@ function NewObject({ model }: { model: ModelInfo }) {
         <DraftEditor
           model={model}
           schema={schema}
+          hints={hints}
+          known={start}
           view={view}
           label={texts.editor.newTitle(model.kind)}
           text={text}

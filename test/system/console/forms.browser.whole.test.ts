@@ -39,6 +39,29 @@ const spec = {
   },
 };
 
+/** What is chosen: blocks, kinds, and the names of keys. */
+const gadgetSpec = {
+  type: 'object',
+  properties: {
+    labels: { type: 'object', additionalProperties: { type: 'string' } },
+    match: {
+      type: 'object',
+      properties: { name: { type: 'string', minLength: 1 }, prefix: { type: 'string', minLength: 1 } },
+      anyOf: [{ required: ['name'] }, { required: ['prefix'] }],
+    },
+    limit: {
+      type: 'object',
+      properties: { soft: { type: 'integer', minimum: 1 }, hard: { type: 'integer' } },
+      oneOf: [
+        { not: { anyOf: [{ required: ['soft'] }, { required: ['hard'] }] } },
+        { required: ['soft'] },
+        { required: ['hard'] },
+      ],
+    },
+    template: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+  },
+};
+
 const widgetDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -57,13 +80,79 @@ const widgetDefinition = {
     ],
   },
 };
+function definitionOf(plural: string, kind: string, ofSpec: object): object {
+  return {
+    ...widgetDefinition,
+    metadata: { name: `${plural}.shop.example.com` },
+    spec: {
+      ...widgetDefinition.spec,
+      names: { plural, singular: kind.toLowerCase(), kind },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', properties: { spec: ofSpec } } },
+        },
+      ],
+    },
+  };
+}
+
+/** 600 fields in 30 sections. */
+const longSpec = {
+  type: 'object',
+  properties: objectOf(30, 'section', () => ({
+    type: 'object',
+    properties: objectOf(20, 'field', () => ({ type: 'string', maxLength: 20 })),
+  })),
+};
+
+function objectOf<T>(count: number, name: string, value: (at: number) => T): Record<string, T> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`${name}${at}`, value(at)]));
+}
+
+const shopPlugin = {
+  'plugin.yaml': JSON.stringify({
+    apiVersion: 'plugin.svc.run/v1alpha1',
+    kind: 'Plugin',
+    metadata: { name: 'shop' },
+    spec: { version: '1.0.0' },
+  }),
+  'index.ts': `import { definePlugin } from '@svc/sdk'; export default definePlugin({});`,
+  'presets/hint.yaml': JSON.stringify({
+    apiVersion: 'console.svc.run/v1alpha1',
+    kind: 'FormHint',
+    metadata: { name: 'shop-widgets' },
+    spec: {
+      model: 'widgets.shop.example.com',
+      fields: [
+        { path: 'spec.title', label: 'Headline', widget: 'multiline' },
+        { path: 'spec.color', label: 'Paint', order: 1 },
+      ],
+    },
+  }),
+  'presets/view.yaml': JSON.stringify({
+    apiVersion: 'console.svc.run/v1alpha1',
+    kind: 'SavedView',
+    metadata: { name: 'shop-newest' },
+    spec: { title: 'Newest widgets', model: 'widgets.shop.example.com', sort: ['metadata.creationTimestamp,desc'] },
+  }),
+};
+
 const widgetsPath = '/apis/shop.example.com/v1/namespaces/default/widgets';
 
 describeInBrowser('a form in the console', () => {
   let site: ConsoleSite;
   beforeAll(async () => {
     site = await ConsoleSite.start();
-    await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', widgetDefinition);
+    await site.addPlugin('shop', shopPlugin);
+    for (const definition of [
+      widgetDefinition,
+      definitionOf('gadgets', 'Gadget', gadgetSpec),
+      definitionOf('longs', 'Long', longSpec),
+    ])
+      await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition);
   });
   afterAll(() => site?.stop());
 
@@ -75,7 +164,9 @@ describeInBrowser('a form in the console', () => {
     return place.getByLabel(last, { exact: true });
   };
   async function yamlOf(page: Page, label: string): Promise<string> {
-    const lines = await page.getByRole('textbox', { name: label }).locator('.cm-line').allInnerTexts();
+    const editor = page.getByRole('textbox', { name: label });
+    await editor.waitFor();
+    const lines = await editor.locator('.cm-line').allInnerTexts();
     return lines.map((line) => line.replace(/\n$/, '')).join('\n');
   }
   async function typeYaml(page: Page, label: string, text: string): Promise<void> {
@@ -187,7 +278,7 @@ describeInBrowser('a form in the console', () => {
       await typeYaml(page, label, typed);
       await field(page, 'spec', 'title').waitFor();
       await field(page, 'spec', 'free').fill('any: [');
-      await page.getByText('A field has a text that is not YAML yet.').waitFor();
+      await page.getByText('A field has a text that cannot be taken yet.').waitFor();
       expect(await page.getByRole('button', { name: 'Save' }).getAttribute('aria-disabled')).toBe('true');
       await field(page, 'spec', 'free').fill('any: { deep: [x, z] }');
       await field(page, 'spec', 'title').fill('Four');
@@ -235,6 +326,150 @@ describeInBrowser('a form in the console', () => {
     });
     expect(await stored('hinted')).toEqual(content);
     await site.api('DELETE', '/apis/console.svc.run/v1alpha1/formhints/widgets');
+  });
+
+  test('has choices of blocks, objects of any kind, and keys of maps that get other names', async () => {
+    const path = '/apis/shop.example.com/v1/namespaces/default/gadgets';
+    await site.api('POST', path, {
+      apiVersion: 'shop.example.com/v1',
+      kind: 'Gadget',
+      metadata: { name: 'parts' },
+      spec: {
+        labels: { tier: 'front', zone: 'a', last: 'z' },
+        match: { name: 'x' },
+        limit: { soft: 3 },
+        template: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'other' }, spec: { replicas: 1 } },
+      },
+    });
+    await site.visit('/g/shop.example.com/gadgets/default/parts?tab=form', async (page) => {
+      await form(page).waitFor();
+      // At least one of these blocks.
+      await page.getByRole('group', { name: 'At least one of these' }).getByLabel('prefix').check();
+      await page.getByRole('group', { name: 'At least one of these' }).getByLabel('name').uncheck();
+      await form(page).getByRole('textbox', { name: 'prefix' }).fill('y');
+      // One of these, or none.
+      const choice = page.getByRole('group', { name: 'One of these, or none' });
+      await choice.getByLabel('hard').check();
+      await choice.getByLabel('none of these').check();
+      await choice.getByLabel('soft').check();
+      expect(await form(page).getByRole('textbox', { name: 'soft' }).inputValue()).toBe('3');
+      await choice.getByLabel('none of these').check();
+      // A key keeps its place, and is never put over another one.
+      await page.getByRole('button', { name: 'Rename spec.labels.tier' }).press('Enter');
+      await page.keyboard.type('zone');
+      await page.getByText('This key is there already.').waitFor();
+      await page.getByText('A field has a text that cannot be taken yet.').waitFor();
+      await expectAccessible(page);
+      await page.keyboard.type('s');
+      await page.keyboard.press('Enter');
+      await form(page)
+        .locator(':focus')
+        .and(page.getByRole('button', { name: 'Rename spec.labels.zones' }))
+        .waitFor();
+      await page.getByRole('button', { name: 'Rename spec.labels.last' }).press('Enter');
+      await page.keyboard.type('zone');
+      await page.keyboard.press('Escape');
+      await field(page, 'spec', 'labels', 'last').waitFor();
+      // An object of a kind that is not served is YAML, one of another kind has its form.
+      const template = form(page).getByRole('group', { name: 'template', exact: true });
+      expect(await template.getByLabel('As YAML').inputValue()).toContain('replicas: 1');
+      const kind = template.getByLabel('Kind');
+      expect(await kind.locator('option:checked').innerText()).toBe('Deployment · apps/v1 (not served here)');
+      await kind.focus();
+      await kind.selectOption({ label: 'Widget · shop.example.com/v1' });
+      await template
+        .getByRole('group', { name: 'spec', exact: true })
+        .getByLabel('title', { exact: true })
+        .fill('Inner');
+      expect(await template.getByLabel('name', { exact: true }).inputValue()).toBe('other');
+      await template
+        .getByRole('group', { name: 'spec', exact: true })
+        .getByRole('button', { name: 'labels', exact: true })
+        .click();
+      await page.getByLabel('New key in spec.template.spec.labels').fill('deep');
+      await page.keyboard.press('Enter');
+      await template.getByLabel('deep', { exact: true }).fill('yes');
+      await page.getByText('The server would accept this.').waitFor();
+      await expectAccessible(page);
+      await page.keyboard.press('Control+s');
+      await page.getByText('Saved.').waitFor();
+    });
+    const { labels, ...rest } = (await site.api('GET', `${path}/parts`))['spec'] as { labels: Record<string, string> };
+    expect(Object.entries(labels)).toEqual([
+      ['zones', 'front'],
+      ['zone', 'a'],
+      ['last', 'z'],
+    ]);
+    expect(rest).toEqual({
+      match: { prefix: 'y' },
+      limit: {},
+      template: {
+        apiVersion: 'shop.example.com/v1',
+        kind: 'Widget',
+        metadata: { name: 'other' },
+        spec: { title: 'Inner', labels: { deep: 'yes' } },
+      },
+    });
+  });
+
+  test('follows the hints of a plugin that starts and stops, and keeps what was typed and the focus', async () => {
+    await create('live', { title: 'Live', color: 'red' });
+    const switchPlugin = (enabled: boolean) =>
+      site.api('PATCH', '/apis/plugin.svc.run/v1alpha1/plugins/shop', { spec: { enabled } });
+    await site.visit(`${pathOf('live')}?tab=form`, async (page, context) => {
+      const title = form(page).getByRole('group', { name: 'spec', exact: true }).locator('[data-field="spec.title"]');
+      const input = title.locator('input');
+      await input.fill('Typed');
+      await page.keyboard.press('ArrowLeft');
+      await switchPlugin(true);
+      await title.getByText('Headline').waitFor();
+      // The first field is another one now, and the field in which somebody types is still a line.
+      await form(page).locator('[data-field="spec.color"] + [data-field="spec.title"]').waitFor();
+      expect(
+        await page.evaluate(`(({ activeElement: { localName, selectionStart, id } }) =>
+          [localName, selectionStart, id !== '' && id === document.querySelector('[data-field="spec.title"] label').htmlFor]
+        )(document)`),
+      ).toEqual(['input', 4, true]);
+      await page.keyboard.type('o');
+      expect(await input.inputValue()).toBe('Typeod');
+      await form(page).getByLabel('Paint').focus();
+      await title.locator('textarea').waitFor();
+      expect(await title.locator('textarea').inputValue()).toBe('Typeod');
+      await expectAccessible(page);
+      const list = await context.newPage();
+      await list.goto(`${site.url}/console/g/shop.example.com/widgets`);
+      await list.getByRole('button', { name: 'Views' }).click();
+      await list.getByRole('link', { name: 'Newest widgets' }).waitFor();
+      await list.close();
+      await switchPlugin(false);
+      await form(page).getByLabel('color', { exact: true }).waitFor();
+      await input.waitFor();
+      expect(await input.inputValue()).toBe('Typeod');
+      await page.getByText('The server would accept this.').waitFor();
+    });
+  });
+
+  test('of 600 fields is there as a whole, and a fault in its last field is reached from the list of faults', async () => {
+    await site.api('POST', '/apis/shop.example.com/v1/namespaces/default/longs', {
+      apiVersion: 'shop.example.com/v1',
+      kind: 'Long',
+      metadata: { name: 'long' },
+      spec: objectOf(30, 'section', () => objectOf(20, 'field', (at) => `text ${at}`)),
+    });
+    await site.visit('/g/shop.example.com/longs/default/long?tab=form', async (page) => {
+      await pollUntil(async () => (await form(page).getByRole('textbox').count()) === 602);
+      const last = field(page, 'spec', 'section29', 'field19');
+      await last.fill('x'.repeat(21));
+      await page.getByText('The server would refuse this, for 1 reason.').waitFor();
+      expect(await last.getAttribute('aria-invalid')).toBe('true');
+      await field(page, 'spec', 'section0', 'field0').focus();
+      await page.getByRole('button', { name: 'spec.section29.field19', exact: true }).press('Enter');
+      await form(page).locator(':focus').and(last).waitFor();
+      await last.fill('short');
+      await page.getByText('The server would accept this.').waitFor();
+      await page.keyboard.press('Control+s');
+      await page.getByText('Saved.').waitFor();
+    });
   });
 
   test('keeps a change while somebody else saves, and a conflict is decided by its value', async () => {

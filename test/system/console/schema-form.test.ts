@@ -9,6 +9,7 @@ import {
   valueAt,
   withMoved,
   withOtherFields,
+  withRenamedKey,
   withValueAt,
 } from '../../../console/src/form/field-path.ts';
 import { intOrStringText, numberText, parseIntOrString, parseNumber } from '../../../console/src/form/field-text.ts';
@@ -17,12 +18,15 @@ import {
   blockFieldsOf,
   choicesOf,
   declaredNames,
+  embeddedRoot,
   fieldsIn,
   hasBlock,
+  isGroup,
   newValue,
   rootField,
   type FormField,
 } from '../../../console/src/form/form-field.ts';
+import { afterRemoval, afterRename, afterSwap, textsAt } from '../../../console/src/form/unfinished-texts.ts';
 import type { OpenApiSchema } from '../../../console/src/server/open-api-schema.ts';
 import { equalJson, type JsonObject, type JsonValue } from '../../../pkg/apimachinery/index.ts';
 import { realDataPresent, realDefinitions, realExamples } from '../../../pkg/testenv/contract/real-data-files.ts';
@@ -45,6 +49,7 @@ function shownValue(field: FormField): JsonValue | undefined {
       return choicesOf(field)[choicesOf(field).indexOf(value)];
     case 'yaml':
     case 'others':
+    case 'embedded':
       return parseYaml(toYaml(value));
     case 'list':
       return fieldsIn(field, {}).map((each) => shownValue(each)!);
@@ -68,8 +73,7 @@ function shownValue(field: FormField): JsonValue | undefined {
 
 function leavesOf(field: FormField): FormField[] {
   const inner = field.value === null ? [] : fieldsIn(field, {});
-  const isGroup = field.kind === 'object' || field.kind === 'map' || field.kind === 'list';
-  return isGroup ? inner.flatMap(leavesOf) : [field];
+  return isGroup(field) && field.kind !== 'embedded' ? inner.flatMap(leavesOf) : [field];
 }
 
 /** Is everything but what is at the path, and on the way to it, the same part? */
@@ -351,6 +355,64 @@ describe('a form of a schema', () => {
     expect(blockOf({ d: 1 })).toEqual([[]]);
     const some = { blocks: [['a'], ['b']], isExclusive: false };
     expect(some.blocks.filter((block) => hasBlock(some, block, { a: 1, b: null }))).toEqual([['a'], ['b']]);
+  });
+
+  test('an object of any kind has the fields of the kind that it is; what the schema names itself is no such object', () => {
+    const any = { 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true };
+    const type = { apiVersion: { type: 'string' }, kind: { type: 'string' } };
+    const embedded: OpenApiSchema = { type: 'object', properties: { ...type, metadata: {} }, ...any };
+    const own: OpenApiSchema = { type: 'object', properties: { ...type, spec: { type: 'object' } }, ...any };
+    const value = { apiVersion: 'v1', kind: 'Note', text: 'x', more: 1 };
+    const root = rootField({ properties: { a: embedded, b: own }, type: 'object' }, {}, { a: value, b: value });
+    const [a, b] = fieldsIn(root, {});
+    expect([a!.kind, b!.kind]).toEqual(['embedded', 'object']);
+    expect(rootField(embedded, {}, [1]).kind).toBe('yaml');
+    const note = { root: { type: 'object', properties: { ...type, text: { type: 'string' } } }, shared: {} };
+    expect(fieldsIn(embeddedRoot(a!, note), {}).map(({ id, listed, kind }) => [id, listed, kind])).toEqual([
+      ['a.apiVersion', 'apiVersion', 'text'],
+      ['a.kind', 'kind', 'text'],
+      ['a.text', 'text', 'text'],
+      ['a', '', 'others'],
+    ]);
+  });
+
+  test('a key is renamed in its place, and never over another one', () => {
+    const map = { a: 1, b: { x: 2 }, c: 3 };
+    const renamed = withRenamedKey(map, 'b', '__proto__')!;
+    expect(Object.entries(renamed)).toEqual([
+      ['a', 1],
+      ['__proto__', map.b],
+      ['c', 3],
+    ]);
+    expect(Object.entries(renamed)[1]![1]).toBe(map.b);
+    expect(withRenamedKey(map, 'a', 'c')).toBeUndefined();
+    expect(withRenamedKey(map, 'd', 'e')).toBeUndefined();
+    expect(withRenamedKey([1], '0', 'a')).toBeUndefined();
+  });
+
+  test('a text that is no value yet goes where its field goes, and ends with it', () => {
+    const waiting = (typed: string) => ({ text: typed, fault: 'no' });
+    const texts = new Map(
+      ['field a', 'others a.b', 'field a.b[0].x', 'field a.b[1]', 'key a.b[2].c', 'field a.bc'].map((key) => [
+        key,
+        waiting(key),
+      ]),
+    );
+    const keys = (after: ReadonlyMap<string, unknown>) => [...after.keys()];
+    expect(keys(textsAt(texts, afterRemoval(['a', 'b'])))).toEqual(['field a', 'field a.bc']);
+    const removed = textsAt(texts, afterRemoval(['a', 'b', 1]));
+    expect(keys(removed)).toEqual(['field a', 'others a.b', 'field a.b[0].x', 'key a.b[1].c', 'field a.bc']);
+    expect(removed.get('key a.b[1].c')).toEqual(waiting('key a.b[2].c'));
+    expect(keys(textsAt(texts, afterSwap(['a', 'b'], 1, 0))).slice(2, 4)).toEqual(['field a.b[1].x', 'field a.b[0]']);
+    expect(keys(textsAt(texts, afterRename(['a'], 'b', 'z')))).toEqual([
+      'field a',
+      'others a.z',
+      'field a.z[0].x',
+      'field a.z[1]',
+      'key a.z[2].c',
+      'field a.bc',
+    ]);
+    expect(textsAt(texts, afterRemoval(['other']))).toBe(texts);
   });
 
   test('metadata has the fields that people set; what else it has is shown, too', () => {

@@ -6,8 +6,11 @@ export function yamlEditor(page: Page, label: string): Locator {
   return page.getByRole('textbox', { name: label });
 }
 
+/** Its text, once the editor is there: it is a part of its own, which may still be on its way. */
 export async function yamlOf(page: Page, label: string): Promise<string> {
-  const lines = await yamlEditor(page, label).locator('.cm-line').allInnerTexts();
+  const editor = yamlEditor(page, label);
+  await editor.waitFor();
+  const lines = await editor.locator('.cm-line').allInnerTexts();
   return lines.map((line) => line.replace(/\n$/, '')).join('\n');
 }
 
