@@ -18,10 +18,17 @@ const coldRuns = 5;
 const scrollFrames = 600;
 const writesPerSecond = 20;
 const writeSeconds = 20;
+const formRuns = 5;
+const formSections = 30;
+const fieldsOfSection = 20;
+const typedKeys = 20;
 /** So high that 50 rows are visible. */
 const viewport = { width: 1280, height: 2300 };
 
-/** The console in a browser on this machine: its size, its first rows, a list of the largest size, and live changes. */
+/**
+ * The console in a browser on this machine: its size, its first rows, a list of the largest size, live changes, and a long
+ * form.
+ */
 export async function benchConsole(run: BenchRun): Promise<void> {
   const { report, database, options } = run;
   if (!hasBrowser) {
@@ -60,6 +67,8 @@ export async function benchConsole(run: BenchRun): Promise<void> {
     const rate = `at ${writesPerSecond} writes a second`;
     report.goal(upTo(`write to pixels ${rate}, p50`, quantile(delays, 0.5), 30, 'ms'));
     report.goal(upTo(`write to pixels ${rate}, p99`, quantile(delays, 0.99), 100, 'ms'));
+    await page.close();
+    await measureForm(run, api, await context.newPage());
   } finally {
     await browser.close();
     await api.stop();
@@ -191,6 +200,92 @@ async function writesToPixels(page: Page, api: ApiServer, path: string): Promise
   await untilKnown(page, `seen.find(([newest]) => newest === ${writes - 1})`);
   const seen = (await page.evaluate('seen')) as [number, number][];
   return answered.map((ms, at) => Math.max(0, seen.find(([newest]) => newest >= at)![1] - ms));
+}
+
+/** A form of 600 fields that are all present: from the click that opens it to its first screen and to all of it; its keys. */
+async function measureForm({ report }: BenchRun, api: ApiServer, page: Page): Promise<void> {
+  const fields = formSections * fieldsOfSection;
+  await createLongObject(api);
+  const [opened, whole, keys]: [number[], number[], number[]] = [[], [], []];
+  for (let run = 0; run < formRuns; run += 1) {
+    await page.goto(`http://127.0.0.1:${api.port}/console/g/${group}/longforms/-/long`);
+    await page.getByRole('heading', { name: 'Metadata' }).waitFor();
+    await page.evaluate(`(() => {
+      const clicked = performance.now();
+      [...document.querySelectorAll('.tabs a')].find(({ textContent }) => textContent === 'Form').click();
+      const look = () => {
+        const count = document.querySelectorAll('.schema-form input').length;
+        // The frame with the fields is painted when the next one begins.
+        if (count > 20) requestAnimationFrame(() => { globalThis.openedMs ??= performance.now() - clicked; });
+        if (count > ${fields}) globalThis.wholeMs = performance.now() - clicked;
+        else requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    })()`);
+    opened.push(await untilKnown(page, 'globalThis.openedMs'));
+    whole.push(await untilKnown(page, 'globalThis.wholeMs'));
+    keys.push(...(await keysToPixels(page)));
+  }
+  report.goal(upTo(`a form of ${fields} fields opens`, quantile(sorted(opened), 0.5), 100, 'ms'));
+  report.fact('all of its fields are there', `${quantile(sorted(whole), 0.5).toFixed(0)} ms`);
+  report.fact('a key in it to pixels, p50', `${quantile(sorted(keys), 0.5).toFixed(1)} ms`);
+}
+
+async function createLongObject(api: ApiServer): Promise<void> {
+  const objectOf = <T>(count: number, name: string, value: T): Record<string, T> =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`${name}${at}`, value]));
+  const properties = objectOf(fieldsOfSection, 'field', { type: 'string', description: 'What it says.' });
+  const spec = { type: 'object', properties: objectOf(formSections, 'section', { type: 'object', properties }) };
+  await api.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    method: 'POST',
+    body: JSON.stringify({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `longforms.${group}` },
+      spec: {
+        group,
+        scope: 'Cluster',
+        names: { plural: 'longforms', singular: 'longform', kind: 'LongForm' },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: 'object', properties: { spec } } },
+          },
+        ],
+      },
+    }),
+  });
+  const path = `/apis/${group}/v1/longforms`;
+  await api.untilServed(`${path}?limit=1`);
+  await api.fetch(path, {
+    method: 'POST',
+    body: JSON.stringify({
+      apiVersion: `${group}/v1`,
+      kind: 'LongForm',
+      metadata: { name: 'long' },
+      spec: objectOf(formSections, 'section', objectOf(fieldsOfSection, 'field', 'A text.')),
+    }),
+  });
+}
+
+/** Milliseconds from each key in a field of the form until the frame that shows it is painted. */
+async function keysToPixels(page: Page): Promise<number[]> {
+  await page.evaluate(`(() => {
+    globalThis.keyTimes = [];
+    const input = document.querySelector('.schema-form input:not([readonly])');
+    input.focus();
+    input.addEventListener('keydown', () => {
+      const pressed = performance.now();
+      requestAnimationFrame(() => setTimeout(() => keyTimes.push(performance.now() - pressed)));
+    });
+  })()`);
+  for (let at = 0; at < typedKeys; at += 1) {
+    await page.keyboard.press('x');
+    await untilKnown(page, `keyTimes[${at}]`);
+  }
+  return (await page.evaluate('keyTimes')) as number[];
 }
 
 function upTo(goal: string, value: number, most: number, unit: string): Goal {
