@@ -21,6 +21,7 @@ import {
   type VerifiedCredentials,
   type Throttle,
 } from '#pkg/http/index';
+import { pageHeader } from '#pkg/identity/index';
 import { admit } from './http/admit.ts';
 import { challengesOf } from './http/authenticate.ts';
 import { isAccessError, newNotAuthenticated, newPermissionDenied } from './http/access-error.ts';
@@ -113,6 +114,8 @@ export class AccessServer extends ServiceServer {
       await ownHandler(context);
     };
     const dispatch: Handler = async (context) => {
+      if (context.request.headers[pageHeader] !== undefined)
+        throw newPermissionDenied('Pages of plugins cannot use access management.');
       const group = findEndpointGroup(own, context.info.path);
       if (group?.isOpen === true) return ownHandler(context);
       const request = new AccessRequest(context, proxies, url);

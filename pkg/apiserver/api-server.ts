@@ -34,10 +34,17 @@ import {
   type VerifiedCredentials,
   type Throttle,
 } from '#pkg/http/index';
-import { systemControllers, systemMasters, type Authorizer, type RequestAuthenticator } from '#pkg/identity/index';
+import {
+  pageHeader,
+  systemControllers,
+  systemMasters,
+  type Authorizer,
+  type RequestAuthenticator,
+} from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
 import type { Auditor } from './audit/auditor.ts';
 import { newRecheck } from './authorization/recheck.ts';
+import { withPage, type PageRules } from './authorization/with-page.ts';
 import { registeredReviews } from './authorization/reviews/review-discovery.ts';
 import type { ReviewParts } from './authorization/reviews/review.ts';
 import { withReviews } from './authorization/reviews/with-reviews.ts';
@@ -69,6 +76,8 @@ export interface ApiParts {
   /** Cache of verified credentials. Default: only those of this server's own requests. */
   verified?: VerifiedCredentials;
   authorizer: Authorizer;
+  /** The pages of plugins. Default: none is known, and a request that names one is refused. */
+  pages?: PageRules;
   /** Limits the requests of each user in a minute. Default: no limit. */
   throttle?: Throttle;
   /** Records requests. Default: nothing is recorded. */
@@ -169,7 +178,8 @@ function withMounted({ prefixOf, handler, isForwarded = false }: MountedService,
   return (context) => {
     const { clientAddress, info, request } = context;
     const prefix = prefixOf(info.path);
-    if (prefix === undefined) return otherwise(context);
+    // Access management has no rules for pages.
+    if (prefix === undefined || request.headers[pageHeader] !== undefined) return otherwise(context);
     context.route = prefix;
     // The path looks like that of a resource, and `?watch` would lift the time limit.
     info.isResourceRequest = false;
@@ -204,7 +214,7 @@ function forwardingHandler(handler: Handler, options: ApiHandlerOptions): Handle
 }
 
 function apiHandler(options: ApiHandlerOptions): Handler {
-  const { authenticator, authorizer, throttle, auditor, log, http, groups, limits } = options;
+  const { authenticator, authorizer, pages, throttle, auditor, log, http, groups, limits } = options;
   const isExempt = ({ path }: RequestInfo): boolean => openHealthPaths.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
   return chain(
@@ -227,6 +237,7 @@ function apiHandler(options: ApiHandlerOptions): Handler {
       withAuthentication(authenticator, open),
       ...(throttle === undefined ? [] : [withThrottle(throttle)]),
       withImpersonation(authorizer),
+      withPage(pages),
       limits.afterAuthentication,
       withAuthorization(authorizer, open),
     ],
@@ -234,8 +245,8 @@ function apiHandler(options: ApiHandlerOptions): Handler {
   );
 }
 
-function generatedApi({ registry, authenticator, authorizer, reviews, handlers, auditor }: ApiParts): Handler {
-  const recheck = newRecheck({ authenticator, authorizer });
+function generatedApi({ registry, authenticator, authorizer, pages, reviews, handlers, auditor }: ApiParts): Handler {
+  const recheck = newRecheck({ authenticator, authorizer, pages });
   const resources = resourceHandler({
     registry,
     recheck,

@@ -2,6 +2,7 @@
 export * from './authenticator.ts';
 export * from './authorizer.ts';
 export * from './credential-id.ts';
+export * from './page.ts';
 export * from './personal-token.ts';
 export * from './restriction.ts';
 export * from './user-info.ts';

@@ -7,11 +7,20 @@ export interface UserInfo {
   extra?: Readonly<Record<string, readonly string[]>>;
   /** Restricts a credential: it allows only what one of these ClusterRoles allows too, in any namespace. */
   restriction?: { readonly roles: readonly string[] };
+  /** Restricts a request: it allows only what the rules of this page allow too. */
+  page?: ActingPage;
   /**
    * When the credential expires, RFC 3339: tokens issued with it expire no later. Absent if there is no such limit.
    * Never shown.
    */
   credentialExpires?: string;
+}
+
+/** A page of a plugin, which acts for whoever looks at it. */
+export interface ActingPage {
+  readonly name: string;
+  /** '' if no plugin ships it. */
+  readonly plugin: string;
 }
 
 /** Has every permission. */

@@ -7,11 +7,13 @@ import {
   type RequestContext,
 } from '#pkg/http/index';
 import { anonymousUser, type Authorizer, type RequestAuthenticator } from '#pkg/identity/index';
+import { withPage, type PageRules } from './with-page.ts';
 import { SharedAuthenticator } from './shared-authenticator.ts';
 
 export interface RecheckOptions {
   authenticator: RequestAuthenticator;
   authorizer: Authorizer;
+  pages: PageRules | undefined;
 }
 
 /**
@@ -19,11 +21,12 @@ export interface RecheckOptions {
  * that the request would get now: 401, 403, or the error that prevented the check. The user of a credential may be
  * cached for a second.
  */
-export function newRecheck({ authenticator, authorizer }: RecheckOptions): Handler {
+export function newRecheck({ authenticator, authorizer, pages }: RecheckOptions): Handler {
   const check = chain(
     [
       withAuthentication(new SharedAuthenticator(authenticator)),
       withImpersonation(authorizer),
+      withPage(pages),
       withAuthorization(authorizer),
     ],
     () => Promise.resolve(),

@@ -2,17 +2,19 @@ import { runSync, type Model, type SlicedWork } from '#pkg/apimachinery/index';
 import {
   clusterRoleBindingModel,
   clusterRoleModel,
+  consolePageModel,
   fullAuthority,
   roleBindingModel,
   roleModel,
   type PolicyRule,
   type RoleRef,
 } from '#pkg/apis/index';
-import { systemMasters, type Attributes, type UserInfo } from '#pkg/identity/index';
+import { systemMasters, type ActingPage, type Attributes, type UserInfo } from '#pkg/identity/index';
 import type { StoredObject } from '#pkg/storage/index';
 import { BindingTable, namespacedKey } from './binding-table.ts';
 import type { CompiledRule } from './compiled-rule.ts';
 import { intersectRules } from './intersect-rules.ts';
+import { PageTable } from './page-table.ts';
 import { compactRules, countPermissions, permissionsOf } from './permissions.ts';
 import { accessQueryOf, type AccessQuery } from './access-query.ts';
 import { compileRules, type RoleEntry } from './role-entry.ts';
@@ -44,6 +46,7 @@ export class RoleIndex {
   readonly #clusterRoles = new RoleTable();
   readonly #roles = new RoleTable();
   readonly #bindings = new BindingTable({ clusterRoles: this.#clusterRoles, roles: this.#roles });
+  readonly #pages = new PageTable();
   readonly #currentAt: () => number;
   /** The kinds in the index, by model. */
   readonly followers: ReadonlyMap<Model, RoleFollower>;
@@ -71,6 +74,13 @@ export class RoleIndex {
       ],
       [clusterRoleBindingModel, bindings],
       [roleBindingModel, bindings],
+      [
+        consolePageModel,
+        {
+          put: ({ name, body }) => this.#pages.put(name, body),
+          remove: ({ name }) => this.#pages.remove(name),
+        },
+      ],
     ]);
   }
 
@@ -79,9 +89,22 @@ export class RoleIndex {
     return performance.now() - this.#currentAt();
   }
 
-  /** Whether the user's rules, or the group `system:masters`, allow it, and the user's restriction does not deny it. */
+  /**
+   * Whether the user's rules, or the group `system:masters`, allow it, and neither the user's
+   * restriction nor the page of the request denies it.
+   */
   allows({ user, ...attributes }: Attributes): boolean {
     return this.#allows(user, attributes.namespace, accessQueryOf(attributes));
+  }
+
+  /** The page of a plugin with this name. */
+  findPage(name: string): ActingPage | undefined {
+    return this.#pages.get(name);
+  }
+
+  /** Whether the rules of the page allow it, for a user who may do everything. */
+  pageAllows({ name }: ActingPage, attributes: Omit<Attributes, 'user'>): boolean {
+    return this.#pages.allows(name, accessQueryOf(attributes));
   }
 
   /** As `allows`, but without the restriction. */
@@ -127,6 +150,7 @@ export class RoleIndex {
     const places = ['', ...this.#bindings.namespacesOf(user)];
     if (
       user.restriction === undefined &&
+      user.page === undefined &&
       places.some((place) => this.#bindings.some(user, place, (bound) => bound === role))
     )
       return true;
@@ -157,16 +181,20 @@ export class RoleIndex {
       for (const { rule } of effective.rules) found.add(rule);
       return false;
     });
-    const { restriction } = user;
-    if (restriction === undefined) return { rules: [...found], isComplete: true };
+    const { restriction, page } = user;
+    const own = page === undefined ? undefined : intersectRules(found, new Set(this.#pages.rulesOf(page.name)));
+    const isWhole = own?.isComplete ?? true;
+    if (restriction === undefined) return { rules: own?.rules ?? [...found], isComplete: isWhole };
     const left = this.#restrictionRoles(restriction).flatMap((role) =>
       Array.from(role?.effective.rules ?? [], ({ rule }) => rule),
     );
-    return intersectRules(found, new Set(left));
+    const { rules, isComplete } = intersectRules(own === undefined ? found : new Set(own.rules), new Set(left));
+    return { rules, isComplete: isComplete && isWhole };
   }
 
   #allows(user: UserInfo, namespace: string, query: AccessQuery): boolean {
-    const { restriction } = user;
+    const { restriction, page } = user;
+    if (page !== undefined && !this.#pages.allows(page.name, query)) return false;
     if (
       restriction !== undefined &&
       !this.#restrictionRoles(restriction).some((role) => role?.effective.allows(query) === true)
@@ -210,6 +238,7 @@ export class RoleIndex {
 
   /** Whether the rule is one of a role that the user has, for example because two roles aggregate it. */
   #hasRule({ restriction, ...owner }: UserInfo, namespace: string, rule: CompiledRule): boolean {
+    if (owner.page !== undefined) return false;
     if (
       restriction !== undefined &&
       !this.#restrictionRoles(restriction).some((role) => role?.effective.rules.has(rule) === true)

@@ -66,6 +66,7 @@ export async function startTestRbac(): Promise<TestRbac> {
     store,
     authenticator,
     authorizer: new RbacAuthorizer(registry.roles),
+    pages: registry.roles,
     reviews: { roles: registry.roles, tokens },
   });
   const { port } = await server.listen();

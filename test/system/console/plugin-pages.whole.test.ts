@@ -12,6 +12,12 @@ import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test
 const token = newPersonalToken();
 const pages = '/apis/console.svc.run/v1alpha1/consolepages';
 const plugins = '/apis/plugin.svc.run/v1alpha1/plugins';
+const rulesOfStats = [
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+  { apiGroups: ['console.api.board.example.com'], resources: ['greeting'], verbs: ['list'] },
+  { apiGroups: ['*'], resources: ['users', 'profile'], verbs: ['*'] },
+  { nonResourceURLs: ['/api/v1/*'], verbs: ['*'] },
+];
 const picture = Buffer.from('89504e470d0a1a0a00ff10', 'hex');
 
 const manifestOf = (name: string): string =>
@@ -48,7 +54,7 @@ beforeAll(async () => {
         export default definePlugin({ endpoints: [defineEndpoint({ audience: 'console', group: 'board.example.com', version: 'v1',
           method: 'GET', path: '/greeting', handler: async () => ({ greeting }) })] });`,
       'greeting.html': '<p>Hello',
-      'presets/pages.yaml': `${pageOf('board', 'board.html')}\n---\n${pageOf('stats', 'stats.html')}`,
+      'presets/pages.yaml': `${pageOf('board', 'board.html')}\n---\n${pageOf('stats', 'stats.html', rulesOfStats)}`,
       'ui/board.html': `<!doctype html><title>Board</title>${'<p>Board'.repeat(50)}`,
       'ui/pictures/logo.png': picture,
       'ui/.hidden.html': 'hidden',
@@ -225,6 +231,32 @@ test('the rules of a page are those of a role', async () => {
   expect([status, (json as { details?: { causes: { field: string }[] } }).details?.causes[0]?.field]).toEqual([
     422,
     'spec.rules[0].apiGroups',
+  ]);
+});
+
+test('a request of a page is restricted to its rules, in endpoints too, and the audit names page and plugin', async () => {
+  const through = { 'X-SVC-Page': 'stats' };
+  const greeting = '/apis/console.api.board.example.com/v1/greeting';
+  expect((await api('GET', greeting, undefined, through)).status).toBe(200);
+  expect((await api('GET', greeting, undefined, { 'X-SVC-Page': 'board' })).status).toBe(403);
+  for (const origin of [served.url, served.accessUrl]) {
+    const headers = { authorization: `Bearer ${token}`, ...through };
+    expect([403, 404]).toContain((await ask(`${origin}/api/v1/users/profile/`, { headers })).status);
+    expect([403, 404]).toContain((await ask(`${origin}/login/`, { headers: through })).status);
+  }
+  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'made' } };
+  const written = await api('POST', '/api/v1/namespaces/default/configmaps', map, through);
+  expect(written.status).toBe(201);
+  const { json } = await api('GET', `/apis/audit.k8s.io/v1/events?auditID=${String(written.headers['audit-id'])}`);
+  expect((json as { items?: unknown }).items).toMatchObject([
+    {
+      user: {
+        extra: {
+          'authentication.svc.run/page': ['stats'],
+          'authentication.svc.run/plugin-of-page': ['board'],
+        },
+      },
+    },
   ]);
 });
 

@@ -61,6 +61,7 @@ export function apiParts(
     credentialOf: platformCredentialKeyOf,
     verified: access.verified,
     authorizer: new RbacAuthorizer(registry.roles),
+    pages: registry.roles,
     ...(requestsPerMinute === 0 ? {} : { throttle: access.platformThrottle(requestsPerMinute) }),
     auditor,
     reviews: { roles: registry.roles, tokens: access.platformTokens },
