@@ -53,7 +53,7 @@ holds: build ## how long the worst inputs hold the event loop
 seeds: node_modules ## the sample plugin's controllers under faults, run by run (ARGS='--runs=10000', '--seed=7')
 	node --conditions=source --import tsx test/system/seeds/main.ts $(ARGS)
 
-streams: node_modules ## live lists through a bad network, by page and by worker, seed by seed (ARGS='--seeds=10000 --seed=7')
+streams: node_modules ## live lists under faults of network, servers and pages, seed by seed (ARGS='--seeds=10000 --seed=7')
 	node --conditions=source --import tsx test/system/streams/main.ts $(ARGS)
 
 plans: node_modules ## the plan of every form of list, at 100 000 objects

@@ -76,6 +76,8 @@ export interface TestEnv {
   request(path: string, init?: TestRequest): Promise<Response>;
   /** Ends the faults. */
   heal(): void;
+  /** Another API server on the database, which is not among `servers`; stop it before the environment. */
+  startServer(): Promise<TestServer>;
   stop(): Promise<void>;
 }
 
@@ -93,20 +95,21 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
   const token = newPersonalToken();
   const testDatabase = await createPlatformDatabase(options.postgres);
   const servers: TestServer[] = [];
+  const startNext = async (seedOffset: number): Promise<TestServer> => {
+    const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
+    return startServer(database, token, {
+      ...options,
+      ...(options.faults === undefined
+        ? {}
+        : { faults: { ...options.faults, seed: options.faults.seed + seedOffset } }),
+    });
+  };
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
     await testDatabase.drop();
   };
   try {
-    for (let i = 0; i < (options.replicas ?? 1); i += 1) {
-      const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
-      servers.push(
-        await startServer(database, token, {
-          ...options,
-          ...(options.faults === undefined ? {} : { faults: { ...options.faults, seed: options.faults.seed + i } }),
-        }),
-      );
-    }
+    for (let i = 0; i < (options.replicas ?? 1); i += 1) servers.push(await startNext(i));
   } catch (error) {
     await stop();
     throw error;
@@ -124,7 +127,16 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
   const heal = (): void => {
     for (const { client } of servers) if (client instanceof FaultyClient) client.heal();
   };
-  return { url: servers[0]!.url, token, connection: testDatabase.connection, servers, request, heal, stop };
+  return {
+    url: servers[0]!.url,
+    token,
+    connection: testDatabase.connection,
+    servers,
+    request,
+    heal,
+    startServer: () => startNext(servers.length),
+    stop,
+  };
 }
 
 async function startServer(

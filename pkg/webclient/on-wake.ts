@@ -9,7 +9,7 @@ interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
 export function onWake(wake: () => void, signal: AbortSignal): void {
   const page = globalThis as Page;
   const wakeIfSeen = (): void => {
-    if (page.document?.hidden !== true) wake();
+    if (!page.document?.hidden) wake();
   };
   for (const type of ['online', 'pageshow', 'visibilitychange']) page.addEventListener?.(type, wakeIfSeen, { signal });
 }

@@ -1,4 +1,10 @@
-import { isStatusError, StatusError, type AnyObject, type ClientEvent, type ObjectList } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  type AnyObject,
+  type ClientEvent,
+  type ObjectList,
+  type StatusError,
+} from '#pkg/apimachinery/index';
 import type { ChangeSink, LiveSource } from '../live-source.ts';
 import { RetryBackoff } from '../retry-backoff.ts';
 
@@ -87,7 +93,7 @@ export class ListFollower<T extends AnyObject> implements ChangeSink<T> {
         if (isStatusError(error, 'Expired')) {
           this.#revision = undefined;
           if (this.#isLive) this.behind(false);
-        } else this.behind(true, error instanceof StatusError ? error : undefined);
+        } else this.behind(true, isStatusError(error) ? error : undefined);
       }
       await this.#backoff.wait(signal);
     }

@@ -57,13 +57,14 @@ export class SharedStream {
   }
 
   /**
-   * Tells `sink` every change after `since` until the signal aborts; answers false if the server refuses streams, as one
-   * without them does. @throws StatusError that it has for this selection: 410 means to list again
+   * Tells `sink` every change after `since` until the signal aborts or the stream is refused; answers false if nothing was
+   * told before, as by a server without streams. @throws StatusError that it has for this selection: 410 means to list again
    */
   follow(target: StreamTarget, since: string, sink: ChangeSink<AnyObject>, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#lastId += 1;
       const id = String(this.#lastId);
+      const from = Number(since);
       const leave = (): void => {
         this.#followers.delete(id);
         this.#gather();
@@ -72,10 +73,11 @@ export class SharedStream {
       const end = (error?: StatusError): void => {
         this.#followers.delete(id);
         signal.removeEventListener('abort', leave);
-        if (error === undefined) resolve(false);
+        if (error === undefined) resolve(follower.position > from);
         else reject(error);
       };
-      this.#followers.set(id, { target, position: Number(since), sink, end });
+      const follower = { target, position: from, sink, end };
+      this.#followers.set(id, follower);
       signal.addEventListener('abort', leave);
       this.#gather();
     });
@@ -108,9 +110,10 @@ export class SharedStream {
       if (end.signal.aborted) return;
       // Neither too slow nor too many: it will be refused again.
       const isRefused = /^4(?!08|29)/.test(`${failure?.code}`);
-      for (const follower of this.#followers.values())
+      for (const follower of this.#followers.values()) {
+        follower.sink.behind(isStale && !isRefused, failure);
         if (isRefused) follower.end();
-        else follower.sink.behind(isStale, failure);
+      }
       await backoff.wait(end.signal);
     }
   }

@@ -7,7 +7,7 @@ import { SeededRandom } from '../../testenv/faults/seeded-random.ts';
 
 /** Probabilities of faults, each for one request, or for one piece of a watch. */
 export interface NetworkFaultRates {
-  /** 503 with Retry-After, and the request does not arrive. */
+  /** 503, 429 or 403, and the request does not arrive. */
   refused: number;
   /** The request is carried out, and its answer is lost. */
   lostAnswer: number;
@@ -24,8 +24,11 @@ export const noFaults: NetworkFaultRates = { refused: 0, lostAnswer: 0, expired:
 /** An HTTP proxy before several replicas: each request goes to any of them, and suffers faults by seed. */
 export class NoisyProxy {
   rates: NetworkFaultRates;
+  /** Takes requests, and nothing passes any more. */
+  isSilent = false;
   readonly #server = createServer((incoming, answer) => this.#handle(incoming, answer));
   readonly #upstreams: readonly string[];
+  readonly #answers = new Map<ServerResponse, string>();
   readonly #random: SeededRandom;
 
   private constructor(upstreams: readonly string[], seed: number, rates: NetworkFaultRates) {
@@ -34,6 +37,7 @@ export class NoisyProxy {
     this.rates = rates;
   }
 
+  /** `upstreams` may change. */
   static async start(upstreams: readonly string[], seed: number, rates: NetworkFaultRates): Promise<NoisyProxy> {
     const proxy = new NoisyProxy(upstreams, seed, rates);
     proxy.#server.listen(0, '127.0.0.1');
@@ -50,6 +54,11 @@ export class NoisyProxy {
     this.#server.closeAllConnections();
   }
 
+  /** Breaks those to one server. */
+  cut(upstream: string): void {
+    for (const [answer, to] of this.#answers) if (to === upstream) answer.destroy();
+  }
+
   async stop(): Promise<void> {
     this.#server.close();
     this.cutAll();
@@ -60,8 +69,12 @@ export class NoisyProxy {
     const isStream = incoming.url === streamPath;
     const isWatch = isStream || incoming.url?.includes('watch=true') === true;
     const { refused, lostAnswer, expired } = this.rates;
+    if (this.isSilent) {
+      incoming.resume();
+      return;
+    }
     if (this.#random.chance(refused)) {
-      refuse(incoming, answer);
+      refuse(incoming, answer, this.#random.pick([503, 503, 429, 403]));
       return;
     }
     const isExpired = isWatch && this.#random.chance(expired);
@@ -70,8 +83,10 @@ export class NoisyProxy {
       return;
     }
     const isLost = !isWatch && this.#random.chance(lostAnswer);
+    const to = this.#random.pick(this.#upstreams);
+    this.#answers.set(answer, to);
     const upstream = request(
-      `${this.#random.pick(this.#upstreams)}${incoming.url}`,
+      `${to}${incoming.url}`,
       { method: incoming.method, headers: incoming.headers, agent: false },
       (response) => {
         if (isLost) {
@@ -82,17 +97,18 @@ export class NoisyProxy {
         answer.writeHead(response.statusCode!, response.headers);
         answer.flushHeaders();
         if (isExpired) void sent.then((body) => answer.write(this.#errorOfOne(body)));
-        if (!isWatch) {
-          response.pipe(answer);
-          return;
-        }
-        response.on('data', (chunk: Buffer) => this.#pass(chunk, answer));
-        response.on('end', () => answer.end());
+        response.on('data', (chunk: Buffer) => this.#pass(chunk, answer, isWatch));
+        response.on('end', () => {
+          if (!this.isSilent) answer.end();
+        });
       },
     );
     const sent = isExpired ? text(incoming.pipe(new PassThrough())) : Promise.resolve('');
     upstream.on('error', () => answer.destroy());
-    answer.on('close', () => upstream.destroy());
+    answer.on('close', () => {
+      this.#answers.delete(answer);
+      upstream.destroy();
+    });
     incoming.pipe(upstream);
   }
 
@@ -101,9 +117,12 @@ export class NoisyProxy {
     return errorLine({ id: this.#random.pick(subscriptions).id }, this.#random.pick([403, 410, 429]));
   }
 
-  #pass(chunk: Buffer, answer: ServerResponse): void {
+  #pass(chunk: Buffer, answer: ServerResponse, isWatch: boolean): void {
+    if (this.isSilent) frozen.add(answer);
     if (frozen.has(answer)) return;
-    if (this.#random.chance(this.rates.frozen)) {
+    if (!isWatch) {
+      answer.write(chunk);
+    } else if (this.#random.chance(this.rates.frozen)) {
       frozen.add(answer);
     } else if (this.#random.chance(this.rates.halved)) {
       frozen.add(answer);
@@ -115,7 +134,12 @@ export class NoisyProxy {
 }
 
 const streamPath = '/apis/stream.svc.run/v1alpha1/streams';
-const reasons: Record<number, string> = { 403: 'Forbidden', 410: 'Expired', 429: 'TooManyRequests' };
+const reasons: Record<number, string> = {
+  403: 'Forbidden',
+  410: 'Expired',
+  429: 'TooManyRequests',
+  503: 'ServiceUnavailable',
+};
 
 function errorLine(head: object, code: number): string {
   const object = { kind: 'Status', code, reason: reasons[code], message: 'the test says so' };
@@ -124,8 +148,8 @@ function errorLine(head: object, code: number): string {
 
 const frozen = new WeakSet<ServerResponse>();
 
-function refuse(incoming: IncomingMessage, answer: ServerResponse): void {
+function refuse(incoming: IncomingMessage, answer: ServerResponse, code: number): void {
   incoming.resume();
-  answer.writeHead(503, { 'Retry-After': '0', 'Content-Type': 'application/json' });
-  answer.end(JSON.stringify({ kind: 'Status', code: 503, reason: 'ServiceUnavailable', message: 'the test refuses' }));
+  answer.writeHead(code, { 'Content-Type': 'application/json', ...(code === 403 ? {} : { 'Retry-After': '0' }) });
+  answer.end(JSON.stringify({ kind: 'Status', code, reason: reasons[code], message: 'the test refuses' }));
 }

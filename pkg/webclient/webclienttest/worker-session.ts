@@ -3,21 +3,21 @@ import type { FeedPort } from '../worker/feed-port.ts';
 import type { FeedWorker } from '../worker/page-tab.ts';
 
 /** A session of a browser in Node.js, which has no cookies: its token is sent instead, for its CSRF token. */
-export function sessionFetch(tokens: ReadonlyMap<string, string>, csrfToken: string): typeof fetch {
+export function sessionFetch(tokens: ReadonlyMap<string, string>, csrfToken: string, send = fetch): typeof fetch {
   return (url, init) => {
     if ((url as string).endsWith('/sessions/current/'))
       return Promise.resolve(Response.json({ csrf_token: csrfToken, user: { username: csrfToken } }));
-    return fetchAs(tokens)(url, init);
+    return fetchAs(tokens, send)(url, init);
   };
 }
 
 /** Sends the token of the session that the request names by its CSRF token. */
-export function fetchAs(tokens: ReadonlyMap<string, string>): typeof fetch {
+export function fetchAs(tokens: ReadonlyMap<string, string>, send = fetch): typeof fetch {
   return (url, init) => {
     const headers = new Headers(init?.headers);
     const session = headers.get('x-svc-session') ?? headers.get('x-csrftoken') ?? '';
     headers.set('authorization', `Bearer ${tokens.get(session)}`);
-    return fetch(url, { ...init, headers });
+    return send(url, { ...init, headers });
   };
 }
 

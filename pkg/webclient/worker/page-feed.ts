@@ -22,12 +22,18 @@ export class PageFeed<T extends AnyObject> {
   #early: FeedUpdate[] = [];
   #follower: { sink: ChangeSink<T>; resolve: () => void; reject: (failure: StatusError) => void } | undefined;
   #isLost = false;
+  readonly #end = new AbortController();
 
   constructor() {
     this.list = new Promise((resolve, reject) => {
       this.#resolveList = resolve;
       this.#rejectList = reject;
     });
+  }
+
+  /** Aborts once nothing of it is needed any more. */
+  get ended(): AbortSignal {
+    return this.#end.signal;
   }
 
   /** Resolves when it is closed. @throws StatusError 410 where the list is needed anew */
@@ -67,6 +73,7 @@ export class PageFeed<T extends AnyObject> {
   lose(wasSilent = false): void {
     const failure = newExpired('the worker has to be asked anew');
     this.#isLost = true;
+    this.#end.abort();
     this.#rejectList(failure);
     this.#follower?.sink.behind(wasSilent);
     this.#follower?.reject(failure);

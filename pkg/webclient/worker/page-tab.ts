@@ -74,10 +74,11 @@ export class PageTab {
     this.#feeds.set(id, feed as unknown as PageFeed<AnyObject>);
     if (this.#silence === undefined) this.#expectSign();
     this.#post({ type: 'open', id, session, selection });
-    signal.addEventListener('abort', () => {
+    const close = (): void => {
       feed.close(signal.reason);
       this.close(id);
-    });
+    };
+    signal.addEventListener('abort', close, { signal: feed.ended });
     return feed;
   }
 
