@@ -167,6 +167,15 @@ export class ConsoleSite {
     await page.getByRole('button', { name: `Logged in as ${user}` }).waitFor();
   }
 
+  /** Until `resume` the server does nothing, and its connections stay open. */
+  freeze(): void {
+    this.#served.program.child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#served.program.child.kill('SIGCONT');
+  }
+
   /** A plugin whose folder has these files. */
   async addPlugin(name: string, files: Readonly<Record<string, string>>): Promise<void> {
     const plugin = join(this.#folder, 'data/plugins', name);

@@ -95,6 +95,25 @@ describeInBrowser('the console', () => {
     });
   });
 
+  test('a page says within 25 s that the server is silent, and is live again after it', async () => {
+    await site.visit('/', async (page, context) => {
+      await context.addInitScript('delete globalThis.SharedWorker');
+      await page.clock.install();
+      await page.goto(`${site.url}/console${list}`);
+      const live = page.getByText('Live', { exact: true });
+      await live.waitFor();
+      site.freeze();
+      try {
+        await page.clock.fastForward(25_000);
+        await page.getByText('Not up to date since').waitFor();
+      } finally {
+        site.resume();
+      }
+      await page.clock.fastForward(25_000);
+      await live.waitFor();
+    });
+  });
+
   test('when the session ends, the page asks for the password and goes on', async () => {
     await site.visit(numbered, async (page, context) => {
       await page.locator('[aria-rowindex="2"]').getByText('post-000').waitFor();
