@@ -298,6 +298,7 @@ describeInBrowser('a form in the console', () => {
       { path: 'spec.title', widget: 'multiline' },
       { path: 'spec.weight', more: true },
       { path: 'spec.ports[*].port', label: 'Number' },
+      { path: 'spec.labels', widget: 'yaml' },
     ];
     await site.api('POST', '/apis/console.svc.run/v1alpha1/formhints', {
       apiVersion: 'console.svc.run/v1alpha1',
@@ -305,7 +306,7 @@ describeInBrowser('a form in the console', () => {
       metadata: { name: 'widgets' },
       spec: { model: 'widgets.shop.example.com', fields },
     });
-    const content = { title: 'Hinted', ports: [{ name: 'http', port: 80, protocol: 'TCP' }] };
+    const content = { title: 'Hinted', labels: { a: 'b' }, ports: [{ name: 'http', port: 80, protocol: 'TCP' }] };
     await create('hinted', content);
     await site.visit(`${pathOf('hinted')}?tab=form`, async (page) => {
       await page.getByText('Of the front.').waitFor();
@@ -322,6 +323,8 @@ describeInBrowser('a form in the console', () => {
         .and(field(page, 'spec', 'title'))
         .waitFor();
       expect(await field(page, 'spec', 'ports', 'Number').inputValue()).toBe('80');
+      // A map as one text.
+      expect(await field(page, 'spec', 'labels').inputValue()).toBe('a: b\n');
       await expectAccessible(page);
     });
     expect(await stored('hinted')).toEqual(content);
