@@ -33,8 +33,6 @@ interface Cell {
 }
 
 const rowHeight = 36;
-/** More rows than any screen shows. */
-const maxPlaceholders = 500;
 
 /**
  * A grid as ARIA describes it, of which only the visible rows are elements. One cell is in the order of the Tab key; the
@@ -126,7 +124,7 @@ export function ObjectGrid(props: ObjectGridProps) {
           return (
             <GridRow
               // Who scrolls past rows that are not read sees the same elements, and the focus stays with its object.
-              key={shown?.object.metadata.uid ?? index % maxPlaceholders}
+              key={shown?.object.metadata.uid ?? index % items.length}
               index={index}
               start={start}
               shown={shown}
