@@ -38,7 +38,6 @@ function contentSecurityPolicy(folder: string): string {
     "connect-src 'none'",
     "form-action 'none'",
     "base-uri 'none'",
-    "webrtc 'block'",
     "frame-ancestors 'self'",
   ].join('; ');
 }
