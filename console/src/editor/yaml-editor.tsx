@@ -9,7 +9,7 @@ import {
   syntaxHighlighting,
 } from '@codemirror/language';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import { EditorState, type Extension } from '@codemirror/state';
+import { EditorState, type Extension, Transaction } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
@@ -80,7 +80,8 @@ export function YamlEditor({ label, value, onChange }: YamlEditorProps) {
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap]),
           EditorView.contentAttributes.of({ 'aria-label': label }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) changed.current(update.state.doc.toString());
+            const isGiven = update.transactions.some((transaction) => transaction.annotation(Transaction.remote));
+            if (update.docChanged && !isGiven) changed.current(update.state.doc.toString());
           }),
         ],
       }),
@@ -91,7 +92,12 @@ export function YamlEditor({ label, value, onChange }: YamlEditorProps) {
   useEffect(() => {
     const editor = view.current!;
     const current = editor.state.doc.toString();
-    if (current !== value) editor.dispatch({ changes: { from: 0, to: current.length, insert: value } });
+    if (current === value) return;
+    editor.dispatch({
+      changes: { from: 0, to: current.length, insert: value },
+      // Nobody typed it, so nobody takes it back.
+      annotations: [Transaction.remote.of(true), Transaction.addToHistory.of(false)],
+    });
   }, [value, label]);
   return <div ref={place} className="editor" />;
 }

@@ -1,3 +1,4 @@
+import type { ModelInfo } from '../server/model-info.ts';
 import type { FormField } from './form-field.ts';
 
 export type FieldWidget = 'text' | 'multiline' | 'yaml';
@@ -17,20 +18,29 @@ export interface FieldHint {
 export type FieldHints = ReadonlyMap<string, FieldHint>;
 
 /** What few people change. */
-export const commonHints: FieldHints = new Map([
+const namespacedHints: FieldHints = new Map([
   ['metadata.generateName', { more: true }],
   ['metadata.finalizers', { more: true }],
   ['metadata.ownerReferences', { more: true }],
 ]);
+const clusterHints: FieldHints = new Map([['metadata.namespace', { more: true }], ...namespacedHints]);
+
+/** Those of every model. */
+export function commonHints({ namespaced }: Pick<ModelInfo, 'namespaced'>): FieldHints {
+  return namespaced ? namespacedHints : clusterHints;
+}
 
 /** Those of an object that is a field of another: nobody sets its status there. */
 export function embeddedHints(hints: FieldHints): FieldHints {
   return new Map([['status', { more: true }], ...hints]);
 }
 
-/** All of them: of two that say the same of one field, the later is right. */
-export function mergedHints(lists: readonly (readonly (FieldHint & { path: string })[])[]): FieldHints {
-  const merged = new Map(commonHints);
+/** These with those of the lists: of two that say the same of one field, the later is right. */
+export function mergedHints(
+  common: FieldHints,
+  lists: readonly (readonly (FieldHint & { path: string })[])[],
+): FieldHints {
+  const merged = new Map(common);
   for (const { path, ...hint } of lists.flat()) merged.set(path, { ...merged.get(path), ...hint });
   return merged;
 }

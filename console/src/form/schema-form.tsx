@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Observable } from '../server/observable.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { texts } from '../texts/texts.ts';
-import { commonHints, type FieldHints } from './field-hints.ts';
+import type { FieldHints } from './field-hints.ts';
 import { isObject, valueAt, withMoved, withRenamedKey, withValueAt } from './field-path.ts';
 import { FieldGroup } from './field-group.tsx';
 import { FieldView } from './field-view.tsx';
@@ -22,7 +22,7 @@ export interface SchemaFormProps {
   /** Why the server refuses the value: each is shown at its field. Default: none. */
   causes?: readonly StatusCause[];
   /** Default: those of metadata. */
-  hints?: FieldHints;
+  hints: FieldHints;
   /** Ids of fields that cannot be changed: `metadata.name`. */
   readOnly?: readonly string[];
   /** How many texts are not yet a value: what is saved would not have them. */
@@ -40,7 +40,7 @@ export function SchemaForm({
   value,
   onChange,
   causes = none,
-  hints = commonHints,
+  hints,
   readOnly = none,
   onUnfinished,
 }: SchemaFormProps) {

@@ -22,14 +22,16 @@ interface FormHintObject {
 }
 
 /** The hints for the form of a model, as they are now. Undefined until the server has told. */
-export function useFieldHints(model: Pick<ModelInfo, 'group' | 'plural'>): FieldHints | undefined {
+export function useFieldHints(model: Pick<ModelInfo, 'group' | 'plural' | 'namespaced'>): FieldHints | undefined {
   const name = modelName(model);
   const { value, failure } = useLiveRead(useMemo(() => sourceOfHints(name), [name]));
+  const { namespaced } = model;
   return useMemo(() => {
-    if (value !== undefined) return mergedHints(JSON.parse(value) as ListedHints[]);
+    const common = commonHints({ namespaced });
+    if (value !== undefined) return mergedHints(common, JSON.parse(value) as ListedHints[]);
     // Without them every field is there, too.
-    return failure === undefined ? undefined : commonHints;
-  }, [value, failure]);
+    return failure === undefined ? undefined : common;
+  }, [value, failure, namespaced]);
 }
 
 /** As a text, so that equal ones are the same value, and nothing is rendered again. */

@@ -6,10 +6,11 @@ import { eventInfo } from '../server/event-info.ts';
 import { followChanges } from '../server/follow-changes.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { formatDate, texts } from '../texts/texts.ts';
+import { ObjectValues } from './object-values.tsx';
 
 const OwnerTree = lazy(() => import('../owners/owner-tree.tsx'));
 
-/** What an object is and how it is: metadata, conditions, events. */
+/** What an object is and how it is: conditions, values, metadata, owners, events. */
 export function ObjectOverview({ model, object }: { model: ModelInfo; object: Stored<AnyObject> }) {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   return (
@@ -19,8 +20,9 @@ export function ObjectOverview({ model, object }: { model: ModelInfo; object: St
           {texts.object.deleting(formatDate(deletionTimestamp))} <code>{finalizers.join(', ')}</code>
         </p>
       )}
-      <Metadata model={model} object={object} />
       <Conditions object={object} />
+      <ObjectValues object={object} />
+      <Metadata model={model} object={object} />
       <Suspense>
         <OwnerTree key={object.metadata.uid} object={object} />
       </Suspense>

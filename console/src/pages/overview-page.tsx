@@ -30,6 +30,11 @@ export function OverviewPage() {
       <Attention />
       <h2>{texts.overview.models}</h2>
       <p>{texts.overview.intro}</p>
+      {all?.every((model) => rankOf(model) > 0) === true ? (
+        <p className="note">
+          {texts.overview.noOwnModels} <Link href="/apply">{texts.navigation.apply}</Link>
+        </p>
+      ) : undefined}
       <div className="table-box" role="group" aria-label={texts.overview.models} tabIndex={0}>
         <table>
           <thead>

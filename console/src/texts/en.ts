@@ -96,6 +96,7 @@ export const en = {
   overview: {
     title: 'Overview',
     intro: 'The models of this server, and how many objects of each you can see.',
+    noOwnModels: 'There is no model of your own yet. Apply the file of a definition, and it is here at once:',
     plugins: 'Plugins',
     pluginsInOrder: (count: number) =>
       count === 0 ? 'There are no plugins.' : `${plural(count, 'plugin', 'plugins')}, all in order.`,
@@ -168,6 +169,10 @@ export const en = {
     yaml: 'YAML',
     gone: 'This object does not exist, or it was deleted.',
     deleting: (since: string) => `Its deletion began ${since}; it waits for these finalizers:`,
+    values: 'Values',
+    emptyText: 'empty text',
+    hidden: 'hidden',
+    more: (count: number) => `${number.format(count)} more, see YAML`,
     metadata: 'Metadata',
     name: 'Name',
     namespace: 'Namespace',

@@ -63,6 +63,10 @@ describeInBrowser('an object in the console', () => {
     await site.visit(pathOf('owned'), async (page) => {
       await page.getByText('lang=en').waitFor();
       await page.getByText('Live', { exact: true }).waitFor();
+      await page
+        .getByRole('definition')
+        .filter({ hasText: /^Owned$/ })
+        .waitFor();
       await site.api('PATCH', `${postsPath}/owned/status`, {
         status: { conditions: [{ type: 'Ready', status: 'False', reason: 'NoReader', message: 'Nobody reads it.' }] },
       });
@@ -88,6 +92,22 @@ describeInBrowser('an object in the console', () => {
       await expectAccessible(page);
       await page.getByRole('link', { name: 'Post owner' }).click();
       await page.getByRole('heading', { name: 'owner', exact: true }).waitFor();
+    });
+  });
+
+  test('shows what a Secret has, and not its values', async () => {
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'key' },
+      stringData: { password: 'opensesame' },
+    };
+    await site.api('POST', '/api/v1/namespaces/default/secrets', secret);
+    await site.visit('/g/core/secrets/default/key', async (page) => {
+      await page.getByText('password', { exact: true }).waitFor();
+      await page.getByText('hidden', { exact: true }).waitFor();
+      const text = await page.locator('main').innerText();
+      expect(text).not.toContain(Buffer.from('opensesame').toString('base64'));
     });
   });
 
