@@ -55,7 +55,7 @@ export class PageFeed<T extends AnyObject> {
         this.#resolveList({ items: this.#items, resourceVersion });
         this.#items = undefined;
       } else if (state?.name === 'stale') {
-        return this.#rejectList(failureOf(state) ?? newServiceUnavailable('the server was silent'));
+        return this.#fail(failureOf(state) ?? newServiceUnavailable('the server was silent'));
       }
     }
     if (this.#follower === undefined) {
@@ -73,10 +73,14 @@ export class PageFeed<T extends AnyObject> {
   lose(wasSilent = false): void {
     const failure = newExpired('the worker has to be asked anew');
     this.#isLost = true;
-    this.#end.abort();
-    this.#rejectList(failure);
+    this.#fail(failure);
     this.#follower?.sink.behind(wasSilent);
     this.#follower?.reject(failure);
+  }
+
+  #fail(reason: StatusError): void {
+    this.#end.abort();
+    this.#rejectList(reason);
   }
 
   close(reason: unknown): void {

@@ -79,6 +79,8 @@ export class PageTab {
       this.close(id);
     };
     signal.addEventListener('abort', close, { signal: feed.ended });
+    // The next try opens another one.
+    feed.list.catch(() => this.close(id));
     return feed;
   }
 

@@ -150,6 +150,26 @@ test('a page whose worker has forgotten it asks anew at once', async () => {
   list.stop();
 });
 
+test('a page that may not list asks again and again, and keeps nothing of each try', async () => {
+  const refuse: typeof fetch = (url, init) =>
+    new URL(url).pathname.endsWith('/notes') ? Promise.resolve(new Response('{}', { status: 403 })) : answer(url, init);
+  const [page, worker] = TestPort.pair();
+  const open = (): { port: FeedPort; addEventListener: () => void } => {
+    serveTab(worker, new SharedFeeds({ fetch: refuse }));
+    return { port: page, addEventListener: () => undefined };
+  };
+  const server = connect({ url: session.url, fetch: answer, feeds: sharedWorkerFeeds(open) });
+  await server.currentSession();
+  const list = live(server.resource(model));
+  await jest.advanceTimersByTimeAsync(120_000);
+  expect(list.state).toMatchObject({ name: 'stale', failure: { code: 403 } });
+  const sent = (type: string): number =>
+    worker.received.filter((message) => (message as { type: string }).type === type).length;
+  expect(sent('open')).toBeGreaterThan(5);
+  expect(sent('open') - sent('close')).toBeLessThanOrEqual(1);
+  list.stop();
+});
+
 test('a worker that does not answer within 5 s is not used', async () => {
   const server = connect({
     url: session.url,

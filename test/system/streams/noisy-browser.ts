@@ -292,7 +292,8 @@ class FollowingPage {
     const isStale = this.#lists.map((list) => {
       let wasStale = false;
       const check = (): void => {
-        wasStale ||= list.state.name === 'stale';
+        // One that has not loaded yet shows nothing.
+        wasStale ||= list.state.name === 'stale' || list.state.name === 'loading';
       };
       list.subscribe(check);
       return () => {
