@@ -144,8 +144,16 @@ export class NoisyBrowser {
       const isSign = realms.some(({ hasHeard }) => (silence === 'dead worker' ? hasHeard.messages : hasHeard.network));
       silentMs = isSign ? 0 : silentMs + 1000;
     }
+    // What is due happens, and some frames are painted.
+    for (let frame = 0; frame < 5; frame += 1) {
+      for (const realm of realms) realm.pass(20);
+      await delay(2);
+    }
     await pollUntil(
-      () => isTold.every((told) => told()),
+      () => {
+        for (const realm of realms) realm.pass(0);
+        return isTold.every((told) => told());
+      },
       30_000,
       `seed ${this.#seed}, ${silence}: every list is stale, which are ${JSON.stringify(this.#pages.map(({ states }) => states))}`,
     );
