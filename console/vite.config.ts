@@ -73,6 +73,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^@svc\/client$/, replacement: join(folder, '../pkg/webclient/index.ts') },
+      { find: '@svc/client/page', replacement: join(folder, '../pkg/webclient/page/index.ts') },
       { find: '@svc/client/worker', replacement: join(folder, '../pkg/webclient/worker/index.ts') },
       { find: /^#pkg\/(.*)$/, replacement: join(folder, '../pkg/$1.ts') },
     ],

@@ -1,8 +1,8 @@
 /**
  * Writes the package `@svc/client` for front ends to `dist/client`: modules for browsers, workers and Node.js without
- * any dependency but that of the hooks of React, `@svc/client/react`, and of a worker, `@svc/client/worker`; their types,
- * and a package.json. `npm run build:client` runs it; `npm install ./dist/client` installs it, and
- * `npm pack ./dist/client` packs it.
+ * any dependency but that of the hooks of React, `@svc/client/react`, of a worker, `@svc/client/worker`, and of pages of
+ * plugins, `@svc/client/page`; their types, and a package.json. `npm run build:client` runs it;
+ * `npm install ./dist/client` installs it, and `npm pack ./dist/client` packs it.
  *
  *   node hack/builds/bundle-client.mjs [FOLDER]    default of the output: dist/client
  */
@@ -17,6 +17,7 @@ const entries = {
   index: 'pkg/webclient/index.ts',
   react: 'pkg/webclient/react/index.ts',
   worker: 'pkg/webclient/worker/index.ts',
+  page: 'pkg/webclient/page/index.ts',
 };
 
 /**
@@ -85,6 +86,7 @@ async function bundleClient(folder) {
       '.': exportOf('index.js', entries.index),
       './react': exportOf('react.js', entries.react),
       './worker': exportOf('worker.js', entries.worker),
+      './page': exportOf('page.js', entries.page),
     },
     peerDependencies: { react: '^18.0.0 || ^19.0.0' },
     peerDependenciesMeta: { react: { optional: true } },

@@ -11,7 +11,7 @@ export const importRules = [
     name: 'resolves',
     comment: 'there is no such module',
     from: {},
-    to: { couldNotResolve: true, pathNot: '^@svc/(?:sdk|client)$' },
+    to: { couldNotResolve: true, pathNot: '^@svc/(?:sdk|client|client/page)$' },
   },
   {
     name: 'no-path',
@@ -76,9 +76,9 @@ export const importRules = [
   },
   {
     name: 'plugin-sample',
-    comment: 'a plugin imports @svc/sdk and its own files',
+    comment: 'a plugin imports @svc/sdk, @svc/client and its own files',
     from: { path: '^(config/samples/plugins/[^/]+)/' },
-    to: { pathNot: ['^$1/', '^@svc/sdk$'] },
+    to: { pathNot: ['^$1/', '^@svc/(?:sdk|client|client/page)$', '^pkg/webclient/(?:page/)?index\\.ts$'] },
   },
 ].map((rule) => ({ severity: 'error', ...rule }));
 

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
+import { PageLinks } from '../frame/page-links.tsx';
 import { models } from '../server/discovery.ts';
 import type { ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
@@ -51,6 +52,7 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
         <li>{link('/events', texts.navigation.events)}</li>
         <li>{link('/health', texts.navigation.health)}</li>
       </ul>
+      <PageLinks />
       <input
         type="search"
         aria-label={texts.navigation.find}

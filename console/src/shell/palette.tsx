@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Autocomplete, Input, Menu, MenuItem, SearchField } from 'react-aria-components';
 import { useLocation, useSearchParams } from 'wouter';
+import { pageLink, usePluginPages } from '../frame/plugin-pages.ts';
 import { PageDialog } from '../interface/page-dialog.tsx';
 import { models } from '../server/discovery.ts';
 import { modelName } from '../server/model-info.ts';
@@ -67,6 +68,7 @@ function useCommands(onKeys: () => void): Command[] {
   const may = usePermissions(namespace);
   const all = useObservable(models) ?? [];
   const views = useObservable(savedViews).value;
+  const { value: pages = [] } = usePluginPages();
   const readable = all.filter((model) => may({ verb: 'list', model }));
   return [
     { id: 'overview', text: texts.navigation.overview, words: '', act: () => navigate('/') },
@@ -76,6 +78,12 @@ function useCommands(onKeys: () => void): Command[] {
     { id: 'events', text: texts.navigation.events, words: 'warnings', act: () => navigate('/events') },
     { id: 'health', text: texts.navigation.health, words: 'metrics', act: () => navigate('/health') },
     { id: 'uc', text: texts.userCenter.name, words: texts.palette.userCenter, act: () => location.assign('/uc/') },
+    ...pages.map(({ name, title, plugin }) => ({
+      id: `page ${name}`,
+      text: title,
+      words: plugin,
+      act: () => navigate(pageLink(name)),
+    })),
     { id: 'keys', text: texts.palette.keys, words: '', act: onKeys },
     ...readable.map((model) => ({
       id: `go ${modelName(model)}`,

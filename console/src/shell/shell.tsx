@@ -19,6 +19,7 @@ const AccessPage = lazy(() => import('../access/access-page.tsx'));
 const ApplyPage = lazy(() => import('../apply/apply-page.tsx'));
 const EventsPage = lazy(() => import('../events/events-page.tsx'));
 const FieldsPage = lazy(() => import('../fields/fields-page.tsx'));
+const FramePage = lazy(() => import('../frame/frame-page.tsx'));
 const HealthPage = lazy(() => import('../health/health-page.tsx'));
 const NewPage = lazy(() => import('../object/new-page.tsx'));
 const PluginPage = lazy(() => import('../plugins/plugin-page.tsx'));
@@ -105,6 +106,7 @@ export function Shell({ user }: { user: SessionUser }) {
               <Route path="/access/*?" component={AccessPage} />
               <Route path="/plugins" component={PluginsPage} />
               <Route path="/plugins/:name">{(params) => <PluginPage key={location} {...params} />}</Route>
+              <Route path="/p/:name">{(params) => <FramePage key={params.name} {...params} />}</Route>
               <Route path="/events" component={EventsPage} />
               <Route path="/health" component={HealthPage} />
               <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...params} />}</Route>

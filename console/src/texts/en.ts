@@ -3,6 +3,7 @@ import { apply } from './en/apply.ts';
 import { bulk } from './en/bulk.ts';
 import { columns } from './en/columns.ts';
 import { events } from './en/events.ts';
+import { frame } from './en/frame.ts';
 import { exported } from './en/export.ts';
 import { form } from './en/form.ts';
 import { health } from './en/health.ts';
@@ -257,6 +258,7 @@ export const en = {
   apply,
 
   events,
+  frame,
   health,
   plots,
   plugins,

@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { newUnknownPath } from '#pkg/apimachinery/index';
-import { answerPageFile, getOnly, send, type EndpointGroup, type RequestContext } from '#pkg/http/index';
+import {
+  answerPageFile,
+  getOnly,
+  send,
+  ServiceUrl,
+  TrustedProxies,
+  type EndpointGroup,
+  type RequestContext,
+} from '#pkg/http/index';
 import type { ConsoleFiles, ConsoleFolder, ConsolePage } from './console-files.ts';
 
 const prefix = '/console';
@@ -13,7 +21,7 @@ const yearSeconds = 365 * 24 * 60 * 60;
  * Scripts are files of this origin, and no text becomes code or markup by accident: scripts need Trusted Types. React
  * Aria and CodeMirror add style elements, which have the nonce of the answer.
  */
-function contentSecurityPolicy(nonce: string): string {
+function contentSecurityPolicy(nonce: string, frames: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -21,11 +29,17 @@ function contentSecurityPolicy(nonce: string): string {
     "img-src 'self' data:",
     "connect-src 'self'",
     "worker-src 'self'",
+    `frame-src ${frames}`,
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
   ].join('; ');
+}
+
+/** What the console may frame: pages of plugins. A policy cannot name the address of an IPv6 host. */
+function pluginPages(origin: string): string {
+  return origin.includes('[') ? "'self'" : `${origin}/plugin-pages/`;
 }
 
 /**
@@ -34,12 +48,22 @@ function contentSecurityPolicy(nonce: string): string {
  */
 const filePolicy = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
 
+type OriginReader = Pick<ServiceUrl, 'originOf'>;
+
+export interface ConsoleEndpointsOptions {
+  /** The URL of this server, for the policy. Default: as the Host header says. */
+  url?: OriginReader;
+}
+
 /**
  * The console and the user center, open to anyone: they have no data of their own. `/` leads to the console. Paths that
  * only a router in the browser knows are answered with its page, except below `assets` of the console, which has the
  * files of both: a missing file there belongs to another version.
  */
-export function consoleEndpoints(folder: ConsoleFolder): EndpointGroup[] {
+export function consoleEndpoints(
+  folder: ConsoleFolder,
+  { url = new ServiceUrl(new TrustedProxies([])) }: ConsoleEndpointsOptions = {},
+): EndpointGroup[] {
   return [
     {
       prefix: '/',
@@ -47,12 +71,12 @@ export function consoleEndpoints(folder: ConsoleFolder): EndpointGroup[] {
       isOpen: true,
       router: getOnly((context) => redirect(context, 302, './console/')),
     },
-    { prefix, isOpen: true, router: getOnly((context) => answerConsole(context, folder)) },
+    { prefix, isOpen: true, router: getOnly((context) => answerConsole(context, folder, url)) },
     { prefix: userCenterPrefix, isOpen: true, router: getOnly((context) => answerUserCenter(context, folder)) },
   ];
 }
 
-async function answerConsole(context: RequestContext, folder: ConsoleFolder): Promise<void> {
+async function answerConsole(context: RequestContext, folder: ConsoleFolder, url: OriginReader): Promise<void> {
   const { path } = context.info;
   if (path === prefix) return redirect(context, 308, './console/');
   const name = path.slice(prefix.length + 1);
@@ -65,20 +89,24 @@ async function answerConsole(context: RequestContext, folder: ConsoleFolder): Pr
       ...(isHashed ? { cacheControl: `public, max-age=${yearSeconds}, immutable` } : {}),
     });
   if (isHashed) throw newUnknownPath();
-  await answerPage(context, files, 'console');
+  await answerPage(context, files, { page: 'console', frames: pluginPages(url.originOf(context.request)) });
 }
 
 async function answerUserCenter(context: RequestContext, folder: ConsoleFolder): Promise<void> {
   if (context.info.path === userCenterPrefix) return redirect(context, 308, './uc/');
-  await answerPage(context, await folder.files(), 'userCenter');
+  await answerPage(context, await folder.files(), { page: 'userCenter', frames: "'none'" });
 }
 
-async function answerPage(context: RequestContext, files: ConsoleFiles | undefined, page: ConsolePage): Promise<void> {
+async function answerPage(
+  context: RequestContext,
+  files: ConsoleFiles | undefined,
+  { page, frames }: { page: ConsolePage; frames: string },
+): Promise<void> {
   if (files === undefined) return answerNotBuilt(context);
   const nonce = randomBytes(16).toString('base64');
   await send(context, 200, 'text/html; charset=utf-8', files.pageWith(page, nonce), {
     'Cache-Control': 'no-store',
-    'Content-Security-Policy': contentSecurityPolicy(nonce),
+    'Content-Security-Policy': contentSecurityPolicy(nonce, frames),
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'same-origin',
   });

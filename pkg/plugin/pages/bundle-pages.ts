@@ -5,6 +5,7 @@ import type { Loader, Plugin } from 'esbuild';
 import { bareImport, isBuiltin, ownPackages } from '../bundle/own-packages.ts';
 import { runEsbuild, textLoaders } from '../bundle/run-esbuild.ts';
 import { fileWithin, readFileWithin } from '../manifest/file-within.ts';
+import { PluginError } from '../plugin-error.ts';
 
 const pagesFolder = 'pages';
 const entryForm = /^([a-z0-9][a-z0-9-]{0,62})\.(?:tsx|ts|jsx|js)$/;
@@ -60,10 +61,10 @@ export async function bundlePages(folder: string): Promise<Map<string, Buffer>> 
 async function pageEntries(folder: string): Promise<string[]> {
   if ((await fileWithin(folder, pagesFolder, reason)) === undefined) return [];
   const names = await readdir(join(folder, pagesFolder));
-  return names
-    .filter((name) => entryForm.test(name))
-    .toSorted()
-    .slice(0, maxPages);
+  const entries = names.filter((name) => entryForm.test(name)).toSorted();
+  if (entries.length > maxPages)
+    throw new PluginError({ reason, message: `${pagesFolder}: ${maxPages} scripts are the most that it may have` });
+  return entries;
 }
 
 function pageOf(name: string, hasStyles: boolean): string {
@@ -73,6 +74,7 @@ function pageOf(name: string, hasStyles: boolean): string {
 
 const clientEntries: Readonly<Record<string, string>> = {
   '@svc/client': 'index',
+  '@svc/client/page': 'page/index',
   '@svc/client/react': 'react/index',
 };
 

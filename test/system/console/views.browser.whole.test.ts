@@ -84,7 +84,9 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'post-006' }).waitFor();
       await page.goBack();
-      await page.evaluate("(() => { const grid = document.querySelector('[role=grid]'); grid.scrollTo(0, grid.scrollHeight); })()");
+      await page.evaluate(
+        "(() => { const grid = document.querySelector('[role=grid]'); grid.scrollTo(0, grid.scrollHeight); })()",
+      );
       await cellOf('post-118', 'Unseen').waitFor();
     });
   });

@@ -14,11 +14,12 @@ import {
   type PlatformRegistry,
 } from '#pkg/apiserver/index';
 import type { WriteMonitor } from '#pkg/database/index';
-import { NotReadyError } from '#pkg/http/index';
+import { NotReadyError, ServiceUrl } from '#pkg/http/index';
 import type { Store } from '#pkg/storage/index';
 import type { PlatformMetrics } from '../../metrics/platform-metrics.ts';
 import type { Options } from '../../options/option-table.ts';
 import { svcVersion } from '../../process/svc-version.ts';
+import { apiHttpOptions } from '../api-http-options.ts';
 import { MergedAuditLog } from '../merged-audit-log.ts';
 import { writesCheck } from '../open-storage.ts';
 import type { PlatformControllers } from '../platform-controllers.ts';
@@ -49,6 +50,7 @@ export function apiParts(
     publicUrl: options['svc.server.public-url'],
     endpoints: withDocuments(plugins.documents, [...tokenDocuments, auditDocument, streamDocument]),
   });
+  const url = new ServiceUrl(apiHttpOptions(options).proxies, options['svc.server.public-url']);
   const requestsPerMinute = options['svc.api.throttle.user'];
   return {
     registry,
@@ -70,7 +72,7 @@ export function apiParts(
         yield* documents;
         yield tokenEndpoints;
         yield auditEvents;
-        yield* consoleEndpoints(consoleFolder);
+        yield* consoleEndpoints(consoleFolder, { url });
         yield* plugins.groups;
       },
     },

@@ -1,0 +1,109 @@
+import { pageProtocol, servePage, type PageFault, type PageRequest, type ServedPage } from '@svc/client/page';
+import { useEffect, useRef, useState } from 'react';
+import { ConfirmDialog } from '../interface/confirm-dialog.tsx';
+import { noteRefusal } from '../server/server.ts';
+import { texts } from '../texts/texts.ts';
+import { usePageLook } from './page-look.ts';
+import { sessionHeaders } from './plugin-pages.ts';
+
+export type FrameFault = PageFault | 'moved';
+
+export interface PluginFrameProps {
+  page: { name: string; title: string };
+  /** Of its file. Another one is another frame: give the component a key. */
+  url: string;
+  place: string;
+  onPlace: (place: string) => void;
+  onUnsaved: (isUnsaved: boolean) => void;
+  onFault: (fault: FrameFault) => void;
+}
+
+const heightPixels = { min: 120, max: 20_000 };
+
+interface Deletion {
+  path: string;
+  answer: (may: boolean) => void;
+}
+
+/**
+ * A page of a plugin. It has no origin, and all that it reaches is the port; requests go to the server with its name.
+ * Whoever changes what is in the frame gets no port: it is given away once, and closed when the frame loads again.
+ */
+export function PluginFrame({ page, url, place, onPlace, onUnsaved, onFault }: PluginFrameProps) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const served = useRef<ServedPage | undefined>(undefined);
+  const isLoaded = useRef(false);
+  const [height, setHeight] = useState<number | undefined>(undefined);
+  const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
+  const look = usePageLook();
+  const shownLook = JSON.stringify(look);
+
+  useEffect(() => () => served.current?.close(), []);
+  useEffect(() => served.current?.show(JSON.parse(shownLook) as typeof look), [shownLook]);
+  useEffect(() => served.current?.goTo(place), [place]);
+
+  const load = (): void => {
+    const window = frame.current?.contentWindow;
+    if (isLoaded.current || window === undefined || window === null) {
+      served.current?.close();
+      return onFault('moved');
+    }
+    isLoaded.current = true;
+    const { port1, port2 } = new MessageChannel();
+    served.current = servePage({
+      port: port1,
+      send: (request, signal) => sendForPage(page.name, request, signal),
+      mayDelete: (path) => new Promise((answer) => setDeletion({ path, answer })),
+      onHeight: (pixels) => setHeight(Math.min(heightPixels.max, Math.max(heightPixels.min, Math.ceil(pixels)))),
+      onPlace,
+      onUnsaved,
+      onFault,
+    });
+    // No origin can be named: it has none.
+    window.postMessage({ type: pageProtocol, look, place }, '*', [port2]);
+  };
+  const answer = (may: boolean): void => {
+    deletion?.answer(may);
+    setDeletion(undefined);
+  };
+
+  return (
+    <>
+      <iframe
+        ref={frame}
+        className="plugin-frame"
+        title={page.title}
+        src={url}
+        sandbox="allow-scripts"
+        referrerPolicy="no-referrer"
+        style={height === undefined ? {} : { height }}
+        onLoad={load}
+      />
+      {deletion === undefined ? undefined : (
+        <ConfirmDialog
+          question={{
+            title: texts.frame.deleteTitle(page.title),
+            text: texts.frame.deleteText(deletion.path),
+            action: texts.frame.delete,
+            act: async () => answer(true),
+          }}
+          onClose={() => answer(false)}
+        />
+      )}
+    </>
+  );
+}
+
+async function sendForPage(name: string, request: PageRequest, signal: AbortSignal): Promise<Response> {
+  const { method, path, headers, body } = request;
+  const response = await fetch(path, {
+    method,
+    headers: { ...headers, ...sessionHeaders(method), 'X-SVC-Page': name },
+    signal,
+    redirect: 'error',
+    ...(body === undefined ? {} : { body }),
+  });
+  // 403 is what the rules of the page say.
+  if (response.status === 401) noteRefusal(401);
+  return response;
+}

